@@ -7,8 +7,6 @@ import { isObject } from "./options.js";
 
 /** A shorter list without any id may be what the app has. */
 const MANY = 5;
-/** What to do where nobody can look in from outside. */
-const CLOSED = "for a closed shadow root pass what attachShadow returned";
 /** Most keys of an object that are named. */
 const NAMED_KEYS = 10;
 
@@ -32,25 +30,29 @@ export function misuseOfPage(page: unknown): SeenGuardError | undefined {
   );
 }
 
-/** What is wrong with what `track` was given, if that is no element. */
-export function misuseOfElement(element: unknown): SeenGuardError | undefined {
-  const isRight = readGiven("bad-option", "what track was given", () => isElement(element));
-  return misuseOfNode(element, isRight, "track takes an element");
-}
-
-/** What is wrong with what `observe` was given, if nothing can be found below it. */
-export function misuseOfRoot(root: unknown): SeenGuardError | undefined {
-  const isRoot = readGiven("bad-option", "what observe was given", () => {
+/** What is wrong with what `observe` was given, if that is no element (`isItem`), and nothing to look below either. */
+export function misuseOfRoot(root: unknown, isItem: boolean): SeenGuardError | undefined {
+  const isRight = readGiven("bad-option", "what observe was given", () => {
     const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
-    return isElement(root) || nodeType === 9 || (nodeType === 11 && host !== undefined);
+    // An element of another document, such as a frame's, is none of this document's class Element.
+    return nodeType === 1 || (!isItem && (nodeType === 9 || (nodeType === 11 && host !== undefined)));
   });
-  return misuseOfNode(root, isRoot, `observe takes an element, a document or a shadow root (${CLOSED})`);
+  if (isRight || typeof document === "undefined") return undefined;
+  const wanted = isItem ? "with an `id` takes an element" : "takes an element, a document or a shadow root";
+  return misuse(`observe ${wanted} that is there already; what it was given ${describeValue(root)}`);
 }
 
-/** An element that shows something although nothing is to be found in it. */
-export function misuseOfHost({ localName }: Element): SeenGuardError {
+/** An item's element that is never in view. */
+export function misuseOfContents(): SeenGuardError {
   return misuse(
-    `observe finds nothing in <${localName}>, which has neither children nor an open shadow root; ${CLOSED}`,
+    "observe cannot see an element with `display: contents`, which has no box: put the id on one in it that has",
+  );
+}
+
+/** A root that an app has replaced, or an observer that it has not stopped. */
+export function misuseOfGone(): SeenGuardError {
+  return misuse(
+    "an element that observe was given has left the document: observe the one in its place, and stop the old",
   );
 }
 
@@ -64,16 +66,6 @@ export function misuseOfServer(): SeenGuardError | undefined {
     "there is neither a document nor IndexedDB here, so the guard remembers nothing and every item passes: " +
       "where a server renders, open it in the browser alone; on a device without these, pass `storage`",
   );
-}
-
-function misuseOfNode(node: unknown, isRight: boolean, wanted: string): SeenGuardError | undefined {
-  if (isRight || typeof document === "undefined") return undefined;
-  return misuse(`${wanted} that is there already; what it was given ${describeValue(node)}`);
-}
-
-/** An element of another document, such as a frame's, is none of this document's class Element. */
-function isElement(value: unknown): boolean {
-  return (value as Partial<Node> | null | undefined)?.nodeType === 1;
 }
 
 function misuse(message: string): SeenGuardError {

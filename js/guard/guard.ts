@@ -13,8 +13,8 @@ import {
   splitItems,
   type CollectedIds,
 } from "../input/ids.js";
-import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
-import { observeBelow, observeElement } from "../observer/observer.js";
+import { misuseOfContents, misuseOfGone, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
+import { observeItems, type ObservedRoot } from "../observer/observer.js";
 import type { Rules } from "../options.js";
 import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
@@ -129,34 +129,28 @@ class OpenGuard implements Api.SeenGuard {
     return openFeed({ namespace: () => this.namespace(), tell: this.tell, stops }, keyed, key);
   }
 
-  observe(root: Element | Document | ShadowRoot, options: Api.ObserveOptions = {}): () => void {
-    const settings = checkObserveOptions(options);
-    const ids = settings.id === undefined ? undefined : collectRecorded(settings.id).map(String);
-    if (!this.isUsable(ids ? misuseOfElement(root) : misuseOfRoot(root))) return () => {};
-    if (!ids) {
-      const onClosed = (host: Element) => this.tell(misuseOfHost(host));
-      return this.untilClosed(observeBelow(root, settings, this.recorder(settings), onClosed));
-    }
-    const [first] = ids;
-    if (first === undefined) return () => {};
-    return this.untilClosed(observeElement(root as Element, first, settings, this.recorder(settings, ids)));
-  }
-
-  private isUsable(error: SeenGuardError | undefined): boolean {
+  observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {
+    const { id, idsOf, onImpression, local, ...settings } = checkObserveOptions(options);
+    const ids = id === undefined ? undefined : collectRecorded(id).map(String);
+    const error = misuseOfRoot(root, ids !== undefined);
     this.tell(error);
-    return error === undefined;
-  }
-
-  /** Records an item's ids all together. */
-  private recorder(
-    { idsOf, onImpression, local }: Api.ObserveOptions,
-    ids: readonly string[] = [],
-  ): (id: string, element: Element) => void {
-    return (id, element) => {
-      const others = collectRecorded(callBack(idsOf, id, element)).map(String);
-      this.record(new Set([id, ...ids, ...others]), { local });
-      callBack(onImpression, id, element);
+    if (error || ids?.length === 0) return () => {};
+    const { observed } = this.namespace();
+    // What was recorded as local says nothing of what a server is to learn.
+    const keyOf = (shown: string) => `${String(local)} ${shown}`;
+    const onDwell = (shown: string, element: Element) => {
+      if (!observed.add(keyOf(shown), element, this.explain(shown).seen)) return;
+      const others = collectRecorded(callBack(idsOf, shown, element)).map(String);
+      this.record(new Set([shown, ...(ids ?? []), ...others]), { local });
+      callBack(onImpression, shown, element);
     };
+    const stop = observeItems(root, ids?.[0], settings, {
+      onDwell,
+      onOut: (shown) => observed.leave(keyOf(shown)),
+      onContents: () => this.tell(misuseOfContents()),
+      onGone: () => this.tell(misuseOfGone()),
+    });
+    return this.untilClosed(stop);
   }
 
   /** Remembers what `close` has to stop. */

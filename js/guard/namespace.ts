@@ -13,6 +13,7 @@ import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, refuse, SeenGuardError, type ErrorListener } from "../errors.js";
 import { countItems, countLatest, idsOfItem, splitByIds, type ItemIdList } from "../input/ids.js";
+import { ObservedItems } from "../observer/observed-items.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
 import { connect, useConnection } from "../storage/indexeddb.js";
 import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
@@ -52,6 +53,7 @@ export class Namespace implements OpenNamespace {
   readonly clock: Clock;
   readonly holders = new Set<Holder>();
   readonly tools = new Set<Tool>();
+  readonly observed = new ObservedItems();
   private isTelling = false;
   /** What each `open` waits for. */
   started = Promise.resolve();

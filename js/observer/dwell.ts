@@ -1,204 +1,196 @@
 /**
- * Tells when something on the page has been looked at for long enough.
+ * Tells when an element has been looked at: `threshold` of it, or of the viewport where that is smaller, was visible for
+ * `dwellMs` without a break.
  *
- * One IntersectionObserver serves all subjects of one threshold. It reports when a share of an element is crossed, which is
- * all that an ordinary element needs. What thresholds cannot express is sampled while it is in view: an element larger
- * than its scrollport, where the share depends on both sizes, and one without a box of its own, where several boxes
- * make it up. To observe a box anew is to ask for a fresh entry at the next frame, with all clipping taken into
- * account.
- *
- * Importing this does nothing; with the last subject, all observers and listeners are gone.
+ * IntersectionObservers report when the share that an element needs is crossed; one serves all that need the same.
+ * While an element intersects, a timer asks for a fresh entry every `dwellMs`: it ends a dwell, and finds a box that
+ * grew without crossing anything. With the last watch, all observers and listeners are gone.
  */
-import { isHidden, listen } from "../host.js";
-import { hasBox, isInView, look } from "./share.js";
+import { attempt, isHidden, listen } from "../host.js";
 
-/** How often what the browser does not report is looked at. */
-const SAMPLE_MS = 100;
-/** This much of the threshold is enough: browsers round fractional pixels. */
-const ENOUGH = 0.99;
-/** Stands for "any visible pixel": the threshold 0 is crossed by touching the edge from outside. */
-const ANY = 1e-6;
-
-/**
- * The page comes and goes, also into the back/forward cache, and its size changes while nothing crosses a threshold.
- */
-const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as const;
-
-interface Subject {
-  readonly element: Element;
+/** When an element counts. */
+export interface DwellSettings {
+  /** Share of the element, or of the viewport, that must be visible. */
   readonly threshold: number;
+  /** For how long, without a break, while the page is visible. */
   readonly dwellMs: number;
-  /** Nothing any more once it is stopped, though the dwell may be over. */
-  onDwell: () => void;
-  readonly intersections: IntersectionObserver;
-  /**
-   * What shows the subject, with the latest entry of each: the element and, without a box of its own, what is in it.
-   */
-  readonly boxes: Map<Element, IntersectionObserverEntry | undefined>;
-  /** Since when it has been visible without a break. */
-  since?: number | undefined;
-  /** The dwell is over: the entry asked for after its end decides. */
-  due?: boolean;
+}
+
+type Tell = ((id: string, element: Element) => void) | undefined;
+
+export interface DwellListener {
+  /** The element has been looked at; it is told again when it has left the view and come back. */
+  readonly onDwell?: Tell;
+  readonly onOut?: Tell;
+  /** The element has no box of its own. */
+  readonly onContents?: Tell;
+  /** The element was in view, and has left the document. */
+  readonly onGone?: Tell;
+}
+
+interface Watch extends DwellSettings, DwellListener {
+  readonly element: Element;
+  readonly id: string;
+  /** How much of the element must intersect: what its observer reports. */
+  share: number;
+  isIntersecting: boolean;
+  /** Whether so much does, since the timer was set. */
+  isEnough: boolean;
+  /** Whether the timer has run: the next entry decides. */
+  isDue: boolean;
+  /** Whether it has been looked at since it came into view. */
+  isSeen: boolean;
   timer?: ReturnType<typeof setTimeout>;
 }
 
-const subjects = new Set<Subject>();
-const subjectsOf = new Map<Element, Set<Subject>>();
-/** By threshold. */
-const intersectionObservers = new Map<number, IntersectionObserver>();
-/** A box in view that grows need not cross a threshold: one that had no height was all visible from the start. */
-let sizes: ResizeObserver;
-/** Follows what comes and goes in subjects without a box of their own. */
-let contents: MutationObserver;
-let pageShown: boolean;
+/** This much of what is needed is enough: browsers round fractional pixels. */
+const ENOUGH = 0.99;
+/** Stands for "any visible pixel": an element that touches the edge from outside crosses a threshold of 0. */
+const ANY = 1e-6;
+/** A box with a shorter side, in pixels, shows nothing. */
+const MIN_SIDE = 1;
+/** What shows too little is not measured more often than this. */
+const MIN_INTERVAL_MS = 100;
+/** How long an element may be out of the document: frameworks remove it before they stop, or put it elsewhere. */
+const GONE_MS = 1_000;
+/** The page comes and goes, also into the back/forward cache; its size changes what larger elements need. */
+const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as const;
+
+const watches = new Map<Element, Set<Watch>>();
+/** By the share that they report. */
+const observers = new Map<number, IntersectionObserver>();
 let stopListening: () => void;
 
-/** Calls `onDwell` once, when that `share` of `element` has been visible for `dwellMs` without a break. Returns stop. */
-export function watch(element: Element, share: number, dwellMs: number, onDwell: () => void): () => void {
-  const threshold = Math.max(share * ENOUGH, ANY);
-  if (!subjects.size) start();
-  let intersections = intersectionObservers.get(threshold);
-  if (!intersections) {
-    intersections = new IntersectionObserver(take, { threshold: [0, threshold] });
-    intersectionObservers.set(threshold, intersections);
-  }
-  const subject: Subject = { element, threshold, dwellMs, onDwell, intersections, boxes: new Map() };
-  subjects.add(subject);
-  claim(subject, element);
+/** Watches an element that shows the item `id`. Returns stop. */
+export function watchElement(
+  element: Element,
+  id: string,
+  settings: DwellSettings,
+  listener: DwellListener,
+): () => void {
+  if (watches.size === 0) stopListening = listen(PAGE_EVENTS, onPageEvent);
+  const share = shareOf(settings.threshold);
+  const state = { share, isIntersecting: false, isEnough: false, isDue: true, isSeen: false };
+  const watch: Watch = { ...settings, ...listener, ...state, element, id };
+  const siblings = watches.get(element) ?? new Set();
+  watches.set(element, siblings.add(watch));
+  measure(watch);
   return () => {
-    subject.onDwell = () => {};
-    drop(subject);
+    if (!siblings.delete(watch)) return;
+    clearTimeout(watch.timer);
+    leaveObserver(element, watch.share);
+    if (siblings.size === 0) watches.delete(element);
+    if (watches.size > 0) return;
+    for (const observer of observers.values()) observer.disconnect();
+    observers.clear();
+    stopListening();
   };
 }
 
-function start(): void {
-  const sampleAll = (changes: readonly { readonly target: Node }[]) => {
-    for (const { target } of changes) subjectsOf.get(target as Element)?.forEach(sample);
-  };
-  sizes = new ResizeObserver(sampleAll);
-  contents = new MutationObserver(sampleAll);
-  pageShown = !isHidden();
-  stopListening = listen(PAGE_EVENTS, onPageEvent);
+/** Rounded, so that elements share observers. */
+function shareOf(share: number): number {
+  return Math.max(Number((share * ENOUGH).toPrecision(3)), ANY);
 }
 
-function drop(subject: Subject): void {
-  clearTimeout(subject.timer);
-  for (const box of subject.boxes.keys()) release(subject, box);
-  if (!subjects.delete(subject) || subjects.size) return;
-  for (const observer of [sizes, contents, ...intersectionObservers.values()]) observer.disconnect();
-  intersectionObservers.clear();
-  stopListening();
+/** Asks for a fresh entry at the next frame. */
+function measure({ element, share }: Watch): void {
+  const observer =
+    observers.get(share) ?? new IntersectionObserver((entries) => take(entries, share), { threshold: [0, share] });
+  observers.set(share, observer);
+  observer.unobserve(element);
+  observer.observe(element);
 }
 
-/** Asks for a fresh entry of a box that shows the subject. */
-function claim(subject: Subject, box: Element): void {
-  if (!subject.boxes.has(box)) subject.boxes.set(box, undefined);
-  const sharing = subjectsOf.get(box) ?? new Set();
-  subjectsOf.set(box, sharing.add(subject));
-  subject.intersections.unobserve(box);
-  subject.intersections.observe(box);
+function leaveObserver(element: Element, share: number): void {
+  observers.get(share)?.unobserve(element);
+  for (const sibling of watches.get(element) ?? []) if (sibling.share === share) measure(sibling);
 }
 
-function release(subject: Subject, box: Element): void {
-  subject.boxes.delete(box);
-  subject.intersections.unobserve(box);
-  const sharing = subjectsOf.get(box);
-  sharing?.delete(subject);
-  if (sharing?.size) for (const other of sharing) other.intersections.observe(box);
-  else {
-    subjectsOf.delete(box);
-    sizes.unobserve(box);
-  }
-}
-
-/** Asks for fresh entries of all that shows the subject now. */
-function sample(subject: Subject): void {
-  const boxes = new Set(boxesOf(subject.element));
-  for (const box of subject.boxes.keys()) if (!boxes.has(box)) release(subject, box);
-  for (const box of boxes) claim(subject, box);
-}
-
-function take(entries: IntersectionObserverEntry[]): void {
-  const touched = new Set<Subject>();
-  let frame = 0;
+function take(entries: readonly IntersectionObserverEntry[], share: number): void {
   for (const entry of entries) {
-    // Entries of several frames may come together. In one of them a subject may have been out of view.
-    if (entry.time !== frame) judgeAll(touched);
-    frame = entry.time;
-    const { target, isIntersecting } = entry;
-    for (const subject of subjectsOf.get(target) ?? []) {
-      if (!isIntersecting) sizes.unobserve(target);
-      else if (!subject.boxes.get(target)?.isIntersecting) sizes.observe(target);
-      subject.boxes.set(target, entry);
-      touched.add(subject);
+    for (const watch of watches.get(entry.target) ?? []) if (watch.share === share) judge(watch, entry);
+  }
+}
+
+function judge(watch: Watch, entry: IntersectionObserverEntry): void {
+  const { element, id, dwellMs, isIntersecting: wasIntersecting } = watch;
+  const { width, height } = entry.boundingClientRect;
+  watch.isIntersecting = entry.isIntersecting;
+  if (!entry.isIntersecting) {
+    interrupt(watch);
+    watch.isSeen = false;
+    if (wasIntersecting) watch.onOut?.(id, element);
+    if (wasIntersecting && !element.isConnected) {
+      watch.timer = setTimeout(() => element.isConnected || watch.onGone?.(id, element), GONE_MS);
+    } else if (width + height === 0 && getComputedStyle(element).display === "contents") {
+      watch.onContents?.(id, element);
     }
-  }
-  judgeAll(touched);
-}
-
-function judgeAll(touched: Set<Subject>): void {
-  touched.forEach(judge);
-  touched.clear();
-}
-
-function judge(subject: Subject): void {
-  clearTimeout(subject.timer);
-  if (isStale(subject)) {
-    sample(subject);
     return;
   }
-  const [visible, reported] = look(subject.element, subject.boxes, subject.threshold);
-  if (visible && subject.due) {
-    drop(subject);
-    // Not in the midst of this; and what it throws is reported as any uncaught error.
-    queueMicrotask(() => subject.onDwell());
-    return;
+  if (watch.isSeen || isHidden()) return;
+  const hasBox = Math.min(width, height) >= MIN_SIDE;
+  const share = hasBox ? shareOf(watch.threshold * largestShare(entry)) : watch.share;
+  if (share !== watch.share) {
+    const before = watch.share;
+    watch.share = share;
+    leaveObserver(element, before);
+    measure(watch);
   }
-  const now = performance.now();
-  if (visible && pageShown) subject.since ??= now;
-  else interrupt(subject);
-  const untilDue = (subject.since ?? Infinity) + subject.dwellMs - now;
-  const wait = Math.min(untilDue, reported || !pageShown ? Infinity : SAMPLE_MS);
-  // Timers count whole milliseconds: one that is a fraction early finds the dwell not over, and costs another.
-  if (wait < Infinity) subject.timer = setTimeout(wake, Math.ceil(wait), subject);
-}
-
-function interrupt(subject: Subject): void {
-  clearTimeout(subject.timer);
-  subject.since = undefined;
-  subject.due = false;
-}
-
-/** Whether the entries do not tell how much of the subject is visible: not all of one moment, or not all its boxes. */
-function isStale({ element, boxes }: Subject): boolean {
-  if (boxes.size > 1) {
-    const frames = [...boxes.values()].map((entry) => entry?.time);
-    return frames.some((time) => time !== frames[0]);
+  const isEnough = hasBox && entry.intersectionRatio >= share;
+  if (watch.isDue && watch.isEnough && isEnough && canBeSeen(element)) {
+    watch.isSeen = true;
+    watch.onDwell?.(id, element);
+  } else if (watch.isDue || isEnough !== watch.isEnough) {
+    interrupt(watch);
+    watch.isDue = false;
+    watch.isEnough = isEnough;
+    watch.timer = setTimeout(onTimer, isEnough ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
   }
-  if (hasBox(boxes.get(element)) || !isContents(element)) return false;
-  contents.observe(element, { childList: true, subtree: true });
-  return !!element.firstElementChild;
 }
 
-/**
- * After a busy while much may have changed that no entry tells yet: nothing counts without one asked for after its end.
- */
-function wake(subject: Subject): void {
-  for (const observer of intersectionObservers.values()) take(observer.takeRecords());
-  subject.due = performance.now() - (subject.since ?? NaN) >= subject.dwellMs;
-  sample(subject);
+/** The largest share of the element that the viewport can show. */
+function largestShare({ target, boundingClientRect: box, rootBounds: root }: IntersectionObserverEntry): number {
+  // In a frame, entries tell the outermost viewport, or none.
+  const { innerWidth, innerHeight } = target.ownerDocument.defaultView ?? window;
+  const width = Math.min(box.width, innerWidth, root?.width ?? innerWidth);
+  const height = Math.min(box.height, innerHeight, root?.height ?? innerHeight);
+  return (width * height) / (box.width * box.height);
+}
+
+/** The next entry begins anew. */
+function interrupt(watch: Watch): void {
+  clearTimeout(watch.timer);
+  watch.isEnough = false;
+  watch.isDue = true;
+}
+
+function onTimer(watch: Watch): void {
+  const { timer } = watch;
+  // On a busy page these are from before the dwell was over, and the element may have left since.
+  take(observers.get(watch.share)?.takeRecords() ?? [], watch.share);
+  if (watch.timer !== timer) return;
+  watch.isDue = true;
+  measure(watch);
 }
 
 function onPageEvent({ type }: Event): void {
-  pageShown = type !== "pagehide" && !isHidden();
-  for (const subject of subjects) if (isInView(subject.boxes)) (pageShown ? sample : interrupt)(subject);
+  const turn = type === "pagehide" || isHidden() ? interrupt : measure;
+  for (const siblings of watches.values()) {
+    for (const watch of siblings) if (watch.isIntersecting && !watch.isSeen) turn(watch);
+  }
 }
 
-function isContents(element: Element): boolean {
-  return getComputedStyle(element).display === "contents";
-}
-
-/** The element and, where it generates no box, the elements in it down to those that do. */
-function boxesOf(element: Element): Element[] {
-  return isContents(element) ? [element, ...[...element.children].flatMap((child) => boxesOf(child))] : [element];
+/** Whether a person can see what is in view. What merely lies over it, such as a sticky bar, hides nothing. */
+function canBeSeen(element: Element): boolean {
+  // Older engines have other names for the options, oldest engines no method.
+  const all = { visibilityProperty: true, opacityProperty: true, checkVisibilityCSS: true, checkOpacity: true };
+  if (attempt(() => element.checkVisibility(all)) === false) return false;
+  // Of several modal dialogs the last one counts: those that open later mostly stand later.
+  const modal = attempt(() => [...element.ownerDocument.querySelectorAll(":modal")].pop());
+  let isBehind = modal !== undefined;
+  for (let part: Element | undefined = element; part; part = (part.getRootNode() as Partial<ShadowRoot>).host) {
+    if (part.closest("[inert]")) return false;
+    if (modal?.contains(part)) isBehind = false;
+  }
+  return !isBehind;
 }

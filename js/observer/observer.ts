@@ -1,133 +1,68 @@
-/**
- * Finds the elements that show items, and reports each item that was looked at for long enough: one impression for an
- * element and id.
- */
-import { watch } from "./dwell.js";
+/** Finds the elements that show items, and watches them. */
+import { watchElement, type DwellListener, type DwellSettings } from "./dwell.js";
 
 /** What an observer needs, all resolved and validated. */
-export interface ObserverSettings {
+export interface ObserverSettings extends DwellSettings {
   /** Its value is the item's id. */
-  attribute: string;
-  /** Share of the element, or of its scrollport, that must be visible. */
-  threshold: number;
-  /** For how long, without a break, while the page is visible. */
-  dwellMs: number;
+  readonly attribute: string;
 }
 
-type OnImpression = (id: string, element: Element) => void;
+export type ObservedRoot = Element | Document | ShadowRoot;
 
-/** How long a custom element may take to show anything before its shadow root counts as closed. */
-const PATIENCE_MS = 1_000;
+/** The longest time that timers take. */
+const NEVER_MS = 2 ** 31 - 1;
 
 /**
- * Observes every element that carries settings.attribute below root and in its open shadow root, which a custom element
- * may get when it is defined. Calls `onClosed` if nothing is to be found in it although it shows something. Returns
- * stop.
+ * Observes `root` itself, which shows the item `id`; without an id, the elements with the attribute below it and in its
+ * open shadow root. Returns stop.
  */
-export function observeBelow(
-  root: Element | Document | ShadowRoot,
+export function observeItems(
+  root: ObservedRoot,
+  id: string | undefined,
   settings: ObserverSettings,
-  onImpression: OnImpression,
-  onClosed: (host: Element) => void = () => undefined,
+  listener: DwellListener,
 ): () => void {
-  if (!canObserve()) return () => undefined;
-  const stops = [observeTree(root, settings, onImpression)];
-  const { shadowRoot, localName } = root as Partial<Element>;
-  if (shadowRoot) stops.push(observeTree(shadowRoot, settings, onImpression));
-  else if (localName?.includes("-")) stops.push(awaitShadow(root as Element, settings, onImpression, onClosed));
+  // Neither servers nor the documents of some test runners have it.
+  if (typeof IntersectionObserver === "undefined") return () => {};
+  if (id !== undefined) return watchElement(root as Element, id, settings, listener);
+  const stops = [observeBelow(root, settings, { ...listener, onGone: undefined })];
+  const host = (root as Partial<ShadowRoot>).host ?? root;
+  // Whether it leaves is all that counts of it.
+  const leaving = { threshold: 0, dwellMs: NEVER_MS };
+  if (host.nodeType === Node.ELEMENT_NODE) {
+    stops.push(watchElement(host as Element, "", leaving, { onGone: listener.onGone }));
+  }
   return () => {
     for (const stop of stops) stop();
   };
 }
 
-/** Observes the shadow root of a custom element as soon as it has one. Returns stop. */
-function awaitShadow(
-  host: Element,
-  settings: ObserverSettings,
-  onImpression: OnImpression,
-  onClosed: (host: Element) => void,
-): () => void {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let stop = () => clearTimeout(timer);
-  let isStopped = false;
-  const enter = () => {
-    if (isStopped) return;
-    if (host.shadowRoot) stop = observeTree(host.shadowRoot, settings, onImpression);
-    else timer = setTimeout(() => isHollow(host) && onClosed(host), PATIENCE_MS);
-  };
-  customElements.whenDefined(host.localName).then(enter, () => undefined);
-  return () => {
-    isStopped = true;
-    stop();
-  };
-}
-
-/** Whether an element has a box, and nothing that is known in it. */
-function isHollow(host: Element): boolean {
-  const { width, height } = host.getBoundingClientRect();
-  return width * height > 0 && !host.firstElementChild && !host.shadowRoot;
-}
-
-/** Observes every element below root, but not in shadow roots there. Returns stop. */
-function observeTree(
-  root: Element | Document | ShadowRoot,
-  settings: ObserverSettings,
-  onImpression: OnImpression,
-): () => void {
+/** Follows elements that are added, removed and reused. */
+function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: DwellListener): () => void {
   const { attribute } = settings;
-  const selector = `[${CSS.escape(attribute)}]`;
-  const observed = new Map<Element, { id: string; stop: () => void }>();
-  /** What each element counted last, though it lost the attribute or left the document since. */
-  const counted = new WeakMap<Element, string>();
-
-  const refresh = (element: Element) => {
-    const id = element !== root && root.contains(element) ? element.getAttribute(attribute) : null;
-    const before = observed.get(element);
-    if (before?.id === id) return;
-    before?.stop();
-    observed.delete(element);
-    if (id === null || counted.get(element) === id) return;
-    const stop = observeElement(element, id, settings, () => {
-      counted.set(element, id);
-      onImpression(id, element);
-    });
-    observed.set(element, { id, stop });
-  };
-  const refreshBelow = (parent: ParentNode) => parent.querySelectorAll(selector).forEach(refresh);
-
-  const mutations = new MutationObserver((records) => {
-    for (const { type, target, addedNodes, removedNodes } of records) {
-      if (type === "attributes") refresh(target as Element);
-      for (const node of [...addedNodes, ...removedNodes]) {
-        if (node.nodeType !== Node.ELEMENT_NODE) continue;
-        refresh(node as Element);
-        refreshBelow(node as Element);
-      }
+  const { shadowRoot } = root as Partial<Element>;
+  const trees = shadowRoot ? [root, shadowRoot] : [root];
+  const observed = new Map<Element, { id: string | null; stop: () => void }>();
+  const update = () => {
+    const elements = new Set(trees.flatMap((tree) => [...tree.querySelectorAll(`[${CSS.escape(attribute)}]`)]));
+    for (const [element, { id, stop }] of observed) {
+      if (elements.has(element) && element.getAttribute(attribute) === id) continue;
+      stop();
+      observed.delete(element);
     }
-  });
+    for (const element of elements) {
+      const id = element.getAttribute(attribute);
+      if (!id || observed.has(element)) continue;
+      observed.set(element, { id, stop: watchElement(element, id, settings, listener) });
+    }
+  };
+  const mutations = new MutationObserver(update);
   // HTML keeps attribute names in lower case, whatever was written.
   const attributeFilter = [attribute, attribute.toLowerCase()];
-  mutations.observe(root, { childList: true, subtree: true, attributeFilter });
-  refreshBelow(root);
+  for (const tree of trees) mutations.observe(tree, { childList: true, subtree: true, attributeFilter });
+  update();
   return () => {
     mutations.disconnect();
     for (const { stop } of observed.values()) stop();
-    observed.clear();
   };
-}
-
-/** Observes one element that shows `id`. Returns stop. */
-export function observeElement(
-  element: Element,
-  id: string,
-  settings: ObserverSettings,
-  onImpression: OnImpression,
-): () => void {
-  if (!canObserve()) return () => undefined;
-  return watch(element, settings.threshold, settings.dwellMs, () => onImpression(id, element));
-}
-
-/** Neither servers nor the documents of some test runners have these. */
-function canObserve(): boolean {
-  return typeof IntersectionObserver !== "undefined" && typeof ResizeObserver !== "undefined";
 }

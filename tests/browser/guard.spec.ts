@@ -121,7 +121,7 @@ test.describe("observing", () => {
       () =>
         new Promise<string>((resolve) => {
           const element = document.querySelector("[data-seen-id]");
-          if (element !== null) window.guard.track(element, 17, { dwellMs: 10, onImpression: (id) => resolve(id) });
+          if (element !== null) window.guard.observe(element, { id: 17, dwellMs: 10, onImpression: resolve });
         }),
     );
     expect(await told).toBe("17");
@@ -144,8 +144,8 @@ test.describe("observing", () => {
       const element = document.body.appendChild(document.createElement("div"));
       element.style.height = "20px";
       document.body.prepend(element);
-      window.guard.track(element, [8, "copy", null as unknown as string], { dwellMs: 50 });
-      window.guard.track(element, [], { dwellMs: 50 });
+      window.guard.observe(element, { id: [8, "copy", null as unknown as string], dwellMs: 50 });
+      window.guard.observe(element, { id: [], dwellMs: 50 });
     });
     await expect
       .poll(() => page.evaluate(() => window.guard.pending().sort()))
@@ -162,17 +162,16 @@ test.describe("observing", () => {
       for (let render = 0; render < 3; render++) {
         for (const root of [null, undefined, "body", {}, new DocumentFragment(), { nodeType: 11, host: undefined }])
           guard.observe(root as unknown as Element)();
-        guard.track(null as unknown as Element, "a")();
+        guard.observe(null as unknown as Element, { id: "a" })();
       }
       return messages.sort();
     });
-    const closed = "for a closed shadow root pass what attachShadow returned";
-    const told = (given: string, takes = `observe takes an element, a document or a shadow root (${closed})`) =>
-      `misuse: ${takes} that is there already; what it was given ${given} (docs/errors.md#misuse)`;
+    const told = (given: string, takes = "takes an element, a document or a shadow root") =>
+      `misuse: observe ${takes} that is there already; what it was given ${given} (docs/errors.md#misuse)`;
     expect(messages).toEqual(
       [
         told("is null"),
-        told("is null", "track takes an element"),
+        told("is null", "with an `id` takes an element"),
         told("is undefined"),
         told("is string"),
         told("has no keys"),
@@ -210,39 +209,6 @@ test.describe("observing", () => {
       .poll(() => page.evaluate(() => window.guard.pending().sort()))
       .toEqual(["in-another", "in-closed", "in-document", "in-open", "later"]);
     expect(await codes(page)).toEqual([]);
-  });
-
-  test("finds the items of a component that is defined later, and says where a closed one hides them", async ({
-    reader,
-  }) => {
-    const page = await reader.openGuardedPage({ storage: "none" });
-    await page.evaluate(() => {
-      const define = (name: string, mode: ShadowRootMode) =>
-        customElements.define(
-          name,
-          class extends HTMLElement {
-            constructor() {
-              super();
-              this.attachShadow({ mode }).innerHTML = `<div data-seen-id="${name}" style="height:20px">a</div>`;
-            }
-          },
-        );
-      for (const name of ["open-feed", "closed-feed", "plain-feed", "empty-feed"]) {
-        const host = document.createElement(name);
-        host.style.display = "block";
-        document.body.append(host);
-        window.guard.observe(host, { dwellMs: 50 });
-      }
-      define("open-feed", "open");
-      define("closed-feed", "closed");
-      for (const name of ["plain-feed", "empty-feed"]) customElements.define(name, class extends HTMLElement {});
-      const plain = document.querySelector("plain-feed");
-      if (plain) plain.innerHTML = '<div data-seen-id="plain-feed" style="height:20px">a</div>';
-    });
-    await expect.poll(() => page.evaluate(() => window.guard.pending().sort())).toEqual(["open-feed", "plain-feed"]);
-    await expect.poll(() => codes(page)).toEqual(["misuse"]);
-    await page.waitForTimeout(200);
-    expect(await codes(page)).toEqual(["misuse"]);
   });
 
   test("ends with its own stop, and with the guard that is closed, while another goes on", async ({ reader }) => {

@@ -2,17 +2,16 @@
  * A page with the DOM observer in it, whose timers run by hand while its layout and its frames are the browser's own.
  */
 import { test as base, type Browser, type Frame, type Page } from "@playwright/test";
-import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
-import type { ObserverSettings } from "../../js/observer/observer.js";
-
-type Observer = typeof import("../../js/observer/observer.js");
+import type { ObserveOptions } from "seenguard";
+import { script } from "./support.js";
 
 declare global {
   interface Window {
-    Observer: Observer;
     /** Each impression as it was reported. */
     impressions: string[];
+    /** Each message that `onError` was told. */
+    messages: string[];
     /** Each uncaught error's message. */
     uncaught: string[];
     stops: (() => void)[];
@@ -23,13 +22,12 @@ declare global {
     kept: Element;
     persisted: boolean;
     count: number;
-    held: IntersectionObserverEntry[];
     deliver: () => void;
     timers: (() => void)[];
   }
 }
 
-/** How far the clock moves between frames: no further than the interval at which tall items are sampled. */
+/** How far the clock moves between frames. */
 const STEP_MS = 100;
 
 /** Short, since each step of the clock takes real frames. */
@@ -47,11 +45,11 @@ export function gap(height: number): string {
   return `<div style="height:${height}px"></div>`;
 }
 
+/** Options that can be sent to a page. */
+type PlainOptions = Omit<ObserveOptions, "onImpression" | "idsOf">;
+
 export class ObservedPage {
-  constructor(
-    readonly page: Page,
-    private readonly script: string,
-  ) {}
+  constructor(readonly page: Page) {}
 
   /** Shows a document whose body is `body`, without observing anything yet. */
   async show(body: string): Promise<void> {
@@ -61,8 +59,14 @@ export class ObservedPage {
 
   /** Brings the observer and the tests' own helpers into a document. */
   async equip(frame: Frame): Promise<void> {
-    await frame.evaluate(this.script);
-    await frame.evaluate(() => {
+    await frame.addScriptTag({ content: script });
+    await frame.evaluate(async () => {
+      window.messages = [];
+      window.guard = await window.Seenguard.SeenGuard.open({
+        namespace: String(Math.random()),
+        storage: "none",
+        onError: ({ code, message }) => window.messages.push(`${code}: ${message}`),
+      });
       window.impressions = [];
       window.uncaught = [];
       window.stops = [];
@@ -88,27 +92,14 @@ export class ObservedPage {
     });
   }
 
-  async observe(settings: Partial<ObserverSettings> = {}, root = "body", frame = this.page.mainFrame()): Promise<void> {
-    const full: ObserverSettings = { attribute: "data-seen-id", threshold: 0.5, dwellMs: DWELL_MS, ...settings };
+  async observe(options: PlainOptions = {}, root = "body", frame = this.page.mainFrame()): Promise<void> {
     await frame.evaluate(
       async ([selector, given]) => {
-        const below = window.one(selector);
-        window.stops.push(window.Observer.observeBelow(below, given, (id) => window.impressions.push(id)));
+        const onImpression = (id: string) => window.impressions.push(id);
+        window.stops.push(window.guard.observe(window.one(selector), { ...given, onImpression }));
         await window.settled();
       },
-      [root, full] as const,
-    );
-  }
-
-  async track(selector: string, id: string, settings: Partial<ObserverSettings> = {}): Promise<void> {
-    const full: ObserverSettings = { attribute: "unused", threshold: 0.5, dwellMs: DWELL_MS, ...settings };
-    await this.page.evaluate(
-      async ([selector, id, given]) => {
-        const element = window.one(selector);
-        window.stops.push(window.Observer.observeElement(element, id, given, (seen) => window.impressions.push(seen)));
-        await window.settled();
-      },
-      [selector, id, full] as const,
+      [root, { dwellMs: DWELL_MS, ...options }] as const,
     );
   }
 
@@ -134,7 +125,7 @@ export class ObservedPage {
     }
   }
 
-  /** Lets it run for more than a dwell, with time for what is sampled. */
+  /** Lets it run for more than a dwell. */
   async dwell(): Promise<void> {
     await this.pass(DWELL_MS + 2 * STEP_MS);
   }
@@ -147,16 +138,22 @@ export class ObservedPage {
   /** From now on, entries reach who observes only by `window.deliver`, as on a page that is too busy to be told. */
   async holdEntries(): Promise<void> {
     await this.page.evaluate(() => {
-      window.held = [];
+      const deliveries: (() => void)[] = [];
+      window.deliver = () => {
+        for (const deliver of deliveries) deliver();
+      };
       window.IntersectionObserver = class extends IntersectionObserver {
+        private readonly held: IntersectionObserverEntry[];
         constructor(callback: IntersectionObserverCallback, options?: IntersectionObserverInit) {
-          super((entries) => window.held.push(...entries), options);
-          window.deliver = () => {
-            callback(window.held.splice(0), this);
-          };
+          const held: IntersectionObserverEntry[] = [];
+          super((entries) => held.push(...entries), options);
+          this.held = held;
+          deliveries.push(() => {
+            if (held.length > 0) callback(held.splice(0), this);
+          });
         }
         override takeRecords(): IntersectionObserverEntry[] {
-          return [...window.held.splice(0), ...super.takeRecords()];
+          return [...this.held.splice(0), ...super.takeRecords()];
         }
       };
     });
@@ -191,6 +188,10 @@ export class ObservedPage {
     return frame;
   }
 
+  messages(): Promise<string[]> {
+    return this.page.evaluate(() => window.messages);
+  }
+
   impressions(frame = this.page.mainFrame()): Promise<string[]> {
     return frame.evaluate(() => window.impressions);
   }
@@ -200,16 +201,15 @@ export class ObservedPage {
 export class CachedPage extends ObservedPage {
   private constructor(
     page: Page,
-    script: string,
     private readonly server: FastifyInstance,
   ) {
-    super(page, script);
+    super(page);
   }
 
-  static async in(browser: Browser, script: string): Promise<CachedPage> {
+  static async in(browser: Browser): Promise<CachedPage> {
     const page = await browser.newPage({ viewport: VIEWPORT });
     await stopClock(page);
-    return new CachedPage(page, script, fastify());
+    return new CachedPage(page, fastify());
   }
 
   async open(path: string, body: string): Promise<void> {
@@ -245,38 +245,16 @@ async function stopClock(page: Page): Promise<void> {
   await page.clock.pauseAt(1000);
 }
 
-async function bundleObserver(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: ["js/observer/observer.ts"],
-    bundle: true,
-    write: false,
-    format: "iife",
-    globalName: "Observer",
-    logLevel: "silent",
-  });
-  const [bundle] = outputFiles;
-  if (!bundle) throw new Error("esbuild wrote no bundle");
-  // A script that is evaluated keeps its variables to itself.
-  return `${bundle.text};window.Observer = Observer;`;
-}
-
-export const test = base.extend<{ observed: ObservedPage; cached: CachedPage }, { observerScript: string }>({
-  observerScript: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
-    async ({}, use) => {
-      await use(await bundleObserver());
-    },
-    { scope: "worker" },
-  ],
+export const test = base.extend<{ observed: ObservedPage; cached: CachedPage }>({
   viewport: VIEWPORT,
-  observed: async ({ page, observerScript }, use) => {
+  observed: async ({ page }, use) => {
     await stopClock(page);
-    await use(new ObservedPage(page, observerScript));
+    await use(new ObservedPage(page));
   },
-  cached: async ({ playwright, launchOptions, observerScript }, use) => {
+  cached: async ({ playwright, launchOptions }, use) => {
     const ignoreDefaultArgs = ["--disable-back-forward-cache"];
     const browser = await playwright.chromium.launch({ ...launchOptions, ignoreDefaultArgs });
-    const cached = await CachedPage.in(browser, observerScript);
+    const cached = await CachedPage.in(browser);
     await use(cached);
     await browser.close();
     await cached.close();

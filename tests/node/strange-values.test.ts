@@ -103,12 +103,11 @@ describe("options that cannot be read are wrong options", () => {
     await expect(call()).rejects.toEqual(refusal);
   });
 
-  test("feed, observe, track, report and fill", async () => {
+  test("feed, observe, report and fill", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     expect(() => guard.feed(unreadable())).toThrow(refusal);
     expect(() => guard.observe(untyped({}), unreadable())).toThrow(refusal);
-    expect(() => guard.track(untyped({}), "a", unreadable())).toThrow(refusal);
     expect(() => guard.report(unreadable())).toThrow(refusal);
     const fetchPage = () => Promise.resolve({ items: ["a"] });
     await expect(feed.fill(fetchPage, 1, unreadable())).rejects.toEqual(refusal);

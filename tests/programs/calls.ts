@@ -113,10 +113,10 @@ const guardCalls: Record<string, Call> = {
     arguments: () => [{}, { attribute: "data-id", threshold: 0.5, dwellMs: 10 }],
     run: ({ guard }, root: Anything, options: Anything) => guard.observe(root, options)(),
   },
-  track: {
+  "observe with an id": {
     refuses: true,
-    arguments: () => [{}, ids(), { threshold: 0.5, dwellMs: 10 }],
-    run: ({ guard }, element: Anything, ids: Anything, options: Anything) => guard.track(element, ids, options)(),
+    arguments: () => [{}, { id: ids(), threshold: 0.5, dwellMs: 10 }],
+    run: ({ guard }, element: Anything, options: Anything) => guard.observe(element, options)(),
   },
   "report and deliver": {
     refuses: true,

@@ -131,9 +131,9 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const keyed: FeedOptions = { key: "home" };
   await fillFeed(guard.feed());
   await fillFeed(guard.feed(keyed));
-  const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.track(element, 1)];
+  const stops: (() => void)[] = [watch(guard, root, element), guard.observe(root), guard.observe(element, { id: 1 })];
   stops.push(guard.observe(document), guard.observe(element.attachShadow({ mode: "closed" })));
-  stops.push(guard.track(element, [1, "a", 2n]));
+  stops.push(guard.observe(element, { id: [1, "a", 2n] }));
   stops.push(...deliver(guard));
   for (const stop of stops) stop();
 
@@ -161,7 +161,10 @@ function watch(guard: SeenGuard, root: Element, element: Element): () => void {
     },
   };
   const shown: SeenElement = { ...observe, guard, id: "a" };
-  const stops = [guard.observe(root, observe), shown.guard?.track(element, shown.id, observe) ?? (() => undefined)];
+  const stops = [
+    guard.observe(root, observe),
+    shown.guard?.observe(element, { ...observe, id: shown.id }) ?? (() => undefined),
+  ];
   return () => {
     for (const stop of stops) stop();
   };

@@ -38,7 +38,7 @@ export function noElement(guard: SeenGuard): void {
   // @ts-expect-error -- where an element may be missing, ask first
   guard.observe(document.querySelector("main"));
   // @ts-expect-error -- the same of one element
-  guard.track(null, "a");
+  guard.observe(null, { id: "a" });
 }
 
 // @ts-expect-error -- a namespace is required
