@@ -165,8 +165,7 @@ test("useSeenGuard opens the guard by the function that it is given", async () =
   const scope = effectScope();
   const options = { namespace: "home:formats", storage: "none", open: FormatsGuard.open } as const;
   const guard = scope.run(() => useSeenGuard(options));
-  await settle();
-  expect(guard?.value).toBeInstanceOf(FormatsGuard);
+  await vi.waitFor(() => expect(guard?.value).toBeInstanceOf(FormatsGuard), 10_000);
   scope.stop();
 });
 
@@ -195,8 +194,7 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   expect(pages.items.value).toEqual(["page-0", "page-1", "page-2"]);
   source.value = other;
   expect(state()).toEqual([[], true, undefined, false]);
-  await settle();
-  expect(pages.items.value).toEqual(["page-1", "page-2"]);
+  await vi.waitFor(() => expect(pages.items.value).toEqual(["page-1", "page-2"]));
   other.record("page-1");
   await pages.reset();
   expect(pages.items.value).toEqual(["page-2", "page-3"]);
