@@ -1,7 +1,9 @@
 /** The list of a component that loads its own pages: the part of `useSeenPages` that no framework has a say in. */
+import { pause } from "../host.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";
+import { keepLatest } from "./latest.js";
 
 /** What a component shows. */
 export type PageListState<T> = Omit<SeenPages<T>, "loadMore" | "reset">;
@@ -13,25 +15,70 @@ export interface PageSource<T, C> extends SeenPagesOptions {
 }
 
 /** Before there is a guard: pages will come. */
-export const WAITING: PageListState<never> = { items: [], loading: true, error: undefined, end: false };
+export const WAITING: PageListState<never> = { items: [], loading: true, error: undefined, done: false };
+/** How many lists with a key a guard keeps, unless more are shown. */
+const MOST = 32;
 
 /** Lists with a key, as long as their guard lives: a component that comes back shows what it has shown. */
 const keyed = new WeakMap<SeenGuard, Map<string, PageList<unknown, unknown>>>();
 
-/** The list that a guard makes by an adapter's options. */
+/** The list of a guard; `undefined`: the guard is not open yet. */
 export function pageListOf<T, C>(
-  guard: SeenGuard | undefined,
-  key: SeenPagesOptions["key"],
-  seen: SeenPagesOptions["seen"],
+  guard: SeenGuard | null | undefined,
+  key: string | undefined,
 ): PageList<T, C> | undefined {
-  if (!guard) return undefined;
-  if (key === undefined) return new PageList<T, C>(feedOf(guard, key, seen));
+  const feed = guard === undefined ? undefined : feedOf(guard, key);
+  if (!feed) return undefined;
+  const make = () => new PageList<T, C>(feed);
+  // Without a guard nothing says whose list it is.
+  if (!guard || key === undefined) return make();
   const lists = keyed.get(guard) ?? new Map<string, PageList<unknown, unknown>>();
   keyed.set(guard, lists);
-  const name = `${seen ?? ""}/${key}`;
-  const list = lists.get(name) ?? new PageList(feedOf(guard, key, seen));
-  lists.set(name, list);
-  return list as PageList<T, C>;
+  const list = (lists.get(key) as PageList<T, C> | undefined) ?? make();
+  lists.delete(key);
+  lists.set(key, list as PageList<unknown, unknown>);
+  keepLatest(lists, MOST, (each) => each === list || each.isShown);
+  return list;
+}
+
+/** What a component asks of its list. Before it has one, it waits. */
+export class Pages<T, C> {
+  private readonly source: () => PageSource<T, C>;
+  private list: PageList<T, C> | undefined;
+  private holds = 0;
+  private hasEnded = false;
+  private waiting: (() => void)[] = [];
+
+  constructor(source: () => PageSource<T, C>) {
+    this.source = source;
+  }
+
+  /** The component shows this list, if there is one already. Returns release. */
+  hold(list: PageList<T, C> | undefined, onChange: () => void): () => void {
+    this.holds++;
+    [this.list, this.hasEnded] = [list, false];
+    const release = list?.hold(this.source(), onChange);
+    if (list) this.wake();
+    return () => {
+      release?.();
+      setTimeout(() => {
+        this.hasEnded = --this.holds === 0;
+        if (this.hasEnded) this.wake();
+      });
+    };
+  }
+
+  readonly loadMore = (): Promise<void> => this.call((list) => list.loadMore(this.source()));
+  readonly reset = (): Promise<void> => this.call((list) => list.reset(this.source()));
+
+  private async call(run: (list: PageList<T, C>) => Promise<void>): Promise<void> {
+    if (!this.list && !this.hasEnded) await new Promise<void>((resolve) => this.waiting.push(resolve));
+    await (this.list ? run(this.list) : pause());
+  }
+
+  private wake(): void {
+    for (const resolve of this.waiting.splice(0)) resolve();
+  }
 }
 
 export class PageList<T, C> {
@@ -39,7 +86,7 @@ export class PageList<T, C> {
   state: PageListState<T> = WAITING;
   private readonly feed: Feed;
   /** What pages have brought since the last reset. Until they bring anything, what was shown before stays. */
-  private brought: readonly T[] = [];
+  private brought: T[] = [];
   /** The run of `fill` that counts; one from before a reset does not. */
   private run: { readonly ended: Promise<void>; readonly controller: AbortController } | undefined;
   private readonly listeners = new Set<() => void>();
@@ -48,56 +95,69 @@ export class PageList<T, C> {
     this.feed = feed;
   }
 
-  /** A component shows the list, and is told of changes. Loads it, unless it is there already. Returns release. */
+  get isShown(): boolean {
+    return this.listeners.size > 0;
+  }
+
+  /** A component shows the list, and is told of changes. Begins or goes on to load it. Returns release. */
   hold(source: PageSource<T, C>, onChange: () => void): () => void {
     const listener = () => onChange();
     this.listeners.add(listener);
-    if (this.brought.length === 0) void this.loadMore(source);
+    const hasFailed = this.state.error !== undefined && this.brought.length === 0;
+    if (this.state.loading || hasFailed) void this.loadMore(source);
     return () => {
       this.listeners.delete(listener);
       // A task later, so that a remount (StrictMode, a change of routes) ends nothing.
-      setTimeout(() => this.listeners.size > 0 || this.run?.controller.abort());
+      setTimeout(() => {
+        if (this.isShown) return;
+        this.run?.controller.abort();
+        this.run = undefined;
+      });
     };
   }
 
   /** Loads more, unless there is no more; calls that overlap share one run. */
   loadMore(source: PageSource<T, C>): Promise<void> {
-    if (this.state.end) return Promise.resolve();
-    return (this.run ?? this.begin(source)).ended;
+    // Others have their turn, or a loop over a `done` that is out of date stops the page.
+    return this.state.done ? pause() : (this.run ?? this.begin(source)).ended;
   }
 
   /** A new list begins. */
   reset(source: PageSource<T, C>): Promise<void> {
     this.feed.reset();
+    this.run?.controller.abort();
     this.brought = [];
     return this.begin(source).ended;
   }
 
-  private begin(source: PageSource<T, C>): NonNullable<PageList<T, C>["run"]> {
+  private begin(source: PageSource<T, C>): NonNullable<typeof this.run> {
     const controller = new AbortController();
-    const ended: Promise<void> = this.fill(source, controller.signal).then(({ items, error, end }) => {
+    const ended: Promise<void> = this.fill(source, controller.signal).then(({ items, error, done }) => {
       if (this.run !== run) return;
       this.run = undefined;
       if (items.length > 0) this.brought = [...this.brought, ...items];
       const isShown = error === undefined || this.brought.length > 0;
-      this.change({ items: isShown ? this.brought : this.state.items, loading: false, error, end });
+      this.change({ items: isShown ? this.brought : this.state.items, loading: false, error, done });
     });
     const run = { ended, controller };
     this.run = run;
-    if (!this.state.loading) this.change({ loading: true, error: undefined, end: false });
+    if (!this.state.loading) this.change({ loading: true, error: undefined, done: false });
     return run;
   }
 
   private async fill(source: PageSource<T, C>, signal: AbortSignal): Promise<Omit<PageListState<T>, "loading">> {
-    const { fetchPage, want, maxPages, id } = source;
-    const options = { maxPages, id, signal } as FillOptions & { id: IdOf<T> };
+    const { fetchPage, want, maxPages, timeoutMs, id } = source;
+    const options = { maxPages, timeoutMs, id, signal } as FillOptions & { id: IdOf<T> };
     try {
-      const { items, end, error, done } = await this.feed.fill(fetchPage, want, options);
-      if (end !== "error") return { items, error: undefined, end: done };
+      let result = await this.feed.fill(fetchPage, want, options);
+      if (result.end === "max-pages" && result.items.length === 0)
+        result = await this.feed.fill(fetchPage, want, options);
+      const { items, end, error, done } = result;
+      if (end !== "error") return { items, error: undefined, done };
       // What came before the error is shown beside it.
-      return { items: (await this.feed.fill(fetchPage, 0, options)).items, error, end: false };
+      return { items: (await this.feed.fill(fetchPage, 0, options)).items, error, done };
     } catch (error) {
-      return { items: [], error, end: false };
+      return { items: [], error, done: false };
     }
   }
 

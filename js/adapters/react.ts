@@ -1,51 +1,43 @@
 "use client";
 /** The entry `seenguard/react`: hooks. */
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState, useSyncExternalStore } from "react";
-import type { SeenFeed, SeenPages, SeenPagesOptions, SharedGuardOptions } from "../types/react.js";
-import type { FetchPage, Identified, IdOf, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
+import type { SeenFeed, SeenPages, UseSeenGuardOptions } from "../types/react.js";
+import type { FetchPage, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
+import { changesOf } from "./changes.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { idsKey, withLatest } from "./latest.js";
-import { pageListOf, WAITING, type PageListState } from "./page-list.js";
-import { holdGuard, openGuard } from "./shared-guards.js";
+import { idsKey } from "./latest.js";
+import { pageListOf, Pages, WAITING, type PageListState, type PageSource } from "./page-list.js";
+import { guardOf, holdGuard, identityOf } from "./shared-guards.js";
 import { trackElement, type TrackedElement } from "./tracked-element.js";
 
-export function useSeenGuard(options: SharedGuardOptions): SeenGuard | undefined {
-  const { namespace } = options;
+type Guard = SeenGuard | null | undefined;
+
+export function useSeenGuard(options: UseSeenGuardOptions | null | undefined): Guard {
+  const namespace = options?.namespace;
+  const identity = identityOf(options);
   const latest = useLatest(options);
   const subscribe = useCallback(
-    (onOpen: () => void) =>
-      holdGuard(
-        withLatest(() => latest.current),
-        onOpen,
-      ),
-    // The guard is another one for another namespace alone.
-    [latest, namespace],
+    (onChange: () => void) => holdGuard(() => latest.current, onChange),
+    // Options are written anew in each rendering.
+    [latest, identity],
   );
   return useSyncExternalStore(
     subscribe,
-    () => openGuard(namespace),
-    () => undefined,
+    () => guardOf(namespace),
+    () => (namespace ? undefined : null),
   );
 }
 
-export function useSeenFeed<T extends Identified>(
-  guard: SeenGuard | undefined,
-  items: readonly T[],
-  options?: FeedViewOptions<T>,
-): SeenFeed<T>;
-export function useSeenFeed<T>(
-  guard: SeenGuard | undefined,
-  items: readonly T[],
-  options: FeedViewOptions<T> & { id: IdOf<T> },
-): SeenFeed<T>;
-export function useSeenFeed<T>(
-  guard: SeenGuard | undefined,
-  items: readonly T[],
-  options: FeedViewOptions<T> = {},
-): SeenFeed<T> {
-  const { key, seen } = options;
-  const feed = useMemo(() => guard && feedOf(guard, key, seen), [guard, key, seen]);
+export function useSeenFeed<T>(guard: Guard, items: readonly T[], options: FeedViewOptions<T> = {}): SeenFeed<T> {
+  const { key } = options;
+  const feed = useMade((made, wanted) => feedOf(made, wanted), guard, key);
   const [view] = useState(() => new FeedView<T>());
+  const changes = changesOf(guard);
+  useSyncExternalStore(
+    changes.subscribe,
+    () => changes.count,
+    () => 0,
+  );
   const [, render] = useReducer((count: number) => count + 1, 0);
   const reset = useCallback(() => {
     view.reset(feed);
@@ -54,45 +46,25 @@ export function useSeenFeed<T>(
   return { items: view.show(feed, items, options), reset };
 }
 
-export function useSeenPages<T, C = string>(
-  guard: SeenGuard | undefined,
-  fetchPage: FetchPage<T, C>,
-  options: SeenPagesOptions & { id: IdOf<T> },
-): SeenPages<T>;
-export function useSeenPages<T extends Identified, C = string>(
-  guard: SeenGuard | undefined,
-  fetchPage: FetchPage<T, C>,
-  options: SeenPagesOptions,
-): SeenPages<T>;
 export function useSeenPages<T, C>(
-  guard: SeenGuard | undefined,
+  guard: Guard,
   fetchPage: FetchPage<T, C>,
-  options: SeenPagesOptions & { id?: IdOf<T> },
+  options: Omit<PageSource<T, C>, "fetchPage">,
 ): SeenPages<T> {
-  const { key, seen } = options;
   const latest = useLatest({ ...options, fetchPage });
-  const list = useMemo(() => pageListOf<T, C>(guard, key, seen), [guard, key, seen]);
-  const actions = useMemo(
-    () => ({
-      loadMore: async () => list?.loadMore(latest.current),
-      reset: async () => list?.reset(latest.current),
-    }),
-    [list, latest],
-  );
-  const subscribe = useCallback(
-    (onChange: () => void) => list?.hold(latest.current, onChange) ?? (() => {}),
-    [list, latest],
-  );
+  const list = useMade(pageListOf<T, C>, guard, options.key);
+  const [pages] = useState(() => new Pages<T, C>(() => latest.current));
+  const subscribe = useCallback((onChange: () => void) => pages.hold(list, onChange), [pages, list]);
   const state = useSyncExternalStore<PageListState<T>>(
     subscribe,
     () => list?.state ?? WAITING,
     () => WAITING,
   );
-  return { ...state, ...actions };
+  return { ...state, loadMore: pages.loadMore, reset: pages.reset };
 }
 
 export function useSeenRef(
-  guard: SeenGuard | undefined,
+  guard: Guard,
   id: ItemId | readonly ItemId[],
   options: ObserveOptions = {},
 ): (element: object | null) => void {
@@ -105,8 +77,7 @@ export function useSeenRef(
   return useMemo(
     () => (element: object | null) => {
       tracked.current?.release();
-      const next = { ...latest.current, guard, id };
-      tracked.current = element ? trackElement(element as Element, next) : undefined;
+      tracked.current = element ? trackElement(element as Element, { ...latest.current, guard, id }) : undefined;
     },
     [guard, ids, threshold, dwellMs, local, latest],
   );
@@ -119,4 +90,13 @@ function useLatest<T>(value: T): { readonly current: T } {
     latest.current = value;
   });
   return latest;
+}
+
+/** What is made for a guard and a key. State: Fast Refresh makes anew what `useMemo` has. */
+function useMade<T>(make: (guard: Guard, key: string | undefined) => T, guard: Guard, key: string | undefined): T {
+  const [made, setMade] = useState(() => ({ guard, key, value: make(guard, key) }));
+  if (made.guard === guard && made.key === key) return made.value;
+  const next = { guard, key, value: make(guard, key) };
+  setMade(next);
+  return next.value;
 }

@@ -1,70 +1,148 @@
 /**
- * One guard for each namespace, shared by all components that hold it. It is opened for the first of them and closed
- * when the last one has gone: a task later, so that a remount (StrictMode, a change of routes) closes nothing.
+ * One guard for each namespace, shared by all components that hold it. It stays open with the document; its report runs
+ * while it is held. Holders that leave count for one more task, so that a remount (StrictMode, `<Activity>`, Fast
+ * Refresh, a change of routes) ends nothing.
  */
-import type { SharedGuardOptions } from "../types/react.js";
-import type { SeenGuard } from "../types/seenguard.js";
+import { callBack, failure, refuse, SeenGuardError, warnOnce } from "../errors.js";
+import type { UseSeenGuardOptions } from "../types/react.js";
+import type { GuardOptions, ReportOptions, SeenGuard } from "../types/seenguard.js";
+import { changesOf } from "./changes.js";
+import { keepLatest, withLatest } from "./latest.js";
 
-interface SharedGuard {
-  readonly opening: Promise<SeenGuard>;
-  /** Of each holder: called when the opening has ended. */
-  readonly listeners: Set<() => void>;
-  guard?: SeenGuard;
-  /** What `open` rejected with: the options are wrong. */
+/** How many guards stay open, unless more are held. */
+const MOST = 4;
+/** How long `open` may take, as a download that hangs does, before everything passes. */
+const OPEN_TIMEOUT_MS = 15_000;
+
+/** The options of a component's latest rendering. */
+type Holder = () => UseSeenGuardOptions | null | undefined;
+
+interface Shared {
+  /** `null`: it cannot be opened, and everything passes. */
+  guard: SeenGuard | null | undefined;
+  /** What is wrong with the options. */
   failure?: { readonly error: unknown };
+  isOpening: boolean;
+  stopReport?: (() => void) | undefined;
+  /** Of the report that runs. */
+  url?: string | undefined;
+  readonly holders: Map<Holder, () => void>;
+  readonly onError: (error: SeenGuardError) => void;
 }
 
-const shared = new Map<string, SharedGuard>();
+const shared = new Map<string, Shared>();
 
-/** The guard of a namespace, if it is open. Throws what its opening rejected with. */
-export function openGuard(namespace: string): SeenGuard | undefined {
-  const { guard, failure } = shared.get(namespace) ?? {};
-  if (failure) throw failure.error;
-  return guard;
+/** The guard of a namespace; `undefined`: it is not open yet; `null`: there is none. Throws what is wrong with it. */
+export function guardOf(namespace: string | undefined): SeenGuard | null | undefined {
+  if (!namespace) return null;
+  const held = shared.get(namespace);
+  if (held?.failure) throw held.failure.error;
+  return held && shownOf(held);
 }
 
-/** Holds the guard of `options.namespace`. `onOpen` is called when `openGuard` answers. Returns release. */
-export function holdGuard(options: SharedGuardOptions, onOpen: () => void): () => void {
-  const { namespace } = options;
-  const held = shared.get(namespace) ?? open(options);
+/** One that the app has closed is opened anew, too. */
+const isOpen = (guard: Shared["guard"]) => guard && !changesOf(guard).isOver;
+
+/** Where everything passes, what is on the screen stays; who comes to an empty one waits for the next try. */
+const shownOf = ({ guard, holders }: Shared) => (isOpen(guard) || holders.size > 0 ? guard : undefined);
+
+/** What `holdGuard` is called anew for. */
+export function identityOf(options: ReturnType<Holder>): string {
+  return options?.namespace ? JSON.stringify([options.namespace, options.report?.url]) : "";
+}
+
+/** Holds the guard of the options' namespace. `onChange` is called when `guardOf` answers otherwise. Returns release. */
+export function holdGuard(latest: Holder, onChange: () => void): () => void {
+  const namespace = latest()?.namespace;
+  if (!namespace) return () => {};
+  const holder = () => latest();
+  const held = shared.get(namespace) ?? newShared();
   shared.set(namespace, held);
-  const listener = () => onOpen();
-  held.listeners.add(listener);
+  held.guard = shownOf(held);
+  held.holders.set(holder, onChange);
+  if (!isOpen(held.guard) && !held.isOpening) open(namespace, held, holder);
+  report(held, holder);
+  closeOldest();
   return () => {
-    held.listeners.delete(listener);
-    // Who has put the options right may try again at once.
-    if (held.failure) leave(namespace, held);
+    held.holders.delete(holder);
+    // Options that were put right are tried at once.
+    if (held.failure && held.holders.size === 0) shared.delete(namespace);
     else setTimeout(leave, 0, namespace, held);
   };
 }
 
-function open({ open: openGiven = openDefault, ...options }: SharedGuardOptions): SharedGuard {
-  const opened: SharedGuard = { opening: openGiven(options), listeners: new Set() };
-  opened.opening
-    .then(
-      (guard) => {
-        opened.guard = guard;
-      },
-      (error: unknown) => {
-        opened.failure = { error };
-      },
-    )
-    .finally(() => opened.listeners.forEach((listener) => listener()));
-  return opened;
+function newShared(): Shared {
+  const warn = warnOnce();
+  const holders: Shared["holders"] = new Map();
+  const onError = (error: SeenGuardError) => callBack(latestOf(holders, "onError") ?? warn, error);
+  return { guard: undefined, isOpening: false, holders, onError };
 }
 
-/** Loads the entry only then: an app that uses another one does not load the engine twice. */
-const openDefault: NonNullable<SharedGuardOptions["open"]> = async (options) => {
-  const entry = await import("seenguard");
-  return entry.SeenGuard.open(options);
-};
+/** An option of the first holder that has it. */
+function latestOf<Name extends keyof UseSeenGuardOptions>(holders: Shared["holders"], name: Name) {
+  for (const holder of holders.keys()) if (holder()?.[name]) return holder()?.[name];
+  return undefined;
+}
 
-/** Closes a guard that nobody holds. Its namespace can be opened anew meanwhile. */
-function leave(namespace: string, left: SharedGuard): void {
-  if (left.listeners.size > 0 || shared.get(namespace) !== left) return;
+function open(namespace: string, opened: Shared, holder: Holder): void {
+  const { open, report: _, ...options } = { ...holder() } as UseSeenGuardOptions;
+  const tell = () => [...opened.holders.values()].forEach((onChange) => onChange());
+  const fail = (error: unknown) => {
+    opened.isOpening = false;
+    if (error instanceof SeenGuardError && error.code === "bad-option") opened.failure = { error };
+    else {
+      opened.guard ??= null;
+      opened.onError(failure("engine", "the guard is not open, and everything passes", error));
+    }
+    tell();
+  };
+  const take = (guard: SeenGuard) => {
+    opened.isOpening = false;
+    if (isOpen(opened.guard) || shared.get(namespace) !== opened) return void guard.close();
+    opened.guard = guard;
+    for (const each of opened.holders.keys()) report(opened, each);
+    tell();
+  };
+  opened.isOpening = true;
+  const timer = setTimeout(fail, OPEN_TIMEOUT_MS, `it has not opened within ${OPEN_TIMEOUT_MS / 1000} s`);
+  const latest = withLatest<GuardOptions>(options, (name) => latestOf(opened.holders, name));
+  new Promise<SeenGuard>((resolve) => {
+    if (typeof open !== "function") refuse("`open` is missing: SeenGuard.open of the entry that the app uses");
+    resolve(open({ ...latest, onError: opened.onError }));
+  })
+    .then(take, fail)
+    .finally(() => clearTimeout(timer));
+}
+
+/** Delivers as the first holder says that has the option, unless it does already. Another `url` is refused. */
+function report(held: Shared, holder: Holder): void {
+  const options = holder()?.report;
+  if (!options || !held.guard || (held.stopReport && held.url === options.url)) return;
+  const latest = () => latestOf(held.holders, "report") ?? options;
+  // An object may have a token of which each rendering has the latest.
+  const headers = typeof options.headers === "object" && { headers: () => latest().headers as Record<string, string> };
+  try {
+    held.stopReport = held.guard.report({
+      ...withLatest<ReportOptions>(options, (name) => latest()[name]),
+      ...headers,
+    });
+    held.url = options.url;
+  } catch (error) {
+    held.failure = { error };
+  }
+}
+
+/** Without holders what waits is delivered, and the report ends. */
+function leave(namespace: string, left: Shared): void {
+  if (left.holders.size > 0 || shared.get(namespace) !== left) return;
+  const { guard, stopReport } = left;
+  left.stopReport = undefined;
+  if (stopReport) void guard?.flush().finally(stopReport);
   shared.delete(namespace);
-  left.opening.then(
-    (guard) => guard.close(),
-    () => {},
-  );
+  shared.set(namespace, left);
+  closeOldest();
+}
+
+function closeOldest(): void {
+  for (const { guard } of keepLatest(shared, MOST, ({ holders }) => holders.size > 0)) void guard?.close();
 }

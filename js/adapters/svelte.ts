@@ -1,93 +1,68 @@
 /** The entry `seenguard/svelte`: for runes, and an action. */
 import { createSubscriber } from "svelte/reactivity";
-import type { SeenElement, SeenFeed, SeenPages, SeenPagesOptions, SharedGuardOptions } from "../types/svelte.js";
-import type { Feed, FetchPage, IdOf, SeenGuard } from "../types/seenguard.js";
+import type { SeenElement, SeenFeed, SeenPages, UseSeenGuardOptions } from "../types/svelte.js";
+import type { FetchPage, SeenGuard } from "../types/seenguard.js";
+import { changesOf } from "./changes.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { withLatest } from "./latest.js";
-import { pageListOf, WAITING, type PageList, type PageListState } from "./page-list.js";
-import { holdGuard, openGuard } from "./shared-guards.js";
+import { pageListOf, Pages, WAITING, type PageListState, type PageSource } from "./page-list.js";
+import { guardOf, holdGuard, identityOf } from "./shared-guards.js";
 import { trackElement } from "./tracked-element.js";
 
-export function seenGuard(options: SharedGuardOptions | (() => SharedGuardOptions)): {
-  readonly current: SeenGuard | undefined;
-} {
-  let namespace: string | undefined;
-  let subscribe = () => {};
+type Guard = SeenGuard | null | undefined;
+type GuardOptions = UseSeenGuardOptions | null | undefined;
+
+export function seenGuard(options: GuardOptions | (() => GuardOptions)): { readonly current: Guard } {
+  const subscriber = once((_identity: string) =>
+    createSubscriber((update) => holdGuard(() => valueOf(options), update)),
+  );
   return {
     get current() {
-      const { namespace: wanted } = valueOf(options);
-      if (wanted !== namespace) {
-        namespace = wanted;
-        subscribe = createSubscriber((update) =>
-          holdGuard(
-            withLatest(() => valueOf(options)),
-            update,
-          ),
-        );
-      }
-      subscribe();
-      return openGuard(wanted);
+      const wanted = valueOf(options);
+      subscriber(identityOf(wanted))();
+      return guardOf(wanted?.namespace);
     },
   };
 }
 
 export function seenFeed<T>(
-  guard: () => SeenGuard | undefined,
+  guard: () => Guard,
   items: () => readonly T[],
   options: FeedViewOptions<T> | (() => FeedViewOptions<T>) = {},
 ): SeenFeed<T> {
   const view = new FeedView<T>();
-  let made: readonly unknown[] = [];
-  let feed: Feed | undefined;
-  const currentFeed = () => {
-    const { key, seen } = valueOf(options);
-    const wanted = [guard(), key, seen] as const;
-    if (wanted.some((each, index) => each !== made[index])) {
-      made = wanted;
-      feed = wanted[0] && feedOf(wanted[0], key, seen);
-    }
-    return feed;
-  };
+  const feedFor = once(feedOf);
+  const feed = () => feedFor(guard(), valueOf(options).key);
   let update = () => {};
-  const subscribe = createSubscriber((onReset) => {
-    update = onReset;
-  });
+  const subscriber = once((current: Guard) =>
+    createSubscriber((onChange) => {
+      update = onChange;
+      return changesOf(current).subscribe(onChange);
+    }),
+  );
   return {
     get items() {
-      subscribe();
-      return view.show(currentFeed(), items(), valueOf(options));
+      subscriber(guard())();
+      return view.show(feed(), items(), valueOf(options));
     },
     reset() {
-      view.reset(currentFeed());
+      view.reset(feed());
       update();
     },
   };
 }
 
 export function seenPages<T, C>(
-  guard: () => SeenGuard | undefined,
+  guard: () => Guard,
   fetchPage: FetchPage<T, C>,
-  options: (SeenPagesOptions & { id?: IdOf<T> }) | (() => SeenPagesOptions & { id?: IdOf<T> }),
+  options: Omit<PageSource<T, C>, "fetchPage"> | (() => Omit<PageSource<T, C>, "fetchPage">),
 ): SeenPages<T> {
-  let made: readonly unknown[] = [];
-  let list: PageList<T, C> | undefined;
-  let subscribe = () => {};
-  const source = () => ({ ...valueOf(options), fetchPage });
-  const currentList = () => {
-    const { key, seen } = valueOf(options);
-    const wanted = [guard(), key, seen] as const;
-    if (wanted.some((each, index) => each !== made[index])) {
-      made = wanted;
-      const current = pageListOf<T, C>(...wanted);
-      list = current;
-      subscribe = current ? createSubscriber((update) => current.hold(source(), update)) : () => {};
-    }
-    return list;
-  };
+  const pages = new Pages<T, C>(() => ({ ...valueOf(options), fetchPage }));
+  const listFor = once(pageListOf<T, C>);
+  const subscriber = once((list: ReturnType<typeof listFor>) => createSubscriber((update) => pages.hold(list, update)));
   const state = (): PageListState<T> => {
-    const current = currentList();
-    subscribe();
-    return current?.state ?? WAITING;
+    const list = listFor(guard(), valueOf(options).key);
+    subscriber(list)();
+    return list?.state ?? WAITING;
   };
   return {
     get items() {
@@ -99,11 +74,11 @@ export function seenPages<T, C>(
     get error() {
       return state().error;
     },
-    get end() {
-      return state().end;
+    get done() {
+      return state().done;
     },
-    loadMore: async () => currentList()?.loadMore(source()),
-    reset: async () => currentList()?.reset(source()),
+    loadMore: pages.loadMore,
+    reset: pages.reset,
   };
 }
 
@@ -112,6 +87,15 @@ export function seen(element: Element, shown: SeenElement): { update(shown: Seen
   return { update: (next) => tracked.update(next), destroy: () => tracked.release() };
 }
 
-function valueOf<T extends object>(source: T | (() => T)): T {
-  return typeof source === "function" ? source() : source;
+/** Makes something anew for other arguments alone. */
+function once<Given extends unknown[], T>(make: (...given: Given) => T): (...given: Given) => T {
+  let made: { readonly given: Given; readonly value: T } | undefined;
+  return (...given) => {
+    if (!made || given.some((each, place) => each !== made?.given[place])) made = { given, value: make(...given) };
+    return made.value;
+  };
+}
+
+function valueOf<T>(source: T | (() => T)): T {
+  return typeof source === "function" ? (source as () => T)() : source;
 }

@@ -4,8 +4,6 @@ import { idsKey, withLatest } from "./latest.js";
 
 export interface TrackedElement {
   update(shown: SeenElement): void;
-  /** Stops at once. */
-  destroy(): void;
   /** Stops, unless the element is tracked again before the next task. */
   release(): void;
 }
@@ -18,46 +16,42 @@ const released = new WeakMap<Element, (shown: SeenElement) => TrackedElement>();
  * again at once goes on: component libraries, and refs that are written in the markup, do so with each rendering.
  */
 export function trackElement(element: Element, shown: SeenElement): TrackedElement {
-  return released.get(element)?.(shown) ?? startTracking(element, shown);
-}
-
-function startTracking(element: Element, shown: SeenElement): TrackedElement {
+  const goOn = released.get(element);
+  if (goOn) return goOn(shown);
   let latest = shown;
-  const optionsOf = ({ guard: _guard, id: _id, ...options }: SeenElement) => options;
-  const start = () =>
-    latest.guard?.track(
+  const start = () => {
+    const { guard, ...options } = latest;
+    return guard?.observe(
       element,
-      latest.id,
-      withLatest(() => optionsOf(latest)),
+      withLatest(options, (name) => latest[name]),
     );
+  };
   let stop = start();
   const tracked: TrackedElement = {
     update(next) {
-      const before = latest;
+      const isSame = identityOf(latest) === identityOf(next) && latest.guard === next.guard;
       latest = next;
-      if (isSame(before, next)) return;
+      if (isSame) return;
       stop?.();
       stop = start();
     },
-    destroy: () => stop?.(),
     release() {
       const timer = setTimeout(() => {
-        if (released.get(element) === goOn) released.delete(element);
-        tracked.destroy();
+        released.delete(element);
+        stop?.();
       });
-      const goOn = (next: SeenElement) => {
+      released.set(element, (next) => {
         clearTimeout(timer);
         released.delete(element);
         tracked.update(next);
         return tracked;
-      };
-      released.set(element, goOn);
+      });
     },
   };
   return tracked;
 }
 
-function isSame(a: SeenElement, b: SeenElement): boolean {
-  const isSameItem = a.guard === b.guard && idsKey(a.id) === idsKey(b.id);
-  return isSameItem && a.threshold === b.threshold && a.dwellMs === b.dwellMs && a.local === b.local;
+/** What an element is tracked anew for. */
+function identityOf({ id, threshold, dwellMs, local }: SeenElement): string {
+  return `${idsKey(id)} ${threshold} ${dwellMs} ${local}`;
 }

@@ -11,44 +11,46 @@ import {
   type MaybeRefOrGetter,
   type ObjectDirective,
 } from "vue";
-import type { FetchPage, IdOf, SeenGuard } from "../types/seenguard.js";
-import type { SeenElement, SeenFeed, SeenPages, SeenPagesOptions, SharedGuardOptions } from "../types/vue.js";
+import type { FetchPage, SeenElement, SeenGuard } from "../types/seenguard.js";
+import type { SeenFeed, SeenPages, UseSeenGuardOptions } from "../types/vue.js";
+import { changesOf } from "./changes.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { withLatest } from "./latest.js";
-import { pageListOf, WAITING, type PageListState } from "./page-list.js";
-import { holdGuard, openGuard } from "./shared-guards.js";
+import { pageListOf, Pages, WAITING, type PageListState, type PageSource } from "./page-list.js";
+import { guardOf, holdGuard, identityOf } from "./shared-guards.js";
 import { trackElement, type TrackedElement } from "./tracked-element.js";
 
-export function useSeenGuard(options: MaybeRefOrGetter<SharedGuardOptions>): ComputedRef<SeenGuard | undefined> {
-  const namespace = computed(() => toValue(options).namespace);
+type Guard = SeenGuard | null | undefined;
+
+export function useSeenGuard(options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>): ComputedRef<Guard> {
+  const latest = () => toValue(options);
   /** How often there was news of a guard; 0: none is held. */
   const news = shallowRef(0);
   const onNews = () => news.value++;
-  const hold = () => {
+  whenMounted(() => {
     onNews();
-    const holdNow = () =>
-      holdGuard(
-        withLatest(() => toValue(options)),
-        onNews,
-      );
-    watch(namespace, (_now, _before, onCleanup) => onCleanup(holdNow()), { immediate: true, flush: "sync" });
-  };
-  whenMounted(hold);
-  return computed(() => (news.value > 0 ? openGuard(namespace.value) : undefined));
+    follow(
+      () => identityOf(latest()),
+      () => holdGuard(latest, onNews),
+    );
+  });
+  return computed(() => {
+    const namespace = latest()?.namespace;
+    return news.value > 0 || !namespace ? guardOf(namespace) : undefined;
+  });
 }
 
 export function useSeenFeed<T>(
-  guard: MaybeRefOrGetter<SeenGuard | undefined>,
+  guard: MaybeRefOrGetter<Guard>,
   items: MaybeRefOrGetter<readonly T[]>,
   options: MaybeRefOrGetter<FeedViewOptions<T>> = {},
 ): SeenFeed<T> {
   const key = computed(() => toValue(options).key);
-  const seen = computed(() => toValue(options).seen);
-  const feed = computed(() => {
-    const current = toValue(guard);
-    return current && feedOf(current, key.value, seen.value);
-  });
+  const feed = computed(() => feedOf(toValue(guard), key.value));
   const view = shallowRef(new FeedView<T>());
+  follow(
+    () => toValue(guard),
+    (current) => changesOf(current).subscribe(() => triggerRef(view)),
+  );
   return {
     items: computed(() => view.value.show(feed.value, toValue(items), toValue(options))),
     reset() {
@@ -59,34 +61,33 @@ export function useSeenFeed<T>(
 }
 
 export function useSeenPages<T, C>(
-  guard: MaybeRefOrGetter<SeenGuard | undefined>,
+  guard: MaybeRefOrGetter<Guard>,
   fetchPage: FetchPage<T, C>,
-  options: MaybeRefOrGetter<SeenPagesOptions & { id?: IdOf<T> }>,
+  options: MaybeRefOrGetter<Omit<PageSource<T, C>, "fetchPage">>,
 ): SeenPages<T> {
   const key = computed(() => toValue(options).key);
-  const seen = computed(() => toValue(options).seen);
-  const list = computed(() => pageListOf<T, C>(toValue(guard), key.value, seen.value));
-  const source = () => ({ ...toValue(options), fetchPage });
+  const list = computed(() => pageListOf<T, C>(toValue(guard), key.value));
+  const pages = new Pages<T, C>(() => ({ ...toValue(options), fetchPage }));
   const state = shallowRef<PageListState<T>>(WAITING);
-  const hold = () => {
-    const holdNow = (current: typeof list.value, _before: unknown, onCleanup: (release: () => void) => void) => {
-      const show = () => {
-        state.value = current?.state ?? WAITING;
-      };
-      show();
-      if (current) onCleanup(current.hold(source(), show));
-    };
-    watch(list, holdNow, { immediate: true, flush: "sync" });
+  const hold = (current: typeof list.value) => {
+    const show = () => (state.value = current?.state ?? WAITING);
+    show();
+    return pages.hold(current, show);
   };
-  whenMounted(hold);
+  whenMounted(() => follow(() => list.value, hold));
   return {
     items: computed(() => state.value.items),
     loading: computed(() => state.value.loading),
     error: computed(() => state.value.error),
-    end: computed(() => state.value.end),
-    loadMore: async () => list.value?.loadMore(source()),
-    reset: async () => list.value?.reset(source()),
+    done: computed(() => state.value.done),
+    loadMore: pages.loadMore,
+    reset: pages.reset,
   };
+}
+
+/** Begins something for a value, and anew for another one. */
+function follow<T>(source: () => T, begin: (value: T) => () => void): void {
+  watch(source, (value, _before, onCleanup) => onCleanup(begin(value)), { immediate: true, flush: "sync" });
 }
 
 /** Servers mount nothing, and hydration begins as they do: without a guard. */
@@ -100,5 +101,5 @@ const tracked = new WeakMap<Element, TrackedElement>();
 export const vSeen: ObjectDirective<Element, SeenElement> = {
   mounted: (element, { value }) => void tracked.set(element, trackElement(element, value)),
   updated: (element, { value }) => tracked.get(element)?.update(value),
-  unmounted: (element) => tracked.get(element)?.destroy(),
+  unmounted: (element) => tracked.get(element)?.release(),
 };

@@ -21,7 +21,7 @@ import { choiceOf } from "../storage/places.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch } from "./guarded-fetch.js";
-import { HOOK, type Tool } from "./hook.js";
+import { CHANGES, HOOK, type Tool } from "./hook.js";
 import {
   checkClearArguments,
   checkFeedOptions,
@@ -172,6 +172,16 @@ class OpenGuard implements Api.SeenGuard {
     const { tools } = this.namespace();
     tools.add(tool);
     return this.untilClosed(() => tools.delete(tool));
+  }
+
+  [CHANGES](onChange: (isClosed: boolean) => void): void {
+    const { onChanges } = this.namespace();
+    const listener = () => onChange(false);
+    onChanges.add(listener);
+    this.untilClosed(() => {
+      onChanges.delete(listener);
+      onChange(true);
+    });
   }
 
   stats(): Api.GuardStats {

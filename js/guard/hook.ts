@@ -1,10 +1,18 @@
 /**
- * What a guard tells its tools, such as the panel of `seenguard/devtools`: no API, so it is under a registered symbol,
- * where bundles of the package meet. Without a tool nothing is counted.
+ * What a guard tells its tools, such as the panel of `seenguard/devtools`, and the hooks: no API, so it is under
+ * registered symbols, where bundles of the package meet. Without a tool nothing is counted.
  */
 import type { Explanation } from "../types/seenguard.js";
 
 export const HOOK = Symbol.for("seenguard.devtools");
+
+export const CHANGES = Symbol.for("seenguard.changes");
+
+/** A guard to the hooks of the frameworks. */
+export interface ChangingGuard {
+  /** Calls back when something is unseen or forgotten, here, in another tab or by the server; and once it is closed. */
+  [CHANGES](onChange: (isClosed: boolean) => void): void;
+}
 
 /** A guard to a tool. What the tool does in answer it is not told of. */
 export interface HookedGuard {

@@ -54,6 +54,9 @@ export class Namespace implements OpenNamespace {
   readonly holders = new Set<Holder>();
   readonly tools = new Set<Tool>();
   readonly observed = new ObservedItems();
+  /** Told when something is unseen or forgotten. */
+  readonly onChanges = new Set<() => void>();
+  private toldRevision = 0;
   private isTelling = false;
   /** What each `open` waits for. */
   started = Promise.resolve();
@@ -109,7 +112,7 @@ export class Namespace implements OpenNamespace {
       if (!engine.isAlive) return;
       this.engine = engine;
       if (choice === undefined) return;
-      this.performer = new StoragePerformer(engine, choice, name, this.snapshot, clock, report);
+      this.performer = new StoragePerformer(engine, choice, name, this.snapshot, clock, report, this.noteChanges);
     } catch (cause) {
       const error = cause as SeenGuardError;
       this.stopListening();
@@ -166,6 +169,7 @@ export class Namespace implements OpenNamespace {
       this.performer?.changed();
       if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
+      this.noteChanges();
       this.tell((tool) => tool.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) }));
       return { applied: true, covered: outcome.covered };
     } catch (cause) {
@@ -242,8 +246,17 @@ export class Namespace implements OpenNamespace {
     const stopped = this.engine?.unsee(this.latest(ids));
     if (stopped === undefined || ids.length === 0) return 0;
     this.recorded();
+    this.noteChanges();
     return stopped;
   }
+
+  /** Once the caller has its answer, as for the tools. */
+  private readonly noteChanges = (): void => {
+    const { unseenRevision } = this;
+    if (this.toldRevision === unseenRevision) return;
+    this.toldRevision = unseenRevision;
+    queueMicrotask(() => this.onChanges.forEach((listener) => callBack(listener)));
+  };
 
   /** Those at the end of a list that is too long. */
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
@@ -281,6 +294,7 @@ export class Namespace implements OpenNamespace {
   cleared(number: number, keeps: boolean): void {
     if (this.performer) this.performer.clear(number, keeps);
     else this.call((guard) => guard.clear(number, keeps));
+    this.noteChanges();
   }
 
   /** Where no signal tells of a clear: resolves when delivery may go on. */

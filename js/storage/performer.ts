@@ -35,6 +35,7 @@ export class StoragePerformer {
   private readonly snapshot: StoredSnapshot;
   private readonly clock: Clock;
   private readonly report: ErrorListener;
+  private readonly onRead: () => void;
   private readonly timers = new Map<generated.Timer, () => void>();
   private transaction: Transaction | undefined;
   /** Where the latest transaction was. */
@@ -57,6 +58,7 @@ export class StoragePerformer {
     snapshot: StoredSnapshot,
     clock: Clock,
     report: ErrorListener,
+    onRead: () => void,
   ) {
     this.engine = engine;
     this.choice = choice;
@@ -67,6 +69,7 @@ export class StoragePerformer {
     this.snapshot = snapshot;
     this.clock = clock;
     this.report = report;
+    this.onRead = onRead;
   }
 
   /** Begins. Resolves when what is stored is known. */
@@ -98,6 +101,7 @@ export class StoragePerformer {
         if (numbers.length > 0) this.engine.call((guard) => guard.hear(Math.max(...numbers)));
       } else if (key?.startsWith(this.prefix)) {
         this.mergeLocal(key, newValue ?? undefined);
+        this.onRead();
         return;
       } else if (key !== null) return;
       this.happens("Signalled");
@@ -193,6 +197,7 @@ export class StoragePerformer {
       this.isRunning = false;
     }
     this.settle();
+    this.onRead();
   }
 
   private perform(step: generated.Step): void {

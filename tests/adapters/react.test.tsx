@@ -1,7 +1,15 @@
 /** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
-import { act, Component, StrictMode, type ReactNode } from "react";
+import { act, Activity, Component, StrictMode, useEffect, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { SeenGuardError, type FeedPage, type Identified, type PageRequest, type SeenGuard } from "seenguard";
+import {
+  SeenGuard,
+  SeenGuardError,
+  type FeedPage,
+  type Identified,
+  type PageRequest,
+  type Report,
+  type ReportOptions,
+} from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import {
   useSeenFeed,
@@ -12,6 +20,7 @@ import {
   type SeenFeedOptions,
   type SeenPages,
   type SeenPagesOptions,
+  type UseSeenGuardOptions,
 } from "seenguard/react";
 import { openTestGuard } from "seenguard/testing";
 import { afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -52,6 +61,41 @@ async function renderHook<P, T>(use: (props: P) => T, props: P) {
   return { results, latest, unmount, show: (next: P) => show(<Host props={next} />) };
 }
 
+const { open } = SeenGuard;
+type Guard = SeenGuard | null | undefined;
+
+/** Renders a hook that throws, in an error boundary. */
+async function renderFailing(use: () => void) {
+  let caught: unknown;
+  class Boundary extends Component<{ children: ReactNode }> {
+    override state = { failed: false };
+    static getDerivedStateFromError = () => ({ failed: true });
+    override componentDidCatch(error: unknown) {
+      caught = error;
+    }
+    override render = () => (this.state.failed ? null : this.props.children);
+  }
+  function Host({ use: useHook }: { use: () => void }) {
+    useHook();
+    return null;
+  }
+  let shown = 0;
+  const nodeOf = (next: () => void) => (
+    <Boundary key={++shown}>
+      <Host use={next} />
+    </Boundary>
+  );
+  const { show } = await render(nodeOf(use));
+  await settle();
+  return {
+    error: () => caught,
+    show: async (next: () => void) => {
+      await show(nodeOf(next));
+      await settle();
+    },
+  };
+}
+
 let namespaces = 0;
 const uniqueNamespace = () => `home:reader-${String(++namespaces)}`;
 
@@ -63,15 +107,15 @@ async function testGuard(namespace = uniqueNamespace()) {
 
 const settle = () => act(() => new Promise((resolve) => setTimeout(resolve, 50)));
 /** An engine that starts first takes a busy machine longer. */
-const opened = async (latest: () => SeenGuard | undefined) => {
+const opened = async (latest: () => Guard) => {
   for (let tries = 0; tries < 60 && !latest(); tries++) await settle();
 };
-const isOpen = (guard: SeenGuard | undefined) => guard?.apply({ shards: [] }).applied;
+const isOpen = (guard: Guard) => guard?.apply({ shards: [] }).applied;
 
 describe("useSeenGuard", () => {
-  test("gives all components that ask for a namespace the same guard, until the last one has gone", async () => {
+  test("gives all components that ask for a namespace the same guard, which stays open", async () => {
     const namespace = uniqueNamespace();
-    const use = () => useSeenGuard({ namespace, storage: "none" });
+    const use = () => useSeenGuard({ namespace, open, storage: "none" });
     const [first, second] = [await renderHook(use, undefined), await renderHook(use, undefined)];
     await opened(() => first.latest() && second.latest());
     expect(first.results[0]).toBeUndefined();
@@ -82,14 +126,201 @@ describe("useSeenGuard", () => {
     expect(isOpen(second.latest())).toBe(true);
     await second.unmount();
     await settle();
-    expect(isOpen(second.latest())).toBe(false);
+    expect((await renderHook(use, undefined)).results[0]).toBe(first.latest());
+  });
+
+  test("keeps four guards open, and more only if they are held", async () => {
+    const mount = async () => {
+      const namespace = uniqueNamespace();
+      const hook = await renderHook(() => useSeenGuard({ namespace, open, storage: "none" }), undefined);
+      await opened(hook.latest);
+      return hook;
+    };
+    const held: Awaited<ReturnType<typeof mount>>[] = [];
+    for (let index = 0; index < 5; index++) held.push(await mount());
+    const areOpen = () => held.map(({ latest }) => isOpen(latest()));
+    expect(areOpen()).toEqual([true, true, true, true, true]);
+    for (const place of [1, 0, 2]) {
+      await held[place]?.unmount();
+      await settle();
+    }
+    expect(areOpen()).toEqual([true, false, true, true, true]);
+    await mount();
+    expect(areOpen()).toEqual([false, false, true, true, true]);
+  });
+
+  test("is null where there is no user yet, before it is mounted, too", async () => {
+    const unused = vi.fn(open);
+    type Options = Parameters<typeof useSeenGuard>[0];
+    const { results, show, latest } = await renderHook<Options, Guard>(useSeenGuard, undefined);
+    await show(null);
+    await show({ namespace: "", open: unused });
+    expect(new Set(results)).toEqual(new Set([null]));
+    expect(unused).not.toHaveBeenCalled();
+    await show({ namespace: uniqueNamespace(), open, storage: "none" });
+    await opened(latest);
+    expect(isOpen(latest())).toBe(true);
+    expect(new Set(results)).toEqual(new Set([null, undefined, latest()]));
+    await show(undefined);
+    expect(latest()).toBeNull();
+  });
+
+  describe("where the guard cannot be opened,", () => {
+    const failing = (namespace: string, openGiven: typeof open, onError: (error: SeenGuardError) => void) => () =>
+      useSeenGuard({ namespace, open: openGiven, storage: "none", onError });
+
+    test("is null, tells so, and tries again at the next mount", async () => {
+      const [namespace, onError] = [uniqueNamespace(), vi.fn()];
+      const openOnce = vi.fn(open).mockRejectedValueOnce(new TypeError("Failed to fetch"));
+      const first = await renderHook(failing(namespace, openOnce, onError), undefined);
+      await settle();
+      expect(first.latest()).toBeNull();
+      expect(onError).toHaveBeenCalledTimes(1);
+      expect(onError.mock.calls[0]?.[0]).toMatchObject({ code: "engine", message: /Failed to fetch/ });
+      const second = await renderHook(failing(namespace, openOnce, onError), undefined);
+      await opened(second.latest);
+      expect(isOpen(second.latest())).toBe(true);
+      expect(first.latest()).toBe(second.latest());
+      expect(openOnce).toHaveBeenCalledTimes(2);
+    });
+
+    test("tries again with nothing on the screen, if nothing is there yet", async () => {
+      const namespace = uniqueNamespace();
+      const openOnce = vi.fn(open).mockRejectedValueOnce(new TypeError("Failed to fetch"));
+      const first = await renderHook(
+        failing(namespace, openOnce, () => undefined),
+        undefined,
+      );
+      await settle();
+      await first.unmount();
+      await settle();
+      const { results, latest } = await renderHook(
+        failing(namespace, openOnce, () => undefined),
+        undefined,
+      );
+      await opened(latest);
+      expect(results).not.toContain(null);
+      expect(isOpen(latest())).toBe(true);
+    });
+
+    test("is null after 15 s without an answer, and takes the guard that comes later", async () => {
+      const guard = await testGuard();
+      vi.useFakeTimers();
+      onTestFinished(() => void vi.useRealTimers());
+      let answer: (guard: SeenGuard) => void = () => undefined;
+      const hanging = () => new Promise<SeenGuard>((resolve) => (answer = resolve));
+      const onError = vi.fn();
+      const { latest } = await renderHook(failing(uniqueNamespace(), hanging, onError), undefined);
+      await inAct(() => vi.advanceTimersByTime(14_999));
+      expect(latest()).toBeUndefined();
+      await inAct(() => vi.advanceTimersByTime(1));
+      expect(latest()).toBeNull();
+      expect(onError.mock.calls).toMatchObject([[{ code: "engine" }]]);
+      await inAct(() => answer(guard));
+      expect(latest()).toBe(guard);
+    });
+  });
+
+  test("opens anew what the app has closed, at the next mount", async () => {
+    const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
+    const first = await renderHook(() => useSeenGuard(options), undefined);
+    await opened(first.latest);
+    const guard = first.latest();
+    await act(async () => guard?.close());
+    expect(first.latest()).toBe(guard);
+    await first.unmount();
+    await settle();
+    const { results, latest } = await renderHook(() => useSeenGuard(options), undefined);
+    await opened(latest);
+    expect(results).not.toContain(guard);
+    expect(isOpen(latest())).toBe(true);
+  });
+
+  describe("reports", () => {
+    interface Props {
+      namespace: string;
+      token?: string;
+    }
+    /** A component that records as it leaves, too. */
+    function setUp() {
+      const sent: string[] = [];
+      const running: ReportOptions[] = [];
+      const openSpied: typeof open = async (options) => {
+        const opened = await open(options);
+        const report = opened.report.bind(opened);
+        opened.report = (reportOptions) => {
+          running.push(reportOptions);
+          const stop = report(reportOptions);
+          return () => {
+            running.splice(running.indexOf(reportOptions), 1);
+            stop();
+          };
+        };
+        return opened;
+      };
+      let guard: Guard;
+      const send = ({ impressions }: Report) => Promise.resolve(sent.push(...impressions.map(({ id }) => id)));
+      function Host({ namespace, token = "" }: Props) {
+        const report = { send, headers: { token } };
+        const held = useSeenGuard({ namespace, open: openSpied, storage: "none", report });
+        guard = held;
+        useEffect(() => () => void held?.record(`left-${namespace}`), [held, namespace]);
+        return null;
+      }
+      return { sent, running, Host, guard: () => guard };
+    }
+
+    test("goes on through a remount, and delivers what waits when the last component has gone", async () => {
+      const { sent, running, Host, guard } = setUp();
+      const namespace = uniqueNamespace();
+      const { show, unmount } = await render(<Host namespace={namespace} />);
+      await opened(guard);
+      guard()?.record("seen");
+      await show(<Host key="again" namespace={namespace} />);
+      await settle();
+      expect([sent, running.length]).toEqual([[], 1]);
+      await unmount();
+      await settle();
+      expect(sent).toEqual(["seen", `left-${namespace}`]);
+      expect(running).toEqual([]);
+      expect(guard()?.stats().undelivered).toBe(0);
+    });
+
+    test("delivers for the one before when the namespace changes", async () => {
+      const { sent, running, Host, guard } = setUp();
+      const [before, after] = [uniqueNamespace(), uniqueNamespace()];
+      const { show } = await render(<Host namespace={before} />);
+      await opened(guard);
+      guard()?.record("seen");
+      await show(<Host namespace={after} />);
+      await opened(guard);
+      await settle();
+      expect(sent).toEqual(["seen", `left-${before}`]);
+      expect(running).toHaveLength(1);
+    });
+
+    test("as the options say, or throws what is wrong with them in the rendering", async () => {
+      const refused = { namespace: uniqueNamespace(), open, storage: "none", report: { intervalMs: -1 } } as const;
+      const { error } = await renderFailing(() => void useSeenGuard(refused));
+      expect(error()).toMatchObject({ code: "bad-option" });
+    });
+
+    test("with the headers of the latest rendering", async () => {
+      const { running, Host, guard } = setUp();
+      const namespace = uniqueNamespace();
+      const { show } = await render(<Host namespace={namespace} token="first" />);
+      await opened(guard);
+      await show(<Host namespace={namespace} token="second" />);
+      expect((running[0]?.headers as () => unknown)()).toEqual({ token: "second" });
+    });
   });
 
   test("opens nothing anew for options that are written anew, and calls the latest callbacks", async () => {
     const codes: string[] = [];
     const namespace = uniqueNamespace();
-    const { results, show, latest } = await renderHook<string, SeenGuard | undefined>(
-      (name) => useSeenGuard({ namespace, storage: "none", onError: ({ code }) => codes.push(`${name} ${code}`) }),
+    const { results, show, latest } = await renderHook<string, Guard>(
+      (name) =>
+        useSeenGuard({ namespace, open, storage: "none", onError: ({ code }) => codes.push(`${name} ${code}`) }),
       "first",
     );
     await opened(latest);
@@ -104,8 +335,8 @@ describe("useSeenGuard", () => {
     guards.ada.record("ada");
     guards.grace.record("grace");
     const known = (user: string) => {
-      const guard = useSeenGuard({ namespace: `home:${user}` });
-      return guard && [user, ["ada", "grace"].filter((each) => guard.explain(each).seen)];
+      const guard = useSeenGuard({ namespace: `home:${user}`, open: SeenGuard.open });
+      return guard ? [user, ["ada", "grace"].filter((each) => guard.explain(each).seen)] : undefined;
     };
     const { results, show } = await renderHook<string, ReturnType<typeof known>>(known, "ada");
     const order = ["grace", "ada", "grace", "grace", "ada"];
@@ -119,31 +350,17 @@ describe("useSeenGuard", () => {
   });
 
   test("throws wrong options in the rendering, and opens when they are right", async () => {
-    let caught: unknown;
-    class Boundary extends Component<{ children: ReactNode }> {
-      override state = { failed: false };
-      static getDerivedStateFromError = () => ({ failed: true });
-      override componentDidCatch(error: unknown) {
-        caught = error;
-      }
-      override render = () => (this.state.failed ? null : this.props.children);
-    }
     const namespace = uniqueNamespace();
-    let guard: SeenGuard | undefined;
-    function Host({ windowDays }: { windowDays: number }) {
-      guard = useSeenGuard({ namespace, storage: "none", windowDays });
-      return null;
-    }
-    const hostWith = (windowDays: number) => (
-      <Boundary key={windowDays}>
-        <Host windowDays={windowDays} />
-      </Boundary>
-    );
-    const { show } = await render(hostWith(-1));
-    await settle();
-    expect(caught).toBeInstanceOf(SeenGuardError);
-    expect(caught).toMatchObject({ code: "bad-option" });
-    await show(hostWith(7));
+    let guard: Guard;
+    const use = (options: Partial<UseSeenGuardOptions>) => () => {
+      guard = useSeenGuard({ namespace, open, storage: "none", ...options });
+    };
+    const { error, show } = await renderFailing(use({ windowDays: -1 }));
+    expect(error()).toBeInstanceOf(SeenGuardError);
+    expect(error()).toMatchObject({ code: "bad-option" });
+    await show(use({ open: undefined as unknown as typeof open }));
+    expect(error()).toMatchObject({ code: "bad-option", message: /`open` is missing/ });
+    await show(use({ windowDays: 7 }));
     await opened(() => guard);
     expect(isOpen(guard)).toBe(true);
   });
@@ -171,7 +388,7 @@ test("useSeenGuard opens the guard by the function that it is given", async () =
 
 describe("useSeenFeed", () => {
   interface Props {
-    guard: SeenGuard | undefined;
+    guard: Guard;
     items: readonly string[];
     options?: SeenFeedOptions;
   }
@@ -212,24 +429,41 @@ describe("useSeenFeed", () => {
     expect(latest().items).toEqual(["b"]);
   });
 
-  test("shows with the next rendering what was taken back", async () => {
-    const guard = await testGuard();
-    guard.record("a");
-    const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
-    guard.unsee("a");
-    await show({ guard, items: ["a", "b"] });
-    expect(latest().items).toEqual(["a", "b"]);
+  describe("renders anew", () => {
+    const start = async (namespace?: string) => {
+      const guard = await testGuard(namespace);
+      guard.record(["a", "c"]);
+      const { latest } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b", "c"] });
+      expect(latest().items).toEqual(["b"]);
+      return { guard, items: () => latest().items };
+    };
+
+    test("after unsee", async () => {
+      const { guard, items } = await start();
+      await inAct(() => void guard.unsee("a"));
+      expect(items()).toEqual(["a", "b"]);
+    });
+
+    test("after a clear", async () => {
+      const namespace = uniqueNamespace();
+      const { items } = await start(namespace);
+      await act(() => SeenGuard.clear(namespace));
+      expect(items()).toEqual(["a", "b", "c"]);
+    });
+
+    test("after the server's unseen, and after its deletion of the history", async () => {
+      const { guard, items } = await start();
+      await inAct(() => void guard.apply({ shards: [], unseen: [{ id: "c", at: Date.now() + 60_000 }] }));
+      expect(items()).toEqual(["b", "c"]);
+      guard.advance(5_000);
+      await inAct(() => void guard.apply({ shards: [], forgetBefore: Math.floor(Date.now() / 1000) + 2 }));
+      expect(items()).toEqual(["a", "b", "c"]);
+    });
   });
 
-  test("puts what was seen last if it is told to", async () => {
-    const guard = await testGuard();
-    guard.record("a");
-    const { latest } = await renderHook<Props, SeenFeed<string>>(use, {
-      guard,
-      items: ["a", "b"],
-      options: { seen: "last" },
-    });
-    expect(latest().items).toEqual(["b", "a"]);
+  test("shows everything once without a guard", async () => {
+    const { latest } = await renderHook<Props, SeenFeed<string>>(use, { guard: null, items: ["a", "b", "a"] });
+    expect(latest().items).toEqual(["a", "b"]);
   });
 
   test("with a key, decides the same after its component was gone", async () => {
@@ -253,25 +487,22 @@ describe("useSeenFeed", () => {
   });
 
   describe("with ssr", () => {
-    test.each(["drop", "last"] as const)(
-      "keeps the first rendering's items, and filters later ones (%s)",
-      async (seen) => {
-        const guard = await testGuard();
-        guard.record(["a", "c"]);
-        const options: SeenFeedOptions = { ssr: true, seen };
-        const { latest, show, results } = await renderHook<Props, SeenFeed<string>>(use, {
-          guard: undefined,
-          items: ["a", "b"],
-          options,
-        });
-        await show({ guard, items: ["a", "b"], options });
-        expect(results.map(({ items }) => items)).toEqual(results.map(() => ["a", "b"]));
-        await show({ guard, items: ["a", "b", "c", "a", "d"], options });
-        expect(latest().items).toEqual(seen === "drop" ? ["a", "b", "d"] : ["a", "b", "d", "c"]);
-        await inAct(() => latest().reset());
-        expect(latest().items).toEqual(seen === "drop" ? ["b", "d"] : ["b", "d", "a", "c"]);
-      },
-    );
+    test("keeps the first rendering's items, and filters later ones", async () => {
+      const guard = await testGuard();
+      guard.record(["a", "c"]);
+      const options: SeenFeedOptions = { ssr: true };
+      const { latest, show, results } = await renderHook<Props, SeenFeed<string>>(use, {
+        guard: undefined,
+        items: ["a", "b"],
+        options,
+      });
+      await show({ guard, items: ["a", "b"], options });
+      expect(results.map(({ items }) => items)).toEqual(results.map(() => ["a", "b"]));
+      await show({ guard, items: ["a", "b", "c", "a", "d"], options });
+      expect(latest().items).toEqual(["a", "b", "d"]);
+      await inAct(() => latest().reset());
+      expect(latest().items).toEqual(["b", "d"]);
+    });
 
     test("keeps nothing for another guard, or between the two", async () => {
       const [guard, other] = [await testGuard(), await testGuard()];
@@ -289,8 +520,13 @@ describe("useSeenFeed", () => {
       const [post, repost, unnamed] = [{ ids: ["a"] }, { ids: ["b", "a"] }, { ids: [] }];
       const useIds = (items: { ids: string[] }[]) => useSeenFeed(guard, items, { ssr: true, id: ({ ids }) => ids });
       const { latest, show } = await renderHook(useIds, [post, unnamed]);
-      await show([post, unnamed, repost]);
-      expect(latest().items).toEqual([post, unnamed]);
+      for (const items of [
+        [post, unnamed, repost],
+        [repost, post, unnamed],
+      ]) {
+        await show(items);
+        expect(latest().items).toEqual([post, unnamed]);
+      }
     });
 
     test("tells items apart that have no id yet", async () => {
@@ -306,7 +542,7 @@ describe("useSeenFeed", () => {
 
 describe("useSeenPages", () => {
   interface Props {
-    guard: SeenGuard | undefined;
+    guard: Guard;
     options?: Partial<SeenPagesOptions>;
   }
 
@@ -333,12 +569,12 @@ describe("useSeenPages", () => {
     const guard = await testGuard();
     const pages = source();
     const { latest, show } = await start({ guard: undefined }, pages);
-    expect(latest()).toMatchObject({ items: [], loading: true, error: undefined, end: false });
+    expect(latest()).toMatchObject({ items: [], loading: true, error: undefined, done: false });
     expect(pages.asked).toEqual([]);
     await show({ guard });
     expect(pages.pagesAsked()).toEqual([0]);
     await answerAll(pages, 1);
-    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, error: undefined, end: false });
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, error: undefined, done: false });
     const before = latest().items;
     await inAct(() => {
       void latest().loadMore();
@@ -347,10 +583,10 @@ describe("useSeenPages", () => {
     expect(latest()).toMatchObject({ loading: true });
     expect(latest().items).toBe(before);
     await answerAll(pages, 1);
-    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3), loading: false, end: false });
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3), loading: false, done: false });
     await inAct(() => void latest().loadMore());
     await answerAll(pages, 1);
-    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), loading: false, end: true });
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), loading: false, done: true });
     await inAct(() => void latest().loadMore());
     expect(pages.pagesAsked()).toEqual([0, 1, 2]);
   });
@@ -368,7 +604,7 @@ describe("useSeenPages", () => {
     await settle();
     await pages.answer("error");
     await settle();
-    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, end: false });
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, done: false });
     expect(latest().error).toBeInstanceOf(Error);
     const ended = vi.fn();
     await inAct(() => void latest().loadMore().then(ended));
@@ -376,7 +612,7 @@ describe("useSeenPages", () => {
     expect(ended).not.toHaveBeenCalled();
     await answerAll(pages, 2);
     expect(ended).toHaveBeenCalledTimes(1);
-    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), error: undefined, end: true });
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), error: undefined, done: true });
     expect(pages.pagesAsked()).toEqual([0, 1, 1, 2]);
   });
 
@@ -390,7 +626,7 @@ describe("useSeenPages", () => {
     const stale = pages.asked.at(-1);
     await inAct(() => void latest().reset());
     expect(stale?.signal.aborted).toBe(true);
-    expect(latest()).toMatchObject({ items: items(0, 1), loading: true, end: false });
+    expect(latest()).toMatchObject({ items: items(0, 1), loading: true, done: false });
     await answerAll(pages, 1);
     expect(latest()).toMatchObject({ items: items(0, 1), loading: true });
     await answerAll(pages, 2);
@@ -457,13 +693,134 @@ describe("useSeenPages", () => {
     expect(latest().items).toEqual(items(2, 3));
   });
 
-  test("puts what was seen last if it is told to, and takes an id function", async () => {
-    const guard = await testGuard();
-    guard.record(items(1, 2));
+  test("loads everything without a guard", async () => {
     const pages = source();
-    const { latest } = await start({ guard, options: { seen: "last", want: 9 } }, pages);
+    const { latest } = await start({ guard: null, options: { want: 9 } }, pages);
     await answerAll(pages, 3);
-    expect(latest()).toMatchObject({ items: items(0, 3, 4, 5, 1, 2), end: true });
+    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), loading: false, done: true });
+  });
+
+  describe("before the guard is open", () => {
+    test("loadMore waits for it, so a loop over it freezes nothing", async () => {
+      const pages = source();
+      const { latest, show } = await start({ guard: undefined }, pages);
+      const looped = vi.fn();
+      const loop = async () => {
+        while (!latest().done) await latest().loadMore();
+      };
+      void loop().then(looped);
+      await settle();
+      expect([pages.asked, looped.mock.calls]).toEqual([[], []]);
+      await show({ guard: await testGuard() });
+      for (let index = 0; index < 3; index++) await answerAll(pages, 1);
+      expect(looped).toHaveBeenCalledTimes(1);
+      expect(latest().items).toEqual(items(0, 1, 2, 3, 4, 5));
+      expect(pages.pagesAsked()).toEqual([0, 1, 2]);
+    });
+
+    test("reset waits for it, and both end if the component goes before", async () => {
+      const pages = source();
+      const { latest, show } = await start({ guard: undefined }, pages);
+      const resetDone = vi.fn();
+      void latest().reset().then(resetDone);
+      await show({ guard: await testGuard() });
+      expect(resetDone).not.toHaveBeenCalled();
+      for (const _ of pages.asked) await pages.answer();
+      await settle();
+      expect(resetDone).toHaveBeenCalledTimes(1);
+      expect(latest().items).toEqual(items(0, 1));
+
+      const other = await start({ guard: undefined });
+      const { loadMore } = other.latest();
+      const before = loadMore();
+      await other.unmount();
+      await before;
+      await loadMore();
+    });
+
+    test("a loop over a done that is out of date leaves others their turn", async () => {
+      const pages = source(1);
+      const { latest } = await start({ guard: await testGuard() }, pages);
+      await answerAll(pages, 1);
+      expect(latest().done).toBe(true);
+      const state = { isOver: false };
+      setTimeout(() => (state.isOver = true));
+      while (!state.isOver) await latest().loadMore();
+    });
+  });
+
+  test("goes on once by itself when so many pages brought nothing", async () => {
+    const guard = await testGuard();
+    guard.record(items(0, 1, 2, 3));
+    const pages = source();
+    const { latest } = await start({ guard, options: { maxPages: 1 } }, pages);
+    await answerAll(pages, 2);
+    expect(latest()).toMatchObject({ items: [], loading: false, done: false });
+    expect(pages.pagesAsked()).toEqual([0, 1]);
+  });
+
+  test.each([{ key: "home" }, { maxPages: 3 }])("loads on when it is shown again (%j)", async (options) => {
+    const guard = await testGuard();
+    const pages = source();
+    let latest: SeenPages<string> | undefined;
+    function List() {
+      latest = pages.use({ guard, options });
+      return null;
+    }
+    const shown = (mode: "visible" | "hidden") => (
+      <Activity mode={mode}>
+        <List />
+      </Activity>
+    );
+    const { show } = await render(shown("visible"));
+    await answerAll(pages, 1);
+    await inAct(() => void latest?.loadMore());
+    await show(shown("hidden"));
+    await settle();
+    expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([false, true]);
+    await show(shown("visible"));
+    await answerAll(pages, 2);
+    expect(latest).toMatchObject({ items: items(0, 1, 2, 3), loading: false, done: false });
+    expect(pages.pagesAsked()).toEqual([0, 1, 1]);
+  });
+
+  test("tries again when a list that could not be loaded is shown again", async () => {
+    const guard = await testGuard();
+    const pages = source();
+    const props = { guard, options: { key: "home" } };
+    const first = await start(props, pages);
+    await answerAll(pages, 0);
+    await pages.answer("error");
+    await settle();
+    expect(first.latest().error).toBeInstanceOf(Error);
+    await first.unmount();
+    await settle();
+    const { latest } = await start(props, pages);
+    await answerAll(pages, 1);
+    expect(latest()).toMatchObject({ items: items(0, 1), error: undefined });
+  });
+
+  test("keeps 32 lists with a key, and more only if they are shown", async () => {
+    const guard = await testGuard();
+    const fetchPage = vi.fn(() => Promise.resolve({ items: ["a"], next: null }));
+    const use = (key: string) => useSeenPages(guard, fetchPage, { want: 1, key });
+    await renderHook(use, "shown");
+    for (let index = 0; index < 33; index++) {
+      const { unmount } = await renderHook(use, `list-${String(index)}`);
+      await settle();
+      await unmount();
+    }
+    const before = fetchPage.mock.calls.length;
+    for (const key of ["shown", "list-32", "list-2"]) await renderHook(use, key);
+    await settle();
+    expect(fetchPage.mock.calls.length - before).toBe(0);
+    await renderHook(use, "list-0");
+    await settle();
+    expect(fetchPage.mock.calls.length - before).toBe(1);
+  });
+
+  test("takes an id function", async () => {
+    const guard = await testGuard();
     const posts = [{ key: 1 }, { key: 2 }];
     guard.record(1);
     const fetchPosts = () => Promise.resolve({ items: posts, next: null });
@@ -504,7 +861,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
   async function renderItem(props: Props) {
     const guard = await testGuard();
     const stop = vi.fn();
-    const track = vi.spyOn(guard, "track").mockImplementation(() => stop);
+    const track = vi.spyOn(guard, "observe").mockImplementation(() => stop);
     function Item({ id, isThere = true, ...options }: Props) {
       const ref = useSeenRef(guard, id, options);
       return isThere && <p ref={(element) => ref(element)} />;
@@ -526,7 +883,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
     await show({ id: "b" });
     await show({ id: "b", dwellMs: 500 });
     await settle();
-    expect(track.mock.calls.map(([, id]) => id)).toEqual(["a", "b", "b"]);
+    expect(track.mock.calls.map(([, options]) => options?.id)).toEqual(["a", "b", "b"]);
     expect(stop).toHaveBeenCalledTimes(2);
     await show({ id: "b", isThere: false });
     await settle();

@@ -1,10 +1,22 @@
 /** The composables where no browser is needed: what they take, and when they follow it. */
-import { SeenGuardError, type PageRequest, type SeenGuard } from "seenguard";
+import { SeenGuard, SeenGuardError, type PageRequest, type Report } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { openTestGuard } from "seenguard/testing";
 import { useSeenFeed, useSeenGuard, useSeenPages, vSeen, type SeenElement } from "seenguard/vue";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { createApp, effectScope, h, reactive, ref, shallowRef, withDirectives } from "vue";
+import {
+  createApp,
+  createSSRApp,
+  effectScope,
+  h,
+  onUnmounted,
+  reactive,
+  ref,
+  shallowRef,
+  watch,
+  withDirectives,
+} from "vue";
+import { renderToString } from "vue/server-renderer";
 
 async function testGuard(namespace?: string) {
   const guard = await openTestGuard(namespace === undefined ? {} : { namespace });
@@ -12,16 +24,19 @@ async function testGuard(namespace?: string) {
   return guard;
 }
 
+const { open } = SeenGuard;
+type Guard = SeenGuard | null | undefined;
+
 const settle = () => new Promise((resolve) => setTimeout(resolve, 50));
-const isOpen = (guard: SeenGuard | undefined) => guard?.apply({ shards: [] }).applied;
+const isOpen = (guard: Guard) => guard?.apply({ shards: [] }).applied;
 
 describe("useSeenGuard", () => {
-  test("follows the namespace of a getter at once, and closes with its scope", async () => {
+  test("follows the namespace of a getter at once, and stays open", async () => {
     (await testGuard("home:ada")).record("ada");
     (await testGuard("home:grace")).record("grace");
     const user = ref("ada");
     const scope = effectScope();
-    const guard = scope.run(() => useSeenGuard(() => ({ namespace: `home:${user.value}` })));
+    const guard = scope.run(() => useSeenGuard(() => ({ namespace: user.value && `home:${user.value}`, open })));
     expect(guard?.value).toBeUndefined();
     for (const name of ["ada", "grace", "ada"]) {
       user.value = name;
@@ -29,17 +44,62 @@ describe("useSeenGuard", () => {
       await settle();
       expect(["ada", "grace"].filter((each) => guard?.value?.explain(each).seen)).toEqual([name]);
     }
+    user.value = "";
+    expect(guard?.value).toBeNull();
+    user.value = "ada";
+    expect(isOpen(guard?.value)).toBe(true);
     const last = guard?.value;
     scope.stop();
     await settle();
-    expect(isOpen(last)).toBe(false);
+    expect(isOpen(last)).toBe(true);
+  });
+
+  test("is null without options, in the rendering of a server, too", async () => {
+    const shown: Guard[] = [];
+    const component = (options: Parameters<typeof useSeenGuard>[0]) => ({
+      setup: () => {
+        const guard = useSeenGuard(options);
+        return () => void shown.push(guard.value);
+      },
+    });
+    for (const options of [null, undefined, { namespace: "", open }, { namespace: "home:server", open }])
+      await renderToString(createSSRApp(component(options)));
+    expect(shown).toEqual([null, null, null, undefined]);
+  });
+
+  test("reports as long as a component holds it, and delivers what it recorded as it left", async () => {
+    const sent: string[] = [];
+    const send = ({ impressions }: Report) => Promise.resolve(sent.push(...impressions.map(({ id }) => id)));
+    const user = ref("reporting-ada");
+    let held: Guard;
+    const app = createApp({
+      setup() {
+        const namespace = () => `home:${user.value}`;
+        const guard = useSeenGuard(() => ({ namespace: namespace(), open, storage: "none", report: { send } }));
+        watch(guard, (_now, before) => before?.record(`changed-${namespace()}`), { flush: "sync" });
+        onUnmounted(() => guard.value?.record("left"));
+        return () => ((held = guard.value), "");
+      },
+    });
+    app.mount(document.createElement("div"));
+    await vi.waitFor(() => expect(isOpen(held)).toBe(true));
+    held?.record("seen");
+    user.value = "reporting-grace";
+    await vi.waitFor(() => expect(sent).toEqual(["seen", "changed-home:reporting-grace"]));
+    await vi.waitFor(() => expect(isOpen(held)).toBe(true));
+    app.unmount();
+    await vi.waitFor(() => expect(sent.slice(2)).toEqual(["left"]));
+    await settle();
+    held?.record("later");
+    await held?.flush();
+    expect(sent).not.toContain("later");
   });
 
   test("has the component that reads it fail for wrong options", async () => {
     const errors: unknown[] = [];
     const app = createApp({
       setup: () => {
-        const guard = useSeenGuard({ namespace: "home:wrong", windowDays: -1 });
+        const guard = useSeenGuard({ namespace: "home:wrong", windowDays: -1, open });
         return () => (guard.value ? "open" : "");
       },
     });
@@ -78,6 +138,20 @@ describe("useSeenFeed", () => {
     expect(items.value).toEqual(["b", "d"]);
   });
 
+  test("follows what its guard takes back, and shows everything without one", async () => {
+    const guard = await testGuard();
+    guard.record("a");
+    const source = shallowRef<Guard>(guard);
+    const { items } = useSeenFeed(source, ["a", "b", "b"]);
+    expect(items.value).toEqual(["b"]);
+    guard.unsee("a");
+    await settle();
+    expect(items.value).toEqual(["a", "b"]);
+    source.value = null;
+    guard.record("a");
+    expect(items.value).toEqual(["a", "b"]);
+  });
+
   test("works on reactive items, and gives back the same ones", async () => {
     const guard = await testGuard();
     guard.record(1);
@@ -91,8 +165,7 @@ test("useSeenGuard opens the guard by the function that it is given", async () =
   const scope = effectScope();
   const options = { namespace: "home:formats", storage: "none", open: FormatsGuard.open } as const;
   const guard = scope.run(() => useSeenGuard(options));
-  await settle();
-  expect(guard?.value).toBeInstanceOf(FormatsGuard);
+  await vi.waitFor(() => expect(guard?.value).toBeInstanceOf(FormatsGuard), 10_000);
   scope.stop();
 });
 
@@ -110,18 +183,18 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   const scope = effectScope();
   const pages = scope.run(() => useSeenPages<string>(source, fetchPage, options));
   if (!pages) throw new Error("the scope is not active");
-  const state = () => [pages.items.value, pages.loading.value, pages.error.value, pages.end.value];
+  const state = () => [pages.items.value, pages.loading.value, pages.error.value, pages.done.value];
   expect(state()).toEqual([[], true, undefined, false]);
+  const loaded = pages.loadMore();
   source.value = guard;
-  await settle();
+  await loaded;
   expect(state()).toEqual([["page-0"], false, undefined, false]);
   options.value = { want: 2 };
   await pages.loadMore();
   expect(pages.items.value).toEqual(["page-0", "page-1", "page-2"]);
   source.value = other;
   expect(state()).toEqual([[], true, undefined, false]);
-  await settle();
-  expect(pages.items.value).toEqual(["page-1", "page-2"]);
+  await vi.waitFor(() => expect(pages.items.value).toEqual(["page-1", "page-2"]));
   other.record("page-1");
   await pages.reset();
   expect(pages.items.value).toEqual(["page-2", "page-3"]);
@@ -136,7 +209,7 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
 test("vSeen tracks anew what changes, and goes on with what is only written anew", async () => {
   const [guard, other] = [await testGuard(), await testGuard()];
   const stops = vi.fn();
-  const tracks = [guard, other].map((each) => vi.spyOn(each, "track").mockImplementation(() => stops));
+  const tracks = [guard, other].map((each) => vi.spyOn(each, "observe").mockImplementation(() => stops));
   const begun = () => tracks.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   const first = { guard, id: ["a", "b"], threshold: 0.5, dwellMs: 500, onImpression: () => undefined };
   const shown = shallowRef<SeenElement>(first);
@@ -153,5 +226,6 @@ test("vSeen tracks anew what changes, and goes on with what is only written anew
     expect(begun()).toBe(before + 1);
   }
   app.unmount();
+  await settle();
   expect(stops).toHaveBeenCalledTimes(begun());
 });

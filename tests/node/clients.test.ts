@@ -8,7 +8,7 @@ import type { FillResult, SeenGuard } from "seenguard";
 import { memoryStore, seenOf, type Page } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { openExample, KNOWN, type OpenPage } from "./docs/browser.ts";
-import { examplesOf, writeExample, type Example } from "./docs/examples.ts";
+import { examplesOf, exampleWith, writeExample, type Example } from "./docs/examples.ts";
 import { heldBy, idsOf, openGuard } from "./support.js";
 
 interface Item {
@@ -63,6 +63,15 @@ function feedServer(): express.Express {
   app.get("/api/posts", async (request, response) => {
     const { items, next, snapshot } = await pageFor(request, request.query.page_cursor);
     response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, snapshot });
+  });
+  // Those of another provider, which knows of no reader what was seen, and its list as it is.
+  app.get("/api/v1/timelines/home", (request, response) => {
+    const start = RANKED.findIndex(({ id }) => id === request.query.max_id) + 1;
+    response.json(RANKED.slice(start, start + SIZE));
+  });
+  app.get("/seen", async (request, response) => {
+    const { snapshot } = await store.page(USER, [], { size: 1, ...seenOf(request) });
+    response.json({ snapshot });
   });
   app.post("/graphql", express.json(), async (request, response) => {
     const { query, variables } = request.body as { query: string; variables: Record<string, unknown> };
@@ -128,6 +137,22 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
     expect(failed).toMatchObject({ end: "error", items: [] });
     expect(failed.error).toBeDefined();
   });
+});
+
+test("a client that answers with lists alone learns what was seen by a request of its own", async () => {
+  const { openFeed } = await recipeOf(exampleWith("ts mastodon", "timelines"));
+  const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
+  const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
+  await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
+  guard.record("article-3");
+  const more = openFeed(guard, baseUrl);
+  expect(idsIn(await more(1))).toEqual(idsOf("article", 6, 4));
+  expect(idsIn(await more(SIZE))).toEqual(idsOf("article", SIZE, 10));
+  expect(guard.explain("article-0")).toEqual({ seen: true, by: "server" });
+  expect(idsIn(await more(50))).toEqual(idsOf("article", 50, 20));
+  expect(idsIn(await more(30))).toEqual(idsOf("article", 30, 70));
+  expect(await more(1)).toMatchObject({ items: [], end: "exhausted", done: true });
+  expect(errors).toEqual([]);
 });
 
 describe("in Chromium", () => {

@@ -24,7 +24,7 @@ const COMPILER_MS = 300_000;
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
 /** By tests/capacitor (`ts`), tests/adapters (adapters and test runners), docs-servers and clients.test.ts, tests/news. */
 const RUN_ELSEWHERE =
-  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|accounts)$|^js offline$/;
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|mastodon|accounts)$|^js offline$/;
 /** Of an app that tests/platforms runs: the rest of the kind is the file that has the code. */
 const OF_AN_APP = /^\w+ (\S+\/\S+)$/;
 const TEXT = ["sh", "text"];
@@ -99,7 +99,7 @@ describe("in a browser", () => {
       import { createRoot } from "react-dom/client";
       import { App } from "./example";
       createRoot(document.querySelector("#app")).render(<StrictMode><App userId="ada" /></StrictMode>);`;
-    const opened = await open(exampleWith("tsx page", "useSeenGuard"), entry);
+    const opened = await open(exampleWith("tsx page", "useSeenPages"), entry);
     await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
     await expectDelivered(opened, eleven.length);
     expect(await shown(opened)).toEqual(eleven);
@@ -122,7 +122,7 @@ describe("in a browser", () => {
 
   test("every example for pages is one of these", () => {
     const all = examplesOf("js page", "tsx page");
-    const lists = all.filter(({ code }) => /elementOf|useSeenGuard/.test(code));
+    const lists = all.filter(({ code }) => /elementOf|useSeenPages/.test(code));
     expect(lists).toHaveLength(2);
     expect(all).toHaveLength(printing.length + lists.length);
   });
@@ -149,7 +149,7 @@ describe("in a browser", () => {
 });
 
 test("the examples in TypeScript compile under strict rules", { timeout: COMPILER_MS }, async () => {
-  const files = examplesOf("ts", "ts client", "ts accounts", "tsx page", "tsx adapter").map(writeExample);
+  const files = examplesOf("ts", "ts client", "ts mastodon", "ts accounts", "tsx page", "tsx adapter").map(writeExample);
   const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
   const tsc = [`${root}node_modules/typescript/bin/tsc`, "--ignoreConfig", "--skipLibCheck", "--jsx", "react-jsx"];
   const { stdout } = await run(process.execPath, [...tsc, ...options, ...files], { cwd: root }).catch(

@@ -9,7 +9,7 @@ import {
   type SeenFeedOptions,
   type SeenPages,
   type SeenPagesOptions,
-  type SharedGuardOptions,
+  type UseSeenGuardOptions,
 } from "seenguard/react";
 
 interface Post {
@@ -17,26 +17,31 @@ interface Post {
 }
 const posts: readonly Post[] = [{ key: 1 }];
 const fetchPosts: FetchPage<Post, number> = ({ cursor = 0 }) => Promise.resolve({ items: posts, next: cursor + 1 });
-const shared: SharedGuardOptions = { namespace: "home:ada", open: SeenGuard.open };
-const wanted: SeenPagesOptions = { want: 20, maxPages: 3, key: "home", seen: "last" };
-const options: SeenFeedOptions = { ssr: true, key: "home", seen: "last" };
+const shared: UseSeenGuardOptions = {
+  namespace: "home:ada",
+  open: (given) => import("seenguard").then(({ SeenGuard }) => SeenGuard.open(given)),
+  report: { url: "/api/impressions" },
+};
+const wanted: SeenPagesOptions = { want: 20, maxPages: 3, timeoutMs: 5_000, key: "home" };
+const options: SeenFeedOptions = { ssr: true, key: "home" };
 
 export function useAll(): void {
-  const guard: SeenGuard | undefined = useSeenGuard({ namespace: "home:ada", storage: "none" });
+  const guard: SeenGuard | null | undefined = useSeenGuard({ ...shared, storage: "none", open: SeenGuard.open });
   const feed: SeenFeed<Post> = useSeenFeed(guard, posts, { ...options, id: ({ key }) => key });
   const { items, reset }: SeenFeed<string> = useSeenFeed(guard, ["a", "b"]);
   useSeenFeed(guard, [{ id: 1n }], options).reset();
-  useSeenGuard(shared);
+  useSeenGuard(posts.length > 0 ? shared : null);
+  useSeenGuard(undefined);
   const pages: SeenPages<Post> = useSeenPages(guard, fetchPosts, { ...wanted, id: ({ key }) => key });
   const { loadMore, error }: SeenPages<string> = useSeenPages(guard, () => Promise.resolve({ items: ["a"] }), wanted);
-  const shown: readonly Post[] = pages.loading || pages.end ? [] : pages.items;
+  const shown: Post[] = pages.loading || pages.done ? [] : pages.items;
   if (error === undefined) void loadMore().then(pages.reset);
   console.log(shown.length);
   feed.reset();
   reset();
   const refs: ((element: object | null) => void)[] = [
     useSeenRef(guard, 1),
-    useSeenRef(undefined, items, { threshold: 0.6, dwellMs: 500 }),
+    useSeenRef(null, items, { threshold: 0.6, dwellMs: 500 }),
   ];
   for (const ref of refs) ref(null);
 }

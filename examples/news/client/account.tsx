@@ -14,7 +14,8 @@ export const useAccount = () => useContext(AccountContext);
 
 export const useRequest = () => requestFor(useAccount());
 
-export const useGuard = () => useSeenGuard({ namespace: useAccount().id, open: SeenGuard.open });
+export const useGuard = () =>
+  useSeenGuard({ namespace: useAccount().id, open: SeenGuard.open, report: { url: "/api/seen" } });
 
 /** `null`: nobody is signed in; `undefined`: the server has not answered yet. */
 export function useSession(): Account | null | undefined {

@@ -1,5 +1,4 @@
 /** What is around every page of a reader. */
-import { useEffect } from "react";
 import { Link, Navigate, NavLink, Outlet, ScrollRestoration } from "react-router-dom";
 import { AccountContext, knownNames, useAccount, useGuard, useSession, useSignIn, useSignOut } from "./account.tsx";
 
@@ -17,9 +16,8 @@ export function Layout() {
 
 function Reader() {
   const guard = useGuard();
-  useEffect(() => guard?.report({ url: "/api/seen" }), [guard]);
   // A list is there from its first rendering on, so that its scroll position can be restored.
-  if (!guard) return null;
+  if (guard === undefined) return null;
   return (
     <>
       <header>
@@ -32,7 +30,7 @@ function Reader() {
           <NavLink to="/history">History</NavLink>
         </nav>
         {/* What was seen until now is reported while the session is still this reader's. */}
-        <AccountMenu beforeLeaving={() => guard.flush()} />
+        <AccountMenu beforeLeaving={async () => guard?.close()} />
       </header>
       <main>
         <Outlet />

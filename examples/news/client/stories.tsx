@@ -34,7 +34,8 @@ export function Stories({ path, title, old }: StoriesProps) {
     getNextPageParam: (page) => page.next,
   });
   const received = data?.pages.flatMap((page) => page.items) ?? [];
-  const { items, reset } = useSeenFeed(guard, received, { key: path, id: idsOf, seen: old });
+  // What comes last as the server says is shown.
+  const { items, reset } = useSeenFeed(old === "last" ? null : guard, received, { key: path, id: idsOf });
 
   function refresh() {
     reset();

@@ -1,5 +1,5 @@
 /** What the apps have in common: people, the server's pages, and what the tests ask them. */
-import { SeenGuard, type FeedPage, type ObserveOptions, type PageRequest } from "seenguard";
+import type { FeedPage, GuardOptions, ObserveOptions, PageRequest, SeenGuard } from "seenguard";
 
 export const users = ["ada", "grace"] as const;
 export type User = (typeof users)[number];
@@ -38,6 +38,11 @@ interface App {
 const app: App = { renders: [], unmount: () => undefined, seed };
 if (typeof window !== "undefined") window.adapterApp = app;
 
+export type Guard = SeenGuard | null | undefined;
+
+/** Loads the guard on demand. */
+export const open = (options: GuardOptions) => import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options));
+
 export const namespaceOf = (user: User) => `home:${user}`;
 
 /** An item counts as seen sooner than usual. */
@@ -56,14 +61,14 @@ export async function fetchFeedPage({ page, signal }: PageRequest): Promise<Feed
 
 const markerOf = (user: User) => `marker-of-${user}`;
 
-export function noteRender(user: User, guard: SeenGuard | undefined): void {
+export function noteRender(user: User, guard: Guard): void {
   if (guard) app.guard = guard;
   app.renders.push({ user, knows: users.filter((each) => guard?.explain(markerOf(each)).seen) });
 }
 
 async function seed(): Promise<void> {
   for (const user of users) {
-    const guard = await SeenGuard.open({ namespace: namespaceOf(user) });
+    const guard = await open({ namespace: namespaceOf(user) });
     guard.record(markerOf(user));
     await guard.close();
   }

@@ -3,9 +3,9 @@ import { QueryClient, QueryClientProvider, useInfiniteQuery } from "@tanstack/re
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { lazy, StrictMode, Suspense, useRef, useState } from "react";
 import { Link, Route, Routes } from "react-router-dom";
-import type { SeenGuard } from "seenguard";
 import { useSeenFeed, useSeenGuard, useSeenRef } from "seenguard/react";
-import { fetchPage, namespaceOf, noteRender, observing, users, type Initial, type Item, type User } from "../shared.ts";
+import { fetchPage, namespaceOf, noteRender, observing, open, users } from "../shared.ts";
+import type { Guard, Initial, Item, User } from "../shared.ts";
 
 const Article = lazy(() => import("./article.tsx"));
 
@@ -34,7 +34,7 @@ export function App({ initial }: { initial?: Initial | undefined }) {
 }
 
 function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
-  const guard = useSeenGuard({ namespace: namespaceOf(user) });
+  const guard = useSeenGuard({ namespace: namespaceOf(user), open });
   noteRender(user, guard);
   const { data, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey: ["feed", user],
@@ -59,7 +59,7 @@ function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
   );
 }
 
-function Entry({ guard, item }: { guard: SeenGuard | undefined; item: Item }) {
+function Entry({ guard, item }: { guard: Guard; item: Item }) {
   return <li ref={useSeenRef(guard, item.id, { ...observing })}>{item.title}</li>;
 }
 
@@ -67,7 +67,7 @@ const many = Array.from({ length: 1000 }, (_, index) => ({ id: `row-${String(ind
 
 /** Rows are reused: an element shows one item after another. */
 function Virtual({ user }: { user: User }) {
-  const guard = useSeenGuard({ namespace: namespaceOf(user) });
+  const guard = useSeenGuard({ namespace: namespaceOf(user), open });
   const { items } = useSeenFeed(guard, many);
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({
@@ -87,7 +87,7 @@ function Virtual({ user }: { user: User }) {
   );
 }
 
-function Row({ guard, id, top }: { guard: SeenGuard | undefined; id: string; top: number }) {
+function Row({ guard, id, top }: { guard: Guard; id: string; top: number }) {
   return (
     <li ref={useSeenRef(guard, id, { ...observing })} style={{ position: "absolute", top, height: 50 }}>
       {id}

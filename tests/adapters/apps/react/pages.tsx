@@ -1,12 +1,11 @@
 /** A list that loads its own pages, of elements that a component library attaches anew with each rendering. */
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
-import { SeenGuard } from "seenguard";
 import { useSeenGuard, useSeenPages, useSeenRef } from "seenguard/react";
-import { fetchFeedPage, namespaceOf, noteRender, observing, type Item } from "../shared.ts";
+import { fetchFeedPage, namespaceOf, noteRender, observing, open, type Guard, type Item } from "../shared.ts";
 
 function Pages() {
-  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open: SeenGuard.open });
+  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open });
   noteRender("ada", guard);
   const pages = useSeenPages(guard, fetchFeedPage, { want: 10 });
   const [, setTicks] = useState(0);
@@ -23,14 +22,14 @@ function Pages() {
         ))}
       </ol>
       <p>
-        {pages.error !== undefined ? "Failed" : pages.loading ? "Loading" : pages.end ? "The end" : "There is more"}
+        {pages.error !== undefined ? "Failed" : pages.loading ? "Loading" : pages.done ? "The end" : "There is more"}
       </p>
       <button onClick={() => void pages.loadMore()}>More</button>
     </>
   );
 }
 
-function Entry({ guard, item }: { guard: SeenGuard | undefined; item: Item }) {
+function Entry({ guard, item }: { guard: Guard; item: Item }) {
   const ref = useSeenRef(guard, item.id, observing);
   return <li ref={(element) => ref(element)}>{item.title}</li>;
 }

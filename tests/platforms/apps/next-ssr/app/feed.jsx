@@ -4,9 +4,12 @@ import { useEffect, useRef, useState } from "react";
 import { useSeenFeed, useSeenGuard } from "seenguard/react";
 import { keepPending } from "./keep-pending.js";
 
+/** Loads the guard when it is first needed. */
+const open = (options) => import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options));
+
 export function Feed({ user, first }) {
   const namespace = `home:${user}`;
-  const guard = useSeenGuard({ namespace });
+  const guard = useSeenGuard({ namespace, open, report: { url: "/api/impressions" } });
   const [pages, setPages] = useState([first]);
   const articles = pages.flatMap((page) => page.items);
   const { items } = useSeenFeed(guard, articles, { ssr: true });
@@ -17,7 +20,6 @@ export function Feed({ user, first }) {
     guard.apply(first.snapshot);
     return keepPending(guard, encodeURIComponent(namespace), list.current);
   }, [guard, namespace, first]);
-  useEffect(() => guard?.report({ url: "/api/impressions" }), [guard]);
 
   const end = useRef(null);
   const { next } = pages[pages.length - 1];

@@ -1,0 +1,36 @@
+/** When lists are to be rendered anew: their guard has taken something back or forgotten it, or was closed. */
+import { CHANGES, type ChangingGuard } from "../guard/hook.js";
+import type { SeenGuard } from "../types/seenguard.js";
+
+export class Changes {
+  count = 0;
+  /** The guard is closed. */
+  isOver = false;
+  private readonly listeners = new Set<() => void>();
+
+  /** Returns stop. */
+  readonly subscribe = (onChange: () => void): (() => void) => {
+    const listener = () => onChange();
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly happened = (isOver: boolean): void => {
+    this.count++;
+    this.isOver = isOver;
+    for (const listener of [...this.listeners]) listener();
+  };
+}
+
+const NONE = new Changes();
+const changes = new WeakMap<SeenGuard, Changes>();
+
+/** Those of a guard; without one there are none. */
+export function changesOf(guard: SeenGuard | null | undefined): Changes {
+  const known = guard ? changes.get(guard) : NONE;
+  if (known || !guard) return known ?? NONE;
+  const made = new Changes();
+  changes.set(guard, made);
+  (guard as object as Partial<ChangingGuard>)[CHANGES]?.(made.happened);
+  return made;
+}
