@@ -42,13 +42,15 @@ function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: 
   const { attribute } = settings;
   const { shadowRoot } = root as Partial<Element>;
   const trees = shadowRoot ? [root, shadowRoot] : [root];
-  const observed = new Map<Element, { id: string | null; stop: () => void }>();
+  const observed = new Map<Element, { id: string; stop: () => void }>();
   const update = () => {
     const elements = new Set(trees.flatMap((tree) => [...tree.querySelectorAll(`[${CSS.escape(attribute)}]`)]));
     for (const [element, { id, stop }] of observed) {
       if (elements.has(element) && element.getAttribute(attribute) === id) continue;
       stop();
       observed.delete(element);
+      // What it showed is out of view; what was removed may only be made anew.
+      if (elements.has(element)) listener.onOut?.(id, element);
     }
     for (const element of elements) {
       const id = element.getAttribute(attribute);

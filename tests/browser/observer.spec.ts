@@ -404,15 +404,22 @@ test.describe("an element whose id changes", () => {
     expect(await observed.impressions()).toEqual(["a"]);
   });
 
-  test("and changes back does not count again", async ({ observed }) => {
+  test("back to the item that it counted last does not count it again, but does after another one", async ({
+    observed,
+  }) => {
     await observed.show(reused);
     await observed.observe();
     await observed.dwell();
     await observed.change(setId, "b");
+    await observed.dwellAlmost();
+    await observed.change(setId, "a");
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["a"]);
+    await observed.change(setId, "b");
     await observed.dwell();
     await observed.change(setId, "a");
     await observed.dwell();
-    expect(await observed.impressions()).toEqual(["a", "b"]);
+    expect(await observed.impressions()).toEqual(["a", "b", "a"]);
   });
 });
 
