@@ -149,7 +149,9 @@ describe("in a browser", () => {
 });
 
 test("the examples in TypeScript compile under strict rules", { timeout: COMPILER_MS }, async () => {
-  const files = examplesOf("ts", "ts client", "ts mastodon", "ts accounts", "tsx page", "tsx adapter").map(writeExample);
+  const files = examplesOf("ts", "ts client", "ts mastodon", "ts accounts", "tsx page", "tsx adapter").map(
+    writeExample,
+  );
   const options = ["--noEmit", "--strict", "--target", "es2022", "--module", "esnext", "--moduleResolution", "bundler"];
   const tsc = [`${root}node_modules/typescript/bin/tsc`, "--ignoreConfig", "--skipLibCheck", "--jsx", "react-jsx"];
   const { stdout } = await run(process.execPath, [...tsc, ...options, ...files], { cwd: root }).catch(
