@@ -73,7 +73,7 @@ describe("a request that hangs", () => {
   test("of `send` is told by its signal", async () => {
     const signals: AbortSignal[] = [];
     const send: NonNullable<ReportOptions["send"]> = (_, __, signal) => {
-      signals.push(signal as AbortSignal);
+      signals.push(signal);
       return never();
     };
     const { guard } = await reporting({ send });
@@ -413,9 +413,9 @@ describe("a namespace has one reporter", () => {
   test("with the latest options, until the last one stops", async () => {
     const [first, second] = [serve(), serve()];
     const namespace = uniqueNamespace();
-    const { guard, stop } = await reporting({ fetch: first.fetch as typeof fetch }, { namespace });
+    const { guard, stop } = await reporting({ fetch: first.fetch }, { namespace });
     const { guard: other } = await openGuard({ namespace });
-    const stopOther = other.report({ url, fetch: second.fetch as typeof fetch, intervalMs: MINUTE_MS });
+    const stopOther = other.report({ url, fetch: second.fetch, intervalMs: MINUTE_MS });
     guard.record("a");
     await pass(5000);
     expect([first.requests, second.requests]).toEqual([[], [["a"]]]);
