@@ -22,7 +22,7 @@ import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
-import { guardedFetch } from "./guarded-fetch.js";
+import { guardedFetch, type Hosts } from "./guarded-fetch.js";
 import { HOOK, type Tool } from "./hook.js";
 import {
   checkClearArguments,
@@ -50,6 +50,8 @@ interface Handle {
   /** What `close` has to stop. */
   readonly stops: Set<() => void>;
   readonly reporters: Set<Reporter>;
+  /** What is known of those that `fetch` has asked. */
+  readonly hosts: Hosts;
 }
 
 /** What a guard does once it is open, with any engine. */
@@ -58,7 +60,14 @@ class OpenGuard implements Api.SeenGuard {
   private readonly handle: () => Handle;
 
   constructor(namespace: Namespace, holder: Holder) {
-    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set(), reporters: new Set() };
+    const handle: Handle = {
+      holder,
+      namespace,
+      isClosed: false,
+      stops: new Set(),
+      reporters: new Set(),
+      hosts: new Map(),
+    };
     this.handle = () => handle;
   }
 
@@ -120,7 +129,9 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   fetch(options: Api.GuardedFetchOptions): typeof fetch {
-    return guardedFetch(this, checkFetchOptions(options));
+    const handle = this.handle();
+    const whileOpen = () => (handle.isClosed ? undefined : handle.namespace);
+    return guardedFetch(whileOpen, handle.hosts, checkFetchOptions(options));
   }
 
   feed(options: Api.FeedOptions = {}): Api.Feed {
