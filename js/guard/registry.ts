@@ -3,7 +3,7 @@
  * the module again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all
  * copies meet.
  */
-import { CLOCK } from "../host.js";
+import { CLOCK, withTimeout } from "../host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { removeSaved, SharedVerdicts } from "../feed/shared-verdicts.js";
@@ -19,6 +19,9 @@ interface Registry {
 
 /** Copies meet only if they agree on what a namespace can do: the number grows when that changes. */
 const REGISTRY = Symbol.for("seenguard.registry.11");
+/** How long `open` waits for an engine that does not come. */
+const OPEN_TIMEOUT_MS = 10_000;
+const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
@@ -30,22 +33,21 @@ function registry(): Registry {
 /** A namespace, started, and held by `holder`. Rejects for wrong options alone. */
 export async function hold(options: OpenOptions, engines: Engines, holder: Holder): Promise<Namespace> {
   const { namespace: name } = options;
-  let namespace = findNamespace(name);
-  if (!namespace || namespace.hasFailed) {
-    namespace = new Namespace(options, engines);
-    namespace.started = namespace.start();
-    registry().namespaces.set(name, namespace);
-  } else if (differs(namespace.options, options)) {
+  const open = findNamespace(name);
+  const namespace = open ?? new Namespace(options, engines);
+  if (!open) registry().namespaces.set(name, namespace);
+  else if (differs(open.options, options)) {
     const message = `the namespace "${name}" is open with other options, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   namespace.holders.add(holder);
   try {
-    await namespace.started;
-  } finally {
-    // Without an engine there is nothing to share: the next one to open tries again.
-    if (!namespace.isAlive) remove(namespace);
+    await withTimeout(OPEN_TIMEOUT_MS, namespace.start(options));
+  } catch (error) {
+    await release(namespace, holder);
+    throw error;
   }
+  if (!namespace.isAlive) callBack(holder.onError, namespace.failure ?? new SeenGuardError("engine", NOT_YET));
   return namespace;
 }
 

@@ -213,7 +213,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
       guard.record("a");
       expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
       guard.report({ url: "/" });
-      await guard.deliver();
+      await guard.flush();
       expect(codes()).toEqual(["engine"]);
       expect(errors[0]?.message).toMatch(/TextEncoder is not defined: an app's tests import seenguard\/testing/);
       expect(guard.stats().engine).toBe("none");

@@ -291,9 +291,9 @@ describe("where there is no document", () => {
     const { guard } = await openGuard();
     const element = { nodeType: 1 } as Element;
     guard.observe(element)();
-    guard.track(element, "a")();
+    guard.observe(element, { id: "a" })();
     expect(() => guard.observe(element, { threshold: 2 })).toThrow(SeenGuardError);
-    expect(() => guard.track(element, "a", { dwell: 1 } as object)).toThrow(SeenGuardError);
+    expect(() => guard.observe(element, { id: "a", dwell: 1 } as object)).toThrow(SeenGuardError);
   });
 
   for (const storage of ["indexeddb", "local"] as const) {
