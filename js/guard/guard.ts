@@ -15,7 +15,15 @@ import {
   splitItems,
   type CollectedIds,
 } from "../input/ids.js";
-import { misuseOfElement, misuseOfHost, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
+import {
+  misuseOfClosed,
+  misuseOfElement,
+  misuseOfHost,
+  misuseOfList,
+  misuseOfRecorded,
+  misuseOfRoot,
+  misuseOfServer,
+} from "../misuse.js";
 import { observeBelow, observeElement } from "../observer/observer.js";
 import type { Rules } from "../options.js";
 import { clearNamespace } from "../storage/cleaning.js";
@@ -71,19 +79,23 @@ class OpenGuard implements Api.SeenGuard {
     this.handle = () => handle;
   }
 
+  /** For what the app calls: after `close`, too, which is its mistake. */
   private namespace(): Namespace {
-    return this.handle().namespace;
+    const { isClosed, namespace } = this.handle();
+    if (isClosed) this.tell(misuseOfClosed());
+    return namespace;
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
-    return this.handle().isClosed ? refused("closed") : this.namespace().apply(snapshot);
+    const namespace = this.namespace();
+    return this.handle().isClosed ? refused("closed") : namespace.apply(snapshot);
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const collected = this.collect(list, id);
+    const collected = this.collect(items, list, id);
     const fresh = this.namespace().fresh(collected) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
@@ -92,15 +104,21 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
-    const collected = this.collect(list, id);
+    const collected = this.collect(items, list, id);
     const split = this.namespace().split(collected);
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
 
-  private collect<T>(list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
+  private collect<T>(items: unknown, list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
     const collected = collectIds(list, id);
-    if (collected.ids.length === 0) this.tell(misuseOfList(list, id));
+    if (collected.ids.length === 0 || collected.thrown) {
+      this.tell(misuseOfList(Array.isArray(items) ? list : items, id, collected));
+    }
     return collected;
+  }
+
+  private recorded(ids: unknown): Api.ItemId[] {
+    return collectRecorded(ids, isUsable, (value) => this.tell(misuseOfRecorded(value)));
   }
 
   private readonly tell = (error: SeenGuardError | undefined): void => {
@@ -113,11 +131,11 @@ class OpenGuard implements Api.SeenGuard {
 
   record(ids: Api.Identified | Iterable<Api.Identified>, options: Api.RecordOptions = {}): number {
     const { local } = checkRecordOptions(options);
-    return this.namespace().record(collectRecorded(ids), local);
+    return this.namespace().record(this.recorded(ids), local);
   }
 
   unsee(ids: Api.Identified | Iterable<Api.Identified>): number {
-    return this.namespace().unsee(collectRecorded(ids));
+    return this.namespace().unsee(this.recorded(ids));
   }
 
   pending(limit?: number): string[] {
@@ -185,7 +203,8 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   report(options: Api.ReportOptions): () => void {
-    const { namespace, reporters } = this.handle();
+    const { reporters } = this.handle();
+    const namespace = this.namespace();
     const reporter = namespace.addReporter(checkReportOptions(options));
     if (!reporter) return () => {};
     reporters.add(reporter);
@@ -196,18 +215,18 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   [HOOK](tool: Tool): () => void {
-    const { tools } = this.namespace();
+    const { tools } = this.handle().namespace;
     tools.add(tool);
     return this.untilClosed(() => tools.delete(tool));
   }
 
   stats(): Api.GuardStats {
-    return this.namespace().stats();
+    return this.handle().namespace.stats();
   }
 
   async flush(options: Api.FlushOptions = {}): Promise<{ delivered: number; left: number }> {
     const { timeoutMs } = checkFlushOptions(options);
-    const namespace = this.namespace();
+    const { namespace } = this.handle();
     const [delivered] = await Promise.all([namespace.deliver(timeoutMs), namespace.flush()]);
     return delivered;
   }

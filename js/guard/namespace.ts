@@ -48,6 +48,9 @@ export interface Holder {
   readonly onLag: GuardOptions["onLag"];
 }
 
+/** Whether tools are being told something, by any namespace: what they do in answer they are not told of. */
+let isTelling = false;
+
 /** What was recorded, or is unseen, while there is no engine. */
 interface Waiting {
   readonly id: ItemId;
@@ -62,7 +65,6 @@ export class Namespace implements OpenNamespace {
   readonly clock: Clock;
   readonly holders = new Set<Holder>();
   readonly tools = new Set<Tool>();
-  private isTelling = false;
   /** Whether it is open in this document: then it has an engine, or is to have one. */
   private isOpen = false;
   private starting: Promise<void> | undefined;
@@ -245,9 +247,9 @@ export class Namespace implements OpenNamespace {
     return isTooLong;
   }
 
-  /** A tool that filters is not told of that: it would go on for ever. */
+  /** Tools that filter are not told of that: they would go on for ever. */
   private get hasTools(): boolean {
-    return this.tools.size > 0 && !this.isTelling;
+    return this.tools.size > 0 && !isTelling;
   }
 
   private tellDecision(list: ItemIdList, fresh: Indices | undefined): void {
@@ -263,9 +265,9 @@ export class Namespace implements OpenNamespace {
   private tell(tell: (tool: Tool) => void): void {
     if (!this.hasTools) return;
     queueMicrotask(() => {
-      this.isTelling = true;
+      isTelling = true;
       for (const tool of this.tools) callBack(tell, tool);
-      this.isTelling = false;
+      isTelling = false;
     });
   }
 
