@@ -2,7 +2,9 @@
  * Mistakes in an app's code that stop nothing and would go unnoticed: each is reported as `misuse`, with words that say
  * what to change.
  */
-import { readGiven, SeenGuardError } from "./errors.js";
+import { describe, readGiven, SeenGuardError } from "./errors.js";
+import { attempt } from "./host.js";
+import { copyList, type CollectedIds } from "./input/ids.js";
 import { isObject } from "./options.js";
 
 /** A shorter list without any id may be what the app has. */
@@ -10,14 +12,47 @@ const MANY = 5;
 /** Most keys of an object that are named. */
 const NAMED_KEYS = 10;
 
-/** What is wrong with a list of which no item has a usable id, if it is long enough to tell. */
-export function misuseOfList(list: readonly unknown[], idOf: unknown): SeenGuardError | undefined {
-  if (list.length < MANY) return undefined;
+/** What is wrong with what was passed as a list, or with the function that was to name its items' ids. */
+export function misuseOfList(items: unknown, idOf: unknown, collected?: CollectedIds): SeenGuardError | undefined {
+  if (collected?.thrown) {
+    const why = `the function \`id\` has thrown, and the item passes: ${describe(collected.thrown.cause)}`;
+    return new SeenGuardError("misuse", why, collected.thrown.cause);
+  }
+  // Nothing may be what has not been loaded yet.
+  if (items === undefined || items === null) return undefined;
+  const length = attempt(() => (typeof items === "object" ? lengthOf(items) : undefined));
+  if (length === undefined) return misuse(`a list is an array of items; this one ${describeValue(items)}`);
+  if (length < MANY) return undefined;
   const looked = typeof idOf === "function" ? "the function `id` returned none" : "looked for a property `id`";
   return misuse(
     `none of the items of a list has a usable id, so nothing in it is stopped: ${looked}; ` +
-      `the first item ${describeValue(list[0])}; an id is a string, a bigint or a safe integer`,
+      `the first item ${describeValue(copyList(items as unknown[])[0])}; an id is a string, a bigint or a safe integer`,
   );
+}
+
+/** How many items a list has, 0 if only reading it would tell; undefined: it is none. */
+function lengthOf(items: object): number | undefined {
+  if (!Array.isArray(items) && Symbol.iterator in items) return copyList(items as unknown as unknown[]).length;
+  const { length } = items as { length?: unknown };
+  return typeof length === "number" ? length : undefined;
+}
+
+/** An object that `record` or `unsee` was given, and that names no item. */
+export function misuseOfRecorded(value: unknown): SeenGuardError {
+  return misuse(
+    `record and unsee take ids, or objects with a usable \`id\`; what they were given ${describeValue(value)}`,
+  );
+}
+
+/** The guard was closed, and the app has kept it. */
+export function misuseOfClosed(): SeenGuardError {
+  return misuse("the guard is used after its `close`, so everything passes: open another one");
+}
+
+/** The page has several copies of the package that cannot share what they know. */
+export function misuseOfCopies(versions: readonly string[]): SeenGuardError {
+  const all = versions.join(" and ");
+  return misuse(`the page has seenguard ${all}, which know of each other's items late: have all import one version`);
 }
 
 /** What is wrong with a page of `fill`, if it has no items. */

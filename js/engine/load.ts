@@ -1,4 +1,5 @@
 /** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
+import { inTime } from "../host.js";
 import { describe, failure, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../input/format.js";
 import type { GuardOptions } from "../types/seenguard.js";
@@ -8,6 +9,9 @@ import { Engine, type EngineKind, type GuardClasses } from "./engine.js";
 
 /** The option of `SeenGuard.open` that has the engine run as JavaScript though there is Wasm. Only tests know it. */
 export const ENGINE = Symbol.for("seenguard.engine");
+
+/** How long what an app's server or `fallback` brings is waited for. What comes later is taken when it is asked again. */
+const FETCH_TIMEOUT_MS = 8_000;
 
 export type Fallback = NonNullable<GuardOptions["fallback"]>;
 
@@ -53,9 +57,22 @@ export interface EngineOptions extends Pick<GuardOptions, "fallback"> {
   readonly wasm?: WasmSource;
 }
 
+/** What an app fetches for an engine, and which may never come: asked again, it is whatever comes first. */
+class Fetched<T> {
+  private take!: (value: T) => void;
+  private readonly value = new Promise<T>((resolve) => (this.take = resolve));
+
+  or(asked: Promise<T>): Promise<T> {
+    asked.then(this.take, () => {});
+    return inTime(FETCH_TIMEOUT_MS, "what was asked for it", Promise.race([this.value, asked]));
+  }
+}
+
 export class Engines {
   readonly readShards: ReadShards;
   private readonly provider: EngineProvider;
+  private readonly module = new Fetched<Wasm>();
+  private readonly script = new Fetched<ScriptModule>();
   /** Each kind, and which of them it is to be. What fails is tried again at the next call. */
   private readonly engines = new Map<EngineKind | "either", Promise<Engine>>();
   /** Those that have trapped: their objects must never be collected, for they would be freed in the fresh one. */
@@ -103,7 +120,9 @@ export class Engines {
       const { wasm } = this.provider;
       // Told before anything is fetched for it.
       if (!wasm || typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
-      const { memory } = await wasm.glue.start({ module_or_path: await wasm.module(source) });
+      const given = wasm.module(source);
+      const module = given instanceof Promise ? await this.module.or(given) : given;
+      const { memory } = await wasm.glue.start({ module_or_path: module });
       return new Engine("wasm", wasm.glue, memory);
     } catch (cause) {
       throw unavailable("WebAssembly is not available: everything passes", cause);
@@ -112,13 +131,18 @@ export class Engines {
 
   private async js(options: EngineOptions): Promise<Engine> {
     try {
-      const module = (await this.fallbackOf(options)?.()) as Partial<ScriptModule> | undefined;
-      if (typeof module?.createEngine !== "function") throw new Error(`pass ${this.provider.remedy}`);
+      const module = await this.script.or(this.fetchScript(options));
       const { memory, ...classes } = module.createEngine();
       return new Engine("js", classes, memory);
     } catch (cause) {
       throw unavailable("the JavaScript engine is not available: everything passes", cause);
     }
+  }
+
+  private async fetchScript(options: EngineOptions): Promise<ScriptModule> {
+    const module = (await this.fallbackOf(options)?.()) as Partial<ScriptModule> | undefined;
+    if (typeof module?.createEngine !== "function") throw new Error(`pass ${this.provider.remedy}`);
+    return module as ScriptModule;
   }
 
   private async either(options: EngineOptions): Promise<Engine> {

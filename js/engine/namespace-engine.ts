@@ -117,17 +117,21 @@ export class NamespaceEngine {
   }
 
   /** Returns how many were not known on this device, and how many pending ones have lost their text for it. */
-  record(ids: readonly ItemId[], isLocal: boolean): readonly [unknown: number, lostText: number] | undefined {
+  record(
+    ids: readonly ItemId[],
+    isLocal: boolean,
+    at?: number,
+  ): readonly [unknown: number, lostText: number] | undefined {
     return this.callWith(ids, (guard, batch, wallMs) => {
-      const unknown = guard.record(batch, isLocal, wallMs);
+      const unknown = guard.record(batch, isLocal, at ?? wallMs);
       const [lostText = 0] = guard.numbers();
       return [unknown, lostText];
     });
   }
 
   /** Returns how many were stopped before. */
-  unsee(ids: readonly ItemId[]): number | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) => guard.unsee(batch, wallMs));
+  unsee(ids: readonly ItemId[], at?: number): number | undefined {
+    return this.callWith(ids, (guard, batch, wallMs) => guard.unsee(batch, at ?? wallMs));
   }
 
   /** The indices of the ids that pass because they are unseen. */

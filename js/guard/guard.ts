@@ -13,14 +13,22 @@ import {
   splitItems,
   type CollectedIds,
 } from "../input/ids.js";
-import { misuseOfContents, misuseOfGone, misuseOfList, misuseOfRoot, misuseOfServer } from "../misuse.js";
+import {
+  misuseOfClosed,
+  misuseOfContents,
+  misuseOfGone,
+  misuseOfList,
+  misuseOfRecorded,
+  misuseOfRoot,
+  misuseOfServer,
+} from "../misuse.js";
 import { observeItems, type ObservedRoot } from "../observer/observer.js";
 import type { Rules } from "../options.js";
 import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
-import { guardedFetch } from "./guarded-fetch.js";
+import { guardedFetch, type Hosts } from "./guarded-fetch.js";
 import { CHANGES, HOOK, type Tool } from "./hook.js";
 import {
   checkClearArguments,
@@ -47,6 +55,8 @@ interface Handle {
   isClosed: boolean;
   /** What `close` has to stop. */
   readonly stops: Set<() => void>;
+  /** What is known of those that `fetch` has asked. */
+  readonly hosts: Hosts;
 }
 
 /** What a guard does once it is open, with any engine. */
@@ -55,23 +65,27 @@ class OpenGuard implements Api.SeenGuard {
   private readonly handle: () => Handle;
 
   constructor(namespace: Namespace, holder: Holder) {
-    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set() };
+    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set(), hosts: new Map() };
     this.handle = () => handle;
   }
 
+  /** For what the app calls: after `close`, too, which is its mistake. */
   private namespace(): Namespace {
-    return this.handle().namespace;
+    const { isClosed, namespace } = this.handle();
+    if (isClosed) this.tell(misuseOfClosed());
+    return namespace;
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
-    return this.handle().isClosed ? refused("closed") : this.namespace().apply(snapshot);
+    const namespace = this.namespace();
+    return this.handle().isClosed ? refused("closed") : namespace.apply(snapshot);
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const list = copyList(items);
-    const collected = this.collect(list, id);
+    const collected = this.collect(items, list, id);
     const fresh = this.namespace().fresh(collected) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
@@ -80,15 +94,21 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const list = copyList(items);
-    const collected = this.collect(list, id);
+    const collected = this.collect(items, list, id);
     const split = this.namespace().split(collected);
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
   }
 
-  private collect<T>(list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
+  private collect<T>(items: unknown, list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
     const collected = collectIds(list, id);
-    if (collected.ids.length === 0) this.tell(misuseOfList(list, id));
+    if (collected.ids.length === 0 || collected.thrown) {
+      this.tell(misuseOfList(Array.isArray(items) ? list : items, id, collected));
+    }
     return collected;
+  }
+
+  private recorded(ids: unknown): Api.ItemId[] {
+    return collectRecorded(ids, isUsable, (value) => this.tell(misuseOfRecorded(value)));
   }
 
   private readonly tell = (error: SeenGuardError | undefined): void => {
@@ -101,11 +121,11 @@ class OpenGuard implements Api.SeenGuard {
 
   record(ids: Api.Identified | Iterable<Api.Identified>, options: Api.RecordOptions = {}): number {
     const { local } = checkRecordOptions(options);
-    return this.namespace().record(collectRecorded(ids), local);
+    return this.namespace().record(this.recorded(ids), local);
   }
 
   unsee(ids: Api.Identified | Iterable<Api.Identified>): number {
-    return this.namespace().unsee(collectRecorded(ids));
+    return this.namespace().unsee(this.recorded(ids));
   }
 
   pending(limit?: number): string[] {
@@ -117,7 +137,9 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   fetch(options: Api.GuardedFetchOptions): typeof fetch {
-    return guardedFetch(this, checkFetchOptions(options));
+    const handle = this.handle();
+    const whileOpen = () => (handle.isClosed ? undefined : handle.namespace);
+    return guardedFetch(whileOpen, handle.hosts, checkFetchOptions(options));
   }
 
   feed(options: Api.FeedOptions = {}): Api.Feed {
@@ -169,7 +191,7 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   [HOOK](tool: Tool): () => void {
-    const { tools } = this.namespace();
+    const { tools } = this.handle().namespace;
     tools.add(tool);
     return this.untilClosed(() => tools.delete(tool));
   }
@@ -185,12 +207,12 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   stats(): Api.GuardStats {
-    return this.namespace().stats();
+    return this.handle().namespace.stats();
   }
 
   async flush(options: Api.FlushOptions = {}): Promise<{ delivered: number; left: number }> {
     const { timeoutMs } = checkFlushOptions(options);
-    const namespace = this.namespace();
+    const { namespace } = this.handle();
     const [delivered] = await Promise.all([namespace.deliver(timeoutMs), namespace.flush()]);
     return delivered;
   }

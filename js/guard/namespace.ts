@@ -4,7 +4,7 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { CLOCK, deviceClock, withTimeout, type Clock } from "../host.js";
+import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../host.js";
 import { Reporter } from "../delivery/reporter.js";
 import { addressOf } from "../delivery/request.js";
 import type { EngineKind } from "../engine/engine.js";
@@ -34,6 +34,10 @@ const PENDING = "Seen-Pending";
 const MAX_HEADER_CHARACTERS = 4_000;
 /** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
 const OPEN_TIMEOUT_MS = 2_000;
+/** The longest wait before an engine that has not come is asked for again. */
+const LAST_RETRY_MS = 60_000;
+/** How many ids wait for an engine. */
+const MAX_WAITING = 1_000;
 /** How long `flush` does. */
 const FLUSH_TIMEOUT_MS = 10_000;
 /** How long delivery waits to hear of a clear where no signal tells of one, and how often it asks a store of the app's. */
@@ -44,6 +48,16 @@ const LOOK_INTERVAL_MS = 60_000;
 export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
+}
+
+/** Whether tools are being told something, by any namespace: what they do in answer they are not told of. */
+let isTelling = false;
+
+/** What was recorded, or is unseen, while there is no engine. */
+interface Waiting {
+  readonly id: ItemId;
+  readonly at: number;
+  readonly change: "record" | "local" | "unsee";
 }
 
 /** One that was never started lets everything pass. */
@@ -58,12 +72,14 @@ export class Namespace implements OpenNamespace {
   readonly onChanges = new Set<() => void>();
   private toldRevision = 0;
   private isTelling = false;
-  /** What each `open` waits for. */
-  started = Promise.resolve();
-  /** Whether the engine was lost, or never to be had: the next `open` makes a new one. */
-  hasFailed = false;
-  private hasRestarted = false;
-  private isFreed = false;
+  /** Whether it is open in this document: then it has an engine, or is to have one. */
+  private isOpen = false;
+  private starting: Promise<void> | undefined;
+  /** Why there is no engine. */
+  failure: SeenGuardError | undefined;
+  private failures = 0;
+  private cancelRetry = (): void => {};
+  private waiting: Waiting[] = [];
   /** Where the namespace is kept. */
   readonly choice: StorageChoice | undefined;
   private engineKind: EngineKind | "none" = "none";
@@ -83,61 +99,97 @@ export class Namespace implements OpenNamespace {
     this.snapshot = new LatestSnapshot(() => this.engine);
   }
 
-  /** Loads the engine and what is stored. Rejects for wrong options alone. */
-  async start(): Promise<void> {
+  /**
+   * Loads the engine, unless there is one, and what is stored. Rejects for wrong options alone: what else fails is in
+   * `failure`, and tried again, by these options.
+   */
+  start(options: OpenOptions): Promise<void> {
+    if (this.isAlive && !this.starting) return Promise.resolve();
+    this.isOpen = true;
+    return (this.starting ??= this.load(options).finally(() => (this.starting = undefined)));
+  }
+
+  private async load(options: OpenOptions): Promise<void> {
+    this.cancelRetry();
     // The engine and the storage take their time, and neither needs the other.
     const release = this.choice === "indexeddb" ? useConnection() : () => {};
     if (this.choice === "indexeddb") connect(() => {});
     try {
-      await this.startEngine();
+      await this.startEngine(options);
     } finally {
       release();
     }
     const { performer } = this;
-    if (!performer) return;
-    await withTimeout(OPEN_TIMEOUT_MS, performer.begin());
+    const looking = performer?.begin();
+    this.recordWaiting();
+    if (!performer || !looking) return;
+    await withTimeout(OPEN_TIMEOUT_MS, looking);
     performer.opened();
   }
 
-  private async startEngine(): Promise<void> {
+  private async startEngine(asked: OpenOptions): Promise<void> {
     try {
       const { choice, clock, options, report } = this;
-      const loaded = await this.engines.load(options);
-      if (this.isFreed) return;
+      const loaded = await this.engines.load(asked);
+      if (!this.isOpen) return;
       this.engineKind = loaded.kind;
-      loaded.onTrap.add(this.onFailure);
-      this.stopListening = () => loaded.onTrap.delete(this.onFailure);
+      loaded.onTrap.add(this.onTrap);
+      this.stopListening = () => loaded.onTrap.delete(this.onTrap);
       const name = nameOf(options.namespace);
       const engine = new NamespaceEngine(loaded, { ...options, prefix: prefixOf(name), place: placeOf(choice) }, clock);
       if (!engine.isAlive) return;
       this.engine = engine;
+      if (this.reporter?.isOn) this.call((guard) => guard.startReporting());
       if (choice === undefined) return;
       this.performer = new StoragePerformer(engine, choice, name, this.snapshot, clock, report, this.noteChanges);
     } catch (cause) {
       const error = cause as SeenGuardError;
       this.stopListening();
       if (error.code === "bad-option") throw error;
-      // There is none to be had.
-      this.hasRestarted = true;
-      this.onFailure(error);
+      this.failure = error;
+      this.retryLater(asked);
     }
   }
 
   private stopListening = (): void => {};
 
-  private readonly onFailure = (error: SeenGuardError): void => {
+  /** Where the app says whence an engine comes, it may come yet. */
+  private retryLater(options: OpenOptions): void {
+    if (!this.isOpen || !(options.fallback || options.wasm)) return;
+    const retry = () => void this.start(options).catch(this.report);
+    const cancel = this.clock.after(retryDelayMs(this.failures++, LAST_RETRY_MS), retry);
+    const stop = listen(["online"], retry);
+    this.cancelRetry = () => [cancel, stop].forEach((each) => each());
+  }
+
+  /** A fresh engine takes the place of the one that has trapped, once in a document, and begins with what is stored. */
+  private readonly onTrap = (error: SeenGuardError): void => {
     this.performer?.stop();
     [this.engine, this.performer] = [undefined, undefined];
     this.stopListening();
-    this.hasFailed = this.hasRestarted;
     this.report(error);
-    if (this.hasFailed) return;
-    // A fresh engine takes the place of the one that has trapped, once, and begins with what is stored.
-    this.hasRestarted = true;
-    this.started = this.start().then(() => {
-      if (this.reporter) this.call((guard) => guard.startReporting());
-    });
+    void Promise.resolve(this.starting).then(() => (this.isOpen ? this.start(this.options) : undefined));
   };
+
+  /** Has this wait for an engine, if one is to come; the latest. */
+  private wait(ids: readonly ItemId[], change: Waiting["change"]): void {
+    if (!this.isOpen) return;
+    const at = this.clock.wallMs();
+    this.waiting = [...this.waiting, ...ids.map((id) => ({ id, at, change }))].slice(-MAX_WAITING);
+  }
+
+  /** Records what has waited, each with its time, but for what another tab has cleared since. */
+  private recordWaiting(): void {
+    const { engine, number } = this;
+    if (!engine) return;
+    for (const { id, at, change } of this.waiting) {
+      if (at < number) continue;
+      if (change === "unsee") engine.unsee([id], at);
+      else engine.record([id], change === "local", at);
+    }
+    if (this.waiting.length > 0) this.recorded();
+    this.waiting = [];
+  }
 
   /** Whether there is anything that could stop an item. */
   get isAlive(): boolean {
@@ -203,9 +255,9 @@ export class Namespace implements OpenNamespace {
     return isTooLong;
   }
 
-  /** A tool that filters is not told of that: it would go on for ever. */
+  /** Tools that filter are not told of that: they would go on for ever. */
   private get hasTools(): boolean {
-    return this.tools.size > 0 && !this.isTelling;
+    return this.tools.size > 0 && !isTelling;
   }
 
   private tellDecision(list: ItemIdList, fresh: Indices | undefined): void {
@@ -221,9 +273,9 @@ export class Namespace implements OpenNamespace {
   private tell(tell: (tool: Tool) => void): void {
     if (!this.hasTools) return;
     queueMicrotask(() => {
-      this.isTelling = true;
+      isTelling = true;
       for (const tool of this.tools) callBack(tell, tool);
-      this.isTelling = false;
+      isTelling = false;
     });
   }
 
@@ -234,6 +286,7 @@ export class Namespace implements OpenNamespace {
   }
 
   record(ids: readonly ItemId[], isLocal: boolean): number {
+    if (!this.isAlive) this.wait(ids, isLocal ? "local" : "record");
     const [unknown, lostText] = this.engine?.record(this.latest(ids), isLocal) ?? [];
     if (unknown === undefined || ids.length === 0) return 0;
     if (lostText)
@@ -243,6 +296,7 @@ export class Namespace implements OpenNamespace {
   }
 
   unsee(ids: readonly ItemId[]): number {
+    if (!this.isAlive) this.wait(ids, "unsee");
     const stopped = this.engine?.unsee(this.latest(ids));
     if (stopped === undefined || ids.length === 0) return 0;
     this.recorded();
@@ -292,6 +346,7 @@ export class Namespace implements OpenNamespace {
 
   /** A clear of this document: what is in memory is forgotten at once, but what was recorded since if it `keeps`. */
   cleared(number: number, keeps: boolean): void {
+    if (!keeps) this.waiting = [];
     if (this.performer) this.performer.clear(number, keeps);
     else this.call((guard) => guard.clear(number, keeps));
     this.noteChanges();
@@ -358,7 +413,7 @@ export class Namespace implements OpenNamespace {
 
   /** Delivers impressions until it is stopped. The one reporter outlives that: it may have to wait at its address. */
   startReport(options: CheckedReportOptions): () => void {
-    if (!this.isAlive) return () => {};
+    if (!this.isOpen) return () => {};
     let { reporter } = this;
     if (reporter?.address !== addressOf(options)) {
       if (reporter?.isOn) refuse(`the namespace has a report already, to ${reporter.address}: stop it first`);
@@ -386,7 +441,8 @@ export class Namespace implements OpenNamespace {
 
   /** Gives the memory back: afterwards everything passes. */
   free(): void {
-    this.isFreed = true;
+    this.isOpen = false;
+    this.cancelRetry();
     this.performer?.stop();
     this.stopListening();
     this.engine?.free();

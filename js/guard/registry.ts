@@ -3,49 +3,66 @@
  * the module again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all
  * copies meet.
  */
-import { CLOCK } from "../host.js";
+import { CLOCK, withTimeout } from "../host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
+import { misuseOfCopies } from "../misuse.js";
+import { version } from "../../package.json";
 import { Namespace, type Holder } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
 
 interface Registry {
+  /** Of the package that has made it. */
+  readonly version: string;
   readonly namespaces: Map<string, Namespace>;
   /** Of a namespace's keyed lists. They outlive it: a list is there again when the next route opens it. */
   readonly verdicts: Map<string, KeyedVerdicts>;
 }
 
-/** Copies meet only if they agree on what a namespace can do: the number grows when that changes. */
-const REGISTRY = Symbol.for("seenguard.registry.12");
+/** Every version's registry, by its number. */
+const REGISTRIES = Symbol.for("seenguard.registry");
+/** Copies share one only if they agree on what a namespace can do: the number grows when that changes. */
+const NUMBER = 12;
+/** How long `open` waits for an engine that does not come. */
+const OPEN_TIMEOUT_MS = 10_000;
+const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
+function registries(): Map<number, Registry> {
+  const place = globalThis as unknown as Record<symbol, Map<number, Registry> | undefined>;
+  return (place[REGISTRIES] ??= new Map<number, Registry>());
+}
+
 function registry(): Registry {
-  const place = globalThis as unknown as Record<symbol, Registry | undefined>;
-  return (place[REGISTRY] ??= { namespaces: new Map(), verdicts: new Map() });
+  const all = registries();
+  const own = all.get(NUMBER) ?? { version, namespaces: new Map(), verdicts: new Map() };
+  all.set(NUMBER, own);
+  return own;
 }
 
 /** A namespace, started, and held by `holder`. Rejects for wrong options alone. */
 export async function hold(options: OpenOptions, engines: Engines, holder: Holder): Promise<Namespace> {
   const { namespace: name } = options;
-  let namespace = findNamespace(name);
-  if (!namespace || namespace.hasFailed) {
-    namespace = new Namespace(options, engines);
-    namespace.started = namespace.start();
-    registry().namespaces.set(name, namespace);
-  } else if (differs(namespace.options, options)) {
+  const open = findNamespace(name);
+  const namespace = open ?? new Namespace(options, engines);
+  if (!open) registry().namespaces.set(name, namespace);
+  else if (differs(open.options, options)) {
     const message = `the namespace "${name}" is open with other options, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
+  const all = registries();
+  if (all.size > 1) callBack(holder.onError, misuseOfCopies(Array.from(all.values(), (each) => each.version)));
   namespace.holders.add(holder);
   namespace.reporter?.opened();
   try {
-    await namespace.started;
-  } finally {
-    // Without an engine there is nothing to share: the next one to open tries again.
-    if (!namespace.isAlive) remove(namespace);
+    await withTimeout(OPEN_TIMEOUT_MS, namespace.start(options));
+  } catch (error) {
+    await release(namespace, holder);
+    throw error;
   }
+  if (!namespace.isAlive) callBack(holder.onError, namespace.failure ?? new SeenGuardError("engine", NOT_YET));
   return namespace;
 }
 

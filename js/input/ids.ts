@@ -1,4 +1,5 @@
 /** From items to ids, and from the fresh ids back to their items. */
+import { attempt } from "../host.js";
 import type { Split } from "../engine/engine-types.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
@@ -13,6 +14,8 @@ export interface ItemIdList {
 export interface CollectedIds extends ItemIdList {
   /** Where these items are in the list; absent if every item has an id. */
   readonly places?: readonly number[] | undefined;
+  /** What the app's function has thrown of an item, which so has no id. */
+  readonly thrown?: { readonly cause: unknown } | undefined;
 }
 
 /** A list that claims to be longer is taken for what it holds: the length of a proxy may be anything. */
@@ -84,14 +87,16 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown, isRight
   const ids: ItemId[] = [];
   let ends: number[] | undefined;
   let places: number[] | undefined;
+  let thrown: CollectedIds["thrown"];
   for (let index = 0; index < items.length; index++) {
     const start = ids.length;
     try {
       const id = idOf(items[index] as T);
       if (isRight(id)) ids.push(id);
       else if (Array.isArray(id)) for (const each of copyList(id)) if (isRight(each)) ids.push(each);
-    } catch {
+    } catch (cause) {
       // The callback is the app's, and an item may be anything: this one has no id.
+      if (idOf !== defaultId) thrown ??= { cause };
     }
     if (ids.length > start) {
       if (ids.length > start + 1) ends ??= Array.from({ length: start }, (_, item) => item + 1);
@@ -101,7 +106,7 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown, isRight
       places ??= Array.from({ length: index }, (_, place) => place);
     }
   }
-  return { ids, ends, places };
+  return { ids, ends, places, thrown };
 }
 
 /** How many items these are. */
@@ -114,15 +119,23 @@ export function idsOfItem({ ids, ends }: ItemIdList, item: number): readonly Ite
   return ends ? ids.slice(ends[item - 1] ?? 0, ends[item]) : ids.slice(item, item + 1);
 }
 
-/** The usable ids of what `record` takes: one id or several. Never throws. */
-export function collectRecorded(ids: unknown, isRight = isUsable): ItemId[] {
-  if (isRight(ids)) return [ids];
+/**
+ * The usable ids of what `record` takes: an id or an object with an `id`, or several. Never throws. `onOther`: told of
+ * objects without one.
+ */
+export function collectRecorded(given: unknown, isRight = isUsable, onOther = (_value: unknown): void => {}): ItemId[] {
   const usable: ItemId[] = [];
+  const take = (value: unknown): void => {
+    const id = attempt(() => defaultId(value));
+    if (isRight(id)) usable.push(id);
+    else if (typeof value === "object" && value !== null) onOther(value);
+  };
   try {
-    const list = Array.isArray(ids) ? copyList<unknown>(ids) : (ids as Iterable<unknown>);
-    for (const id of list) if (isRight(id)) usable.push(id);
+    if (typeof given !== "object" || given === null || !(Symbol.iterator in given)) take(given);
+    else
+      for (const value of Array.isArray(given) ? copyList<unknown>(given) : (given as Iterable<unknown>)) take(value);
   } catch {
-    // Not iterable, or it broke off: what came before counts.
+    // It broke off, or cannot be read: what came before counts.
   }
   return usable;
 }

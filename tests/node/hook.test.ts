@@ -116,6 +116,19 @@ test("a tool that filters in answer is not told of that, and of what others do s
   expect(told).toEqual([1, 2]);
 });
 
+test("tools of two guards that filter by each other come to an end", async () => {
+  const [one, other] = [(await openGuard()).guard, (await openGuard()).guard];
+  let told = 0;
+  const answer = (guard: SeenGuard) => () => {
+    if (++told < 10) guard.filter(["in answer"]);
+  };
+  hear(one, answer(other));
+  hear(other, answer(one));
+  one.filter(["a"]);
+  await new Promise(setImmediate);
+  expect(told).toBe(1);
+});
+
 test("every tool of the namespace is told, until it stops or its guard is closed", async () => {
   const namespace = uniqueNamespace();
   const { guard } = await openGuard({ namespace });

@@ -254,7 +254,7 @@ describe("a guard that was closed", () => {
     expect(guard.feed().filter(["a", "a", "b"])).toEqual(["a", "b"]);
     await guard.flush();
     await guard.close();
-    expect(errors).toEqual([]);
+    expect(errors).toMatchObject([{ code: "misuse" }]);
   });
 
   test("has written what it recorded in the same moment", async () => {

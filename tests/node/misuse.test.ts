@@ -1,7 +1,7 @@
 /** Mistakes in an app's code that stop nothing: told once, with words that help. */
 import { SeenGuard, type Feed } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { idsOf, openGuard, uniqueNamespace } from "./support.js";
+import { idsOf, newPage, openGuard, uniqueNamespace } from "./support.js";
 
 const posts = (count: number) => Array.from({ length: count }, (_, key) => ({ key, title: "A post" }));
 type Posts = readonly { id: string }[];
@@ -83,6 +83,70 @@ describe("a page of fill that has no items", () => {
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toMatch(message);
   });
+});
+
+describe("no list", () => {
+  test.each<[string, () => unknown, RegExp]>([
+    ["a promise", () => Promise.resolve([{ id: "a" }]), /has no keys/],
+    ["a page", () => ({ items: [{ id: "a" }] }), /has the keys items/],
+    ["a Response", () => Response.json([]), /a list is an array of items/],
+    ["a text", () => "items", /is string/],
+  ])("as %s is told of once, and nothing is thrown", async (_, make, message) => {
+    const { guard, errors } = await openGuard();
+    for (let render = 0; render < 3; render++) {
+      expect(guard.filter(untyped(make()))).toEqual([]);
+      expect(guard.split(untyped(make()))).toEqual({ fresh: [], seen: [] });
+    }
+    expect(errors).toMatchObject([{ code: "misuse", message: expect.stringMatching(message) as string }]);
+  });
+
+  test("is neither any iterable, of which all pass, nor what is not there yet", async () => {
+    const { guard, codes } = await openGuard();
+    expect(guard.filter(untyped(new Set([{ id: "a" }, { id: "b" }])))).toEqual([{ id: "a" }, { id: "b" }]);
+    for (const nothing of [undefined, null, [], new Set()]) expect(guard.filter(untyped(nothing))).toEqual([]);
+    expect(codes()).toEqual([]);
+  });
+});
+
+test("an id function that throws lets that item pass, which is told once", async () => {
+  const { guard, errors } = await openGuard();
+  guard.record(["a", "b"]);
+  const idOf = (item: { post?: { id: string } }) => (item.post as { id: string }).id;
+  const items = [{ post: { id: "a" } }, {}, { post: { id: "b" } }];
+  for (let render = 0; render < 3; render++) expect(guard.filter(items, idOf)).toEqual([{}]);
+  expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("has thrown") as string }]);
+});
+
+test("record and unsee take objects with an id, and tell once of one without", async () => {
+  const { guard, errors } = await openGuard();
+  expect(guard.record({ id: "a" })).toBe(1);
+  expect(guard.record(new Set([{ id: "b" }, "c"]))).toBe(2);
+  expect(guard.unsee([{ id: "a" }, { id: 7 }])).toBe(1);
+  expect(errors).toEqual([]);
+  for (let again = 0; again < 3; again++) expect(guard.record([{ key: 1 }, { id: "d" }] as never)).toBe(again ? 0 : 1);
+  expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("has the keys key") as string }]);
+});
+
+test("use after close is told of once, and everything passes", async () => {
+  const { guard, errors } = await openGuard();
+  guard.record("a");
+  const feed = guard.feed();
+  await guard.close();
+  feed.filter(["a"]);
+  expect([guard.stats().engine, errors]).toEqual(["none", []]);
+  for (let render = 0; render < 3; render++) {
+    expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+    expect(guard.record("c")).toBe(0);
+  }
+  expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("after its `close`") as string }]);
+});
+
+test("another version of the package on the page is told of, with both versions", async () => {
+  const registry = new Map([[7, { version: "9.8.7" }]]);
+  const page = newPage({ [Symbol.for("seenguard.registry")]: registry });
+  const { errors } = await openGuard({}, page);
+  expect(errors).toMatchObject([{ code: "misuse" }]);
+  expect(errors[0]?.message).toMatch(/seenguard 9\.8\.7 and \d+\.\d+\.\d+/);
 });
 
 test("by default the console has each message once", async () => {

@@ -37,23 +37,11 @@ describe("record", () => {
     const { guard, errors } = await openGuard();
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
-    for (const nothing of [
-      null,
-      undefined,
-      {},
-      true,
-      Symbol("a"),
-      () => "a",
-      NaN,
-      1.5,
-      { id: "a" },
-      proxy,
-      [[["a"]]],
-    ]) {
+    for (const nothing of [null, undefined, {}, true, Symbol("a"), () => "a", NaN, 1.5, proxy, [[["a"]]]]) {
       expect(guard.record(nothing as ItemId)).toBe(0);
     }
     expect(guard.pending()).toEqual([]);
-    expect(errors).toEqual([]);
+    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["misuse"]));
   });
 
   test("makes filter stop an id at once, and a feed that had decided it keep it", async () => {
@@ -175,7 +163,7 @@ describe("unsee", () => {
     for (const nothing of [null, undefined, {}, true, NaN, [[["a"]]], []])
       expect(guard.unsee(nothing as ItemId)).toBe(0);
     expect(guard.filter(["7", "8", "9"])).toEqual(["7", "8", "9"]);
-    expect(errors).toEqual([]);
+    expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["misuse"]));
   });
 
   test("does nothing on a closed guard", async () => {
