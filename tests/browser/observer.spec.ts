@@ -593,7 +593,7 @@ test.describe("what cannot be seen does not count, and begins anew when it can",
   test("in a shadow root whose host is inert", async ({ observed }) => {
     await observed.show(`<section inert><div id="host"></div></section>`);
     await observed.change((html) => {
-      window.one("#host").attachShadow({ mode: "open" }).innerHTML = html ?? "";
+      window.one("#host").attachShadow({ mode: "open" }).innerHTML = html;
     }, item("a"));
     await observed.observe({}, "#host");
     await observed.dwell();
