@@ -61,7 +61,7 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
     const { guard, errors } = await openGuard();
     guard.record("a");
     guard.report({ url: "/api/impressions", send: () => Promise.reject(new Error("Failed to fetch")) });
-    await guard.deliver();
+    await guard.flush();
     return errors[0];
   },
   engine: async () => {
