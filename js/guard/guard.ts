@@ -144,11 +144,12 @@ class OpenGuard implements Api.SeenGuard {
 
   feed(options: Api.FeedOptions = {}): Api.Feed {
     const { key } = checkFeedOptions(options);
-    const { stops } = this.handle();
+    const handle = this.handle();
+    const { stops } = handle;
     const { options: opened } = this.namespace();
     // A server's process renders for all its users: nothing is kept there.
     const keyed = key === undefined || rendersOnServer(opened) ? undefined : keyedVerdicts(opened.namespace);
-    return openFeed({ namespace: () => this.namespace(), tell: this.tell, stops }, keyed, key);
+    return openFeed({ namespace: () => handle.namespace, tell: this.tell, stops }, keyed, key);
   }
 
   observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {

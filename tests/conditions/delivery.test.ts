@@ -174,7 +174,8 @@ describe("report", () => {
   test("passes what is told of pending impressions with each report, and why it goes out", async () => {
     const { guard } = await openGuard();
     const reports: [Report, string][] = [];
-    const send: NonNullable<ReportOptions["send"]> = (...told) => Promise.resolve(void reports.push(told));
+    const send: NonNullable<ReportOptions["send"]> = (report, reason) =>
+      Promise.resolve(void reports.push([report, reason]));
     guard.report({ send });
     guard.record("a");
     const { "Seen-Pending": pending } = guard.headers();

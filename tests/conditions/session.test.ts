@@ -243,7 +243,7 @@ describe("flush", () => {
   });
 
   test("takes in what is under way, and resolves when the time is over", async () => {
-    let arrive = () => {};
+    let arrive = (_answer: unknown) => {};
     const sent: string[][] = [];
     const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
       sent.push(impressions.map(({ id }) => id));
@@ -255,9 +255,9 @@ describe("flush", () => {
     await pass(5000);
     guard.record("b");
     const inTime = guard.flush();
-    arrive();
+    arrive(undefined);
     await pass(1);
-    arrive();
+    arrive(undefined);
     await pass(1);
     expect(await inTime).toEqual({ delivered: 2, left: 0 });
     expect(sent).toEqual([["a"], ["b"]]);

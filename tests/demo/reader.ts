@@ -10,7 +10,7 @@ export const expect = impatient.configure({ timeout: 20_000 });
 export type Side = "unguarded" | "guarded";
 export type Counter = "impressions" | "repeats-unguarded" | "repeats-guarded" | "stopped" | "mistaken";
 /** What the guard's panel calls it. */
-export type Fact = "Pending" | "False positives" | "Received" | "By reference";
+export type Fact = "Pending" | "Undelivered" | "False positives" | "Received" | "By reference";
 
 /** Short, so that a test may look at hundreds of items. */
 export const DWELL_MS = 120;

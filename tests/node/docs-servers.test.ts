@@ -89,7 +89,8 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     };
     const filled = await guard.feed().fill(fetchPage, 100, { maxPages: 50 });
     expect(idsIn(filled)).toEqual(idsOf("article", 100));
-    expect(filled).toMatchObject({ pages: 10, stopped: 0, end: "filled" });
+    expect(filled.end).toBe("filled");
+    expect(requested).toHaveLength(10);
     expect(new Set(requested).size).toBe(requested.length);
   });
 
@@ -103,11 +104,6 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     guard.apply(after.snapshot);
     const { snapshot } = await page("ada", { headers: guard.headers() });
     expect(snapshot?.shards).toEqual([expect.stringMatching(/^~/)]);
-  });
-
-  test("takes a beacon, which is text/plain", async () => {
-    expect((await post("bea", reportOf("bea", ["article-0"]), "text/plain;charset=UTF-8")).status).toBe(204);
-    expect(idsIn(await page("bea"))[0]).toBe("article-1");
   });
 
   test("refuses what somebody else's page sends under this session", async () => {

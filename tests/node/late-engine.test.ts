@@ -166,6 +166,7 @@ test("a module of Wasm that does not arrive is fetched again", async () => {
     clearTimeout,
     performance,
     fetch,
+    WebAssembly,
     Date,
     TextEncoder,
     TextDecoder,

@@ -139,7 +139,7 @@ class Program {
   }
 
   /** What was recorded before is in storage when it is done, unless something went wrong. */
-  private acknowledgeAfter(open: Tab, done: Promise<void>, then = () => {}): void {
+  private acknowledgeAfter(open: Tab, done: Promise<unknown>, then = () => {}): void {
     const number = this.history.next();
     const { errors } = open.document;
     const { length } = errors;
