@@ -79,7 +79,7 @@ interface Recording {
   readonly id: string;
   readonly page: number;
   readonly at: number;
-  /** When its page's guard was asked to open. */
+  /** When its page's guard was asked to open: one that is opened while it closes goes on. */
   readonly openedAt: number;
 }
 
@@ -108,6 +108,8 @@ class Run {
   private readonly pages: (Package & { readonly storage: SeenStorage })[];
   private readonly guards: ({ guard: SeenGuard; openedAt: number } | undefined)[] = [];
   private readonly opening: boolean[] = [];
+  /** When those that are closing were opened. */
+  private readonly closing: (number | undefined)[] = [];
   private readonly pending = new Set<{ readonly what: string; readonly sinceMs: number }>();
   private readonly temper: Temper;
   private now = 0;
@@ -146,7 +148,8 @@ class Run {
     else if (this.temper === "quick" || this.temper === "slow") {
       // What a page that closes could not write is lost.
       this.guards[page] = undefined;
-      void this.watch("close", open.guard.close());
+      this.closing[page] = open.openedAt;
+      void this.watch("close", open.guard.close()).then(() => (this.closing[page] = undefined));
     }
   }
 
@@ -159,7 +162,7 @@ class Run {
   private async open(page: number): Promise<void> {
     if (this.opening[page]) return;
     this.opening[page] = true;
-    const openedAt = this.now;
+    const openedAt = this.closing[page] ?? this.now;
     const { SeenGuard, storage } = this.at(page);
     const opening = SeenGuard.open({ namespace: NAMESPACE, storage, onError: () => undefined });
     const guard = await this.watch("open", opening);
