@@ -47,12 +47,17 @@ fn merged<'a>(rows: impl IntoIterator<Item = &'a String>) -> Table {
     table
 }
 
+/// All that a row can hold, which is not whether this tab recorded it.
 fn contents(table: &Table) -> BTreeMap<u64, Recording> {
-    table
-        .recordings
-        .iter()
-        .map(|(&hash, one)| (hash, one.clone()))
-        .collect()
+    let mut contents = BTreeMap::new();
+    for (&hash, one) in &table.recordings {
+        let mut one = one.clone();
+        if let Some(undelivered) = &mut one.undelivered {
+            undelivered.is_recorded_here = false;
+        }
+        contents.insert(hash, one);
+    }
+    contents
 }
 
 fn is_seen(table: &Table, id: &str) -> bool {
