@@ -1,23 +1,10 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
-import { deviceClock, type Clock } from "../host.js";
+import { deviceClock } from "../host.js";
 import { countItems, type ItemIdList } from "../input/ids.js";
 import type * as Api from "../types/seenguard.js";
-import { checkFill, Pages } from "./fill.js";
+import { checkFill, Pages, type FeedHost } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
-import { readList, Verdicts, type Decider, type ListItem, type MisuseListener, type ReadList } from "./verdicts.js";
-
-/** What a feed needs of its guard. */
-export interface FeedHost {
-  /** Another one once the guard is closed. */
-  readonly namespace: () => Decider & {
-    readonly clock: Clock;
-    apply(snapshot: unknown): unknown;
-    headers(): Record<string, string>;
-  };
-  readonly tell: MisuseListener;
-  /** What `close` stops. */
-  readonly stops: Set<() => void>;
-}
+import { readList, Verdicts, type ListItem, type ReadList } from "./verdicts.js";
 
 /** What the app gets: methods alone, so that proxies, such as Vue's, find nothing to wrap. */
 export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.Feed {

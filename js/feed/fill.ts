@@ -2,12 +2,24 @@
  * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
  * that is aborted or fails takes nothing.
  */
-import { attempt, inNextTask } from "../host.js";
+import { attempt, inNextTask, type Clock } from "../host.js";
 import { misuseOfPage } from "../misuse.js";
 import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
-import type { FeedHost } from "./feed.js";
-import { readList, type ReadList } from "./verdicts.js";
+import { readList, type Decider, type MisuseListener, type ReadList } from "./verdicts.js";
+
+/** What a feed needs of its guard. */
+export interface FeedHost {
+  /** Another one once the guard is closed. */
+  readonly namespace: () => Decider & {
+    readonly clock: Clock;
+    apply(snapshot: unknown): unknown;
+    headers(): Record<string, string>;
+  };
+  readonly tell: MisuseListener;
+  /** What `close` stops. */
+  readonly stops: Set<() => void>;
+}
 
 /** Most pages of a call, and most as long as it has no fresh item. */
 const MAX_PAGES = 5;

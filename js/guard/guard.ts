@@ -77,8 +77,9 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
-    const namespace = this.namespace();
-    return this.handle().isClosed ? refused("closed") : namespace.apply(snapshot);
+    const { isClosed, namespace } = this.handle();
+    // An answer that was asked for before is no mistake.
+    return isClosed ? refused("closed") : namespace.apply(snapshot);
   }
 
   filter<T extends Api.Identified>(items: readonly T[]): T[];

@@ -81,14 +81,21 @@ test("an article that was opened by its address is not in the list afterwards", 
   expect(reader.complaints).toEqual([]);
 });
 
-test("a reload in the middle of reading shows the same list at the same place", async ({ name, openTab }) => {
+test("the way back from another site leads to the same list, and a reload begins a new one", async ({
+  name,
+  openTab,
+}) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.readInTheMiddle();
   const [titles, position] = [await reader.titles(), await reader.scrollPosition()];
-  await reader.reload();
+  await reader.page.goto("about:blank");
+  await reader.page.goBack();
+  await reader.loaded();
   expect(await reader.titles()).toEqual(titles);
   expect(await reader.scrollPosition()).toBe(position);
+  await reader.reload();
+  expect(common(await reader.titles(), reader.seen)).toEqual([]);
   expect(reader.complaints).toEqual([]);
 });
 

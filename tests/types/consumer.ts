@@ -15,6 +15,7 @@ import {
   type FetchPage,
   type FillOptions,
   type FillResult,
+  type FlushOptions,
   type GuardedFetchOptions,
   type GuardOptions,
   type GuardStats,
@@ -22,6 +23,7 @@ import {
   type IdOf,
   type Impression,
   type ItemId,
+  type MatchedRequest,
   type ObserveOptions,
   type PageRequest,
   type RecordOptions,
@@ -124,7 +126,7 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   const matching: GuardedFetchOptions[] = [
     { match: "/api/feed", fetch: globalThis.fetch },
     { match: /feed/ },
-    { match: (request) => request.method === "GET" },
+    { match: ({ url, method, init }: MatchedRequest) => method === "GET" && url !== "" && init === undefined },
   ];
   for (const options of matching) await guard.fetch(options)("/api/feed", { headers });
 
@@ -140,8 +142,9 @@ export async function guardedPage(root: Element, element: HTMLElement): Promise<
   showStats(guard.stats());
   console.log(pending.length, stopped);
   console.log(allIds.length, allPosts.length);
+  const quick: FlushOptions = { timeoutMs: 1000 };
   const delivery = await guard.flush();
-  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.flush({ timeoutMs: 1000 }));
+  if (delivery.left > 0) console.log(delivery.delivered.toFixed(), await guard.flush(quick));
   await guard.flush();
   await guard.close();
   await SeenGuard.clear("home:1");
@@ -177,9 +180,15 @@ function deliver(guard: SeenGuard): (() => void)[] {
     await fetch("/impressions", { method: "POST", body, keepalive: reason === "hide" });
   };
   const report: ReportOptions = { url: "/impressions", headers: { authorization: "…" }, send, intervalMs: 5000 };
+  const elsewhere: ReportOptions = { url: "/impressions", fetch: globalThis.fetch, credentials: "include" };
   const tokens: (() => Record<string, string>) | (() => Promise<Record<string, string>>) =
     report.intervalMs === 0 ? () => ({ authorization: "…" }) : () => Promise.resolve({ authorization: "…" });
-  return [guard.report(report), guard.report({ url: "/impressions", headers: tokens }), guard.report({ send })];
+  return [
+    guard.report(report),
+    guard.report(elsewhere),
+    guard.report({ url: "/impressions", headers: tokens }),
+    guard.report({ send }),
+  ];
 }
 
 /** What a server gets. */
@@ -196,7 +205,7 @@ async function fillFeed(feed: Feed): Promise<void> {
     signal.throwIfAborted();
     await fetch("/api/feed", { headers, signal });
     const next: string | null = page > 2 ? null : `${String(cursor)}/1`;
-    const answer: FeedPage<Post> = { items: posts, snapshot, next };
+    const answer: FeedPage<Post> = { items: posts, snapshot, next, degraded: false };
     return Promise.resolve(page > 3 ? null : { ...answer, items: answer.items.slice(page) });
   };
   const fetchAfter: FetchPage<Post, number> = ({ cursor = 0 }: PageRequest<number>) =>
@@ -233,7 +242,7 @@ function showStats(stats: GuardStats): void {
   const storage: "indexeddb" | "local" | "custom" | "none" | "unavailable" | "full" = stats.storage;
   const version: number | undefined = stats.version;
   const rate: number = stats.serverFalsePositiveRate;
-  const counts: number[] = [stats.pending, stats.undelivered, stats.remembered];
+  const counts: number[] = [stats.pending, stats.undelivered, stats.remembered, stats.failingSince ?? 0];
   console.log(engine, storage, version, rate, counts);
 }
 

@@ -1,4 +1,4 @@
-/** What the server has answered, kept for this tab: also over a reload, and over a visit to another site. */
+/** What the server has answered, kept for this tab: also over a visit to another site. A reload begins anew. */
 import { dehydrate, hydrate, QueryCache, QueryClient } from "@tanstack/react-query";
 import { isOfOtherSession } from "./api.ts";
 
@@ -20,7 +20,8 @@ export function openQueries(): QueryClient {
       },
     }),
   });
-  const stored = sessionStorage.getItem(STORED);
+  const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  const stored = navigation?.type === "back_forward" ? sessionStorage.getItem(STORED) : null;
   if (stored !== null) hydrate(queries, JSON.parse(stored));
   addEventListener("pagehide", () => sessionStorage.setItem(STORED, JSON.stringify(dehydrate(queries))));
   return queries;

@@ -12,7 +12,17 @@ export function elapse(ms: number): void {
   }
 }
 
+/** React Native's, as far as nothing here listens to it. */
+class Controller {
+  readonly signal = { aborted: false };
+
+  abort(): void {
+    this.signal.aborted = true;
+  }
+}
+
 Object.assign(globalThis, {
+  AbortController: Controller,
   queueMicrotask: (run: () => void) => void Promise.resolve().then(run),
   setTimeout: (run: () => void, ms = 0) => waiting.push({ run, at: elapsedMs + ms, isOver: false }) - 1,
   clearTimeout: (timer: number) => {
