@@ -116,7 +116,7 @@ export class PageList<T, C> {
     };
   }
 
-  /** Loads more, unless there is no more; calls that overlap share one run. */
+  /** Loads more, unless there is no more; while that is under way, another call is the same. */
   loadMore(source: PageSource<T, C>): Promise<void> {
     // Others have their turn, or a loop over a `done` that is out of date stops the page.
     return this.state.done ? pause() : (this.run ?? this.begin(source)).ended;

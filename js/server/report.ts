@@ -59,7 +59,7 @@ function checkReport<Time extends string>(report: unknown, rules: Rules): Checke
   });
 }
 
-/** What a body says: a framework passes a beacon, which is text/plain, as its text or as bytes. */
+/** What a body says: a framework that knows no JSON passes its text or bytes. */
 function parsed(body: unknown): unknown {
   try {
     const text = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? new TextDecoder().decode(body) : body;

@@ -196,8 +196,7 @@ export interface ReceivedReport {
   pending?: string;
 }
 /**
- * A report's body, parsed, as text or as bytes (beacons come as text/plain), checked, its times translated to the
- * server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; and "engine"
+ * A report's body, parsed, as text or as bytes, checked, its times translated to the server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; and "engine"
  * where no Wasm is compiled, until `ShardChain.create()` or a store's first call has resolved.
  */
 export declare function parseReport(body: unknown, options?: { now?: number }): ReceivedReport;

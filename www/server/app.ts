@@ -18,8 +18,7 @@
  * as references; `Seen-Pending` says what it has shown that no state has had yet. Such a response is for this device
  * alone (`Cache-Control: private`).
  *
- * A report's times are Unix milliseconds of the device's clock. Sending one again changes nothing. A beacon carries the
- * same JSON as text/plain. Errors are {"error": {"code", "message"}}.
+ * A report's times are Unix milliseconds of the device's clock. Sending one again changes nothing. Errors are {"error": {"code", "message"}}.
  */
 import Fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import fastifyStatic from "@fastify/static";
@@ -93,11 +92,6 @@ export function buildApp({ store, catalogue, pageDirectory, flink, logLevel }: A
     logger: { level: logLevel },
     bodyLimit: 512 * 1024,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
-  });
-  // A page that closes sends its last impressions by a beacon, which browsers let through as text alone.
-  app.removeContentTypeParser("text/plain");
-  app.addContentTypeParser("text/plain", { parseAs: "string" }, (_request, body, done) => {
-    done(null, body);
   });
   app.addHook("onSend", (_request, reply, _payload, done) => {
     reply.header("content-security-policy", CONTENT_SECURITY_POLICY).header("x-content-type-options", "nosniff");

@@ -49,7 +49,7 @@ const articles = Router().get("/:id", ({ params }, response) => {
   else response.sendStatus(404);
 });
 
-/** Devices send their reports as JSON; pages that are left, as text/plain. */
+/** What devices report, as text: `accept` reads it. */
 const reports = Router().post("/", express.text({ type: "*/*", limit: "1mb" }), async ({ body }, response) => {
   await enqueue(accountOf(response), await seen.accept(accountOf(response), body));
   response.sendStatus(202);

@@ -17,7 +17,7 @@ pub fn what_was_reported_is_left_out_of_pages(place: &Place) {
     program.report("ada", &["a", "c"]);
     assert_eq!(program.page("ada", &RANKED, 3), ["b", "d", "e"]);
     assert_eq!(program.page("bob", &RANKED, 3), ["a", "b", "c"]);
-    // As a beacon posts it, and for a name that an address cannot have as it is.
+    // As text, and for a name that an address cannot have as it is.
     let name = "a/b é?";
     let posted = program.request(
         "POST",
