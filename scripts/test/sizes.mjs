@@ -13,15 +13,16 @@ import { CommandFailed } from "../lib/run.mjs";
  * @type {Readonly<Record<string, readonly [text: number, brotli: number]>>}
  */
 const budgets = {
-  // Aim: 70 KB, and 65 with feeds and delivery written anew.
-  seenguard: [230_000, 74_500],
-  "seenguard/formats": [309_000, 103_200],
+  // Aim: 65 KB. 1.5 KB of it came with what waits for an engine that is late, with answers to reports and to requests
+  // that are judged, with six cases of misuse, and with what counts as delivered as a page hides; likewise below.
+  seenguard: [233_500, 76_000],
+  "seenguard/formats": [312_500, 104_700],
   // Aim: 16 KB.
-  "seenguard/slim": [73_000, 23_300],
+  "seenguard/slim": [77_000, 24_700],
   // Aim: 48 KB.
-  "seenguard.wasm": [148_500, 50_000],
+  "seenguard.wasm": [148_500, 50_300],
   "formats.wasm": [219_000, 77_200],
-  "seenguard.iife.js": [310_000, 103_500],
+  "seenguard.iife.js": [313_000, 105_000],
   // A file of its own, which a page without Wasm asks for.
   "seenguard/engine-js": [331_000, 81_500],
   "seenguard/formats/engine-js": [471_000, 118_500],
