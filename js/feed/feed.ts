@@ -4,7 +4,7 @@ import { countItems, type ItemIdList } from "../input/ids.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, Pages, type FeedHost } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
-import { readList, Verdicts, type ListItem, type ReadList } from "./verdicts.js";
+import { readItems, Verdicts, type ListItem, type ItemList } from "./verdicts.js";
 
 /** What the app gets: methods alone, so that proxies, such as Vue's, find nothing to wrap. */
 export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.Feed {
@@ -15,11 +15,11 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
   };
   return {
     filter: <T>(items: readonly T[], id?: Api.IdOf<T>) => {
-      const read = readList(items, id, host.tell);
+      const read = readItems(items, id, host.tell);
       return used().filter(read);
     },
     admit: <T>(page: readonly T[], id?: Api.IdOf<T>) => {
-      const read = readList(page, id, host.tell);
+      const read = readItems(page, id, host.tell);
       return used().admit(read);
     },
     fill: async (...args: [unknown, unknown, unknown?]) => used().pages.fill(checkFill(...args)) as Promise<never>,
@@ -63,11 +63,11 @@ class List {
     this.pages = new Pages(host, (page) => itemsAt(page.all, this.decide(page, this.admitted)));
   }
 
-  filter<T>(list: ReadList<T>): T[] {
+  filter<T>(list: ItemList<T>): T[] {
     return itemsAt(list.all, this.decide(list, new Set()));
   }
 
-  admit<T>({ all, items }: ReadList<T>): T[] {
+  admit<T>({ all, items }: ItemList<T>): T[] {
     const ids = new Array<unknown>(all.length).fill(undefined);
     for (const { place, id } of items) ids[place] = id;
     // React's updaters run twice, and each reading of a proxy gives other objects.
@@ -85,7 +85,7 @@ class List {
    * where theirs are then. What was decided before comes first: it stays, whatever else has its ids. A duplicate stays
    * undecided: it is not shown.
    */
-  private decide({ all, items }: ReadList<unknown>, taken: Set<string>): Uint8Array {
+  private decide({ all, items }: ItemList<unknown>, taken: Set<string>): Uint8Array {
     const { fresh, seen, onChange } = this.verdicts;
     const namespace = this.host.namespace();
     this.verdicts.refresh(namespace);

@@ -3,10 +3,11 @@
  * that is aborted or fails takes nothing.
  */
 import { attempt, inNextTask, type Clock } from "../host.js";
+import type { MisuseListener } from "../input/list.js";
 import { misuseOfPage } from "../misuse.js";
 import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
-import { readList, type Decider, type MisuseListener, type ReadList } from "./verdicts.js";
+import { readItems, type Decider, type ItemList } from "./verdicts.js";
 
 /** What a feed needs of its guard. */
 export interface FeedHost {
@@ -76,7 +77,7 @@ interface Call extends FillArguments {
 export class Pages {
   private readonly host: FeedHost;
   /** The items of a page that are fresh and new to the list. */
-  private readonly admit: (page: ReadList<unknown>) => unknown[];
+  private readonly admit: (page: ItemList<unknown>) => unknown[];
   private buffer: unknown[] = [];
   /** The first call is the one that fetches. */
   private readonly queue: Call[] = [];
@@ -192,7 +193,7 @@ export class Pages {
     this.hasEnded = next === null || (next === undefined && isEmpty);
     if (snapshot !== undefined) host.namespace().apply(snapshot);
     // What `onLag` and the function `id` do comes first: after a reset the page is of the list before.
-    const list = readList(items, idOf, host.tell);
+    const list = readItems(items, idOf, host.tell);
     this.buffer = this.buffer.concat(this.admit(list));
     const isNew = list.items.some(({ id }) => !known.has(id));
     for (const { id } of list.items) known.add(id);

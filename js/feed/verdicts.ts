@@ -1,7 +1,6 @@
 /** What a list has decided: which ids were fresh when they arrived. A verdict goes by an item's first id. */
-import type { SeenGuardError } from "../errors.js";
-import { collectIds, copyList, countItems, idsOfItem, type ItemIdList } from "../input/ids.js";
-import { misuseOfList } from "../misuse.js";
+import { countItems, idsOfItem, type ItemIdList } from "../input/ids.js";
+import { readList, type MisuseListener } from "../input/list.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
 /** What decides: a namespace. */
@@ -16,8 +15,6 @@ export interface Decider {
   readonly number: number;
 }
 
-export type MisuseListener = (error: SeenGuardError | undefined) => void;
-
 /** An item of a list that has an id. */
 export interface ListItem {
   readonly place: number;
@@ -27,16 +24,14 @@ export interface ListItem {
 }
 
 /** A list as it was passed, and its items that have an id. */
-export interface ReadList<T> {
+export interface ItemList<T> {
   readonly all: readonly T[];
   readonly items: readonly ListItem[];
 }
 
 /** This calls the app, which may call the feed: nothing is decided before. */
-export function readList<T>(list: readonly T[], idOf: IdOf<T> | undefined, tell: MisuseListener): ReadList<T> {
-  const all = copyList(list);
-  const collected = collectIds(all, idOf);
-  if (collected.ids.length === 0) tell(misuseOfList(all, idOf));
+export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, tell: MisuseListener): ItemList<T> {
+  const { list: all, collected } = readList(given, idOf, tell);
   const items = Array.from({ length: countItems(collected) }, (_, index) => {
     const ids = idsOfItem(collected, index).map(String);
     return { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };

@@ -3,21 +3,12 @@ import { deviceClock, inTime, isOnDevice, withTimeout } from "../host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
-import {
-  collectIds,
-  collectRecorded,
-  copyList,
-  firstOfEach,
-  freshItems,
-  isUsable,
-  splitItems,
-  type CollectedIds,
-} from "../input/ids.js";
+import { collectRecorded, firstOfEach, freshItems, isUsable, splitItems } from "../input/ids.js";
+import { readList } from "../input/list.js";
 import {
   misuseOfClosed,
   misuseOfContents,
   misuseOfGone,
-  misuseOfList,
   misuseOfRecorded,
   misuseOfRoot,
   misuseOfServer,
@@ -85,8 +76,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
-    const list = copyList(items);
-    const collected = this.collect(items, list, id);
+    const { list, collected } = readList(items, id, this.tell);
     const fresh = this.namespace().fresh(collected) ?? firstOfEach(collected);
     return freshItems(list, collected.places, fresh);
   }
@@ -94,18 +84,9 @@ class OpenGuard implements Api.SeenGuard {
   split<T extends Api.Identified>(items: readonly T[]): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
-    const list = copyList(items);
-    const collected = this.collect(items, list, id);
+    const { list, collected } = readList(items, id, this.tell);
     const split = this.namespace().split(collected);
     return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
-  }
-
-  private collect<T>(items: unknown, list: readonly T[], id: Api.IdOf<T> | undefined): CollectedIds {
-    const collected = collectIds(list, id);
-    if (collected.ids.length === 0 || collected.thrown) {
-      this.tell(misuseOfList(Array.isArray(items) ? list : items, id, collected));
-    }
-    return collected;
   }
 
   private recorded(ids: unknown): Api.ItemId[] {

@@ -97,6 +97,11 @@ describe("no list", () => {
       expect(guard.filter(untyped(make()))).toEqual([]);
       expect(guard.split(untyped(make()))).toEqual({ fresh: [], seen: [] });
     }
+    expect(errors).toHaveLength(1);
+    const other = await openGuard();
+    const feed = other.guard.feed();
+    for (let render = 0; render < 3; render++) expect(feed.filter(untyped(make()))).toEqual([]);
+    expect(other.errors).toHaveLength(1);
     expect(errors).toMatchObject([{ code: "misuse", message: expect.stringMatching(message) as string }]);
   });
 
@@ -108,14 +113,18 @@ describe("no list", () => {
   });
 });
 
-test("an id function that throws lets that item pass, which is told once", async () => {
-  const { guard, errors } = await openGuard();
-  guard.record(["a", "b"]);
-  const idOf = (item: { post?: { id: string } }) => (item.post as { id: string }).id;
-  const items = [{ post: { id: "a" } }, {}, { post: { id: "b" } }];
-  for (let render = 0; render < 3; render++) expect(guard.filter(items, idOf)).toEqual([{}]);
-  expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("has thrown") as string }]);
-});
+test.each(["a guard", "a feed"])(
+  "an id function that throws lets that item pass %s, which is told once",
+  async (which) => {
+    const { guard, errors } = await openGuard();
+    guard.record(["a", "b"]);
+    const list = which === "a feed" ? guard.feed() : guard;
+    const idOf = (item: { post?: { id: string } }) => (item.post as { id: string }).id;
+    const items = [{ post: { id: "a" } }, {}, { post: { id: "b" } }];
+    for (let render = 0; render < 3; render++) expect(list.filter(items, idOf)).toEqual([{}]);
+    expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("has thrown") as string }]);
+  },
+);
 
 test("record and unsee take objects with an id, and tell once of one without", async () => {
   const { guard, errors } = await openGuard();

@@ -1,0 +1,21 @@
+/** Reads a list as an app passes it, and tells what is wrong with it. */
+import type { SeenGuardError } from "../errors.js";
+import { misuseOfList } from "../misuse.js";
+import type { IdOf } from "../types/seenguard.js";
+import { collectIds, copyList, type CollectedIds } from "./ids.js";
+
+export type MisuseListener = (error: SeenGuardError | undefined) => void;
+
+/** A copy of the list, which may be anything, and its items' ids. This calls the app. */
+export function readList<T>(
+  items: readonly T[],
+  idOf: IdOf<T> | undefined,
+  tell: MisuseListener,
+): { readonly list: T[]; readonly collected: CollectedIds } {
+  const list = copyList(items);
+  const collected = collectIds(list, idOf);
+  if (collected.ids.length === 0 || collected.thrown) {
+    tell(misuseOfList(Array.isArray(items) ? list : items, idOf, collected));
+  }
+  return { list, collected };
+}
