@@ -1,6 +1,7 @@
-/** A guard on a page: without an engine, observing, opened twice, closed. */
+/** A guard on a page: without an engine, observing, opened twice, closed, and its fetch. */
 import type { Page } from "@playwright/test";
-import { codes, expect, fresh, NAMESPACE, openGuard, record, test } from "./support.js";
+import { ShardChain } from "seenguard/server";
+import { codes, expect, fresh, NAMESPACE, openGuard, record, SITE, test } from "./support.js";
 
 /** Uncaught errors of a page, as they come. */
 function uncaughtOf(page: Page): string[] {
@@ -288,5 +289,55 @@ test.describe("in one document", () => {
     }, NAMESPACE);
     expect(answer).toEqual(["invalid", ["b"]]);
     await expect.poll(() => uncaught).toEqual(["the app's own mistake"]);
+  });
+});
+
+test.describe("fetch in place of window.fetch", () => {
+  test("adds the headers to what matches, keeps the rest, and applies the snapshot before json resolves", async ({
+    reader,
+  }) => {
+    const chain = await ShardChain.create();
+    chain.record("on the server");
+    const page = await reader.openGuardedPage();
+    const sent: { headers: Record<string, string>; method: string; body: string | null }[] = [];
+    await page.route(`${SITE}/api/**`, async (route) => {
+      const request = route.request();
+      sent.push({ headers: await request.allHeaders(), method: request.method(), body: request.postData() });
+      await route.fulfill({ json: { items: ["on the server", "new"], snapshot: chain.snapshot() } });
+    });
+    const shown = await page.evaluate(async () => {
+      window.fetch = window.guard.fetch({ match: "/api/feed" });
+      const headers = { authorization: "token" };
+      const posted = new Request("/api/feed", { method: "POST", body: "cursor", headers });
+      const answer = await fetch(posted);
+      const { items } = (await answer.json()) as { items: string[] };
+      await (await fetch("/api/other", { headers })).text();
+      return [answer instanceof Response, window.guard.filter(items)];
+    });
+    expect(shown).toEqual([true, ["new"]]);
+    const [feed, other] = sent;
+    expect(feed).toMatchObject({ method: "POST", body: "cursor", headers: { authorization: "token" } });
+    expect([feed, other].map((each) => each?.headers["seen-pending"] !== undefined)).toEqual([true, false]);
+  });
+
+  test("asks a host that refuses the preflight once more without the headers, and then never with them", async ({
+    reader,
+  }) => {
+    const page = await reader.openGuardedPage();
+    const methods: string[] = [];
+    const api = "https://api.test";
+    await page.route(`${api}/**`, async (route) => {
+      const request = route.request();
+      methods.push(request.method());
+      const isRefused = "seen-pending" in (await request.allHeaders());
+      if (isRefused) await route.abort("failed");
+      else await route.fulfill({ json: [], headers: { "access-control-allow-origin": "*" } });
+    });
+    const answers = await page.evaluate(async (address) => {
+      const guarded = window.guard.fetch({ match: address });
+      return [await (await guarded(`${address}/1`)).json(), await (await guarded(`${address}/2`)).json()] as unknown[];
+    }, api);
+    expect(answers).toEqual([[], []]);
+    expect(methods.filter((method) => method === "GET")).toHaveLength(3);
   });
 });
