@@ -1,9 +1,9 @@
-/** A list of items, each of which can be taken back. Rows stay as long as their items: the focus, too. */
+/** A list of items, each with a button that makes it unseen. Rows stay as long as their items: the focus, too. */
 import { make, write } from "./elements.js";
 import { shortened } from "./format.js";
 
 export interface ListedItem {
-  /** Of the item, its own first: what there is to take back. */
+  /** Of the item, its first id first: what `unsee` is given. */
   readonly ids: readonly string[];
   /** What all items of the list have in common needs no word. */
   readonly kind?: string;
@@ -25,10 +25,10 @@ export class ItemList {
   private readonly note = make("p", "note");
   private readonly list = make("ul");
   private readonly rows = new Map<string, Row>();
-  private readonly onTakeBack: (ids: readonly string[]) => void;
+  private readonly onUnsee: (ids: readonly string[]) => void;
 
-  constructor(title: string, onTakeBack: (ids: readonly string[]) => void) {
-    this.onTakeBack = onTakeBack;
+  constructor(title: string, onUnsee: (ids: readonly string[]) => void) {
+    this.onUnsee = onUnsee;
     this.heading = make("h3", "", title);
     this.heading.id = `list-${++lists}`;
     this.heading.tabIndex = -1;
@@ -66,13 +66,13 @@ export class ItemList {
   private makeRow(item: ListedItem): Row {
     const name = shortened(keyOf(item));
     const [kind, detail] = [make("span"), make("span")];
-    const button = make("button", "", "Take back");
+    const button = make("button", "", "Unsee");
     button.type = "button";
-    button.setAttribute("aria-label", `Take back ${name}`);
+    button.setAttribute("aria-label", `Unsee ${name}`);
     const root = make("li", "", make("b", "", name), make("small", "", kind, " ", detail), button);
     button.addEventListener("click", () => {
       this.passFocusOn(root);
-      this.onTakeBack(item.ids);
+      this.onUnsee(item.ids);
     });
     const row = { root, kind, detail, button };
     this.rows.set(keyOf(item), row);

@@ -79,8 +79,8 @@ export class Monitor {
     return [...this.stoppedById.values()].reverse();
   }
 
-  /** Takes all ids of an item back. Returns whether any of them was stopped. */
-  takeBack(ids: readonly string[]): boolean {
+  /** Makes all ids of an item unseen. Returns whether any of them was stopped. */
+  unsee(ids: readonly string[]): boolean {
     this.stoppedById.delete(ids[0] ?? "");
     return this.guard.unsee(ids) > 0;
   }
@@ -93,7 +93,7 @@ export class Monitor {
   }
 
   private waitingMs(): number {
-    const [oldest] = this.guard.pending(1);
+    const [oldest] = this.isClosed ? [] : this.guard.pending(1);
     const why = oldest === undefined ? undefined : this.guard.explain(oldest);
     return why?.seen && why.by === "pending" && why.at ? Math.max(0, Date.now() - why.at.getTime()) : 0;
   }

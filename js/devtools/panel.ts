@@ -12,7 +12,7 @@ const BaseElement = (typeof HTMLElement === "undefined" ? Object : HTMLElement) 
 export class SeenGuardPanel extends BaseElement {
   static readonly observedAttributes = ["label", "open"];
 
-  private readonly view = new PanelView((ids) => this.takeBack(ids));
+  private readonly view = new PanelView((ids) => this.unsee(ids));
   private monitor: Monitor | undefined;
   private timer: ReturnType<typeof setInterval> | undefined;
   private stopFollowing = (): void => {};
@@ -101,8 +101,8 @@ export class SeenGuardPanel extends BaseElement {
     });
   }
 
-  private takeBack(ids: readonly string[]): boolean {
-    const wasStopped = this.monitor?.takeBack(ids) ?? false;
+  private unsee(ids: readonly string[]): boolean {
+    const wasStopped = this.monitor?.unsee(ids) ?? false;
     this.draw();
     const options = { bubbles: true, composed: true, detail: { ids } };
     this.dispatchEvent(new CustomEvent("seenguard-unsee", options));

@@ -24,14 +24,14 @@ export class PanelView {
   /** Tells what the person has done, and nothing that changes by itself. */
   private readonly status = make("p", "visually-hidden");
 
-  /** `onTakeBack` takes all ids of an item back, and returns whether it was stopped. */
-  constructor(onTakeBack: (ids: readonly string[]) => boolean) {
-    const takeBack = (ids: readonly string[]) => {
-      const outcome = onTakeBack(ids) ? "is taken back: it passes again" : "was not stopped any more";
+  /** `onUnsee` makes all ids of an item unseen, and returns whether it was stopped. */
+  constructor(onUnsee: (ids: readonly string[]) => boolean) {
+    const unsee = (ids: readonly string[]) => {
+      const outcome = onUnsee(ids) ? "is unseen: it passes again" : "was not stopped any more";
       write(this.status, `${shortened(ids[0] ?? "")} ${outcome}.`);
     };
-    this.stopped = new ItemList("Stopped lately", takeBack);
-    this.pending = new ItemList("Pending", takeBack);
+    this.stopped = new ItemList("Stopped lately", unsee);
+    this.pending = new ItemList("Pending", unsee);
     const lag = make("section", "", make("h3", "", "Stream lag"), this.plot.root);
     this.body = make("div", "body", this.mainFacts.root, lag, this.stopped.root, this.pending.root);
     this.body.append(this.otherFacts.root);

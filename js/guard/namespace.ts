@@ -280,8 +280,8 @@ export class Namespace implements OpenNamespace {
   }
 
   private whyStopped(ids: readonly string[]): StoppedItem {
-    const [own = ""] = ids;
-    const id = ids.find((each) => this.explain(each).seen) ?? own;
+    const [first = ""] = ids;
+    const id = ids.find((each) => this.explain(each).seen) ?? first;
     return { ids, id, why: this.explain(id) };
   }
 

@@ -37,9 +37,9 @@ function registries(): Map<number, Registry> {
 
 function registry(): Registry {
   const all = registries();
-  const own = all.get(NUMBER) ?? { version, namespaces: new Map(), verdicts: new Map() };
-  all.set(NUMBER, own);
-  return own;
+  const shared = all.get(NUMBER) ?? { version, namespaces: new Map(), verdicts: new Map() };
+  all.set(NUMBER, shared);
+  return shared;
 }
 
 /** A namespace, started, and held by `holder`. Rejects for wrong options alone. */

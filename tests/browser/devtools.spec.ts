@@ -194,12 +194,12 @@ test.describe("taking back", () => {
     await expect(shown.panel.getByRole("list", { name: "Stopped lately" })).toBeFocused();
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
-    await expect(shown.panel.getByRole("button", { name: "Take back copy" })).toBeFocused();
+    await expect(shown.panel.getByRole("button", { name: "Unsee copy" })).toBeFocused();
     await page.keyboard.press("Space");
     await expect(shown.rows("Stopped lately")).toHaveText([/^a/, /^c/]);
     await expect(shown.rows("Pending")).toHaveText([/^a/, /^c/]);
-    await expect(shown.panel.getByRole("button", { name: "Take back c" }).first()).toBeFocused();
-    await expect(shown.panel.getByRole("status")).toHaveText("copy is taken back: it passes again.");
+    await expect(shown.panel.getByRole("button", { name: "Unsee c" }).first()).toBeFocused();
+    await expect(shown.panel.getByRole("status")).toHaveText("copy is unseen: it passes again.");
     expect(await page.evaluate(() => window.takenBack)).toEqual([["copy", "group"]]);
     expect(await page.evaluate(() => window.guard.filter(["copy", "group", "a"]))).toEqual(["copy", "group"]);
 
@@ -227,7 +227,7 @@ test.describe("taking back", () => {
       window.guard.record(["a", "b", "c"]);
       window.guard.filter(["a"]);
     });
-    const button = shown.rows("Stopped lately").getByRole("button", { name: "Take back a" });
+    const button = shown.rows("Stopped lately").getByRole("button", { name: "Unsee a" });
     await button.focus();
     await shown.page.evaluate(() => window.guard.filter(["b", "c"]));
     await expect(shown.rows("Stopped lately")).toHaveText([/^c/, /^b/, /^a/]);
@@ -253,8 +253,8 @@ test("screen readers hear what the person did, and nothing of what changes by it
   await expect(live).toHaveCount(1);
   await expect(shown.panel.getByRole("figure")).toContainText(/has waited [2-9] s/);
   expect(await shown.page.evaluate("heard")).toEqual([]);
-  await shown.panel.getByRole("button", { name: "Take back a" }).first().click();
-  expect(await shown.page.evaluate("heard")).toEqual(["a is taken back: it passes again."]);
+  await shown.panel.getByRole("button", { name: "Unsee a" }).first().click();
+  expect(await shown.page.evaluate("heard")).toEqual(["a is unseen: it passes again."]);
 });
 
 /** Something in each part of the panel. */
