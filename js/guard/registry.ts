@@ -8,9 +8,11 @@ import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { misuseOfCopies } from "../misuse.js";
-import { version } from "../../package.json";
 import { Namespace, type Holder } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
+
+/** Of package.json: the build puts it in. */
+declare const PACKAGE_VERSION: string;
 
 interface Registry {
   /** Of the package that has made it. */
@@ -37,7 +39,7 @@ function registries(): Map<number, Registry> {
 
 function registry(): Registry {
   const all = registries();
-  const shared = all.get(NUMBER) ?? { version, namespaces: new Map(), verdicts: new Map() };
+  const shared = all.get(NUMBER) ?? { version: PACKAGE_VERSION, namespaces: new Map(), verdicts: new Map() };
   all.set(NUMBER, shared);
   return shared;
 }

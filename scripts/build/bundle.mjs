@@ -13,6 +13,8 @@ import { modules } from "./wasm.mjs";
 /** The oldest engines that the package runs in. */
 const target = ["chrome96", "safari15", "node20"];
 
+const { version } = /** @type {{ version: string }} */ (JSON.parse(await readFile(inProject("package.json"), "utf8")));
+
 /** Inlines a Wasm module as text, the default export. */
 const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-text",
@@ -209,6 +211,7 @@ async function bundleFiles(options) {
     platform: "neutral",
     target,
     sourcemap: true,
+    define: { PACKAGE_VERSION: JSON.stringify(version) },
     ...options,
     plugins: [cssAsText, luaAsText, ...(options.plugins ?? [])],
     absWorkingDir: inProject(),
