@@ -117,8 +117,15 @@ export class Reader {
     await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
   }
 
+  /** Resolves when the server has it: after an outage its first answer may be a refusal. */
   async setLag(seconds: number): Promise<void> {
-    await this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds));
+    await expect(async () => {
+      const answer = this.page.waitForResponse(
+        (response) => response.request().method() === "PUT" && response.url().endsWith("/stream"),
+      );
+      await this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds));
+      expect((await answer).ok()).toBe(true);
+    }).toPass();
   }
 
   /** Refreshes and looks, as often as told; returns how many repeats each feed brought. */
