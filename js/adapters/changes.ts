@@ -1,4 +1,4 @@
-/** When lists are to be rendered anew: their guard has taken something back or forgotten it, or was closed. */
+/** When lists are to be rendered anew: their guard has made something unseen or forgotten it, or was closed. */
 import { CHANGES, type ChangingGuard } from "../guard/hook.js";
 import type { SeenGuard } from "../types/seenguard.js";
 

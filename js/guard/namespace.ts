@@ -71,7 +71,6 @@ export class Namespace implements OpenNamespace {
   /** Told when something is unseen or forgotten. */
   readonly onChanges = new Set<() => void>();
   private toldRevision = 0;
-  private isTelling = false;
   /** Whether it is open in this document: then it has an engine, or is to have one. */
   private isOpen = false;
   private starting: Promise<void> | undefined;
