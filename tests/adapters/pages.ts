@@ -50,7 +50,7 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
     );
   }
   for (const side of ["pages", "example", "query"])
-    server.get(`/${side}`, (_, reply) => reply.type("text/html").send(documentOf("", "", side)));
+    server.get(`/${side}`, (_, reply) => reply.type("text/html").send(documentOf("", "", `${side}.js`)));
   server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));
   const origin = await server.listen({ host: "127.0.0.1", port: 0 });
   return { origin, delivered, close: () => server.close() };
@@ -65,12 +65,12 @@ async function knownSnapshot(): Promise<Snapshot> {
 }
 
 // Two items are in view at a time. The router's address is that of the page without it.
-const documentOf = (body: string, script = "", side = "client") =>
+export const documentOf = (body: string, script = "", source = "client.js") =>
   `<!doctype html><meta charset="utf-8"><link rel="icon" href="data:,"><title>Feed</title>
 <style>li { height: 300px }</style>
 <div id="app">${body}</div>
 <script>${script}; if (window.initial) history.replaceState(null, "", "/")</script>
-<script type="module" src="/${side}.js"></script>`;
+<script type="module" src="/${source}"></script>`;
 
 /** A reader's tab. */
 export class Reader {
@@ -78,10 +78,12 @@ export class Reader {
   readonly site: Site;
   /** What the console said. */
   readonly complaints: string[] = [];
+  readonly #deliveredBefore: number;
 
   constructor(page: Page, site: Site) {
     this.page = page;
     this.site = site;
+    this.#deliveredBefore = site.delivered.length;
     page.on("console", (message) => {
       if (["warning", "error"].includes(message.type())) this.complaints.push(message.text());
     });
@@ -91,6 +93,11 @@ export class Reader {
   /** Goes there, and notes from the first moment on which items come into the document. */
   async open(path = "/"): Promise<void> {
     await this.page.goto(this.site.origin + path);
+  }
+
+  /** Ids of impressions that were delivered since the tab was opened. */
+  get delivered(): string[] {
+    return this.site.delivered.slice(this.#deliveredBefore);
   }
 
   get items(): Locator {
@@ -115,6 +122,15 @@ export class Reader {
   /** The ids that the open guard knows as seen. */
   seen(ids: readonly string[]): Promise<string[]> {
     return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.explain(id).seen), ids);
+  }
+
+  /** The last component that holds the guard has gone: these have been delivered, and nothing is from now on. */
+  async expectReported(ids: readonly string[]): Promise<void> {
+    const undelivered = () => this.page.evaluate(() => window.adapterApp.guard?.stats().undelivered);
+    await baseExpect.poll(undelivered).toBe(0);
+    baseExpect(this.delivered.toSorted()).toEqual(ids);
+    await this.page.evaluate(() => window.adapterApp.guard?.record("later"));
+    baseExpect(await this.page.evaluate(() => window.adapterApp.guard?.flush())).toEqual({ delivered: 0, left: 1 });
   }
 
   /** Which items have ever been in this document. */

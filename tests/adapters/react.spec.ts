@@ -1,4 +1,4 @@
-/** What apps in React do beside that: routes, Suspense, a virtual list, all of it under StrictMode. */
+/** What apps in React do beside that: routes, Suspense, `<Activity>`, a virtual list, all of it under StrictMode. */
 import { expect, idsOfPages, test } from "./pages.js";
 
 test("the list is the same after a route that was loaded under Suspense, and its guard still open", async ({
@@ -45,3 +45,45 @@ test("a virtual list records each row that was in view, though its elements are 
   expect(await reader.seen(others)).toEqual([]);
   expect(reader.complaints).toEqual([]);
 });
+
+test("what `<Activity>` hides is neither seen nor reported on; shown again the list is as it was, and both go on", async ({
+  reader,
+}) => {
+  const { page } = reader;
+  await reader.open("/kept");
+  await expect(reader.items).toHaveText(idsOfPages(0));
+  await reader.haveSeen(["item-0", "item-1"]);
+  const before = await reader.seen(idsOfPages(0));
+  // In the middle of its dwell.
+  await page.evaluate(hideAsItComesIntoView, "item-5");
+  await expect(reader.items.nth(5)).toBeHidden();
+  await reader.expectReported(before);
+  // What is not hidden is in view for as long.
+  await page.evaluate(() => void window.adapterApp.guard?.observe(document.body, { id: "around", dwellMs: 200 }));
+  await reader.haveSeen(["around"]);
+  expect(await reader.seen(idsOfPages(0))).toEqual(before);
+  await reader.press("Hide or show");
+  await expect(reader.items.nth(5)).toBeVisible();
+  expect(await reader.ids()).toEqual(idsOfPages(0));
+  await reader.items.nth(5).scrollIntoViewIfNeeded();
+  await reader.haveSeen(["item-5"]);
+  await expect.poll(() => reader.delivered, { timeout: 20_000 }).toEqual(expect.arrayContaining(["around", "item-5"]));
+  expect(reader.complaints).toEqual([]);
+});
+
+/** Scrolls there, and hides the list in the very task in which observers are told. */
+function hideAsItComesIntoView(id: string): void {
+  const item = [...document.querySelectorAll("li")].find(({ textContent }) => textContent === id);
+  const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Hide or show");
+  if (!item || !button) throw new Error("there is no such list");
+  const observer = new IntersectionObserver(
+    (entries) => {
+      if (!entries.at(-1)?.isIntersecting) return;
+      observer.disconnect();
+      button.click();
+    },
+    { threshold: 0.5 },
+  );
+  observer.observe(item);
+  item.scrollIntoView();
+}

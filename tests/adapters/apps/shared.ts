@@ -30,18 +30,23 @@ interface App {
   readonly renders: { user: User; knows: User[] }[];
   /** The guard of the latest rendering that had one. */
   guard?: SeenGuard;
+  /** How many guards were opened. */
+  opened: number;
   unmount: () => void;
   /** Has each person's namespace know a marker. */
   readonly seed: () => Promise<void>;
 }
 
-const app: App = { renders: [], unmount: () => undefined, seed };
+const app: App = { renders: [], opened: 0, unmount: () => undefined, seed };
 if (typeof window !== "undefined") window.adapterApp = app;
 
 export type Guard = SeenGuard | null | undefined;
 
 /** Loads the guard on demand. */
-export const open = (options: GuardOptions) => import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options));
+export const open = (options: GuardOptions) => {
+  app.opened++;
+  return import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options));
+};
 
 export const namespaceOf = (user: User) => `home:${user}`;
 

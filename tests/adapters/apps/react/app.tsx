@@ -1,9 +1,10 @@
 /** A feed of two accounts: routes, Suspense, TanStack Query, a virtual list. */
 import { QueryClient, QueryClientProvider, useInfiniteQuery } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { lazy, StrictMode, Suspense, useRef, useState } from "react";
+import { Activity, lazy, StrictMode, Suspense, useRef, useState } from "react";
 import { Link, Route, Routes } from "react-router-dom";
-import { useSeenFeed, useSeenGuard, useSeenRef } from "seenguard/react";
+import type { ReportOptions } from "seenguard";
+import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeedOptions } from "seenguard/react";
 import { fetchPage, namespaceOf, noteRender, observing, open, users } from "../shared.ts";
 import type { Guard, Initial, Item, User } from "../shared.ts";
 
@@ -23,7 +24,11 @@ export function App({ initial }: { initial?: Initial | undefined }) {
         ))}
         <Suspense fallback={<p>Loading</p>}>
           <Routes>
-            <Route path="/" element={<Home user={user} initial={initial} />} />
+            <Route
+              path="/"
+              element={<Home user={user} initial={initial} list={{ key: "home", ssr: initial?.ssr === true }} />}
+            />
+            <Route path="/kept" element={<Kept user={user} />} />
             <Route path="/article" element={<Article />} />
             <Route path="/virtual" element={<Virtual user={user} />} />
           </Routes>
@@ -33,8 +38,15 @@ export function App({ initial }: { initial?: Initial | undefined }) {
   );
 }
 
-function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
-  const guard = useSeenGuard({ namespace: namespaceOf(user), open });
+interface HomeProps {
+  user: User;
+  initial?: Initial | undefined;
+  list?: SeenFeedOptions;
+  report?: ReportOptions;
+}
+
+function Home({ user, initial, list, report }: HomeProps) {
+  const guard = useSeenGuard({ namespace: namespaceOf(user), open, ...(report && { report }) });
   noteRender(user, guard);
   const { data, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey: ["feed", user],
@@ -43,7 +55,7 @@ function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
     getNextPageParam: (_page, _pages, page) => page + 1,
     ...(initial?.user === user && { initialData: { pages: [[...initial.items]], pageParams: [0] } }),
   });
-  const { items, reset } = useSeenFeed(guard, data?.pages.flat() ?? [], { key: "home", ssr: initial?.ssr === true });
+  const { items, reset } = useSeenFeed(guard, data?.pages.flat() ?? [], list);
   return (
     <>
       <Link to="/article">Article</Link>
@@ -61,6 +73,19 @@ function Home({ user, initial }: { user: User; initial: Initial | undefined }) {
 
 function Entry({ guard, item }: { guard: Guard; item: Item }) {
   return <li ref={useSeenRef(guard, item.id, { ...observing })}>{item.title}</li>;
+}
+
+/** A list without a key, which is hidden and shown again. */
+function Kept({ user }: { user: User }) {
+  const [mode, setMode] = useState<"visible" | "hidden">("visible");
+  return (
+    <>
+      <button onClick={() => setMode(mode === "visible" ? "hidden" : "visible")}>Hide or show</button>
+      <Activity mode={mode}>
+        <Home user={user} report={{ url: "/api/impressions" }} />
+      </Activity>
+    </>
+  );
 }
 
 const many = Array.from({ length: 1000 }, (_, index) => ({ id: `row-${String(index)}` }));
