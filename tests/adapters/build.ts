@@ -19,11 +19,16 @@ export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
 const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
 const kinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
 
-/** The pages of an app for the browser, by the names of their scripts; and what a documented one contains. */
-const sides = { client: "Pages", pages: "Pages", example: "Pages", query: "useInfiniteQuery" } as const;
-type Side = keyof typeof sides;
-const sidesOf = (framework: Framework): readonly Side[] =>
-  framework === "react" ? ["client", "pages", "example", "query"] : ["client", "pages", "example"];
+/** The pages of an app for the browser, by the names of their scripts: what it imports as documented, and a part of that. */
+const sides: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  client: {},
+  pages: {},
+  example: { "documented-example": "fetchPage, { want: 8 }" },
+};
+const sidesOfReact: typeof sides = {
+  query: { "documented-example": "useInfiniteQuery" },
+  parts: { "documented-pill": "arrived", "documented-order": "setOrder" },
+};
 
 export interface BuiltApp {
   /** For the browser, by path: the app's, and those of the documented example. */
@@ -54,7 +59,8 @@ const compilers = (isServer: boolean): Plugin => ({
 
 export async function buildApp(framework: Framework): Promise<BuiltApp> {
   const scripts: [string, string][] = [];
-  for (const side of sidesOf(framework)) scripts.push(...(await clientScripts(framework, side)));
+  for (const [side, documented] of Object.entries({ ...sides, ...(framework === "react" && sidesOfReact) }))
+    scripts.push(...(await clientScripts(framework, side, documented)));
   return {
     scripts: new Map(scripts),
     render: (await serverModule(framework)).render,
@@ -62,11 +68,19 @@ export async function buildApp(framework: Framework): Promise<BuiltApp> {
 }
 
 /** The scripts for the browser by their paths, `side`.js among them. */
-async function clientScripts(framework: Framework, side: Side): Promise<Map<string, string>> {
+async function clientScripts(
+  framework: Framework,
+  side: string,
+  documented: Readonly<Record<string, string>>,
+): Promise<Map<string, string>> {
+  const alias = Object.entries(documented).map(([name, part]) => ({
+    find: name + endings[framework],
+    replacement: writeExample(exampleWith(kinds[framework], part)),
+  }));
   const chunks = await chunksOf({
     resolve: {
       conditions: ["browser", "development", "module"],
-      alias: { [`documented-example${endings[framework]}`]: writeExample(exampleWith(kinds[framework], sides[side])) },
+      alias,
     },
     // The builds that look for mistakes.
     define: {
@@ -110,5 +124,5 @@ async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
   return built.output.filter((output) => output.type === "chunk");
 }
 
-const inputOf = (framework: Framework, side: Side | "server") =>
+const inputOf = (framework: Framework, side: string) =>
   `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;

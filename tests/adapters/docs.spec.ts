@@ -9,13 +9,12 @@ for (const framework of frameworks) {
     test("the documented feed shows what is fresh, delivers what was seen, and leaves it out after a refresh", async ({
       reader,
     }) => {
-      const { delivered } = reader.site;
       await reader.open("/example");
       await expect(reader.items).toHaveText(idsOfPages(0));
-      await expect.poll(() => delivered, { timeout: 20_000 }).toContain("item-0");
+      await expect.poll(() => reader.delivered, { timeout: 20_000 }).toContain("item-0");
       await reader.press("More");
       await expect(reader.items).toHaveText(idsOfPages(0, 1).filter((id) => id !== KNOWN));
-      const seen = [...delivered];
+      const seen = reader.delivered;
       await reader.press("Refresh");
       await expect(reader.items.first()).not.toHaveText("item-0");
       expect(await reader.everShown()).not.toContain(KNOWN);
@@ -30,19 +29,17 @@ test.describe("the documented feed with TanStack Query", () => {
     reader,
   }) => {
     const { page } = reader;
-    const { delivered } = reader.site;
-    const before = delivered.length;
     // As servers do, it leaves out what it was told of.
     await page.route("**/api/feed?page=*", async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: { id: string }[] };
-      const items = body.items.filter(({ id }) => !delivered.slice(before).includes(id));
+      const items = body.items.filter(({ id }) => !reader.delivered.includes(id));
       await route.fulfill({ response, json: { ...body, items } });
     });
     await page.route("**/api/feed?page=1", (route) => route.abort(), { times: 1 });
     await reader.open("/query");
     await expect(reader.items).toHaveText(idsOfPages(0));
-    await expect.poll(() => delivered.slice(before), { timeout: 20_000 }).toContain("item-0");
+    await expect.poll(() => reader.delivered, { timeout: 20_000 }).toContain("item-0");
     await reader.press("More");
     const shown = idsOfPages(0, 1).filter((id) => id !== KNOWN);
     await expect(reader.items).toHaveText(shown);
@@ -59,4 +56,35 @@ test.describe("the documented feed with TanStack Query", () => {
     await expect(reader.items.first()).not.toHaveText("item-0");
     expect(await reader.everShown()).not.toContain(KNOWN);
   });
+});
+
+test("the documented pill counts what is unseen, and puts it before the list when it is pressed", async ({
+  reader,
+}) => {
+  await reader.open("/pill");
+  const old = ["old-0", "old-1", "old-2"];
+  await expect(reader.items).toHaveText(old);
+  await reader.haveSeen(["old-0"]);
+  await reader.press("Arrive");
+  await expect(reader.page.getByRole("button", { name: "2 new posts" })).toBeVisible();
+  await expect(reader.items).toHaveText(old);
+  await reader.press("2 new posts");
+  await expect(reader.items).toHaveText(["new-1", "new-0", ...old]);
+  await expect(reader.page.getByRole("button", { name: "new posts" })).toHaveCount(0);
+  expect(reader.complaints).toEqual([]);
+});
+
+test("of the documented orders each leaves out what was seen in the other, and is as it was when one is back", async ({
+  reader,
+}) => {
+  await reader.open("/order");
+  await expect(reader.items).toHaveText(idsOfPages(0));
+  await reader.haveSeen(["item-0", "item-1"]);
+  await reader.press("Sort");
+  const seen = await reader.seen(idsOfPages(0));
+  const unseen = idsOfPages(0).filter((id) => !seen.includes(id));
+  await expect(reader.items).toHaveText(unseen.reverse());
+  await reader.press("Sort");
+  await expect(reader.items).toHaveText(idsOfPages(0));
+  expect(reader.complaints).toEqual([]);
 });

@@ -32,9 +32,10 @@ export interface Site {
 async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
   const snapshot = await knownSnapshot();
-  server.get<{ Querystring: { page: string } }>("/api/feed", ({ query }) => {
+  server.get<{ Querystring: { page: string; order?: string } }>("/api/feed", ({ query }) => {
     const page = Number(query.page);
-    return { items: itemsOfPage(page), snapshot, next: String(page + 1) };
+    const items = itemsOfPage(page);
+    return { items: query.order === "latest" ? items.reverse() : items, snapshot, next: String(page + 1) };
   });
   const delivered: string[] = [];
   server.post<{ Body: Report }>("/api/impressions", ({ body }, reply) => {
@@ -49,8 +50,9 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
       reply.type("text/html").send(documentOf(ssr ? await render(initial) : "", script)),
     );
   }
-  for (const side of ["pages", "example", "query"])
-    server.get(`/${side}`, (_, reply) => reply.type("text/html").send(documentOf("", "", `${side}.js`)));
+  const sides = { pages: "pages", example: "example", query: "query", pill: "parts", order: "parts" };
+  for (const [path, side] of Object.entries(sides))
+    server.get(`/${path}`, (_, reply) => reply.type("text/html").send(documentOf("", "", `${side}.js`)));
   server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));
   const origin = await server.listen({ host: "127.0.0.1", port: 0 });
   return { origin, delivered, close: () => server.close() };

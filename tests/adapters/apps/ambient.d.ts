@@ -1,4 +1,4 @@
-/** What the compilers of Vue and Svelte make modules of, and the example of a page of the documentation. */
+/** What the compilers of Vue and Svelte make modules of, and examples of the documentation. */
 declare module "*.vue" {
   import type { Component } from "vue";
   const component: Component;
@@ -12,4 +12,17 @@ declare module "*.svelte" {
 declare module "documented-example" {
   import type { FunctionComponent } from "react";
   export const Feed: FunctionComponent<{ userId: string }>;
+}
+declare module "documented-pill" {
+  import type { FunctionComponent } from "react";
+  import type { SeenGuard } from "seenguard";
+  interface Item {
+    id: string;
+  }
+  export const Timeline: FunctionComponent<{ guard: SeenGuard | null | undefined; loaded: Item[]; arrived: Item[] }>;
+}
+declare module "documented-order" {
+  import type { FunctionComponent } from "react";
+  import type { SeenGuard } from "seenguard";
+  export const SortedFeed: FunctionComponent<{ guard: SeenGuard | null | undefined }>;
 }
