@@ -10,9 +10,8 @@ export class Changes {
 
   /** Returns stop. */
   readonly subscribe = (onChange: () => void): (() => void) => {
-    const listener = () => onChange();
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+    this.listeners.add(onChange);
+    return () => this.listeners.delete(onChange);
   };
 
   readonly happened = (isOver: boolean): void => {

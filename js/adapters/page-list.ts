@@ -101,12 +101,11 @@ export class PageList<T, C> {
 
   /** A component shows the list, and is told of changes. Begins or goes on to load it. Returns release. */
   hold(source: PageSource<T, C>, onChange: () => void): () => void {
-    const listener = () => onChange();
-    this.listeners.add(listener);
+    this.listeners.add(onChange);
     const hasFailed = this.state.error !== undefined && this.brought.length === 0;
     if (this.state.loading || hasFailed) void this.loadMore(source);
     return () => {
-      this.listeners.delete(listener);
+      this.listeners.delete(onChange);
       // A task later, so that a remount (StrictMode, a change of routes) ends nothing.
       setTimeout(() => {
         if (this.isShown) return;

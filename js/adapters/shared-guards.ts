@@ -52,10 +52,9 @@ export function identityOf(options: ReturnType<Holder>): string {
 }
 
 /** Holds the guard of the options' namespace. `onChange` is called when `guardOf` answers otherwise. Returns release. */
-export function holdGuard(latest: Holder, onChange: () => void): () => void {
-  const namespace = latest()?.namespace;
+export function holdGuard(holder: Holder, onChange: () => void): () => void {
+  const namespace = holder()?.namespace;
   if (!namespace) return () => {};
-  const holder = () => latest();
   const held = shared.get(namespace) ?? newShared();
   shared.set(namespace, held);
   held.guard = shownOf(held);
@@ -80,8 +79,7 @@ function newShared(): Shared {
 
 /** An option of the first holder that has it. */
 function latestOf<Name extends keyof UseSeenGuardOptions>(holders: Shared["holders"], name: Name) {
-  for (const holder of holders.keys()) if (holder()?.[name]) return holder()?.[name];
-  return undefined;
+  return [...holders.keys()].map((holder) => holder()?.[name]).find(Boolean);
 }
 
 function open(namespace: string, opened: Shared, holder: Holder): void {
