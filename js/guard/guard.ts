@@ -13,8 +13,8 @@ import {
   misuseOfRoot,
   misuseOfServer,
 } from "../misuse.js";
-import { observeItems, type ObservedRoot } from "../observer/observer.js";
-import type { Rules } from "../options.js";
+import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
+import { checkOptions, type Rules } from "../options.js";
 import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
 import type * as Api from "../types/seenguard.js";
@@ -22,14 +22,14 @@ import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch, type Hosts } from "./guarded-fetch.js";
 import { CHANGES, HOOK, type Tool } from "./hook.js";
 import {
-  checkClearArguments,
-  checkFeedOptions,
-  checkFetchOptions,
-  checkFlushOptions,
   checkGuardOptions,
-  checkObserveOptions,
-  checkRecordOptions,
   checkReportOptions,
+  clearRules,
+  feedRules,
+  fetchRules,
+  flushRules,
+  observeRules,
+  recordRules,
   type OpenOptions,
 } from "./options.js";
 import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./registry.js";
@@ -102,8 +102,8 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   record(ids: Api.Identified | Iterable<Api.Identified>, options: Api.RecordOptions = {}): number {
-    const { local } = checkRecordOptions(options);
-    return this.namespace().record(this.recorded(ids), local);
+    const { local } = checkOptions("record", options, recordRules);
+    return this.namespace().record(this.recorded(ids), local as boolean);
   }
 
   unsee(ids: Api.Identified | Iterable<Api.Identified>): number {
@@ -121,11 +121,12 @@ class OpenGuard implements Api.SeenGuard {
   fetch(options: Api.GuardedFetchOptions): typeof fetch {
     const handle = this.handle();
     const whileOpen = () => (handle.isClosed ? undefined : handle.namespace);
-    return guardedFetch(whileOpen, handle.hosts, checkFetchOptions(options));
+    const checked = checkOptions("fetch", options, fetchRules) as object as Api.GuardedFetchOptions;
+    return guardedFetch(whileOpen, handle.hosts, checked);
   }
 
   feed(options: Api.FeedOptions = {}): Api.Feed {
-    const { key } = checkFeedOptions(options);
+    const { key } = checkOptions("feed", options, feedRules) as Api.FeedOptions;
     const handle = this.handle();
     const { stops } = handle;
     const { options: opened } = this.namespace();
@@ -135,7 +136,8 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {
-    const { id, idsOf, onImpression, local, ...settings } = checkObserveOptions(options);
+    const checked = checkOptions("observe", options, observeRules) as object as Api.ObserveOptions & ObserverSettings;
+    const { id, idsOf, onImpression, local, ...settings } = checked;
     const ids = id === undefined ? undefined : collectRecorded(id).map(String);
     const error = misuseOfRoot(root, ids !== undefined);
     this.tell(error);
@@ -194,9 +196,9 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   async flush(options: Api.FlushOptions = {}): Promise<{ delivered: number; left: number }> {
-    const { timeoutMs } = checkFlushOptions(options);
+    const { timeoutMs } = checkOptions("flush", options, flushRules);
     const { namespace } = this.handle();
-    const [delivered] = await Promise.all([namespace.deliver(timeoutMs), namespace.flush()]);
+    const [delivered] = await Promise.all([namespace.deliver(timeoutMs as number), namespace.flush()]);
     return delivered;
   }
 
@@ -226,7 +228,7 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
     }
 
     static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-      checkClearArguments(namespace, storage);
+      checkOptions("SeenGuard.clear", { namespace, storage }, clearRules);
       const open = findNamespace(namespace);
       const choice = storage === undefined && open ? open.choice : choiceOf(storage);
       const store = typeof choice === "string" ? undefined : choice;

@@ -1,12 +1,10 @@
-/** The options of `SeenGuard` and its methods, checked. */
+/** The options of `SeenGuard` and its methods: what they must be, and checks of those that belong together. */
 import { CLOCK, type ClockOption } from "../host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
-import { readGiven, refuse } from "../errors.js";
-import type { ObserverSettings } from "../observer/observer.js";
+import { refuse } from "../errors.js";
 import {
   aFunction,
   anything,
-  checkEach,
   checkOptions,
   isFunction,
   isObject,
@@ -16,14 +14,7 @@ import {
   upTo,
   type Rules,
 } from "../options.js";
-import type { StorageOption } from "../storage/places.js";
-import type {
-  FeedOptions,
-  GuardedFetchOptions,
-  GuardOptions,
-  ObserveOptions,
-  ReportOptions,
-} from "../types/seenguard.js";
+import type { GuardOptions, ReportOptions } from "../types/seenguard.js";
 
 /** Options of `open`, checked and with their defaults. */
 export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
@@ -43,7 +34,7 @@ const STORAGES = ["indexeddb", "local", "none"];
 /** Those of a storage of the app's own. */
 const METHODS = ["get", "set", "remove", "keys"];
 
-const clearRules = {
+export const clearRules = {
   namespace: ['a text, one for each signed-in user and feed, such as "home:" + userId', isText, REQUIRED],
   storage: [
     `"${STORAGES.join('", "')}" or an object with the methods ${METHODS.join(", ")}`,
@@ -62,13 +53,13 @@ const guardRules = {
   onLag: aFunction,
 } satisfies Rules;
 
-const feedRules = { key: ["a text, one for each visible list", isText] } satisfies Rules;
+export const feedRules = { key: ["a text, one for each visible list", isText] } satisfies Rules;
 
-const recordRules = {
+export const recordRules = {
   local: ["true or false", (value) => typeof value === "boolean", false],
 } satisfies Rules;
 
-const observeRules = {
+export const observeRules = {
   ...recordRules,
   id: anything,
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
@@ -78,7 +69,7 @@ const observeRules = {
   onImpression: aFunction,
 } satisfies Rules;
 
-const fetchRules = {
+export const fetchRules = {
   match: [
     "a text that is in the URL, a RegExp, or a function of the request",
     (value) => isText(value) || value instanceof RegExp || isFunction(value),
@@ -101,45 +92,13 @@ const reportRules = {
   intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
 } satisfies Rules;
 
-const flushRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
-
-/** Checks the arguments of `clear`. */
-export function checkClearArguments(namespace: string, storage: StorageOption | undefined): void {
-  readGiven("bad-option", "what SeenGuard.clear was given", () => checkEach({ namespace, storage }, clearRules));
-}
+export const flushRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
 
 /** Checks the options of `open`. `more`: those that the entry has beside. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {
   const checked = checkOptions("SeenGuard.open", options, { ...guardRules, ...more });
   const { [CLOCK]: clock, [ENGINE]: engine } = options as ClockOption & EngineOptions;
   return { ...checked, [CLOCK]: clock, [ENGINE]: engine } as object as OpenOptions;
-}
-
-/** Checks the options of `feed`. */
-export function checkFeedOptions(options: unknown): FeedOptions {
-  return checkOptions("feed", options, feedRules);
-}
-
-/** Checks the options of `record`. */
-export function checkRecordOptions(options: unknown): { local: boolean } {
-  return checkOptions("record", options, recordRules) as { local: boolean };
-}
-
-/** Checks the options of `observe`. */
-export function checkObserveOptions(
-  options: unknown,
-): ObserverSettings & Pick<ObserveOptions, "id" | "idsOf" | "onImpression" | "local"> {
-  return checkOptions("observe", options, observeRules) as object as ObserverSettings;
-}
-
-/** Checks the options of `flush`. */
-export function checkFlushOptions(options: unknown): { timeoutMs: number } {
-  return checkOptions("flush", options, flushRules) as { timeoutMs: number };
-}
-
-/** Checks the options of `fetch`. */
-export function checkFetchOptions(options: unknown): GuardedFetchOptions {
-  return checkOptions("fetch", options, fetchRules) as object as GuardedFetchOptions;
 }
 
 /** Checks the options of `report`. */
