@@ -1,6 +1,6 @@
-/** Calls into the engine for one namespace. Once it has trapped, each answers `undefined`. */
+/** Calls into the engine for one namespace. Once it has trapped, which `onTrap` is told, each answers `undefined`. */
 import { attempt, type Clock } from "../host.js";
-import { SeenGuardError } from "../errors.js";
+import { SeenGuardError, type ErrorListener } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
 import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
@@ -21,15 +21,21 @@ export class NamespaceEngine {
   readonly classes: Engine["classes"];
   private readonly engine: Engine;
   private readonly clock: Clock;
+  private readonly onTrap: ErrorListener;
   private guard: Guard | undefined;
 
-  constructor(engine: Engine, options: NamespaceOptions, clock: Clock) {
-    [this.engine, this.classes, this.clock] = [engine, engine.classes, clock];
+  /** Throws `bad-option` for what the engine refuses. */
+  constructor(engine: Engine, options: NamespaceOptions, clock: Clock, onTrap: ErrorListener) {
+    [this.engine, this.classes, this.clock, this.onTrap] = [engine, engine.classes, clock, onTrap];
     const { namespace, prefix, windowDays, remember } = options;
     const { Guard, Place } = engine.classes;
     const place = options.place && Place[options.place];
-    this.guard = engine.call(() => new Guard(namespace, prefix, place, windowDays, remember, seed()));
     engine.onTrap.add(this.abandon);
+    try {
+      this.guard = engine.call(() => new Guard(namespace, prefix, place, windowDays, remember, seed()));
+    } finally {
+      if (!this.guard) engine.onTrap.delete(this.abandon);
+    }
   }
 
   /** Whether there is anything that could stop an item. */
@@ -169,10 +175,10 @@ export class NamespaceEngine {
     };
   }
 
-  /** The module has trapped. */
-  private readonly abandon = (): void => {
+  private readonly abandon: ErrorListener = (error) => {
     if (this.guard) this.engine.abandon(this.guard);
     this.guard = undefined;
+    this.onTrap(error);
   };
 }
 

@@ -132,10 +132,9 @@ export class Namespace implements OpenNamespace {
       const loaded = await this.engines.load(asked);
       if (!this.isOpen) return;
       this.engineKind = loaded.kind;
-      loaded.onTrap.add(this.onTrap);
-      this.stopListening = () => loaded.onTrap.delete(this.onTrap);
       const name = nameOf(options.namespace);
-      const engine = new NamespaceEngine(loaded, { ...options, prefix: prefixOf(name), place: placeOf(choice) }, clock);
+      const kept = { ...options, prefix: prefixOf(name), place: placeOf(choice) };
+      const engine = new NamespaceEngine(loaded, kept, clock, this.onTrap);
       if (!engine.isAlive) return;
       this.engine = engine;
       if (this.reporter?.isOn) this.call((guard) => guard.startReporting());
@@ -143,14 +142,11 @@ export class Namespace implements OpenNamespace {
       this.performer = new StoragePerformer(engine, choice, name, this.snapshot, clock, report, this.noteChanges);
     } catch (cause) {
       const error = cause as SeenGuardError;
-      this.stopListening();
       if (error.code === "bad-option") throw error;
       this.failure = error;
       this.retryLater(asked);
     }
   }
-
-  private stopListening = (): void => {};
 
   /** Where the app says whence an engine comes, it may come yet. */
   private retryLater(options: OpenOptions): void {
@@ -165,7 +161,6 @@ export class Namespace implements OpenNamespace {
   private readonly onTrap = (error: SeenGuardError): void => {
     this.performer?.stop();
     [this.engine, this.performer] = [undefined, undefined];
-    this.stopListening();
     this.report(error);
     void Promise.resolve(this.starting).then(() => (this.isOpen ? this.start(this.options) : undefined));
   };
@@ -443,7 +438,6 @@ export class Namespace implements OpenNamespace {
     this.isOpen = false;
     this.cancelRetry();
     this.performer?.stop();
-    this.stopListening();
     this.engine?.free();
     this.engine = undefined;
   }
