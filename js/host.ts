@@ -31,18 +31,19 @@ export const deviceClock: Clock = {
 };
 
 /**
- * Runs something as a task of its own, once others had their turn. Returns cancel. In the background browsers let timers
- * wait for a second or more, but not messages.
+ * Resolves in a task of its own, once others had their turn. In the background browsers let timers wait for a second or
+ * more, but not messages.
  */
-export function inNextTask(run: () => void): () => void {
-  if (typeof MessageChannel === "undefined") return deviceClock.after(0, run);
+export function nextTask(): Promise<void> {
+  if (typeof MessageChannel === "undefined") return pause();
   const { port1, port2 } = new MessageChannel();
-  port1.onmessage = () => {
-    port1.close();
-    run();
-  };
   port2.postMessage(undefined);
-  return () => port1.close();
+  return new Promise((resolve) => {
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+  });
 }
 
 /** The option of `SeenGuard.open` that brings another clock. Only `seenguard/testing` knows it. */
@@ -52,24 +53,20 @@ export interface ClockOption {
   readonly [CLOCK]?: Clock | undefined;
 }
 
-/**
- * Waits for `work`, at most so long: a storage that never answers must not hold up a feed. Returns whether it is done.
- */
-export function withTimeout(ms: number, work: Promise<unknown>): Promise<boolean> {
+/** What `work` comes to; after so long `undefined`: a storage that never answers must not hold up a feed. */
+export function withTimeout<T>(ms: number, work: T | PromiseLike<T>, late?: Error): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => resolve(false), ms);
-    work.then(() => resolve(true), reject).finally(() => clearTimeout(timer));
-  });
-}
-
-/** What `work` comes to; rejects after so long, for what is the app's must not stop delivery for good. */
-export function inTime<T>(ms: number, whose: string, work: T | PromiseLike<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`${whose} has not answered within ${ms / 1000} s`)), ms);
+    const timer = setTimeout(() => (late ? reject(late) : resolve(undefined)), ms);
     void Promise.resolve(work)
       .then(resolve, reject)
       .finally(() => clearTimeout(timer));
   });
+}
+
+/** The same, but rejects after so long: what is the app's must not stop delivery for good. */
+export function inTime<T>(ms: number, whose: string, work: T | PromiseLike<T>): Promise<T> {
+  const late = new Error(`${whose} has not answered within ${ms / 1000} s`);
+  return withTimeout(ms, work, late) as Promise<T>;
 }
 
 /** How long to wait after so many failures in a row before this one: doubling from a second, with jitter. */

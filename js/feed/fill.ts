@@ -2,7 +2,7 @@
  * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
  * that is aborted or fails takes nothing.
  */
-import { attempt, inNextTask, type Clock } from "../host.js";
+import { attempt, nextTask, type Clock } from "../host.js";
 import type { MisuseListener } from "../input/list.js";
 import { misuseOfPage } from "../misuse.js";
 import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
@@ -143,7 +143,7 @@ export class Pages {
         const end = this.endOf(call, pages, degraded);
         if (end) this.end(call, end);
         // A source that answers at once holds up nothing else.
-        else if (pages > 0) await new Promise<void>((resolve) => void inNextTask(resolve));
+        else if (pages > 0) await nextTask();
         if (isOver()) return;
         const page = await this.fetch(call);
         if (isOver()) return;

@@ -2,7 +2,7 @@
  * The verdicts of a namespace's lists by their key: they outlive feeds and guards. What was fresh is in sessionStorage,
  * too, for a way back in the history and for a document that takes the place of one that has died.
  */
-import { attempt, inNextTask, listen } from "../host.js";
+import { attempt, listen, nextTask } from "../host.js";
 import { Verdicts } from "./verdicts.js";
 
 /** Most keys of a namespace; the one that was used longest ago leaves. */
@@ -68,7 +68,7 @@ export class KeyedVerdicts {
   private readonly changed = (): void => {
     if (this.isSaving) return;
     this.isSaving = true;
-    inNextTask(() => this.save());
+    void nextTask().then(() => this.save());
   };
 
   /** Saves them beside what earlier documents of this tab have saved under other keys. */
