@@ -1,9 +1,10 @@
 /** The list of a component that loads its own pages: the part of `useSeenPages` that no framework has a say in. */
+import { MOST_KEYS } from "../feed/keyed-verdicts.js";
 import { pause } from "../host.js";
+import { keepLatest } from "../keep-latest.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";
-import { keepLatest } from "./latest.js";
 
 /** What a component shows. */
 export type PageListState<T> = Omit<SeenPages<T>, "loadMore" | "reset">;
@@ -16,10 +17,11 @@ export interface PageSource<T, C> extends SeenPagesOptions {
 
 /** Before there is a guard: pages will come. */
 export const WAITING: PageListState<never> = { items: [], loading: true, error: undefined, done: false };
-/** How many lists with a key a guard keeps, unless more are shown. */
-const MOST = 32;
 
-/** Lists with a key, as long as their guard lives: a component that comes back shows what it has shown. */
+/**
+ * Lists with a key, as long as their guard lives: a component that comes back shows what it has shown. As many as a
+ * namespace has verdicts of, unless more are shown.
+ */
 const keyed = new WeakMap<SeenGuard, Map<string, PageList<unknown, unknown>>>();
 
 /** The list of a guard; `undefined`: the guard is not open yet. */
@@ -34,11 +36,9 @@ export function pageListOf<T, C>(
   if (!guard || key === undefined) return make();
   const lists = keyed.get(guard) ?? new Map<string, PageList<unknown, unknown>>();
   keyed.set(guard, lists);
-  const list = (lists.get(key) as PageList<T, C> | undefined) ?? make();
-  lists.delete(key);
-  lists.set(key, list as PageList<unknown, unknown>);
-  keepLatest(lists, MOST, (each) => each === list || each.isShown);
-  return list;
+  const list = lists.get(key) ?? (make() as PageList<unknown, unknown>);
+  keepLatest(lists, key, list, MOST_KEYS, (each) => each === list || each.isShown);
+  return list as PageList<T, C>;
 }
 
 /** What a component asks of its list. Before it has one, it waits. */

@@ -4,10 +4,11 @@
  * Refresh, a change of routes) ends nothing.
  */
 import { callBack, failure, refuse, SeenGuardError, warnOnce } from "../errors.js";
+import { keepLatest } from "../keep-latest.js";
 import type { UseSeenGuardOptions } from "../types/react.js";
 import type { GuardOptions, ReportOptions, SeenGuard } from "../types/seenguard.js";
 import { changesOf } from "./changes.js";
-import { keepLatest, withLatest } from "./latest.js";
+import { withLatest } from "./latest.js";
 
 /** How many guards stay open, unless more are held. */
 const MOST = 4;
@@ -56,12 +57,11 @@ export function holdGuard(holder: Holder, onChange: () => void): () => void {
   const namespace = holder()?.namespace;
   if (!namespace) return () => {};
   const held = shared.get(namespace) ?? newShared();
-  shared.set(namespace, held);
   held.guard = shownOf(held);
   held.holders.set(holder, onChange);
+  keep(namespace, held);
   if (!isOpen(held.guard) && !held.isOpening) open(namespace, held, holder);
   report(held, holder);
-  closeOldest();
   return () => {
     held.holders.delete(holder);
     // Options that were put right are tried at once.
@@ -136,11 +136,10 @@ function leave(namespace: string, left: Shared): void {
   const { guard, stopReport } = left;
   left.stopReport = undefined;
   if (stopReport) void guard?.flush().finally(stopReport);
-  shared.delete(namespace);
-  shared.set(namespace, left);
-  closeOldest();
+  keep(namespace, left);
 }
 
-function closeOldest(): void {
-  for (const { guard } of keepLatest(shared, MOST, ({ holders }) => holders.size > 0)) void guard?.close();
+function keep(namespace: string, kept: Shared): void {
+  const closed = keepLatest(shared, namespace, kept, MOST, ({ holders }) => holders.size > 0);
+  for (const { guard } of closed) void guard?.close();
 }

@@ -3,10 +3,11 @@
  * too, for a way back in the history and for a document that takes the place of one that has died.
  */
 import { attempt, listen, nextTask } from "../host.js";
+import { keepLatest } from "../keep-latest.js";
 import { Verdicts } from "./verdicts.js";
 
 /** Most keys of a namespace; the one that was used longest ago leaves. */
-const MAX_KEYS = 32;
+export const MOST_KEYS = 32;
 /** Most ids of a key that are saved. */
 const MAX_SAVED = 2_000;
 
@@ -53,11 +54,7 @@ export class KeyedVerdicts {
 
   /** A list is shown. One that had to leave comes back, unless another has taken its place. */
   use(key: string, verdicts: Verdicts): void {
-    if ((this.byKey.get(key) ?? verdicts) !== verdicts) return;
-    this.byKey.delete(key);
-    this.byKey.set(key, verdicts);
-    const [oldest = key] = this.byKey.keys();
-    if (this.byKey.size > MAX_KEYS) this.byKey.delete(oldest);
+    if ((this.byKey.get(key) ?? verdicts) === verdicts) keepLatest(this.byKey, key, verdicts, MOST_KEYS);
   }
 
   /** Forgets all of them. */
@@ -81,7 +78,7 @@ export class KeyedVerdicts {
       if (fresh.size > 0) all.push([key, isAlive, clearNumber, [...fresh].slice(-MAX_SAVED)]);
     // Should there be no room for it, nothing outdated is to stay either.
     removeSaved(namespace);
-    const text = JSON.stringify(all.slice(-MAX_KEYS));
+    const text = JSON.stringify(all.slice(-MOST_KEYS));
     if (all.length > 0) attempt(() => sessionStorage.setItem(nameOf(namespace), text));
   }
 }
