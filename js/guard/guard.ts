@@ -3,7 +3,7 @@ import { deviceClock, inTime, isOnDevice, withTimeout } from "../host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
-import { collectRecorded, firstOfEach, freshItems, isUsable, splitItems } from "../input/ids.js";
+import { collectRecorded, freshItems, isUsable, splitByIds, splitItems } from "../input/ids.js";
 import { readList } from "../input/list.js";
 import {
   misuseOfClosed,
@@ -77,7 +77,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const { list, collected } = readList(items, id, this.tell);
-    const fresh = this.namespace().fresh(collected) ?? firstOfEach(collected);
+    const fresh = this.namespace().fresh(collected) ?? splitByIds(collected, []).fresh;
     return freshItems(list, collected.places, fresh);
   }
 
@@ -85,8 +85,8 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const { list, collected } = readList(items, id, this.tell);
-    const split = this.namespace().split(collected);
-    return splitItems(list, collected.places, split?.fresh ?? firstOfEach(collected), split?.seen ?? []);
+    const { fresh, seen } = this.namespace().split(collected) ?? splitByIds(collected, []);
+    return splitItems(list, collected.places, fresh, seen);
   }
 
   private recorded(ids: unknown): Api.ItemId[] {

@@ -12,7 +12,7 @@ import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, refuse, SeenGuardError, type ErrorListener } from "../errors.js";
-import { countItems, countLatest, idsOfItem, splitByIds, type ItemIdList } from "../input/ids.js";
+import { countItems, countLatest, idsOfItem, indicesOf, splitByIds, type ItemIdList } from "../input/ids.js";
 import { ObservedItems } from "../observer/observed-items.js";
 import type { OpenNamespace } from "../storage/cleaning.js";
 import { connect, useConnection } from "../storage/indexeddb.js";
@@ -233,7 +233,7 @@ export class Namespace implements OpenNamespace {
 
   /** The same, and if `withSeen` the indices of the others, those seen longest ago first. */
   split(list: ItemIdList, withSeen = true): Split | undefined {
-    const split = this.isTooLong(list) ? passing(list) : this.splitShort(list, withSeen);
+    const split = this.isTooLong(list) ? { fresh: indicesOf(list), seen: [] } : this.splitShort(list, withSeen);
     this.tellDecision(list, split?.fresh);
     return split;
   }
@@ -258,7 +258,7 @@ export class Namespace implements OpenNamespace {
     const items = countItems(list);
     if (!this.hasTools || !fresh || items === 0) return;
     const passed = new Set(fresh);
-    const indices = Array.from({ length: items }, (_, item) => item).filter((item) => !passed.has(item));
+    const indices = indicesOf(list).filter((item) => !passed.has(item));
     const stopped = indices.map((item) => this.whyStopped(idsOfItem(list, item).map(String)));
     this.tell((tool) => tool.decided({ items, stopped }));
   }
@@ -451,11 +451,6 @@ function limitOf(limit: number | undefined): number {
 /** What became of a snapshot that was not taken. */
 export function refused(reason: NonNullable<ApplyResult["reason"]>): ApplyResult {
   return { applied: false, reason, covered: 0 };
-}
-
-/** All items of a list. */
-function passing(list: ItemIdList): Split {
-  return { fresh: Array.from(Array(countItems(list)).keys()), seen: [] };
 }
 
 const NO_STATS = { version: undefined, pending: 0, undelivered: 0, remembered: 0, serverFalsePositiveRate: 0 };

@@ -114,6 +114,11 @@ export function countItems({ ids, ends }: ItemIdList): number {
   return (ends ?? ids).length;
 }
 
+/** The indices of all of them. */
+export function indicesOf(list: ItemIdList): number[] {
+  return [...Array(countItems(list)).keys()];
+}
+
 /** The ids of one item. */
 export function idsOfItem({ ids, ends }: ItemIdList, item: number): readonly ItemId[] {
   return ends ? ids.slice(ends[item - 1] ?? 0, ends[item]) : ids.slice(item, item + 1);
@@ -205,18 +210,10 @@ export function splitItems<T>(
   };
 }
 
-/** The items among `candidates`, by default among all, that have no id of one that was kept before. */
-export function firstOfEach(list: ItemIdList, candidates: Iterable<number> = Array(countItems(list)).keys()): number[] {
-  const known = new Set<string>();
-  return [...candidates].filter((item) => {
-    const ids = idsOfItem(list, item).map(String);
-    const isFirst = !ids.some((id) => known.has(id));
-    if (isFirst) for (const id of ids) known.add(id);
-    return isFirst;
-  });
-}
-
-/** The items in two, by their ids in two: an item is seen if any of its ids is, and as late as the latest of them. */
+/**
+ * The items in two, by their ids in two: an item is seen if any of its ids is, and as late as the latest of them. What
+ * has an id of one that was kept before is in neither.
+ */
 export function splitByIds(list: ItemIdList, seen: ArrayLike<number>): Split {
   const order = new Map(Array.from(seen, (index, place) => [String(list.ids[index]), place]));
   const [keptFresh, keptSeen] = [new Set<string>(), new Set<string>()];
