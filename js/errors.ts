@@ -96,6 +96,11 @@ export function callBack<Arguments extends unknown[], Result>(
   }
 }
 
+/** The name of any thrown value, by which one of another realm is known, too. Some proxies do not tell what they have. */
+export function errorNameOf(cause: unknown): string {
+  return attempt(() => (cause as Error).name) ?? "";
+}
+
 /** The message of any thrown value. */
 export function describe(cause: unknown): string {
   try {

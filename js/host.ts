@@ -14,6 +14,12 @@ export function attempt<T>(run: () => T): T | undefined {
   }
 }
 
+/** An address as the page reads it; undefined: without a base, as in Node, it is none. */
+export function urlOf(address: string): URL | undefined {
+  const { document, location } = globalThis as Partial<typeof globalThis>;
+  return attempt(() => new URL(address, document?.baseURI ?? location?.href));
+}
+
 export interface Clock {
   /** Unix ms. It may jump. */
   wallMs(): number;

@@ -7,7 +7,7 @@
  */
 import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
 import type { Batch as BegunBatch } from "../engine/engine-types.js";
-import { failure, type ErrorListener } from "../errors.js";
+import { failure, errorNameOf, type ErrorListener } from "../errors.js";
 import { TextEncoder } from "../text-encoding.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type Reason } from "./request.js";
@@ -279,7 +279,7 @@ export class Reporter {
       this.succeeded(batch);
     } catch (cause) {
       // The app's own requests may have taken the room of those that outlive a page, which is a TypeError.
-      const isNoFailure = cause === GIVEN_UP || (batch.isLast && isA(TypeError, cause));
+      const isNoFailure = cause === GIVEN_UP || (batch.isLast && errorNameOf(cause) === "TypeError");
       if (!isNoFailure) this.failed(cause, batch);
     }
     cancel();
@@ -306,7 +306,7 @@ export class Reporter {
   }
 
   private failed(cause: unknown, batch?: Batch): void {
-    const { status, askedMs } = isA(Refusal, cause) ? cause : new Refusal(0);
+    const { status, askedMs } = isRefusal(cause) ? cause : new Refusal(0);
     const { namespace } = this.deliveries.options;
     const isConflict = status === 409;
     let isNews = this.failures === 0 || (isConflict && !this.isConflict);
@@ -341,8 +341,8 @@ export class Reporter {
 const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;
 
 /** Some proxies do not tell what they are. */
-function isA<T>(kind: abstract new (...given: never[]) => T, cause: unknown): cause is T {
-  return attempt(() => cause instanceof kind) ?? false;
+function isRefusal(cause: unknown): cause is Refusal {
+  return attempt(() => cause instanceof Refusal) ?? false;
 }
 
 /** Not every navigator tells: Node's does not. */

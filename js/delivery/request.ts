@@ -1,5 +1,5 @@
 /** One request of a report: what makes it, and what its answer says. */
-import { attempt, inTime } from "../host.js";
+import { attempt, inTime, urlOf } from "../host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
@@ -51,10 +51,8 @@ export async function deliver(
 /** A native bridge in place of `fetch` follows redirects whatever it is asked: then the address tells, if it is known. */
 function isRedirected(response: Response | undefined, asked: string): boolean {
   const { redirected, type, url } = response ?? ({} as Partial<Response>);
-  const { document, location } = globalThis as Partial<typeof globalThis>;
-  const pathOf = (address: string) => attempt(() => new URL(address, document?.baseURI ?? location?.href).pathname);
-  const path = pathOf(asked);
-  return redirected === true || type === "opaqueredirect" || (!!url && path !== undefined && pathOf(url) !== path);
+  const path = urlOf(asked)?.pathname;
+  return redirected === true || type === "opaqueredirect" || (!!url && !!path && urlOf(url)?.pathname !== path);
 }
 
 /** What has no status, as a transport of the app's own may have it, has arrived. */

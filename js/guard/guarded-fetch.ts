@@ -2,8 +2,8 @@
  * A `fetch` for API clients that one does not own, or in place of `window.fetch`: it adds to the requests that match
  * what goes with a request for a page, and takes the snapshot of an answer before its `json` or `text` resolves.
  */
-import { attempt } from "../host.js";
-import { callBack } from "../errors.js";
+import { attempt, urlOf } from "../host.js";
+import { callBack, errorNameOf } from "../errors.js";
 import { isFunction, isObject, ownValue } from "../options.js";
 import type { ApplyResult, GuardedFetchOptions, MatchedRequest } from "../types/seenguard.js";
 
@@ -57,11 +57,12 @@ function signalOf(input: RequestInfo | URL, init: RequestInit | undefined): Abor
 
 function describeRequest(input: RequestInfo | URL, init: RequestInit | undefined): MatchedRequest {
   const request = asRequest(input);
-  const { document, location } = globalThis as Partial<typeof globalThis>;
   const address = request?.url ?? (input as string | URL).toString();
-  // Without a base, as in Node, an address that is not absolute stays as it is.
-  const url = attempt(() => new URL(address, document?.baseURI ?? location?.href).href) ?? address;
-  return { url, method: (init?.method ?? request?.method ?? "GET").toUpperCase(), init };
+  return {
+    url: urlOf(address)?.href ?? address,
+    method: (init?.method ?? request?.method ?? "GET").toUpperCase(),
+    init,
+  };
 }
 
 function matches(request: MatchedRequest, match: GuardedFetchOptions["match"]): boolean {
@@ -122,7 +123,7 @@ async function sendEitherWay(
     }
   } catch (error) {
     // A preflight request that is refused, and a network that is down, look alike.
-    if (signal?.aborted || (error as Error | undefined)?.name !== "TypeError") throw error;
+    if (signal?.aborted || errorNameOf(error) !== "TypeError") throw error;
     failure = error;
   }
   if (!known) hosts.set(host, "fails");

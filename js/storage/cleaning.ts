@@ -1,5 +1,6 @@
 /** Clearing a namespace, which needs no engine, and removing idle namespaces. */
-import { attempt, type Clock } from "../host.js";
+import type { Clock } from "../host.js";
+import { errorNameOf } from "../errors.js";
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import { connect, IndexedDbTransaction, useConnection } from "./indexeddb.js";
 import * as keys from "./keys.js";
@@ -85,7 +86,7 @@ export async function clearNamespace(
       });
     }).catch((cause: unknown) => {
       // Denied, or, as in an old private window, failing at once where nothing was ever kept: there is nothing in it.
-      const isAbsent = isDenied(cause) || (!wasUsed && Date.now() - calledMs < 1_000);
+      const isAbsent = errorNameOf(cause) === "SecurityError" || (!wasUsed && Date.now() - calledMs < 1_000);
       if (place !== "indexeddb" || !isAbsent) throw cause;
     });
   };
@@ -95,10 +96,6 @@ export async function clearNamespace(
   if (failed) throw failed.reason;
   // One place may have raised the number after another was cleared.
   if (keys.hasLocal()) await clearPlace("local");
-}
-
-function isDenied(cause: unknown): boolean {
-  return attempt(() => (cause as Error).name === "SecurityError") ?? false;
 }
 
 function isThere(place: StorageChoice): boolean {

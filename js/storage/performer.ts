@@ -4,7 +4,7 @@
  */
 import { attempt, isHidden, listen, type Clock } from "../host.js";
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
-import { describe, failure, SeenGuardError, type ErrorListener } from "../errors.js";
+import { describe, failure, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import type * as generated from "../generated/client/seenguard.js";
 import type { GuardStats } from "../types/seenguard.js";
 import { removeIdle } from "./cleaning.js";
@@ -252,7 +252,7 @@ export class StoragePerformer {
       const hasFailed = cause !== undefined;
       // After a write that found no room Firefox's next transaction takes deletions alone.
       const isFull =
-        hasFailed && (isQuotaError(cause) || (isQuotaError(this.cause) && nameOf(cause) === "InvalidStateError"));
+        hasFailed && (isQuotaError(cause) || (isQuotaError(this.cause) && errorNameOf(cause) === "InvalidStateError"));
       if (hasFailed) this.cause = cause;
       if (hasFailed && !isFull && this.kind === "indexeddb") disconnect();
       if (this.engine.call((guard) => guard.transaction) === id) this.timers.get(Timer.Limit)?.();
@@ -358,7 +358,5 @@ export class StoragePerformer {
   }
 }
 
-const nameOf = (cause: unknown): string => attempt(() => (cause as Error).name) ?? "";
-
 /** Engines have several names for it. */
-const isQuotaError = (cause: unknown): boolean => /quota/i.test(nameOf(cause));
+const isQuotaError = (cause: unknown): boolean => /quota/i.test(errorNameOf(cause));
