@@ -7,6 +7,15 @@ import { attempt } from "./host.js";
 import { copyList, type CollectedIds } from "./input/ids.js";
 import { isObject } from "./options.js";
 
+/** The guard was closed, and the app has kept it. */
+export const CLOSED = "the guard is used after its `close`, so everything passes: open another one";
+/** An item's element that is never in view. */
+export const CONTENTS =
+  "observe cannot see an element with `display: contents`, which has no box: put the id on one in it that has";
+/** A root that an app has replaced, or an observer that it has not stopped. */
+export const GONE =
+  "an element that observe was given has left the document: observe the one in its place, and stop the old";
+
 /** A shorter list without any id may be what the app has. */
 const MANY = 5;
 /** Most keys of an object that are named. */
@@ -44,11 +53,6 @@ export function misuseOfRecorded(value: unknown): SeenGuardError {
   );
 }
 
-/** The guard was closed, and the app has kept it. */
-export function misuseOfClosed(): SeenGuardError {
-  return misuse("the guard is used after its `close`, so everything passes: open another one");
-}
-
 /** The page has several copies of the package that cannot share what they know. */
 export function misuseOfCopies(versions: readonly string[]): SeenGuardError {
   const all = versions.join(" and ");
@@ -77,20 +81,6 @@ export function misuseOfRoot(root: unknown, isItem: boolean): SeenGuardError | u
   return misuse(`observe ${wanted} that is there already; what it was given ${describeValue(root)}`);
 }
 
-/** An item's element that is never in view. */
-export function misuseOfContents(): SeenGuardError {
-  return misuse(
-    "observe cannot see an element with `display: contents`, which has no box: put the id on one in it that has",
-  );
-}
-
-/** A root that an app has replaced, or an observer that it has not stopped. */
-export function misuseOfGone(): SeenGuardError {
-  return misuse(
-    "an element that observe was given has left the document: observe the one in its place, and stop the old",
-  );
-}
-
 let isToldOfServer = false;
 
 /** That `open` remembers nothing here. Once in a process: a server may open a guard for each request. */
@@ -103,7 +93,7 @@ export function misuseOfServer(): SeenGuardError | undefined {
   );
 }
 
-function misuse(message: string): SeenGuardError {
+export function misuse(message: string): SeenGuardError {
   return new SeenGuardError("misuse", message);
 }
 

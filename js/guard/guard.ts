@@ -5,14 +5,7 @@ import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "..
 import { openFeed } from "../feed/feed.js";
 import { collectRecorded, freshItems, isUsable, splitByIds, splitItems } from "../input/ids.js";
 import { readList } from "../input/list.js";
-import {
-  misuseOfClosed,
-  misuseOfContents,
-  misuseOfGone,
-  misuseOfRecorded,
-  misuseOfRoot,
-  misuseOfServer,
-} from "../misuse.js";
+import { CLOSED, CONTENTS, GONE, misuse, misuseOfRecorded, misuseOfRoot, misuseOfServer } from "../misuse.js";
 import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
 import { checkOptions, type Rules } from "../options.js";
 import { clearNamespace } from "../storage/cleaning.js";
@@ -63,7 +56,7 @@ class OpenGuard implements Api.SeenGuard {
   /** For what the app calls: after `close`, too, which is its mistake. */
   private namespace(): Namespace {
     const { isClosed, namespace } = this.handle();
-    if (isClosed) this.tell(misuseOfClosed());
+    if (isClosed) this.tell(misuse(CLOSED));
     return namespace;
   }
 
@@ -154,8 +147,8 @@ class OpenGuard implements Api.SeenGuard {
     const stop = observeItems(root, ids?.[0], settings, {
       onDwell,
       onOut: (shown) => observed.leave(keyOf(shown)),
-      onContents: () => this.tell(misuseOfContents()),
-      onGone: () => this.tell(misuseOfGone()),
+      onContents: () => this.tell(misuse(CONTENTS)),
+      onGone: () => this.tell(misuse(GONE)),
     });
     return this.untilClosed(stop);
   }
