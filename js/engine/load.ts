@@ -83,10 +83,6 @@ export class Engines {
     this.readShards = provider.readShards;
   }
 
-  private fallbackOf({ fallback }: EngineOptions): Fallback | undefined {
-    return fallback ?? this.provider.fallback;
-  }
-
   /**
    * The engine of this copy of the package, after a trap a fresh one. Rejects with `engine`, after which the
    * next call tries again unless it has trapped twice; with `bad-option` if no option says where the module is.
@@ -139,8 +135,8 @@ export class Engines {
     }
   }
 
-  private async fetchScript(options: EngineOptions): Promise<ScriptModule> {
-    const module = (await this.fallbackOf(options)?.()) as Partial<ScriptModule> | undefined;
+  private async fetchScript({ fallback = this.provider.fallback }: EngineOptions): Promise<ScriptModule> {
+    const module = (await fallback?.()) as Partial<ScriptModule> | undefined;
     if (typeof module?.createEngine !== "function") throw new Error(`pass ${this.provider.remedy}`);
     return module as ScriptModule;
   }
@@ -152,17 +148,11 @@ export class Engines {
       const { code, cause } = wasmError as SeenGuardError;
       if (code !== "engine" || (this.provider.wasm && canCompile())) throw wasmError;
       // Another guard's fallback serves this one, too.
-      if (!this.fallbackOf(options) && !this.engines.has("js"))
-        throw unavailable(withoutFallback(this.provider.remedy), cause);
       return this.loadOnce("js", options).catch((jsError: unknown) => {
         throw noneAvailable(cause, (jsError as SeenGuardError).cause);
       });
     }
   }
-}
-
-function withoutFallback(remedy: string): string {
-  return `WebAssembly is not available here, and everything passes; for the same engine as JavaScript pass ${remedy}`;
 }
 
 function unavailable(message: string, cause: unknown): SeenGuardError {
