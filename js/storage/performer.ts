@@ -28,14 +28,7 @@ export interface StoredSnapshot {
 }
 
 export class StoragePerformer {
-  private readonly engine: NamespaceEngine;
-  private readonly choice: StorageChoice;
-  private readonly name: string;
   private readonly prefix: string;
-  private readonly snapshot: StoredSnapshot;
-  private readonly clock: Clock;
-  private readonly report: ErrorListener;
-  private readonly onRead: () => void;
   private readonly timers = new Map<generated.Timer, () => void>();
   private transaction: Transaction | undefined;
   /** Where the latest transaction was. */
@@ -52,24 +45,17 @@ export class StoragePerformer {
   private told = 0;
 
   constructor(
-    engine: NamespaceEngine,
-    choice: StorageChoice,
-    name: string,
-    snapshot: StoredSnapshot,
-    clock: Clock,
-    report: ErrorListener,
-    onRead: () => void,
+    private readonly engine: NamespaceEngine,
+    private readonly choice: StorageChoice,
+    private readonly name: string,
+    private readonly snapshot: StoredSnapshot,
+    private readonly clock: Clock,
+    private readonly report: ErrorListener,
+    private readonly onRead: () => void,
   ) {
-    this.engine = engine;
-    this.choice = choice;
+    this.prefix = prefixOf(name);
     this.kind = typeof choice === "string" ? choice : "custom";
     this.release = choice === "indexeddb" ? useConnection() : () => {};
-    this.name = name;
-    this.prefix = prefixOf(name);
-    this.snapshot = snapshot;
-    this.clock = clock;
-    this.report = report;
-    this.onRead = onRead;
   }
 
   /** Begins. Resolves when what is stored is known. */
