@@ -87,20 +87,13 @@ export class StoreTransaction implements Transaction {
   }
 
   delete(keys: readonly string[], prefix: string, below: string, done: () => void): void {
-    const remove = (all: readonly string[]) =>
-      this.run<unknown>(() => {
-        const isPending = (removal: void | Promise<void>): removal is Promise<void> => isPromise(removal);
-        const removals: Promise<void>[] = [];
-        for (const key of all) {
-          const removal = this.store.remove(key);
-          if (!isPending(removal)) continue;
-          removals.push(removal);
-          // The next one may throw before anybody waits for this one.
-          removal.then(undefined, () => {});
-        }
-        return removals.length > 0 ? Promise.all(removals) : undefined;
-      }, done);
-    if (below === "") remove(keys);
+    const remove = (all: string[]) =>
+      forEach(
+        () => all.shift(),
+        (key, next) => this.run(() => this.store.remove(key), next),
+        done,
+      );
+    if (below === "") remove([...keys]);
     else this.keys(prefix, (found) => remove([...keys, ...found.filter((key) => key < below)]));
   }
 
