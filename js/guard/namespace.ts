@@ -53,11 +53,10 @@ export interface Holder {
 /** Whether tools are being told something, by any namespace: what they do in answer they are not told of. */
 let isTelling = false;
 
-/** What was recorded, or is unseen, while there is no engine. */
+/** What was recorded, or is unseen, while there is no engine: when, and how to tell it. */
 interface Waiting {
-  readonly id: ItemId;
   readonly at: number;
-  readonly change: "record" | "local" | "unsee";
+  readonly tell: (engine: NamespaceEngine) => unknown;
 }
 
 /** One that was never started lets everything pass. */
@@ -166,21 +165,18 @@ export class Namespace implements OpenNamespace {
   };
 
   /** Has this wait for an engine, if one is to come; the latest. */
-  private wait(ids: readonly ItemId[], change: Waiting["change"]): void {
+  private wait(ids: readonly ItemId[], tell: (engine: NamespaceEngine, id: ItemId, at: number) => unknown): void {
     if (!this.isOpen) return;
     const at = this.clock.wallMs();
-    this.waiting = [...this.waiting, ...ids.map((id) => ({ id, at, change }))].slice(-MAX_WAITING);
+    const each = ids.map((id): Waiting => ({ at, tell: (engine) => tell(engine, id, at) }));
+    this.waiting = [...this.waiting, ...each].slice(-MAX_WAITING);
   }
 
   /** Records what has waited, each with its time, but for what another tab has cleared since. */
   private recordWaiting(): void {
     const { engine, number } = this;
     if (!engine) return;
-    for (const { id, at, change } of this.waiting) {
-      if (at < number) continue;
-      if (change === "unsee") engine.unsee([id], at);
-      else engine.record([id], change === "local", at);
-    }
+    for (const { at, tell } of this.waiting) if (at >= number) tell(engine);
     if (this.waiting.length > 0) this.recorded();
     this.waiting = [];
   }
@@ -280,7 +276,7 @@ export class Namespace implements OpenNamespace {
   }
 
   record(ids: readonly ItemId[], isLocal: boolean): number {
-    if (!this.isAlive) this.wait(ids, isLocal ? "local" : "record");
+    if (!this.isAlive) this.wait(ids, (engine, id, at) => engine.record([id], isLocal, at));
     const [unknown, lostText] = this.engine?.record(this.latest(ids), isLocal) ?? [];
     if (unknown === undefined || ids.length === 0) return 0;
     if (lostText)
@@ -290,7 +286,7 @@ export class Namespace implements OpenNamespace {
   }
 
   unsee(ids: readonly ItemId[]): number {
-    if (!this.isAlive) this.wait(ids, "unsee");
+    if (!this.isAlive) this.wait(ids, (engine, id, at) => engine.unsee([id], at));
     const stopped = this.engine?.unsee(this.latest(ids));
     if (stopped === undefined || ids.length === 0) return 0;
     this.recorded();

@@ -73,7 +73,8 @@ export async function release(namespace: Namespace, holder: Holder): Promise<voi
   await namespace.flush(CLOSE_TIMEOUT_MS);
   namespace.holders.delete(holder);
   if (namespace.holders.size > 0) return;
-  remove(namespace);
+  const { namespace: name } = namespace.options;
+  if (findNamespace(name) === namespace) registry().namespaces.delete(name);
   namespace.free();
 }
 
@@ -94,11 +95,6 @@ export function keyedVerdicts(name: string): KeyedVerdicts {
 export function clearVerdicts(name: string): void {
   registry().verdicts.get(name)?.clear();
   removeSaved(name);
-}
-
-function remove(namespace: Namespace): void {
-  const { namespace: name } = namespace.options;
-  if (findNamespace(name) === namespace) registry().namespaces.delete(name);
 }
 
 /** Whether what is open is not what is asked for. A test's clock takes the place of what an app asks for. */
