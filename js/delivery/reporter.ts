@@ -16,7 +16,7 @@ import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type Reason } from "./re
 interface Deliveries {
   readonly options: { readonly namespace: string };
   /** Takes a batch, which is in no other one until it ends. `isLast`: of what this page recorded. */
-  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): BegunBatch;
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): BegunBatch | undefined;
   /** A batch went out as the page hid: it counts as delivered unless it ends otherwise. */
   leaveBatch(batch: number): void;
   endBatch(batch: number, arrived: boolean): void;
@@ -217,9 +217,9 @@ export class Reporter {
 
   private begin(most: number, maxBytes: number, isLast: boolean): Batch | undefined {
     const begun = this.deliveries.beginBatch(most, maxBytes, isLast);
+    if (!begun) return undefined;
     const count = begun.impressions.length + begun.unseen.length;
-    const clear = this.deliveries.number;
-    return begun.batch === 0 ? undefined : { ...begun, count, clear, isLast, bytes: 0, giveUp: () => {} };
+    return { ...begun, count, clear: this.deliveries.number, isLast, bytes: 0, giveUp: () => {} };
   }
 
   /** What fits into the room for requests that outlive the page. What does not fit alone is skipped. */

@@ -1,6 +1,6 @@
 /** What goes into the engine's guard, and what comes out of it. */
 import type { FormatArguments } from "../input/format.js";
-import type { ApplyResult, GuardStats, Impression } from "../types/seenguard.js";
+import type { ApplyResult, Impression } from "../types/seenguard.js";
 
 /** A snapshot as the engine takes it: NaN stands for what is absent. */
 export interface SnapshotArguments {
@@ -23,7 +23,7 @@ export type ApplyOutcome =
     };
 
 export interface Batch {
-  /** 0: nothing is to be delivered. */
+  /** Its number. */
   readonly batch: number;
   readonly impressions: Impression[];
   readonly unseen: Impression[];
@@ -37,5 +37,3 @@ export interface Split {
   /** Those seen longest ago first. */
   readonly seen: Indices;
 }
-
-export type EngineStats = Omit<GuardStats, "engine" | "storage" | "failingSince">;

@@ -4,7 +4,7 @@ import { SeenGuardError, type ErrorListener } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
 import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
-import type { ApplyOutcome, Batch, EngineStats, SnapshotArguments, Split } from "./engine-types.js";
+import type { ApplyOutcome, Batch, SnapshotArguments, Split } from "./engine-types.js";
 
 export interface NamespaceOptions {
   readonly namespace: string;
@@ -145,34 +145,22 @@ export class NamespaceEngine {
     return this.callWith(ids, (guard, batch, wallMs) => this.engine.writer.indices(guard.unseen(batch, wallMs)));
   }
 
-  pending(limit: number): string[] {
-    const pending = this.call((guard, wallMs) => {
+  pending(limit: number): string[] | undefined {
+    return this.call((guard, wallMs) => {
       guard.pending(limit, wallMs);
-      return idsOf(guard.numbers(), guard.text());
+      return idsOf(guard.numbers(), guard.text()).map(({ id }) => id);
     });
-    return (pending ?? []).map(({ id }) => id);
   }
 
-  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch {
-    const begun = this.call((guard, wallMs) => {
+  /** `undefined`, too, where nothing is to be delivered. */
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch | undefined {
+    return this.call((guard, wallMs) => {
       const batch = guard.beginBatch(maxImpressions, maxBytes, isLast, wallMs);
+      if (batch === 0) return undefined;
       const [impressions, ...numbers] = guard.numbers();
       const all = idsOf(numbers, guard.text());
       return { batch, impressions: all.slice(0, impressions), unseen: all.slice(impressions) };
     });
-    return begun ?? { batch: 0, impressions: [], unseen: [] };
-  }
-
-  stats(): EngineStats {
-    const [pending = 0, undelivered = 0, remembered = 0, serverFalsePositiveRate = 0, version = NaN] =
-      this.call((guard, wallMs) => guard.stats(wallMs)) ?? [];
-    return {
-      version: Number.isNaN(version) ? undefined : version,
-      pending,
-      undelivered,
-      remembered,
-      serverFalsePositiveRate,
-    };
   }
 
   private readonly abandon: ErrorListener = (error) => {

@@ -382,11 +382,15 @@ export class Namespace implements OpenNamespace {
   stats(): GuardStats {
     const engine = this.isAlive ? this.engineKind : "none";
     const { storage = "none" } = this.performer ?? {};
-    return { engine, storage, ...(this.engine?.stats() ?? NO_STATS), failingSince: this.reporter?.failingSince };
+    const [pending = 0, undelivered = 0, remembered = 0, serverFalsePositiveRate = 0, latest = NaN] =
+      this.call((guard, wallMs) => guard.stats(wallMs)) ?? [];
+    const version = Number.isNaN(latest) ? undefined : latest;
+    const known = { version, pending, undelivered, remembered, serverFalsePositiveRate };
+    return { engine, storage, ...known, failingSince: this.reporter?.failingSince };
   }
 
-  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch {
-    return this.engine?.beginBatch(maxImpressions, maxBytes, isLast) ?? { batch: 0, impressions: [], unseen: [] };
+  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch | undefined {
+    return this.engine?.beginBatch(maxImpressions, maxBytes, isLast);
   }
 
   /** A batch went out as the page hid, which may never read the answer. */
@@ -448,5 +452,3 @@ function limitOf(limit: number | undefined): number {
 export function refused(reason: NonNullable<ApplyResult["reason"]>): ApplyResult {
   return { applied: false, reason, covered: 0 };
 }
-
-const NO_STATS = { version: undefined, pending: 0, undelivered: 0, remembered: 0, serverFalsePositiveRate: 0 };
