@@ -24,9 +24,8 @@ type Wasm = BufferSource | WebAssembly.Module;
 
 /** What wasm-bindgen generated. By their names: of a whole module, bundlers make an object of getters. */
 type Glue = GuardClasses & {
-  start(input: { module_or_path: Wasm }): Promise<{ memory: WebAssembly.Memory }>;
-  /** The next start makes a fresh instance. */
-  reset(): void;
+  /** Makes an instance in place of the one before. */
+  instantiate(module: Wasm): Promise<{ memory: WebAssembly.Memory }>;
 };
 
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
@@ -97,7 +96,6 @@ export class Engines {
       }
       this.trapped.push(engine);
       for (const choice of [engine.kind, "either"] as const) this.engines.delete(choice);
-      if (engine.kind === "wasm") this.provider.wasm?.glue.reset();
     }
     return this.load(options);
   }
@@ -118,7 +116,7 @@ export class Engines {
       if (!wasm || typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
       const given = wasm.module(source);
       const module = given instanceof Promise ? await this.module.or(given) : given;
-      const { memory } = await wasm.glue.start({ module_or_path: module });
+      const { memory } = await wasm.glue.instantiate(module);
       return new Engine("wasm", wasm.glue, memory);
     } catch (cause) {
       throw unavailable("WebAssembly is not available: everything passes", cause);

@@ -2,13 +2,13 @@
 import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
 import { readFormats } from "../input/formats.js";
-import start, {
+import {
   ApplyStatus,
   checksum,
   Event,
   Guard,
+  instantiate,
   Place,
-  reset,
   SeenBy,
   Status,
   Step,
@@ -23,7 +23,7 @@ export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">):
   return seenGuardWith(
     new Engines({
       wasm: {
-        glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
+        glue: { instantiate, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
         module: () => bytesOf(inlinedWasm),
       },
       ...js,

@@ -1,13 +1,13 @@
 /** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
 import { Engines } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
-import start, {
+import {
   ApplyStatus,
   checksum,
   Event,
   Guard,
+  instantiate,
   Place,
-  reset,
   SeenBy,
   Status,
   Step,
@@ -21,7 +21,7 @@ import { readNative } from "../input/snapshot.js";
 export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
-      glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
+      glue: { instantiate, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
       module: () => bytesOf(inlinedWasm),
     },
     remedy: 'fallback: () => import("seenguard/engine-js")',

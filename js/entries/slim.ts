@@ -2,13 +2,13 @@
 import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../input/formats.js";
-import start, {
+import {
   ApplyStatus,
   checksum,
   Event,
   Guard,
+  instantiate,
   Place,
-  reset,
   SeenBy,
   Status,
   Step,
@@ -21,7 +21,7 @@ import { anything } from "../options.js";
 export const SeenGuard = seenGuardWith(
   new Engines({
     wasm: {
-      glue: { start, reset, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
+      glue: { instantiate, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
       module: compileSource,
     },
     remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',

@@ -1,11 +1,12 @@
 /** The engine as the server's classes use it: what has no answer throws, since the caller stores the chain. */
 import { Engine } from "../engine/engine.js";
 import { failure, SeenGuardError } from "../errors.js";
-import startWasm, {
+import {
   Chain,
   GivenOptions,
   initSync,
   Inspection,
+  instantiate,
   keepPending,
   listChange,
   NearDuplicates,
@@ -67,9 +68,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
 
 async function start(): Promise<ServerEngine> {
   try {
-    // Told before the glue looks for classes of fetch, which Node then loads, and which end it where there is no Wasm.
-    if (typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
-    return new Engine("wasm", classes, (await startWasm({ module_or_path: wasmSource() })).memory);
+    return new Engine("wasm", classes, (await instantiate(wasmSource())).memory);
   } catch (cause) {
     const { createEngine } = await loadScript(cause as Error);
     const { memory, ...script } = createEngine();

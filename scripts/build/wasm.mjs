@@ -23,16 +23,23 @@ export const modules = [
   { name: "server", features: "server,formats", file: "server.wasm", optLevel: "3" },
 ];
 
-/** What the glue lacks: after a trap a fresh instance takes the place of the one that it has. */
-const reset = {
+/**
+ * In place of the glue's own start, which loads modules, too, and does so once: a module that is there already, as often
+ * as a trap needs a fresh instance.
+ */
+const instantiate = {
   "seenguard.js": `
-/** The next start makes another instance. No object of the one before may be used, or collected. */
-export function reset() {
-    wasm = undefined;
-    __wbg_init_promise = undefined;
+/** Makes an instance in place of the one before, of which no object may be used any more, or collected. */
+function instantiate(module) {
+    const instantiated = WebAssembly.instantiate(module, __wbg_get_imports());
+    return instantiated.then((made) => {
+        const instance = made instanceof WebAssembly.Instance ? made : made.instance;
+        return __wbg_finalize_init(instance, module);
+    });
 }
+export { instantiate };
 `,
-  "seenguard.d.ts": "\nexport function reset(): void;\n",
+  "seenguard.d.ts": "\nexport function instantiate(module: SyncInitInput): Promise<InitOutput>;\n",
 };
 
 /** @param {string} name */
@@ -81,7 +88,9 @@ async function bind({ name, file }, flags) {
   const products = ["seenguard.js", "seenguard.d.ts", "seenguard.wasm"].map((product) => join(directory, product));
   const stampFile = inProject("target", "wasm", `${name}.stamp`);
   const stamp = () =>
-    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, ...Object.values(reset)].join(" ");
+    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, ...Object.values(instantiate)].join(
+      " ",
+    );
   if (readIfThere(stampFile)?.toString() !== stamp()) {
     const temporary = mkdtempSync(inProject("target", "wasm", `${name}-`));
     try {
@@ -106,7 +115,7 @@ async function generate(compiled, directory, flags) {
   // The glue is given its module: a URL in it would make bundlers look for a file.
   const target = ["--target", "web", "--omit-default-module-path"];
   await run("wasm-bindgen", [...target, "--out-dir", directory, "--out-name", "seenguard", compiled], { env });
-  for (const [file, text] of Object.entries(reset)) appendFileSync(join(directory, file), text);
+  for (const [file, text] of Object.entries(instantiate)) appendFileSync(join(directory, file), text);
   const wasmOpt = inProject("node_modules", "binaryen", "bin", "wasm-opt");
   const files = [join(directory, "seenguard_bg.wasm"), "--output", join(directory, "seenguard.wasm")];
   await run(process.execPath, [wasmOpt, ...files, ...flags]);

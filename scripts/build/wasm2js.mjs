@@ -18,7 +18,7 @@ const wasm2jsFlags = [...features, "-O3"];
 export const declarations = `import type * as glue from "./seenguard.js";
 
 /** The engine as JavaScript, with a memory of its own. */
-export function createEngine(): Omit<typeof glue, "default" | "initSync"> & {
+export function createEngine(): Omit<typeof glue, "default" | "initSync" | "instantiate"> & {
   readonly memory: { readonly buffer: ArrayBuffer };
 };
 `;
@@ -113,7 +113,7 @@ function withoutModuleSyntax(source) {
   return source
     .replace(/^import .*$/m, "")
     .replace(/^var retasmFunc = [^]*/m, "")
-    .replace(/^export \{.*\};$/m, "")
+    .replace(/^export \{.*\};$/gm, "")
     .replace(/^export (?=class|const|function)/gm, "");
 }
 
