@@ -20,6 +20,9 @@ export function urlOf(address: string): URL | undefined {
   return attempt(() => new URL(address, document?.baseURI ?? location?.href));
 }
 
+/** The longest time that timers take. */
+export const MAX_MS = 2 ** 31 - 1;
+
 export interface Clock {
   /** Unix ms. It may jump. */
   wallMs(): number;

@@ -5,8 +5,6 @@ import { readGiven, refuse } from "./errors.js";
 export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The longest time that timers take. */
-export const MAX_MS = 2 ** 31 - 1;
 /** The default of what must be given: no rule accepts it. */
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
@@ -26,9 +24,9 @@ export function rate(fallback: unknown): Rule {
 }
 
 /** A number over 0 (or from 0 on) up to `most`. */
-export function upTo(most: number, unit: string, isZeroRight: boolean, fallback: unknown): Rule {
+export function upTo(most: number, isZeroRight: boolean, fallback: unknown): Rule {
   return [
-    `a number${unit} ${isZeroRight ? "from" : "over"} 0 up to ${most}`,
+    `a number ${isZeroRight ? "from" : "over"} 0 up to ${most}`,
     (value) => typeof value === "number" && (isZeroRight ? value >= 0 : value > 0) && value <= most,
     fallback,
   ];

@@ -2,10 +2,10 @@
  * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
  * that is aborted or fails takes nothing.
  */
-import { attempt, nextTask, type Clock } from "../host.js";
+import { attempt, MAX_MS, nextTask, type Clock } from "../host.js";
 import type { MisuseListener } from "../input/list.js";
 import { misuseOfPage } from "../misuse.js";
-import { aFunction, checkEach, checkOptions, isFunction, MAX_MS, REQUIRED, upTo, type Rules } from "../options.js";
+import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import { readItems, type Decider, type ItemList } from "./verdicts.js";
 
@@ -32,11 +32,11 @@ const MAX_DEGRADED = 2;
 
 const argumentRules: Rules = {
   fetchPage: ["a function", isFunction, REQUIRED],
-  want: upTo(Infinity, " of fresh items", true, REQUIRED),
+  want: upTo(Infinity, true, REQUIRED),
 };
 const rules: Rules = {
-  maxPages: upTo(Infinity, "", false, undefined),
-  timeoutMs: upTo(MAX_MS, " of milliseconds", false, 30_000),
+  maxPages: upTo(Infinity, false, undefined),
+  timeoutMs: upTo(MAX_MS, false, 30_000),
   signal: ["an AbortSignal or null", (value) => value === null || isSignal(value as AbortSignal)],
   id: aFunction,
 };

@@ -1,5 +1,5 @@
 /** The options of `SeenGuard` and its methods: what they must be, and checks of those that belong together. */
-import { CLOCK, type ClockOption } from "../host.js";
+import { CLOCK, MAX_MS, type ClockOption } from "../host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
 import { refuse } from "../errors.js";
 import {
@@ -9,7 +9,6 @@ import {
   isFunction,
   isObject,
   isText,
-  MAX_MS,
   REQUIRED,
   upTo,
   type Rules,
@@ -63,8 +62,8 @@ export const observeRules = {
   ...recordRules,
   id: anything,
   attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
-  threshold: upTo(1, "", true, 0.5),
-  dwellMs: upTo(MAX_MS, " of milliseconds", true, 1000),
+  threshold: upTo(1, true, 0.5),
+  dwellMs: upTo(MAX_MS, true, 1000),
   idsOf: aFunction,
   onImpression: aFunction,
 } satisfies Rules;
@@ -89,10 +88,10 @@ const reportRules = {
   send: aFunction,
   fetch: aFunction,
   credentials: [`"${CREDENTIALS.join('", "')}"`, (value) => CREDENTIALS.includes(value as string), "same-origin"],
-  intervalMs: upTo(MAX_MS, " of milliseconds", false, 5000),
+  intervalMs: upTo(MAX_MS, false, 5000),
 } satisfies Rules;
 
-export const flushRules = { timeoutMs: upTo(MAX_MS, " of milliseconds", true, 5000) } satisfies Rules;
+export const flushRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
 
 /** Checks the options of `open`. `more`: those that the entry has beside. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {

@@ -1,4 +1,5 @@
 /** Finds the elements that show items, and watches them. */
+import { MAX_MS } from "../host.js";
 import { watchElement, type DwellListener, type DwellSettings } from "./dwell.js";
 
 /** What an observer needs, all resolved and validated. */
@@ -8,9 +9,6 @@ export interface ObserverSettings extends DwellSettings {
 }
 
 export type ObservedRoot = Element | Document | ShadowRoot;
-
-/** The longest time that timers take. */
-const NEVER_MS = 2 ** 31 - 1;
 
 /**
  * Observes `root` itself, which shows the item `id`; without an id, the elements with the attribute below it and in its
@@ -28,7 +26,7 @@ export function observeItems(
   const stops = [observeBelow(root, settings, { ...listener, onGone: undefined })];
   const host = (root as Partial<ShadowRoot>).host ?? root;
   // Whether it leaves is all that counts of it.
-  const leaving = { threshold: 0, dwellMs: NEVER_MS };
+  const leaving = { threshold: 0, dwellMs: MAX_MS };
   if (host.nodeType === Node.ELEMENT_NODE) {
     stops.push(watchElement(host as Element, "", leaving, { onGone: listener.onGone }));
   }
