@@ -9,8 +9,8 @@ import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock
 import type { Batch as BegunBatch } from "../engine/engine-types.js";
 import { failure, errorNameOf, type ErrorListener } from "../errors.js";
 import { TextEncoder } from "../text-encoding.js";
-import type { Report, ReportOptions } from "../types/seenguard.js";
-import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type Reason } from "./request.js";
+import type { Report } from "../types/seenguard.js";
+import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type CheckedReportOptions, type Reason } from "./request.js";
 
 /** Where impressions come from. */
 interface Deliveries {
@@ -28,8 +28,6 @@ interface Deliveries {
   lookBefore(): Promise<unknown> | undefined;
   readonly report: ErrorListener;
 }
-
-type Options = ReportOptions & { readonly intervalMs: number };
 
 interface Batch extends BegunBatch {
   readonly count: number;
@@ -72,7 +70,7 @@ export class Reporter {
   failingSince: number | undefined;
   private readonly deliveries: Deliveries;
   private readonly clock: Clock;
-  private options: Options;
+  private options: CheckedReportOptions;
   private holders = 0;
   private stopListening = (): void => {};
   private cancelTimer = (): void => {};
@@ -93,7 +91,7 @@ export class Reporter {
   /** Batches of one entry that were refused before any was accepted: they wait until one is. */
   private readonly suspects: number[] = [];
 
-  constructor(deliveries: Deliveries, options: Options, clock: Clock) {
+  constructor(deliveries: Deliveries, options: CheckedReportOptions, clock: Clock) {
     [this.deliveries, this.options, this.clock] = [deliveries, options, clock];
     this.address = addressOf(options);
   }
@@ -108,7 +106,7 @@ export class Reporter {
   }
 
   /** Runs with the latest options until `stop` was called as often. */
-  start(options: Options): void {
+  start(options: CheckedReportOptions): void {
     this.options = options;
     if (this.holders++ > 0) return;
     this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], ({ type }) => {

@@ -4,6 +4,12 @@ import type { Report, ReportOptions } from "../types/seenguard.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
 
+/** Options of `report`, checked and with their defaults. */
+export interface CheckedReportOptions extends ReportOptions {
+  readonly intervalMs: number;
+  readonly credentials: NonNullable<ReportOptions["credentials"]>;
+}
+
 /** How long an app's function for headers may take. */
 const HEADERS_MS = 10_000;
 /** The longest wait that a server may ask for. */
@@ -27,12 +33,12 @@ export const addressOf = ({ send, url = "" }: ReportOptions): string => (send ? 
  * the app's headers first: the page may be gone by then. `reportNow` is called when they have come, and may throw.
  */
 export async function deliver(
-  options: ReportOptions,
+  options: CheckedReportOptions,
   reportNow: () => Report,
   reason: Reason,
   signal: AbortSignal,
 ): Promise<void> {
-  const { url = "", send, headers, credentials = "same-origin", fetch = globalThis.fetch } = options;
+  const { url = "", send, headers, credentials, fetch = globalThis.fetch } = options;
   if (send) {
     checkStatus(await send(reportNow(), reason, signal));
     return;

@@ -6,7 +6,7 @@
  */
 import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../host.js";
 import { Reporter } from "../delivery/reporter.js";
-import { addressOf } from "../delivery/request.js";
+import { addressOf, type CheckedReportOptions } from "../delivery/request.js";
 import type { EngineKind } from "../engine/engine.js";
 import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
@@ -21,7 +21,7 @@ import { StoragePerformer } from "../storage/performer.js";
 import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
 import type { ApplyResult, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import type { StoppedItem, Tool } from "./hook.js";
-import type { CheckedReportOptions, OpenOptions } from "./options.js";
+import type { OpenOptions } from "./options.js";
 import { checkSnapshot } from "../input/snapshot.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
 

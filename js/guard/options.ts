@@ -1,6 +1,7 @@
 /** The options of `SeenGuard` and its methods: what they must be, and checks of those that belong together. */
 import { CLOCK, MAX_MS, type ClockOption } from "../host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
+import type { CheckedReportOptions } from "../delivery/request.js";
 import { refuse } from "../errors.js";
 import {
   aFunction,
@@ -13,18 +14,12 @@ import {
   upTo,
   type Rules,
 } from "../options.js";
-import type { GuardOptions, ReportOptions } from "../types/seenguard.js";
+import type { GuardOptions } from "../types/seenguard.js";
 
 /** Options of `open`, checked and with their defaults. */
 export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
   readonly windowDays: number;
   readonly remember: number;
-}
-
-/** Options of `report`, checked and with their defaults. */
-export interface CheckedReportOptions extends ReportOptions {
-  readonly intervalMs: number;
-  readonly credentials: NonNullable<ReportOptions["credentials"]>;
 }
 
 const isNumber = (value: unknown) => typeof value === "number";
