@@ -122,7 +122,7 @@ export class Namespace implements OpenNamespace {
     this.recordWaiting();
     if (!performer || !looking) return;
     await withTimeout(OPEN_TIMEOUT_MS, looking);
-    performer.opened();
+    performer.happens("Opened");
   }
 
   private async startEngine(asked: OpenOptions): Promise<void> {

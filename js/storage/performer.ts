@@ -36,7 +36,6 @@ export class StoragePerformer {
   private waiters: Waiter[] = [];
   private stopListening = (): void => {};
   private readonly release: () => void;
-  private isAway = false;
   private isStopped = false;
   private willRun = false;
   private isRunning = false;
@@ -62,22 +61,15 @@ export class StoragePerformer {
   begin(): Promise<void> {
     this.hear();
     if (this.choice === "indexeddb") for (const key of localKeys(this.prefix)) this.mergeLocal(key, readLocal(key));
-    if (isHidden()) this.happens("Hide");
     this.listen();
+    if (isHidden()) this.happens("Hide");
     this.run();
     return this.until("Looked");
-  }
-
-  /** The page waits no longer for what is stored. */
-  opened(): void {
-    this.happens("Opened");
-    this.run();
   }
 
   private listen(): void {
     const onPageEvent = ({ type }: Event) => {
       this.happens(type === "pagehide" || isHidden() ? "Hide" : "Show");
-      this.run();
     };
     const stop = listen(["pagehide", "pageshow", "visibilitychange", "resume"], onPageEvent);
     const onStorageEvent = (event: Event) => {
@@ -91,14 +83,14 @@ export class StoragePerformer {
         return;
       } else if (key !== null) return;
       this.happens("Signalled");
-      this.run();
     };
     const stopStorage = this.kind === "custom" ? () => {} : listen(["storage"], onStorageEvent);
     this.stopListening = () => [stop, stopStorage].forEach((each) => each());
   }
 
-  private happens(event: keyof typeof generated.Event): void {
+  happens(event: keyof typeof generated.Event): void {
     this.engine.call((guard) => guard.happens(this.engine.classes.Event[event]));
+    this.run();
   }
 
   private mergeLocal(key: string, text: string | undefined): void {
@@ -134,14 +126,12 @@ export class StoragePerformer {
   /** Resolves when all that was recorded so far is stored, or could not be. */
   flush(): Promise<void> {
     this.happens("Flush");
-    this.run();
     return this.until("Settled");
   }
 
   /** Where no signal tells of a clear: resolves when what others have written is known. */
   look(): Promise<void> {
     this.happens("Look");
-    this.run();
     return this.until("Looking", false);
   }
 
@@ -261,9 +251,8 @@ export class StoragePerformer {
     else if (choice === "local") inLocal();
     else
       connect((database, cause) => {
+        const wasAway = this.kind === "local";
         this.kind = database ? "indexeddb" : "local";
-        const wasAway = this.isAway;
-        this.isAway = !database;
         if (database) {
           const mode = step === Step.Look ? "readonly" : "readwrite";
           begin(Place.IndexedDb, () => new IndexedDbTransaction(database, mode, onEnd));
