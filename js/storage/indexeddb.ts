@@ -21,13 +21,11 @@ let isLate = false;
 /** How many guards use it. */
 let users = 0;
 
-/** Counts a user of the connection. Returns how to give it back: the last one to do so closes it. */
+/** Counts a user of the connection. Returns how to give it back, once: the last one to do so closes it. */
 export function useConnection(): () => void {
   users++;
-  let isHeld = true;
   return () => {
-    if (isHeld && --users === 0) disconnect();
-    isHeld = false;
+    if (--users === 0) disconnect();
   };
 }
 
