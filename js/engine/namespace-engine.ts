@@ -17,6 +17,7 @@ export interface NamespaceOptions {
 }
 
 export class NamespaceEngine {
+  readonly kind: Engine["kind"];
   /** The generated classes. */
   readonly classes: Engine["classes"];
   private readonly engine: Engine;
@@ -26,7 +27,8 @@ export class NamespaceEngine {
 
   /** Throws `bad-option` for what the engine refuses. */
   constructor(engine: Engine, options: NamespaceOptions, clock: Clock, onTrap: ErrorListener) {
-    [this.engine, this.classes, this.clock, this.onTrap] = [engine, engine.classes, clock, onTrap];
+    [this.engine, this.clock, this.onTrap] = [engine, clock, onTrap];
+    [this.kind, this.classes] = [engine.kind, engine.classes];
     const { namespace, prefix, windowDays, remember } = options;
     const { Guard, Place } = engine.classes;
     const place = options.place && Place[options.place];

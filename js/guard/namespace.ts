@@ -7,7 +7,6 @@
 import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../host.js";
 import { Reporter } from "../delivery/reporter.js";
 import { addressOf, type CheckedReportOptions } from "../delivery/request.js";
-import type { EngineKind } from "../engine/engine.js";
 import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
@@ -80,7 +79,6 @@ export class Namespace implements OpenNamespace {
   private waiting: Waiting[] = [];
   /** Where the namespace is kept. */
   readonly choice: StorageChoice | undefined;
-  private engineKind: EngineKind | "none" = "none";
   private engine: NamespaceEngine | undefined;
   private performer: StoragePerformer | undefined;
   private readonly snapshot: LatestSnapshot;
@@ -130,7 +128,6 @@ export class Namespace implements OpenNamespace {
       const { choice, clock, options, report } = this;
       const loaded = await this.engines.load(asked);
       if (!this.isOpen) return;
-      this.engineKind = loaded.kind;
       const name = nameOf(options.namespace);
       const kept = { ...options, prefix: prefixOf(name), place: placeOf(choice) };
       const engine = new NamespaceEngine(loaded, kept, clock, this.onTrap);
@@ -183,7 +180,7 @@ export class Namespace implements OpenNamespace {
 
   /** Whether there is anything that could stop an item. */
   get isAlive(): boolean {
-    return this.engine?.isAlive ?? false;
+    return this.engine !== undefined;
   }
 
   readonly report = (error: SeenGuardError): void => {
@@ -380,7 +377,7 @@ export class Namespace implements OpenNamespace {
   }
 
   stats(): GuardStats {
-    const engine = this.isAlive ? this.engineKind : "none";
+    const { kind: engine = "none" } = this.engine ?? {};
     const { storage = "none" } = this.performer ?? {};
     const [pending = 0, undelivered = 0, remembered = 0, serverFalsePositiveRate = 0, latest = NaN] =
       this.call((guard, wallMs) => guard.stats(wallMs)) ?? [];
