@@ -63,8 +63,8 @@ export class ShardChain implements Api.ShardChain {
 
   private static async make({ shards, unseen, forgetBefore }: StoredChain, options: GivenOptions): Promise<ShardChain> {
     const chain = await ShardChain.ofShards(shards, options, false);
-    const { engine, chain: restored, batch } = chain.live();
-    callWith(engine, idsOf(unseen), () => restored.restoreExceptions(batch, timesOf(unseen), forgetBefore));
+    const times = timesOf(unseen);
+    chain.callWith(idsOf(unseen), (restored, batch) => restored.restoreExceptions(batch, times, forgetBefore));
     return chain;
   }
 
@@ -80,21 +80,18 @@ export class ShardChain implements Api.ShardChain {
 
   /** For stores: takes over what is stored beside the shards. Returns how many fields are damaged, and left out. */
   restoreFields(fields: readonly string[]): number {
-    const { engine, chain, batch } = this.live();
-    return callWith(engine, fields, () => chain.restoreFields(batch));
+    return this.callWith(fields, (chain, batch) => chain.restoreFields(batch));
   }
 
   /** For stores: what to store beside the shards, each name followed by its value. */
   storedFields(): string[] {
     const now = checkTime("ShardChain.snapshot");
-    const { engine, chain } = this.live();
-    return call(engine, () => chain.storedFields(now) as [string, string][]).flat();
+    return this.call((chain) => chain.storedFields(now) as [string, string][]).flat();
   }
 
   /** For stores: for how many seconds to keep what is stored now; 0 for ever. */
   lifeSeconds(): number {
-    const { engine, chain } = this.live();
-    return call(engine, () => chain.lifeSeconds());
+    return this.call((chain) => chain.lifeSeconds());
   }
 
   /** For `pageOf` and stores. */
@@ -103,8 +100,7 @@ export class ShardChain implements Api.ShardChain {
     const { kept, pendingSeconds, namespace } = devices;
     const list = copyList(ranked);
     const collected = collectOne(list, id);
-    const { engine, chain, batch } = this.live();
-    return callWith(engine, collected.ids, () => {
+    return this.callWith(collected.ids, (chain, batch, { writer }) => {
       const last = repeats === "last";
       const shipped: unknown = chain.page(
         batch,
@@ -119,39 +115,31 @@ export class ShardChain implements Api.ShardChain {
         now,
       );
       const { next, snapshot } = shipped as { next?: string; snapshot: Api.Snapshot };
-      const items = Array.from(
-        engine.writer.indices(batch.answered()),
-        (index) => list[collected.places?.[index] ?? index] as T,
-      );
+      const indices = writer.indices(batch.answered());
+      const items = Array.from(indices, (index) => list[collected.places?.[index] ?? index] as T);
       return { items, next: next ?? null, snapshot };
     });
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {
     const now = checkTime("ShardChain.record", options);
-    const usable = collectRecorded(ids, isId);
-    const { engine, chain, batch } = this.live();
-    return callWith(engine, usable, () => chain.record(batch, now));
+    return this.callWith(collectRecorded(ids, isId), (chain, batch) => chain.record(batch, now));
   }
 
   ingest(report: Api.ReceivedReport): number {
     const { impressions, unseen, receivedAt } = checkReceived(report);
-    const { engine, chain, batch } = this.live();
     const all = [...unseen, ...impressions];
-    return callWith(engine, idsOf(all), () => chain.ingest(batch, timesOf(all), unseen.length, receivedAt));
+    return this.callWith(idsOf(all), (chain, batch) => chain.ingest(batch, timesOf(all), unseen.length, receivedAt));
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {
     const now = checkTime("ShardChain.unsee", options);
-    const usable = collectRecorded(ids, isId);
-    const { engine, chain, batch } = this.live();
-    callWith(engine, usable, () => chain.unsee(batch, now));
+    this.callWith(collectRecorded(ids, isId), (chain, batch) => chain.unsee(batch, now));
   }
 
   forget(options?: TimeOptions): void {
     const now = checkTime("ShardChain.forget", options);
-    const { engine, chain } = this.live();
-    call(engine, () => chain.forget(now));
+    this.call((chain) => chain.forget(now));
   }
 
   has(id: Api.ItemId, options?: TimeOptions): boolean {
@@ -170,8 +158,7 @@ export class ShardChain implements Api.ShardChain {
 
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
     const { now, held } = checkSnapshotOptions(options);
-    const { engine, chain } = this.live();
-    return call(engine, () => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
+    return this.call((chain) => chain.snapshot(now, held) as Api.Snapshot & { shards: string[] });
   }
 
   free(): void {
@@ -183,15 +170,22 @@ export class ShardChain implements Api.ShardChain {
 
   /** The indices of the fresh ids. */
   private fresh(ids: readonly Api.ItemId[], now: number, pending?: string): Uint32Array {
-    const { engine, chain, batch } = this.live();
-    return callWith(engine, ids, () => engine.writer.indices(chain.filter(batch, pending, now)));
+    return this.callWith(ids, (chain, batch, { writer }) => writer.indices(chain.filter(batch, pending, now)));
   }
 
-  /** Throws if the chain was freed. */
-  private live(): { readonly engine: ServerEngine; readonly chain: Chain; readonly batch: TextBatch } {
+  /** Calls into the chain. Throws if it was freed. */
+  private call<T>(run: (chain: Chain, engine: ServerEngine) => T): T {
     const { engine, chain } = this.handle();
     if (!chain) throw new SeenGuardError("bad-option", "this chain was freed");
-    return { engine, chain, batch: engine.writer.batch };
+    return call(engine, () => run(chain, engine));
+  }
+
+  /** The same with texts in the engine's batch. */
+  private callWith<T>(
+    texts: readonly Api.ItemId[],
+    run: (chain: Chain, batch: TextBatch, engine: ServerEngine) => T,
+  ): T {
+    return this.call((chain, engine) => callWith(engine, texts, () => run(chain, engine.writer.batch, engine)));
   }
 }
 
