@@ -81,7 +81,7 @@ export class Namespace implements OpenNamespace {
   readonly choice: StorageChoice | undefined;
   private engine: NamespaceEngine | undefined;
   private performer: StoragePerformer | undefined;
-  private readonly snapshot: LatestSnapshot;
+  private snapshot: LatestSnapshot | undefined;
   private lookedMs = -Infinity;
   /** What was reported, and is reported once. */
   private readonly told = new Set<string>();
@@ -92,7 +92,6 @@ export class Namespace implements OpenNamespace {
     this.engines = engines;
     this.clock = options[CLOCK] ?? deviceClock;
     this.choice = choiceOf(options.storage);
-    this.snapshot = new LatestSnapshot(() => this.engine);
   }
 
   /**
@@ -135,7 +134,8 @@ export class Namespace implements OpenNamespace {
       this.engine = engine;
       if (this.reporter?.isOn) this.call((guard) => guard.startReporting());
       if (choice === undefined) return;
-      this.performer = new StoragePerformer(engine, choice, name, this.snapshot, clock, report, this.noteChanges);
+      const snapshot = (this.snapshot = new LatestSnapshot(engine));
+      this.performer = new StoragePerformer(engine, choice, name, snapshot, clock, report, this.noteChanges);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -204,7 +204,7 @@ export class Namespace implements OpenNamespace {
       const outcome = checked && this.engine?.apply(checked, false);
       if (!outcome) return refused("no-engine");
       if (outcome.reason) return refused(outcome.reason);
-      this.snapshot.note(checked, this.clock.wallMs());
+      this.snapshot?.note(checked, this.clock.wallMs());
       this.performer?.changed();
       if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);

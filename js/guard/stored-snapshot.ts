@@ -13,12 +13,12 @@ interface Stored {
   readonly snapshot: Omit<SnapshotArguments, "version">;
 }
 
-/** What a namespace has applied last on this visit. */
+/** What an engine has applied last. */
 export class LatestSnapshot implements StoredSnapshot {
-  private readonly engine: () => NamespaceEngine | undefined;
+  private readonly engine: NamespaceEngine;
   private latest: Stored | undefined;
 
-  constructor(engine: () => NamespaceEngine | undefined) {
+  constructor(engine: NamespaceEngine) {
     this.engine = engine;
   }
 
@@ -29,7 +29,7 @@ export class LatestSnapshot implements StoredSnapshot {
   text(): string | undefined {
     const { latest } = this;
     if (!latest) return undefined;
-    return this.engine()?.call((guard) => {
+    return this.engine.call((guard) => {
       // In place of the references that came, the texts that are held.
       const shards = guard.shardTexts()?.split("\n").slice(0, -1);
       if (!shards) return undefined;
@@ -42,22 +42,22 @@ export class LatestSnapshot implements StoredSnapshot {
   restore(text: string): void {
     const json = text.slice(CHECKSUM_DIGITS);
     if (text.slice(0, CHECKSUM_DIGITS) !== this.checksum(json)) return;
-    const guard = this.engine();
+    const { engine } = this;
     try {
       const { appliedAt, snapshot } = JSON.parse(json) as Stored;
       const { format, shards, unseen, nowMs, forgetBefore } = snapshot;
-      const agoMs = (guard?.call((_, wallMs) => wallMs) ?? appliedAt) - appliedAt;
+      const agoMs = (engine.call((_, wallMs) => wallMs) ?? appliedAt) - appliedAt;
       const numberOf = (value: number | null) => value ?? NaN;
       const then = { nowMs: numberOf(nowMs) + agoMs, forgetBefore: numberOf(forgetBefore) };
-      guard?.apply({ format, shards, unseen, version: NaN, ...then }, true);
+      engine.apply({ format, shards, unseen, version: NaN, ...then }, true);
     } catch {
       // A later version's, or of a format that this entry cannot read.
     }
   }
 
   private checksum(json: string): string {
-    const { checksum } = this.engine()?.classes ?? {};
-    const sum = this.engine()?.call(() => checksum?.(json)) ?? 0;
+    const { engine } = this;
+    const sum = engine.call(() => engine.classes.checksum(json)) ?? 0;
     return sum.toString(16).padStart(CHECKSUM_DIGITS, "0");
   }
 }
