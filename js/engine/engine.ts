@@ -5,7 +5,7 @@
  * takes its place.
  */
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
-import type * as client from "../generated/client/seenguard.js";
+import type { glue } from "../generated/client/seenguard.js";
 import { TextBatchWriter, type EngineMemory } from "./batch.js";
 
 /** What runs: a Wasm module, or what wasm2js made of it. */
@@ -13,14 +13,11 @@ export type EngineKind = "wasm" | "js";
 
 /** The classes that every build of the engine has. */
 export interface EngineClasses {
-  readonly TextBatch: typeof client.TextBatch;
+  readonly TextBatch: GuardClasses["TextBatch"];
 }
 
 /** Those of the builds for pages. */
-export type GuardClasses = Pick<
-  typeof client,
-  "Guard" | "TextBatch" | "ApplyStatus" | "Event" | "Place" | "SeenBy" | "Status" | "Step" | "Timer" | "checksum"
->;
+export type GuardClasses = typeof glue;
 
 /** `Classes`: those of the entry's build. */
 export class Engine<Classes extends EngineClasses = GuardClasses> {

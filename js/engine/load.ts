@@ -22,12 +22,6 @@ export interface ScriptModule {
 
 type Wasm = BufferSource | WebAssembly.Module;
 
-/** What wasm-bindgen generated. By their names: of a whole module, bundlers make an object of getters. */
-type Glue = GuardClasses & {
-  /** Makes an instance in place of the one before. */
-  instantiate(module: Wasm): Promise<{ memory: WebAssembly.Memory }>;
-};
-
 /** Reads shards of the format that a snapshot names. What is wrong throws. */
 export type ReadShards = (
   format: unknown,
@@ -38,7 +32,8 @@ export type ReadShards = (
 export interface EngineProvider {
   /** Absent: where it runs there is no WebAssembly. */
   readonly wasm?: {
-    readonly glue: Glue;
+    /** What wasm-bindgen generated. */
+    readonly glue: GuardClasses;
     /** `source`: the option `wasm`, which an entry without a module of its own has. */
     readonly module: (source?: WasmSource) => Wasm | Promise<Wasm>;
   };

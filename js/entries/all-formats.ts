@@ -2,19 +2,7 @@
 import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
 import { readFormats } from "../input/formats.js";
-import {
-  ApplyStatus,
-  checksum,
-  Event,
-  Guard,
-  instantiate,
-  Place,
-  SeenBy,
-  Status,
-  Step,
-  TextBatch,
-  Timer,
-} from "../generated/formats/seenguard.js";
+import { glue } from "../generated/formats/seenguard.js";
 import inlinedWasm from "../generated/formats/seenguard.wasm";
 import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";
 
@@ -22,10 +10,7 @@ import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";
 export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">): SeenGuardClass {
   return seenGuardWith(
     new Engines({
-      wasm: {
-        glue: { instantiate, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
-        module: () => bytesOf(inlinedWasm),
-      },
+      wasm: { glue, module: () => bytesOf(inlinedWasm) },
       ...js,
       readShards: readFormats,
     }),

@@ -2,28 +2,13 @@
 import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../input/formats.js";
-import {
-  ApplyStatus,
-  checksum,
-  Event,
-  Guard,
-  instantiate,
-  Place,
-  SeenBy,
-  Status,
-  Step,
-  TextBatch,
-  Timer,
-} from "../generated/slim/seenguard.js";
+import { glue } from "../generated/slim/seenguard.js";
 import { seenGuardWith } from "../guard/guard.js";
 import { anything } from "../options.js";
 
 export const SeenGuard = seenGuardWith(
   new Engines({
-    wasm: {
-      glue: { instantiate, checksum, ApplyStatus, Event, Guard, Place, SeenBy, Status, Step, TextBatch, Timer },
-      module: compileSource,
-    },
+    wasm: { glue, module: compileSource },
     remedy: 'fallback: () => import("seenguard/engine-js"), or "seenguard/formats/engine-js"',
     readShards: readFormats,
   }),

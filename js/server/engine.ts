@@ -1,33 +1,11 @@
 /** The engine as the server's classes use it: what has no answer throws, since the caller stores the chain. */
 import { Engine } from "../engine/engine.js";
 import { failure, SeenGuardError } from "../errors.js";
-import {
-  Chain,
-  GivenOptions,
-  initSync,
-  Inspection,
-  instantiate,
-  keepPending,
-  listChange,
-  NearDuplicates,
-  pendingToKeep,
-  plan,
-  serverTimes,
-  simhash,
-  storeKeys,
-  TextBatch,
-} from "../generated/server/seenguard.js";
+import { glue, initSync } from "../generated/server/seenguard.js";
 import type { ItemId } from "../types/server.js";
 import { loadScript, wasmSource } from "./engine-source.js";
 
-/** By their names: of a whole module, bundlers make an object by a loop over what `Object.prototype` has, too. */
-const classes = {
-  ...{ Chain, GivenOptions, Inspection, NearDuplicates, TextBatch },
-  ...{ keepPending, listChange, pendingToKeep, plan, serverTimes, simhash, storeKeys },
-};
-
-type Classes = typeof classes;
-export type ServerEngine = Engine<Classes>;
+export type ServerEngine = Engine<typeof glue>;
 
 /** The engine of this copy of the package, once it runs. */
 let engine: ServerEngine | undefined;
@@ -37,7 +15,7 @@ let starting: Promise<ServerEngine> | undefined;
 /** Starts the engine without waiting. Throws `engine` where that is not possible, and after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= new Engine("wasm", classes, initSync({ module: wasmSource() }).memory);
+    engine ??= new Engine("wasm", glue, initSync({ module: wasmSource() }).memory);
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
     throw failure("engine", `the engine cannot start here without waiting: ${remedy}`, cause);
@@ -68,7 +46,7 @@ export async function loadServerEngine(): Promise<ServerEngine> {
 
 async function start(): Promise<ServerEngine> {
   try {
-    return new Engine("wasm", classes, (await instantiate(wasmSource())).memory);
+    return new Engine("wasm", glue, (await glue.instantiate(wasmSource())).memory);
   } catch (cause) {
     const { createEngine } = await loadScript(cause as Error);
     const { memory, ...script } = createEngine();

@@ -24,11 +24,16 @@ export const modules = [
 ];
 
 /**
- * In place of the glue's own start, which loads modules, too, and does so once: a module that is there already, as often
- * as a trap needs a fresh instance.
+ * What the package takes of a glue, as one object of what it exports: of a whole module, bundlers make one by a loop. Its
+ * own start loads modules, too, and does so once; `instantiate` is given what is there already, as often as a trap needs
+ * a fresh instance.
+ * @param {string} glue
  */
-const instantiate = {
-  "seenguard.js": `
+export function addedTo(glue) {
+  const names = Array.from(glue.matchAll(/^export (?:class|const|function) (\w+)/gm), ([, name = ""]) => name);
+  const types = names.map((name) => `    readonly ${name}: typeof ${name};\n`);
+  return {
+    "seenguard.js": `
 /** Makes an instance in place of the one before, of which no object may be used any more, or collected. */
 function instantiate(module) {
     const instantiated = WebAssembly.instantiate(module, __wbg_get_imports());
@@ -37,10 +42,17 @@ function instantiate(module) {
         return __wbg_finalize_init(instance, module);
     });
 }
-export { instantiate };
+
+const glue = { instantiate, ${names.join(", ")} };
+export { glue };
 `,
-  "seenguard.d.ts": "\nexport function instantiate(module: SyncInitInput): Promise<InitOutput>;\n",
-};
+    "seenguard.d.ts": `
+export const glue: {
+    readonly instantiate: (module: SyncInitInput) => Promise<InitOutput>;
+${types.join("")}};
+`,
+  };
+}
 
 /** @param {string} name */
 const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
@@ -88,9 +100,7 @@ async function bind({ name, file }, flags) {
   const products = ["seenguard.js", "seenguard.d.ts", "seenguard.wasm"].map((product) => join(directory, product));
   const stampFile = inProject("target", "wasm", `${name}.stamp`);
   const stamp = () =>
-    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, ...Object.values(instantiate)].join(
-      " ",
-    );
+    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, String(addedTo)].join(" ");
   if (readIfThere(stampFile)?.toString() !== stamp()) {
     const temporary = mkdtempSync(inProject("target", "wasm", `${name}-`));
     try {
@@ -115,7 +125,8 @@ async function generate(compiled, directory, flags) {
   // The glue is given its module: a URL in it would make bundlers look for a file.
   const target = ["--target", "web", "--omit-default-module-path"];
   await run("wasm-bindgen", [...target, "--out-dir", directory, "--out-name", "seenguard", compiled], { env });
-  for (const [file, text] of Object.entries(instantiate)) appendFileSync(join(directory, file), text);
+  const added = addedTo(readFileSync(join(directory, "seenguard.js"), "utf8"));
+  for (const [file, text] of Object.entries(added)) appendFileSync(join(directory, file), text);
   const wasmOpt = inProject("node_modules", "binaryen", "bin", "wasm-opt");
   const files = [join(directory, "seenguard_bg.wasm"), "--output", join(directory, "seenguard.wasm")];
   await run(process.execPath, [wasmOpt, ...files, ...flags]);

@@ -15,12 +15,10 @@ const features = ["bulk-memory", "bulk-memory-opt", "mutable-globals", "sign-ext
 /** Without optimisation the product is twice as large, and half as quick. */
 const wasm2jsFlags = [...features, "-O3"];
 
-export const declarations = `import type * as glue from "./seenguard.js";
+export const declarations = `import type { glue } from "./seenguard.js";
 
 /** The engine as JavaScript, with a memory of its own. */
-export function createEngine(): Omit<typeof glue, "default" | "initSync" | "instantiate"> & {
-  readonly memory: { readonly buffer: ArrayBuffer };
-};
+export function createEngine(): typeof glue & { readonly memory: { readonly buffer: ArrayBuffer } };
 `;
 
 /**
@@ -60,13 +58,12 @@ const binaryen = (name, ...args) =>
  * @param {string} glue wasm-bindgen's, for the target web
  */
 function createEngineOf(module, glue) {
-  const names = Array.from(glue.matchAll(/^export (?:class|const|function) (\w+)/gm), ([, name]) => name);
   return `/* The engine as JavaScript: wasm2js of the module beside it, and its glue. */
 export function createEngine() {
 ${withLoopsThatEndInTheirCondition(withLargestNumbers(withReportedGrowth(withoutModuleSyntax(module))))}
 ${withComparedViews(withoutModuleSyntax(glue))}
 const { memory } = __wbg_finalize_init({ exports: asmFunc(__wbg_get_imports()) });
-return { ${names.join(", ")}, memory };
+return { ...glue, memory };
 }
 `;
 }
