@@ -29,7 +29,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   readonly onTrap = new Set<ErrorListener>();
   hasTrapped = false;
   /** Objects that must never be collected: the glue would free them in memory that is not to be trusted. */
-  private readonly abandoned: object[] = [];
+  readonly abandoned: object[] = [];
 
   constructor(kind: EngineKind, classes: Classes, memory: EngineMemory) {
     this.kind = kind;
@@ -46,8 +46,9 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
     try {
       return run();
     } catch (cause) {
-      const refusal = refusalOf(cause);
-      if (refusal) throw refusal;
+      // What it refuses, and tells by a text; everything else that comes out of it is a trap.
+      if (cause instanceof SeenGuardError) throw cause;
+      if (typeof cause === "string") throw new SeenGuardError("bad-option", cause);
       this.hasTrapped = true;
       const error = failure(
         "engine",
@@ -58,22 +59,4 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
       return undefined;
     }
   }
-
-  /** Keeps an object of an engine that has trapped from being freed. */
-  abandon(object: object): void {
-    this.abandoned.push(object);
-  }
-}
-
-/** What the engine throws for input that it refuses; everything else that comes out of it is a trap. */
-function refusalOf(cause: unknown): SeenGuardError | undefined {
-  if (cause instanceof SeenGuardError) return cause;
-  if (typeof cause === "string") return new SeenGuardError("bad-option", cause);
-  if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
-  const { code, message } = cause as { code?: string; message?: string };
-  if (code === undefined || message === undefined) return undefined;
-  if (code === "bad-option" || code === "bad-snapshot") return new SeenGuardError(code, message);
-  if (code === "out-of-memory") return new SeenGuardError("too-large", "there is no memory for what was passed");
-  // The reasons of the format's description: "bad-base64".
-  return new SeenGuardError("bad-snapshot", `${code}: ${message}`);
 }

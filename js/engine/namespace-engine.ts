@@ -166,7 +166,7 @@ export class NamespaceEngine {
   }
 
   private readonly abandon: ErrorListener = (error) => {
-    if (this.guard) this.engine.abandon(this.guard);
+    if (this.guard) this.engine.abandoned.push(this.guard);
     this.guard = undefined;
     this.onTrap(error);
   };

@@ -59,7 +59,13 @@ const usable = (engine: ServerEngine): ServerEngine => call(engine, () => engine
 
 /** Calls into the module. Throws what it refuses, and after a trap. */
 export function call<T>(engine: ServerEngine, run: () => T): T {
-  const result = engine.call(() => ({ value: run() }));
+  const result = engine.call(() => {
+    try {
+      return { value: run() };
+    } catch (cause) {
+      throw refusalOf(cause) ?? cause;
+    }
+  });
   if (result === undefined) throw trapped();
   return result.value;
 }
@@ -76,4 +82,15 @@ export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run:
 
 function trapped(): SeenGuardError {
   return new SeenGuardError("engine", "the server's engine trapped: this process has to be started anew");
+}
+
+/** What the module throws for input that it refuses. */
+function refusalOf(cause: unknown): SeenGuardError | undefined {
+  if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
+  const { code, message } = cause as { code?: string; message?: string };
+  if (code === undefined || message === undefined) return undefined;
+  if (code === "bad-option" || code === "bad-snapshot") return new SeenGuardError(code, message);
+  if (code === "out-of-memory") return new SeenGuardError("too-large", "there is no memory for what was passed");
+  // The reasons of the format's description: "bad-base64".
+  return new SeenGuardError("bad-snapshot", `${code}: ${message}`);
 }
