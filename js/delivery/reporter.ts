@@ -87,7 +87,6 @@ export class Reporter {
   private isConflict = false;
   /** How many entries the next batch has at most. */
   private most = MAX_BATCH;
-  private hasAccepted = false;
   /** Batches of one entry that were refused before any was accepted: they wait until one is. */
   private readonly suspects: number[] = [];
 
@@ -299,12 +298,12 @@ export class Reporter {
     this.delivered += count;
     [this.failures, this.failingSince, this.isConflict, this.askedUntilMs] = [0, undefined, false, 0];
     this.most = Math.min(2 * this.most, MAX_BATCH);
-    this.hasAccepted = true;
     this.releaseSuspects();
   }
 
   private failed(cause: unknown, batch?: Batch): void {
-    const { status, askedMs } = isRefusal(cause) ? cause : new Refusal(0);
+    // Some proxies do not tell what they are.
+    const { status = 0, askedMs = 0 } = attempt(() => (cause instanceof Refusal ? cause : undefined)) ?? {};
     const { namespace } = this.deliveries.options;
     const isConflict = status === 409;
     let isNews = this.failures === 0 || (isConflict && !this.isConflict);
@@ -323,7 +322,7 @@ export class Reporter {
       if (batch.count === 1) {
         // Its batch does not end on this visit, or not yet.
         this.underWay.delete(batch);
-        if (!this.hasAccepted) this.suspects.push(batch.batch);
+        if (this.delivered === 0) this.suspects.push(batch.batch);
         else {
           const [entry] = [...batch.impressions, ...batch.unseen];
           message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
@@ -337,11 +336,6 @@ export class Reporter {
 }
 
 const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;
-
-/** Some proxies do not tell what they are. */
-function isRefusal(cause: unknown): cause is Refusal {
-  return attempt(() => cause instanceof Refusal) ?? false;
-}
 
 /** Not every navigator tells: Node's does not. */
 function isOffline(): boolean {

@@ -19,7 +19,7 @@ export const LONGEST_ASKED_MS = 3_600_000;
 export class Refusal extends Error {
   constructor(
     readonly status: number,
-    readonly askedMs = 0,
+    readonly askedMs: number,
   ) {
     super(`the server answered ${status}`);
   }
