@@ -41,6 +41,14 @@ export function wholeNumber(least: number, most: number, fallback: unknown): Rul
   ];
 }
 
+/** Shards hold times in 32 bits. A later one is most likely milliseconds. */
+const MAX_SECONDS = 2 ** 32 - 1;
+
+/** Whether a value is a time in Unix seconds. */
+export function isSeconds(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && value <= MAX_SECONDS;
+}
+
 export function isFunction(value: unknown): boolean {
   return typeof value === "function";
 }

@@ -26,7 +26,7 @@ const MAX_ID_UNITS = 1_024;
 const MAX_IDS = 20_000;
 const MAX_UNITS = 1 << 20;
 /** Whether a text is well-formed; what some engines have not yet. */
-const isWellFormed: (text: string) => boolean =
+export const isWellFormed: (text: string) => boolean =
   "isWellFormed" in String.prototype
     ? (text) => (text as unknown as { isWellFormed(): boolean }).isWellFormed()
     : (text) => !/[\uD800-\uDFFF]/u.test(text);

@@ -4,7 +4,7 @@ import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
-import { anything, checkEach, ownValue, REQUIRED, type Rules } from "../options.js";
+import { anything, checkEach, isSeconds, ownValue, REQUIRED, type Rules } from "../options.js";
 
 /** No engine knows a format of this number: it refuses it, and says what to import. */
 const UNKNOWN_FORMAT = 255;
@@ -14,11 +14,6 @@ export const readNative: ReadShards = (format, shards) =>
   format === undefined || format === "seenguard"
     ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
     : { format: [UNKNOWN_FORMAT, 0, 0], shards: [] };
-
-/** Expiries are stored in 32 bits. */
-const MAX_SECONDS = 2 ** 32 - 1;
-
-const isSeconds = (time: unknown) => Number.isFinite(time) && (time as number) >= 0 && (time as number) <= MAX_SECONDS;
 
 const rules = {
   version: [

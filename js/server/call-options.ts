@@ -1,5 +1,5 @@
 /** Checks what the methods of `ShardChain` take beside ids and items. */
-import { aFunction, anything, checkOptions, isText, type Rule, type Rules } from "../options.js";
+import { aFunction, anything, checkOptions, isSeconds, isText, type Rule, type Rules } from "../options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {
@@ -13,13 +13,7 @@ export interface FilterOptions<T> extends RequestOptions {
   readonly id: IdOf<T>;
 }
 
-/** Shards hold times in 32 bits. A later one is most likely milliseconds. */
-const MAX_SECONDS = 2 ** 32 - 1;
-
-export const timeRule: Rule = [
-  "a time in Unix seconds, up to 2^32 − 1 (milliseconds are more)",
-  (value) => typeof value === "number" && value >= 0 && value <= MAX_SECONDS,
-];
+export const timeRule: Rule = ["a time in Unix seconds, up to 2^32 − 1 (milliseconds are more)", isSeconds];
 const timeRules = { now: timeRule } satisfies Rules;
 const filterRules = { now: timeRule, id: aFunction, pending: anything } satisfies Rules;
 const snapshotRules = { now: timeRule, held: anything } satisfies Rules;

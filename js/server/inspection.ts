@@ -1,5 +1,5 @@
 /** What one shard holds: for the package's command. */
-import { SeenGuardError } from "../errors.js";
+import { refuse } from "../errors.js";
 import { checkFormat } from "../input/format.js";
 import type { ShardFormat } from "../types/server.js";
 import { call, loadServerEngine } from "./engine.js";
@@ -45,9 +45,7 @@ export type Inspector = (format: ShardFormat, text: string) => Inspection;
 export async function loadInspector(): Promise<Inspector> {
   const engine = await loadServerEngine();
   return (format, text) => {
-    const kind = checkFormat(format, (message) => {
-      throw new SeenGuardError("bad-option", message);
-    });
+    const kind = checkFormat(format, refuse);
     const inspection = call(engine, () => new engine.classes.Inspection(...kind, text));
     return {
       report: call(engine, () => inspection.report() as ShardReport),

@@ -1,4 +1,5 @@
 /** `seenOf`: what a device's request says, in any framework's form. */
+import { attempt } from "../host.js";
 import { isText } from "../options.js";
 
 const NAMES = { held: "seen-held", pending: "seen-pending" };
@@ -23,19 +24,12 @@ function sourcesOf(request: unknown): unknown[] {
 /** The names and values of `Headers`, of parameters or of a plain object. Never throws. */
 function entriesOf(source: unknown): [string, unknown][] {
   if (typeof source !== "object" || source === null) return [];
-  try {
-    const entries = Symbol.iterator in source ? [...(source as Iterable<unknown>)] : Object.entries(source);
-    return entries.filter((entry): entry is [string, unknown] => Array.isArray(entry) && typeof entry[0] === "string");
-  } catch {
-    return [];
-  }
+  const isEntry = (entry: unknown): entry is [string, unknown] => Array.isArray(entry) && typeof entry[0] === "string";
+  const entries = () => (Symbol.iterator in source ? [...(source as Iterable<unknown>)] : Object.entries(source));
+  return attempt(() => entries().filter(isEntry)) ?? [];
 }
 
 /** A property of any value; `undefined` if it cannot be read. */
 function read(value: unknown, name: string): unknown {
-  try {
-    return (value as Record<string, unknown> | null | undefined)?.[name];
-  } catch {
-    return undefined;
-  }
+  return attempt(() => (value as Record<string, unknown> | null | undefined)?.[name]);
 }

@@ -2,7 +2,7 @@
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "../input/ids.js";
 import { copyUnseen, UNSEEN } from "../input/impressions.js";
-import { anything, checkEach, isObject, REQUIRED, type Rules } from "../options.js";
+import { anything, checkEach, isObject, isSeconds, REQUIRED, type Rules } from "../options.js";
 import type { Impression } from "../types/server.js";
 
 export interface StoredChain {
@@ -13,15 +13,11 @@ export interface StoredChain {
 
 /** Stands for a stored element that is no text: it is no base64 either. */
 const NOT_BASE64 = "!";
-const MAX_SECONDS = 2 ** 32 - 1;
 
 const rules = {
   shards: ["a list of texts", Array.isArray, REQUIRED],
   unseen: anything,
-  forgetBefore: [
-    "a time in whole Unix seconds, not milliseconds",
-    (time) => Number.isInteger(time) && (time as number) >= 0 && (time as number) <= MAX_SECONDS,
-  ],
+  forgetBefore: ["a time in whole Unix seconds, not milliseconds", (time) => Number.isInteger(time) && isSeconds(time)],
 } satisfies Rules;
 
 /** Reads a list of shards, or a snapshot. Throws a `SeenGuardError`. */

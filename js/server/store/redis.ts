@@ -1,11 +1,12 @@
 /** `redisStore`: each user's chain as a list in Redis, and beside it two hashes. */
 import { readGiven, refuse } from "../../errors.js";
+import { isWellFormed } from "../../input/ids.js";
 import { isObject } from "../../options.js";
 import type { SeenStore, StoreOptions } from "../../types/server.js";
 import { call, callWith, loadServerEngine } from "../engine.js";
 import { isWriteRefused, runnerOf, type ScriptRunner } from "./redis-client.js";
 import { KEEP, READ, REPLACE } from "./scripts.js";
-import { ChainStore, isWellFormed, type Asking, type Backend, type Replacement } from "./seen-store.js";
+import { ChainStore, type Asking, type Backend, type Replacement } from "./seen-store.js";
 import type { ReadSeen, StoredSeen } from "./stored-seen.js";
 
 export function redisStore(client: object, options: StoreOptions & { prefix?: string } = {}): SeenStore {
@@ -25,13 +26,10 @@ interface RedisSeen extends StoredSeen {
 type Answer = [shards: unknown[], fields: unknown[], state: unknown, kept: unknown[], refused: unknown];
 
 class RedisBackend implements Backend<RedisSeen> {
-  private readonly runner: ScriptRunner;
-  private readonly prefix: string;
-
-  constructor(runner: ScriptRunner, prefix: string) {
-    this.runner = runner;
-    this.prefix = prefix;
-  }
+  constructor(
+    private readonly runner: ScriptRunner,
+    private readonly prefix: string,
+  ) {}
 
   async read(user: string, asking?: Asking): Promise<ReadSeen<RedisSeen>> {
     const keys = await this.keysOf(user);

@@ -1,6 +1,6 @@
 /** What every store shares: a change is made again until no other has come between, so that none is lost. */
 import { callBack, failure, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
-import { collectRecorded, isId } from "../../input/ids.js";
+import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
 import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
 import type * as Api from "../../types/server.js";
 import { checkTime } from "../call-options.js";
@@ -213,15 +213,8 @@ function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undef
   throw new SeenGuardError("wrong-namespace", `the report is of "${namespace}", and this user's is "${wanted}"`);
 }
 
-/** Halves of characters all become the same one on their way: such users would share a list. */
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-/** Checks a user, or a part of a key. */
-export function isWellFormed(text: string): boolean {
-  return !LONE_SURROGATE.test(text);
-}
-
 function checkUser(user: unknown): string {
   if (!isText(user)) refuse("a store's user must be a text that is not empty");
+  // Halves of characters all become the same one on their way: such users would share a list.
   return isWellFormed(user) ? user : refuse("a store's user must be well-formed: it has half of a character");
 }
