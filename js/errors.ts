@@ -25,12 +25,8 @@ Object.defineProperty(SeenGuardError, Symbol.hasInstance, {
   value(this: unknown, value: unknown): boolean {
     // A class that an app derives has this method, too.
     if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this as typeof Error, value);
-    try {
-      return typeof value === "object" && value !== null && BRAND in value;
-    } catch {
-      // Some proxies do not tell what they have.
-      return false;
-    }
+    // Some proxies do not tell what they have.
+    return attempt(() => typeof value === "object" && value !== null && BRAND in value) ?? false;
   },
 });
 
@@ -103,10 +99,6 @@ export function errorNameOf(cause: unknown): string {
 
 /** The message of any thrown value. */
 export function describe(cause: unknown): string {
-  try {
-    return String(cause instanceof Error ? cause.message : cause);
-  } catch {
-    // Not everything that can be thrown has a text.
-    return typeof cause;
-  }
+  // Not everything that can be thrown has a text.
+  return attempt(() => String(cause instanceof Error ? cause.message : cause)) ?? typeof cause;
 }

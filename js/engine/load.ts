@@ -1,5 +1,5 @@
 /** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
-import { inTime } from "../host.js";
+import { attempt, inTime } from "../host.js";
 import { describe, failure, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../input/format.js";
 import type { GuardOptions } from "../types/seenguard.js";
@@ -161,9 +161,5 @@ function noneAvailable(wasmCause: unknown, jsCause: unknown): SeenGuardError {
 
 /** Whether Wasm may be compiled here: a page's policy may forbid it. Tells it by an empty module. */
 function canCompile(): boolean {
-  try {
-    return Boolean(new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)));
-  } catch {
-    return false;
-  }
+  return attempt(() => new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))) !== undefined;
 }

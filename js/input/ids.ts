@@ -154,7 +154,8 @@ export function copyList<T>(items: readonly T[]): T[] {
   } catch {
     // Reading a proxy's length may throw, as may asking what a revoked one is.
   }
-  return presentItems(items);
+  // The items that an array has, though its length lies.
+  return attempt(() => (Array.isArray(items) ? (Object.values(items) as T[]) : [])) ?? [];
 }
 
 function copyItems<T>(items: readonly T[], length: number): T[] {
@@ -167,15 +168,6 @@ function copyItems<T>(items: readonly T[], length: number): T[] {
     }
   }
   return copy;
-}
-
-/** The items that an array has, though its length lies. */
-function presentItems<T>(items: readonly T[]): T[] {
-  try {
-    return Array.isArray(items) ? (Object.values(items) as T[]) : [];
-  } catch {
-    return [];
-  }
 }
 
 /** The fresh items of a list and those without an id, in their order. */

@@ -2,6 +2,7 @@
  * IndexedDB: one database of one object store, by callbacks alone: a transaction lives as long as each request is made
  * in the callback of the one before.
  */
+import { attempt } from "../host.js";
 import { textOf, type OnEnd, type Transaction } from "./places.js";
 
 const DATABASE = "seenguard";
@@ -150,11 +151,8 @@ export class IndexedDbTransaction implements Transaction {
   }
 
   abort(): void {
-    try {
-      this.transaction.abort();
-    } catch {
-      // It was committed, or has failed.
-    }
+    // It may have been committed, or have failed.
+    attempt(() => this.transaction.abort());
   }
 
   private request<T>(make: () => IDBRequest<T>, take: (value: T) => void): void {
