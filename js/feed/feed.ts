@@ -1,6 +1,6 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
 import { deviceClock } from "../host.js";
-import { countItems, type ItemIdList } from "../input/ids.js";
+import { indicesOf } from "../input/ids.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, Pages, type FeedHost } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
@@ -37,7 +37,7 @@ export function passingFeed(): Api.Feed {
     clock: deviceClock,
     number: 0,
     unseenRevision: 0,
-    fresh: (list: ItemIdList) => Array(countItems(list)).keys(),
+    fresh: indicesOf,
     unseen: () => [],
     apply: () => {},
     headers: () => ({}),
