@@ -102,11 +102,13 @@ impl RecallServer {
 
     /// Keeps the latest of each device, for its user's other devices.
     fn keep_pending(&mut self, user: &str, pending: Option<&str>, now: Time) -> Result<(), Error> {
-        let Some(told) = pending.and_then(|text| PendingToKeep::of(text, Some(&namespace_of(user)))) else {
+        let Some(told) =
+            pending.and_then(|text| PendingToKeep::of(text, Some(&namespace_of(user)), now, PENDING_SECONDS))
+        else {
             return Ok(());
         };
         let kept = self.store.get(user).map_or("", |stored| &stored.pending);
-        if let Some(lines) = told.into_lines(kept, now, pending_since(now))? {
+        if let Some(lines) = told.added_to(kept)? {
             self.store.entry(user.into()).or_default().pending = lines;
         }
         Ok(())
@@ -157,8 +159,8 @@ impl RecallServer {
             pending: Pending {
                 asking: request.pending,
                 kept: self.store.get(user).map_or("", |stored| &stored.pending),
-                kept_since: pending_since(now),
                 namespace: Some(&namespace_of(user)),
+                ..Pending::default()
             },
             ..PageRequest::default()
         };
@@ -171,11 +173,6 @@ impl RecallServer {
             snapshot: page.snapshot,
         })
     }
-}
-
-/// What was kept of a device before counts no more.
-fn pending_since(now: Time) -> Time {
-    Time::from_unix_seconds(now.unix_seconds().saturating_sub(PENDING_SECONDS.into()))
 }
 
 /// A guard over an empty storage, by which it has its device name: without one, what it has pending is kept nowhere.

@@ -9,7 +9,9 @@ use common::device::{Device, PREFIX, save};
 use common::random::Random;
 use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_of, sealed};
 use seenguard::near_duplicates::NearDuplicates;
-use seenguard::{ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, Pending, PendingToKeep, Shard, ShardChain};
+use seenguard::{
+    ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, PENDING_SECONDS, Pending, PendingToKeep, Shard, ShardChain,
+};
 
 /// Enough for an error and a copy of a small input.
 const LITTLE: u64 = 4096;
@@ -130,7 +132,7 @@ fn what_devices_have_pending_takes_a_request_no_more_than_their_lists() {
     for asking in [&ours, &foreign] {
         let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(asking), at(START)).unwrap(), [0]));
         assert!(taken <= 2 * 9 * 4_000 + LITTLE, "{taken}");
-        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(asking, None));
+        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(asking, None, at(START), PENDING_SECONDS));
         assert!(to_keep <= LITTLE, "{to_keep}");
     }
 }

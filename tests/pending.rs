@@ -6,8 +6,7 @@ mod common;
 use common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
-    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain,
-    Split, Time,
+    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain, Split,
 };
 
 /// What a device of a namespace tells.
@@ -31,8 +30,8 @@ fn device(namespace: &str, number: u64) -> String {
 /// What is kept after these texts were told, a second apart.
 fn kept(texts: &[&str]) -> String {
     texts.iter().zip(START..).fold(String::new(), |kept, (text, now)| {
-        let pending = PendingToKeep::of(text, None).unwrap();
-        let lines = pending.into_lines(&kept, at(now), Time::default()).unwrap();
+        let pending = PendingToKeep::of(text, None, at(now), PENDING_SECONDS).unwrap();
+        let lines = pending.added_to(&kept).unwrap();
         lines.unwrap_or(kept)
     })
 }
@@ -178,12 +177,18 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
         ..pending
     };
     assert_eq!(fresh(&chain, pending), ["c", "d", "e"]);
-    assert_eq!(PendingToKeep::of(&asking, Some("home:ada")), None);
-    assert!(PendingToKeep::of(&asking, Some("home:bob")).is_some());
+    assert_eq!(
+        PendingToKeep::of(&asking, Some("home:ada"), at(START + 9), PENDING_SECONDS),
+        None
+    );
+    assert!(PendingToKeep::of(&asking, Some("home:bob"), at(START + 9), PENDING_SECONDS).is_some());
     // Without a name nothing tells whose it is; it counts for this request alone.
     let unnamed = text("", "1", &["d"]);
     assert_eq!(fresh(&chain, asked_by(&unnamed, pending)), ["c", "e"]);
-    assert_eq!(PendingToKeep::of(&unnamed, Some("home:ada")), None);
+    assert_eq!(
+        PendingToKeep::of(&unnamed, Some("home:ada"), at(START + 9), PENDING_SECONDS),
+        None
+    );
 }
 
 #[test]
@@ -208,11 +213,11 @@ fn of_a_device_the_text_with_the_highest_counter_is_kept() {
 fn what_has_not_changed_is_not_kept_anew() {
     let told = text(&device("home:ada", 1), "z", &["a"]);
     let kept = kept(&[&told]);
-    let pending = PendingToKeep::of(&told, None).unwrap();
-    assert_eq!(pending.into_lines(&kept, at(START + 9), Time::default()), Ok(None));
+    let pending = PendingToKeep::of(&told, None, at(START + 9), PENDING_SECONDS).unwrap();
+    assert_eq!(pending.added_to(&kept), Ok(None));
     let empty = text(&device("home:ada", 2), "0", &[]);
-    let nothing = PendingToKeep::of(&empty, None).unwrap();
-    assert_eq!(nothing.into_lines(&kept, at(START + 9), Time::default()), Ok(None));
+    let nothing = PendingToKeep::of(&empty, None, at(START + 9), PENDING_SECONDS).unwrap();
+    assert_eq!(nothing.added_to(&kept), Ok(None));
 }
 
 #[test]
@@ -251,9 +256,9 @@ fn of_too_many_devices_those_go_first_that_have_nothing_pending() {
 fn a_script_gets_what_it_keeps_in_its_shortest_form() {
     let phone = device("home:ada", 1);
     let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
-    let arguments = PendingToKeep::of(&long, None)
+    let arguments = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS)
         .unwrap()
-        .arguments(at(START), PENDING_SECONDS);
+        .arguments();
     let expected = [&phone, "z", &short, &START.to_string(), "172800", "8"];
     assert_eq!(arguments.each_ref().map(String::as_str), expected);
 }
@@ -282,17 +287,18 @@ fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, second) = (text(&phone, "1", &["a"]), text(&tablet, "1", &["b"]));
     let kept = kept(&[&first, &second]);
-    let since = at(START + 1);
+    // The first was kept 60 seconds before, the second 59.
+    let life = 59;
     let pending = Pending {
         kept: &kept,
-        kept_since: since,
+        kept_seconds: life,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
     let third = text(&device("home:ada", 3), "1", &["c"]);
-    let lines = PendingToKeep::of(&third, None)
+    let lines = PendingToKeep::of(&third, None, at(START + 60), life)
         .unwrap()
-        .into_lines(&kept, at(START + 9), since);
+        .added_to(&kept);
     assert_eq!(lines.unwrap().unwrap().lines().count(), 2);
 }
 
@@ -313,7 +319,11 @@ fn what_is_no_pending_text_is_not_kept_and_stops_nothing() {
         format!("{valid}{}", list.repeat(1_000)),
     ];
     for text in &broken {
-        assert_eq!(PendingToKeep::of(text, None), None, "{text}");
+        assert_eq!(
+            PendingToKeep::of(text, None, at(START + 9), PENDING_SECONDS),
+            None,
+            "{text}"
+        );
         let lines = format!("{START} {text}\n{text}\nsoon {valid}\n{valid}\n");
         let pending = Pending {
             asking: Some(text),
@@ -357,7 +367,6 @@ fn damaged_fields_beside_the_shards_are_left_out() {
         ["unseen:c", "-1"],
         ["unseen:c", "99999999999999999999"],
         ["unseen:c", "4294967296000"],
-        ["other", "1"],
     ] {
         let mut fields = fields.clone();
         fields.extend(damage);
@@ -365,6 +374,13 @@ fn damaged_fields_beside_the_shards_are_left_out() {
         assert_eq!(again.restore_fields(&fields), Ok(1), "{damage:?}");
         assert_eq!(again.stored(at(START)), Ok(stored.clone()), "{damage:?}");
     }
+    // What a chain knows nothing of is somebody else's, and stays.
+    let (mut again, _) = ShardChain::from_shards(&stored.shards, ChainOptions::RECOMMENDED).unwrap();
+    assert_eq!(again.restore_fields(&["other", "no number"]), Ok(0));
+    assert_eq!(
+        again.stored(at(START)).unwrap().fields,
+        [("other".to_owned(), "no number".to_owned())]
+    );
     let many: Vec<String> = (0..1_010)
         .flat_map(|id| [format!("unseen:{id}"), id.to_string()])
         .collect();

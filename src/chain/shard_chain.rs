@@ -50,6 +50,8 @@ pub struct ShardChain {
     pub(super) unseen: Unseen,
     /// When the history was deleted, Unix seconds.
     pub(super) forget_before: Option<u32>,
+    /// Fields that were stored beside the shards, and that a chain knows nothing of: they stay.
+    pub(super) other_fields: Vec<(String, String)>,
 }
 
 impl ShardChain {
@@ -67,6 +69,7 @@ impl ShardChain {
             last_epoch: None,
             unseen: Unseen::default(),
             forget_before: None,
+            other_fields: Vec::new(),
         })
     }
 

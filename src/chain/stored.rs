@@ -7,6 +7,8 @@
 
 use std::cmp::Reverse;
 
+use serde::{Deserialize, Serialize};
+
 use super::shard_chain::ShardChain;
 use crate::error::Error;
 use crate::id_list::IdList;
@@ -21,7 +23,7 @@ const FORGET_BEFORE: &str = "forgetBefore";
 const LAST_SECOND: u64 = u32::MAX as u64;
 
 /// What a store keeps of a chain.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredChain {
     /// The shards' texts, newest first.
     pub shards: Vec<String>,
@@ -45,20 +47,23 @@ impl ShardChain {
                 .into_iter()
                 .map(unseen)
                 .chain(snapshot.forget_before.map(forget_before))
+                .chain(self.other_fields.iter().cloned())
                 .collect(),
         })
     }
 
     /// Takes over the fields that were stored beside the shards, as a list of each name followed by its value. It
-    /// leaves out damaged fields, and more unseen ids than a snapshot has. Returns how many fields that are.
+    /// leaves out damaged fields, and more unseen ids than a snapshot has. Returns how many fields that are. One of
+    /// another name stays as it is.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
     /// let now = Time::from_unix_seconds(1_764_000_000);
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
     /// chain.record(&["a"], now)?;
-    /// let left_out = chain.restore_fields(&["unseen:a", "1764000000000", "forgetBefore", "soon"])?;
+    /// let left_out = chain.restore_fields(&["unseen:a", "1764000000000", "forgetBefore", "soon", "theirs", "1"])?;
     /// assert_eq!((left_out, chain.contains("a", now)?), (1, false));
+    /// assert_eq!(chain.stored(now)?.fields[1], ("theirs".into(), "1".into()));
     /// # Ok::<(), seenguard::Error>(())
     /// ```
     ///
@@ -74,6 +79,7 @@ impl ShardChain {
             match read_field(fields.get(2 * index), fields.get(2 * index + 1)) {
                 Some(Field::Unseen(id, at)) => unseen.push((id, at)),
                 Some(Field::ForgetBefore(at)) => forget_before = forget_before.max(Some(at)),
+                Some(Field::Other(name, value)) => self.other_fields.push((name.to_owned(), value.to_owned())),
                 None => left_out += 1,
             }
         }
@@ -89,14 +95,19 @@ impl ShardChain {
 enum Field<'a> {
     Unseen(&'a str, Time),
     ForgetBefore(Time),
+    Other(&'a str, &'a str),
 }
 
-fn read_field<'a>(name: &'a [u8], value: &[u8]) -> Option<Field<'a>> {
-    let name = std::str::from_utf8(name).ok()?;
-    let number: u64 = std::str::from_utf8(value).ok()?.parse().ok()?;
-    if name == FORGET_BEFORE {
-        return (number <= LAST_SECOND).then(|| Field::ForgetBefore(Time::from_unix_seconds(number)));
+fn read_field<'a>(name: &'a [u8], value: &'a [u8]) -> Option<Field<'a>> {
+    let [name, value] = [name, value].map(|text| std::str::from_utf8(text).ok());
+    let (name, value) = (name?, value?);
+    let unseen = name.strip_prefix(UNSEEN);
+    if unseen.is_none() && name != FORGET_BEFORE {
+        return Some(Field::Other(name, value));
     }
-    let id = name.strip_prefix(UNSEEN)?;
-    (number / 1000 <= LAST_SECOND).then(|| Field::Unseen(id, Time::from_unix_ms(number)))
+    let number: u64 = value.parse().ok()?;
+    match unseen {
+        None => (number <= LAST_SECOND).then(|| Field::ForgetBefore(Time::from_unix_seconds(number))),
+        Some(id) => (number / 1000 <= LAST_SECOND).then(|| Field::Unseen(id, Time::from_unix_ms(number))),
+    }
 }

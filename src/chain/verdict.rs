@@ -65,7 +65,7 @@ impl ShardChain {
         mut seen: Option<&mut Vec<(SeenIn, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let now_seconds = shard_seconds(now)?;
-        let pending = PendingLists::read(pending, self.forget_before)?;
+        let pending = PendingLists::read(pending, self.forget_before, now)?;
         let mut list = HashedList::default();
         list.read(ids);
         let live = LiveShards::new(self.live(now_seconds), ids.len())?;

@@ -1,7 +1,7 @@
 //! What a store keeps of devices' pending impressions: of each the latest text that it has told.
 //!
 //! In Redis it is a hash, from the device name to `<unix seconds> <text>`. Here it is these values, a line each.
-//! `server/lua/keep.lua` does in Redis what [`PendingToKeep::into_lines`] does in memory. An empty list is kept, too, in
+//! `server/lua/keep.lua` does in Redis what [`PendingToKeep::added_to`] does in memory. An empty list is kept, too, in
 //! place of another one: its counter tells that what was overtaken is older.
 
 use std::cmp::Reverse;
@@ -43,47 +43,63 @@ pub(super) fn kept_lines(kept: &str, since: Time) -> impl Iterator<Item = KeptLi
 }
 
 /// What a store is to keep of what a device told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PendingToKeep<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingToKeep {
     device: DeviceName,
-    text: PendingText<'a>,
+    counter: u64,
+    /// With its numbers in their shortest form.
+    text: String,
+    /// When it was told.
+    at: Time,
+    life_seconds: u32,
 }
 
-impl<'a> PendingToKeep<'a> {
-    /// Reads what came with a page's request, or a report. Nothing for what is not to be kept: what cannot be read, what
-    /// tells no device name, and what is of another namespace than the user's, where that is known.
-    pub fn of(text: &'a str, namespace: Option<&str>) -> Option<Self> {
+impl PendingToKeep {
+    /// Reads what came with a page's request, or a report, now: to keep for so many seconds. Nothing for what is not to be
+    /// kept: what cannot be read, what tells no device name, and what is of another namespace than the user's, where that
+    /// is known.
+    pub fn of(text: &str, namespace: Option<&str>, now: Time, life_seconds: u32) -> Option<Self> {
         let text = PendingText::parse(text)?;
         let device = text.device?;
         let is_of_user = namespace.is_none_or(|namespace| device.is_of(namespace));
-        is_of_user.then_some(PendingToKeep { device, text })
+        is_of_user.then(|| PendingToKeep {
+            device,
+            counter: text.counter,
+            text: text.to_string(),
+            at: now,
+            life_seconds,
+        })
     }
 
     /// The arguments of `server/lua/keep.lua`: the device name, the counter, the text, the time in Unix seconds, for how
     /// many seconds after that it is kept, and of how many devices. Numbers of the text are in their shortest form: of
     /// two counters that differ in length, the longer one is higher.
-    pub fn arguments(&self, now: Time, pending_seconds: u32) -> [String; 6] {
+    pub fn arguments(&self) -> [String; 6] {
         [
             self.device.to_string(),
-            base36(self.text.counter),
-            self.text.to_string(),
-            now.unix_seconds().to_string(),
-            pending_seconds.to_string(),
+            base36(self.counter),
+            self.text.clone(),
+            self.at.unix_seconds().to_string(),
+            self.life_seconds.to_string(),
             MAX_PENDING_DEVICES.to_string(),
         ]
     }
 
     /// What is kept from now on, in lines; nothing if nothing changes, or if what is kept has a higher counter. Of more
-    /// than [`MAX_PENDING_DEVICES`] the latest stay, and of these first those that list anything; what was kept before
-    /// `since` goes.
+    /// than [`MAX_PENDING_DEVICES`] the latest stay, and of these first those that list anything; what has expired goes.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn into_lines(self, kept: &str, now: Time, since: Time) -> Result<Option<String>, Error> {
+    pub fn added_to(&self, kept: &str) -> Result<Option<String>, Error> {
+        let since = kept_since(self.at, self.life_seconds);
         let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, since).collect();
+        // It was read, and is written as it is read.
+        let Some(text) = PendingText::parse(&self.text) else {
+            return Ok(None);
+        };
         let is_news = match lines.iter().find(|line| line.device == self.device) {
-            Some(known) => self.text.counter >= known.text.counter && self.text != known.text,
-            None => !self.text.list.is_empty(),
+            Some(known) => text.counter >= known.text.counter && text != known.text,
+            None => !text.list.is_empty(),
         };
         if !is_news {
             return Ok(None);
@@ -91,8 +107,8 @@ impl<'a> PendingToKeep<'a> {
         lines.retain(|line| line.device != self.device);
         lines.sort_by_key(|line| (line.text.list.is_empty(), Reverse(line.at)));
         lines.truncate(MAX_PENDING_DEVICES - 1);
-        let PendingToKeep { device, text } = self;
-        lines.insert(0, KeptLine { device, at: now, text });
+        let (device, at) = (self.device, self.at);
+        lines.insert(0, KeptLine { device, at, text });
         let mut after = String::new();
         after.try_reserve_exact(kept.len() + text.list.len() + 64)?;
         for KeptLine { at, text, .. } in &lines {
@@ -101,4 +117,9 @@ impl<'a> PendingToKeep<'a> {
         }
         Ok(Some(after))
     }
+}
+
+/// When what counts yet was kept at the earliest.
+pub(super) fn kept_since(now: Time, life_seconds: u32) -> Time {
+    Time::from_unix_seconds(now.unix_seconds().saturating_sub(life_seconds.into()))
 }

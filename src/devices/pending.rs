@@ -3,24 +3,36 @@
 //! The list of the asking device counts as it came with the request, never as it was kept. What another device has shown
 //! stops an id unless the chain lists it as unseen.
 
-use super::kept::{MAX_PENDING_DEVICES, kept_lines};
+use super::kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, kept_lines, kept_since};
 use super::name::DeviceName;
 use super::pending_list::{PendingText, listed};
 use crate::error::Error;
 use crate::time::Time;
 
 /// What devices have shown and the stream has not brought.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Pending<'a> {
     /// What the asking device's request says: [`Guard::pending_list`](crate::device::Guard::pending_list). It may be
     /// anything.
     pub asking: Option<&'a str>,
     /// What a store has kept of the user's devices, a line each: [`PendingToKeep`](crate::PendingToKeep) has them.
     pub kept: &'a str,
-    /// What was kept before counts no more.
-    pub kept_since: Time,
+    /// For how many seconds that counts; [`PENDING_SECONDS`].
+    pub kept_seconds: u32,
     /// The namespace of the user, where the store knows it: what is of another one counts for nothing.
     pub namespace: Option<&'a str>,
+}
+
+/// Of no device.
+impl Default for Pending<'_> {
+    fn default() -> Self {
+        Pending {
+            asking: None,
+            kept: "",
+            kept_seconds: PENDING_SECONDS,
+            namespace: None,
+        }
+    }
 }
 
 /// Of the asking device alone.
@@ -44,7 +56,7 @@ impl PendingLists {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub(crate) fn read(pending: Pending<'_>, forget_before: Option<u32>) -> Result<Self, Error> {
+    pub(crate) fn read(pending: Pending<'_>, forget_before: Option<u32>, now: Time) -> Result<Self, Error> {
         let is_of_user = |device: DeviceName| pending.namespace.is_none_or(|namespace| device.is_of(namespace));
         let counts =
             |text: &PendingText<'_>| text.forgotten >= forget_before.unwrap_or(0) && text.device.is_none_or(is_of_user);
@@ -54,7 +66,7 @@ impl PendingLists {
             text.read_list(&mut asking)?;
         }
         let device = told.and_then(|text| text.device);
-        let kept = kept_lines(pending.kept, pending.kept_since)
+        let kept = kept_lines(pending.kept, kept_since(now, pending.kept_seconds))
             .filter(|line| Some(line.device) != device && counts(&line.text));
         for line in kept.take(MAX_PENDING_DEVICES) {
             line.text.read_list(&mut others)?;

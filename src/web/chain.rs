@@ -212,7 +212,7 @@ impl Chain {
             pending: Pending {
                 asking: pending.as_deref(),
                 kept,
-                kept_since: kept_since(now_seconds, pending_seconds),
+                kept_seconds: pending_seconds.unwrap_or(PENDING_SECONDS),
                 namespace: namespace.as_deref(),
             },
         };
@@ -237,12 +237,6 @@ impl Chain {
 /// The time of Unix seconds with milliseconds behind the point.
 fn time(seconds: f64) -> Time {
     Time::from_unix_ms((seconds * 1000.0).round() as u64)
-}
-
-/// When what counts yet was kept at the earliest.
-pub(super) fn kept_since(now_seconds: f64, pending_seconds: Option<u32>) -> Time {
-    let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
-    Time::from_unix_seconds((now_seconds as u64).saturating_sub(seconds.into()))
 }
 
 /// Times of a device by the server's clock, both in Unix milliseconds, of a report that was sent and received then.

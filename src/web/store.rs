@@ -3,7 +3,6 @@
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::chain::kept_since;
 use super::{failure, to_js};
 use crate::chain::{ListChange, StoreKeys};
 use crate::devices::{PENDING_SECONDS, PendingToKeep};
@@ -39,8 +38,8 @@ pub fn pending_to_keep(
 ) -> JsValue {
     let now = Time::from_unix_seconds(now_seconds as u64);
     let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
-    match PendingToKeep::of(text, namespace.as_deref()) {
-        Some(pending) => to_js(&pending.arguments(now, seconds)),
+    match PendingToKeep::of(text, namespace.as_deref(), now, seconds) {
+        Some(pending) => to_js(&pending.arguments()),
         None => JsValue::UNDEFINED,
     }
 }
@@ -55,10 +54,9 @@ pub fn keep_pending(
     pending_seconds: Option<u32>,
 ) -> Result<Option<String>, JsValue> {
     let now = Time::from_unix_seconds(now_seconds as u64);
-    match PendingToKeep::of(text, namespace.as_deref()) {
-        Some(pending) => pending
-            .into_lines(kept, now, kept_since(now_seconds, pending_seconds))
-            .map_err(failure),
+    let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
+    match PendingToKeep::of(text, namespace.as_deref(), now, seconds) {
+        Some(pending) => pending.added_to(kept).map_err(failure),
         None => Ok(None),
     }
 }

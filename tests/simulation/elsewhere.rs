@@ -103,8 +103,8 @@ impl Devices {
     /// A request or a report has come.
     pub fn accept(&mut self, told: &DeviceTold, now: u64) {
         let (at, since) = (Time::from_unix_ms(now), kept_since(now));
-        if let Some(to_keep) = PendingToKeep::of(&told.text, None)
-            && let Some(lines) = to_keep.into_lines(&self.lines, at, since).expect("there is memory")
+        if let Some(to_keep) = PendingToKeep::of(&told.text, None, at, PENDING_SECONDS)
+            && let Some(lines) = to_keep.added_to(&self.lines).expect("there is memory")
         {
             self.lines = lines;
         }
@@ -168,8 +168,7 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
     let pending = Pending {
         asking: Some(&asking.text),
         kept: &server.devices.lines,
-        kept_since: kept_since(now),
-        namespace: None,
+        ..Pending::default()
     };
     let passed: BTreeSet<Item> = server.filter(&ids, pending, now, items);
     for item in ids {

@@ -196,18 +196,13 @@ impl<'a> Store<'a> {
 
     /// Keeps what a device has pending. Calls come in order of time.
     pub fn keep(&mut self, pending: &str, at: u64) -> Result<()> {
-        if let Some(pending) = PendingToKeep::of(pending, Some(NAMESPACE))
-            && let Some(kept) = pending.into_lines(&self.kept, Time::from_unix_ms(at), kept_since(at))?
+        if let Some(pending) = PendingToKeep::of(pending, Some(NAMESPACE), Time::from_unix_ms(at), PENDING_SECONDS)
+            && let Some(kept) = pending.added_to(&self.kept)?
         {
             self.kept = kept;
         }
         Ok(())
     }
-}
-
-/// What was kept before counts no more.
-pub fn kept_since(now: u64) -> Time {
-    Time::from_unix_ms(now - 1_000 * u64::from(PENDING_SECONDS))
 }
 
 /// Records what arrived at least `behind` ago, as of its arrival: so a replica's shards are the primary's of that time.

@@ -12,7 +12,7 @@ use super::{Past, Remedy};
 use crate::fill::Fill;
 use crate::page::{Answer, Ask, Page, Seen};
 use crate::people::SECOND_MS;
-use crate::stream::{NAMESPACE, Store, kept_since};
+use crate::stream::{NAMESPACE, Store};
 
 /// A delivery, as the package's reporter has it.
 const MAX_BATCH: usize = 200;
@@ -88,8 +88,8 @@ impl Remedy for Seenguard {
                 pending: Pending {
                     asking: Some(&asking),
                     kept,
-                    kept_since: kept_since(at),
                     namespace: Some(NAMESPACE),
+                    ..Pending::default()
                 },
             };
             let page = chain.page(&ids, &request, ask.time())?;
