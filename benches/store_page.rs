@@ -37,13 +37,14 @@ fn paging(criterion: &mut Criterion) {
     let seen = feed::seen(&mut random);
     let pages: Vec<Vec<String>> = (0..PAGES).map(|_| random.page(&seen.concat())).collect();
     let runtime = Builder::new_current_thread().build().expect("a thread can wait");
-    let store = MemoryStore::new(StoreOptions::new().chain(options())).expect("these options are in their ranges");
+    let options = StoreOptions::new().chain(options()).clock(|| TIME);
+    let store = SeenStore::new(MemoryStore::default(), options).expect("these options are in their ranges");
     let texts = runtime.block_on(async {
         for shard in &seen {
-            let recorded = store.update("ada", TIME, |chain| chain.record(shard, TIME)).await;
+            let recorded = store.update("ada", |chain, now| chain.record(shard, now)).await;
             recorded.expect("there is memory for the shards");
         }
-        let chain = store.read("ada", TIME).await.expect("what was stored can be read");
+        let chain = store.read("ada").await.expect("what was stored can be read");
         chain.snapshot(TIME, None).expect("a chain can be written").shards
     });
     let request = PageRequest {
@@ -51,12 +52,12 @@ fn paging(criterion: &mut Criterion) {
         ..PageRequest::default()
     };
     let by_store = |page: &[String]| {
-        let made = runtime.block_on(store.page("ada", page, &request, TIME));
+        let made = runtime.block_on(store.page("ada", page, &request));
         made.expect("there is memory for a page")
     };
     let (fresh, shipped) = by_core(&texts, &pages[0]);
     let page = by_store(&pages[0]);
-    assert_eq!((page.items, page.snapshot), (fresh[..SIZE].to_vec(), shipped));
+    assert_eq!((page.items, page.snapshot), (fresh[..SIZE].to_vec(), Some(shipped)));
 
     let mut group = criterion.benchmark_group("page");
     for turn in 0..TURNS {

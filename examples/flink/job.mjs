@@ -38,7 +38,7 @@ export async function buildJob() {
     "-C",
     classes,
     ".",
-    ...["state", "keep", "read", "replace"].flatMap((name) => ["-C", scripts, `${name}.lua`]),
+    ...["run", "keep", "load", "replace"].flatMap((name) => ["-C", scripts, `${name}.lua`]),
   ];
   await run("jar", ["--create", "--file", jar, "--main-class", jobClass, ...files]);
   return jar;

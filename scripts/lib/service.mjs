@@ -41,7 +41,9 @@ export function chainFlags({ capacity, shards, falsePositiveRate, ttlSeconds }) 
  */
 export async function startService(program, args = []) {
   const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-  const service = spawn(program, [...args, ...listen], { stdio: ["ignore", "pipe", "inherit"] });
+  // Nothing balances a load before it.
+  const drain = args[0] === "consume" ? [] : ["--drain-seconds", "0"];
+  const service = spawn(program, [...args, ...listen, ...drain], { stdio: ["ignore", "pipe", "inherit"] });
   const endAtOnce = () => service.kill("SIGKILL");
   process.once("exit", endAtOnce);
   const ended = once(service, "exit").finally(() => process.removeListener("exit", endAtOnce));

@@ -1,15 +1,4 @@
--- Keeps what a device has pending, in the last of the keys: scripts.ts explains the arguments, without which nothing is
--- kept. Where Redis refuses the write, all else goes on.
-local refused = ''
-
-local function try(...)
-  local answer = redis.pcall(...)
-  if type(answer) == 'table' and answer.err then
-    refused = answer.err
-    return nil
-  end
-  return answer
-end
+-- Keeps what a device has pending, in the last of the keys: scripts.ts explains the arguments.
 
 -- Of numbers to the base 36, in their shortest form. How Lua compares texts depends on the locale.
 local function is_lower(one, other)
@@ -32,7 +21,7 @@ end
 
 -- Removes all but the latest devices, those with an empty list first, but not this one.
 local function keep_latest(key, device, most)
-  local all = try('HGETALL', key) or {}
+  local all = run('HGETALL', key)
   local others = {}
   for index = 1, #all, 2 do
     if all[index] ~= device then
@@ -42,13 +31,13 @@ local function keep_latest(key, device, most)
   end
   table.sort(others, function(one, other) return one.at > other.at end)
   for index = tonumber(most), #others do
-    try('HDEL', key, others[index].device)
+    run('HDEL', key, others[index].device)
   end
 end
 
 local function keep(device, counter, text, now, seconds, most)
   local key = KEYS[#KEYS]
-  local kept = try('HGET', key, device) or ''
+  local kept = run('HGET', key, device) or ''
   local kept_text, kept_counter = string.match(kept, '^%d+ (%w+%.(%w+)%..*)$')
   if kept_text == text or (kept_counter and is_lower(counter, kept_counter)) then
     return
@@ -56,12 +45,8 @@ local function keep(device, counter, text, now, seconds, most)
   if is_empty(text) and kept == '' then
     return
   end
-  if try('HSET', key, device, now .. ' ' .. text) then
-    try('EXPIRE', key, seconds)
-    keep_latest(key, device, most)
-  end
+  run('HSET', key, device, now .. ' ' .. text)
+  run('EXPIRE', key, seconds)
+  keep_latest(key, device, most)
 end
 
-if ARGV[1] then
-  keep(unpack(ARGV))
-end

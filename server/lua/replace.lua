@@ -1,45 +1,50 @@
 -- Replaces a user's list and hash, unless either has changed: scripts.ts explains the arguments.
-if state() ~= ARGV[1] then
-  return 0
-end
-local first, last = tonumber(ARGV[2]), tonumber(ARGV[3])
-local list, meta, forgotten = unpack(KEYS)
-if forgotten then
-  redis.call('DEL', forgotten)
-end
-
--- What needs memory comes first: once a script has written, Redis refuses it nothing for want of memory.
-local pushed = 0
-for index = 6, #ARGV do
-  if first > 0 then
-    first = first - 1
-    redis.call('LSET', list, first, ARGV[index])
-  else
-    redis.call('LPUSH', list, ARGV[index])
-    pushed = pushed + 1
+return answer_of(function()
+  local list, meta, forgotten = unpack(KEYS)
+  if (run('HGET', meta, 'revision') or '0') ~= ARGV[1] then
+    return 0
   end
-end
-last = last + pushed
-if first > 0 or last < redis.call('LLEN', list) - 1 then
-  redis.call('LTRIM', list, first, last)
-end
+  local first, last = tonumber(ARGV[2]), tonumber(ARGV[3])
 
-if ARGV[4] ~= '' then
-  local fields = cjson.decode(ARGV[4])
-  for field, value in pairs(fields) do
-    redis.call('HSET', meta, field, value)
+  -- What needs memory comes first: once a script has written, Redis refuses it nothing for want of memory.
+  if run('HINCRBY', meta, 'revision', 1) == 1 then
+    -- Not one that the same user had before all of it expired.
+    local time = run('TIME')
+    run('HSET', meta, 'revision', time[1] .. string.format('%06d', time[2]))
   end
-  for _, field in ipairs(redis.call('HKEYS', meta)) do
-    if not fields[field] then
-      redis.call('HDEL', meta, field)
+  local pushed = 0
+  for index = 6, #ARGV do
+    if first > 0 then
+      first = first - 1
+      run('LSET', list, first, ARGV[index])
+    else
+      run('LPUSH', list, ARGV[index])
+      pushed = pushed + 1
     end
   end
-end
-for _, key in ipairs({ list, meta }) do
-  if ARGV[5] == '0' then
-    redis.call('PERSIST', key)
-  else
-    redis.call('EXPIRE', key, ARGV[5])
+  last = last + pushed
+  if first > 0 or last < run('LLEN', list) - 1 then
+    run('LTRIM', list, first, last)
   end
-end
-return 1
+  if forgotten then
+    run('DEL', forgotten)
+  end
+
+  if ARGV[4] ~= '' then
+    for field, value in pairs(cjson.decode(ARGV[4])) do
+      if value then
+        run('HSET', meta, field, value)
+      else
+        run('HDEL', meta, field)
+      end
+    end
+  end
+  for _, key in ipairs({ list, meta }) do
+    if ARGV[5] == '0' then
+      run('PERSIST', key)
+    else
+      run('EXPIRE', key, ARGV[5])
+    end
+  end
+  return 1
+end)

@@ -1,53 +1,152 @@
-//! The one error of the crate.
+//! The one error of the crate, and its kinds.
 
 use std::error::Error as StdError;
+use std::fmt;
 
-/// Why a store could not do what it was asked for. The text is for people, names no user and may change;
-/// [`Error::code`] is for programs and does not.
+/// A cause, for the operator's log.
+type Cause = Box<dyn StdError + Send + Sync>;
+
+/// What went wrong. New ones may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The storage did not answer within the deadline. Whether it has done what it was asked for is not known.
+    Timeout,
+    /// The storage is away, or cannot do it now: it starts, a failover is under way.
+    Unavailable,
+    /// The storage takes no writes, as a replica.
+    ReadOnly,
+    /// There is no memory for it: of the storage, or of this process.
+    OutOfMemory,
+    /// What is stored under a user's name is something else.
+    WrongType,
+    /// The storage does not let this client do it.
+    Denied,
+    /// Others changed what is stored of this user until the deadline.
+    Conflict,
+    /// The body is not what a device posts.
+    BadReport,
+    /// The report is of another namespace than this user's.
+    WrongNamespace,
+    /// An option, a user or a size without meaning.
+    BadOption,
+}
+
+impl ErrorKind {
+    /// Whether the same may succeed a moment later.
+    pub fn is_transient(self) -> bool {
+        use ErrorKind::{Conflict, OutOfMemory, ReadOnly, Timeout, Unavailable};
+        matches!(self, Timeout | Unavailable | ReadOnly | OutOfMemory | Conflict)
+    }
+
+    /// The stable code, as in the `ErrorCode` of the TypeScript declarations.
+    pub fn code(self) -> &'static str {
+        match self {
+            ErrorKind::BadReport => "bad-report",
+            ErrorKind::WrongNamespace => "wrong-namespace",
+            ErrorKind::BadOption => "bad-option",
+            _ => "storage",
+        }
+    }
+
+    /// What it means, for people.
+    fn text(self) -> &'static str {
+        match self {
+            ErrorKind::Timeout => "the storage did not answer in time: try again",
+            ErrorKind::Unavailable => "the storage is not available: try again",
+            ErrorKind::ReadOnly => "the storage takes no writes, as a replica: try again when it is a master",
+            ErrorKind::OutOfMemory => "there is no memory for it: free some, or wait until it is freed",
+            ErrorKind::WrongType => {
+                "something else is stored under this user's name: delete it, or take another prefix"
+            }
+            ErrorKind::Denied => "the storage does not let this client do it: look at its access rules",
+            ErrorKind::Conflict => "others changed what is stored of this user all the time: try again",
+            ErrorKind::BadReport => "the report is not what a device posts: pass it on as it arrived",
+            ErrorKind::WrongNamespace => {
+                "the report is of another namespace than this user's: it is of a session that is over"
+            }
+            ErrorKind::BadOption => "an option has no meaning",
+        }
+    }
+}
+
+/// Why a store could not do what it was asked for. [`Error::kind`] and [`Error::code`] are for programs; the text is for
+/// people, names no user and may change.
 ///
 /// `docs/errors.md` says of each code how it comes about and what to do.
 ///
 /// ```
-/// use seenguard::{PageRequest, Time};
-/// use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+/// use seenguard::PageRequest;
+/// use seenguard_server::{ErrorKind, MemoryStore, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = MemoryStore::new(StoreOptions::new())?;
+/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
 /// let too_large = PageRequest { size: 1_000_000, ..PageRequest::default() };
-/// let refused = store.page("ada", &["article-1"], &too_large, Time::from_unix_seconds(1_764_000_000)).await;
-/// assert_eq!(refused.map_err(|error| error.code()), Err("bad-option"));
+/// let refused = store.page("ada", &["article-1"], &too_large).await.unwrap_err();
+/// assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadOption, "bad-option"));
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// What the core refuses, with its code: an option, a user or a size out of range.
-    #[error(transparent)]
-    Core(#[from] seenguard::Error),
-    /// `bad-report`: the body is not what a device posts. Pass it on as it arrived.
-    #[error("the report is not what a device posts: {0}")]
-    BadReport(#[source] serde_json::Error),
-    /// `wrong-namespace`: a report of another namespace than this user's, as of a tab of a person who has signed out.
-    /// Nothing of it was kept. Answer 403 or 409, and the tab keeps its impressions.
-    #[error("the report is of another namespace than this user's: it is of a session that is over")]
-    WrongNamespace,
-    /// `storage`: for seconds, others changed what is stored of this user between each reading and writing. Try again.
-    #[error("others changed what is stored of this user all the time: try again")]
-    Conflict,
-    /// `storage`: what holds the users' chains does not answer, or refuses. Nothing is known to be stored: try again.
-    #[error("the storage does not do what it is asked for: {0}")]
-    Storage(#[source] Box<dyn StdError + Send + Sync>),
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    cause: Option<Cause>,
 }
 
 impl Error {
+    /// An error of a backend, with what it met.
+    pub fn new(kind: ErrorKind, cause: impl Into<Cause>) -> Self {
+        let cause = Some(cause.into());
+        Error { kind, cause }
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Whether the same may succeed a moment later.
+    pub fn is_transient(&self) -> bool {
+        self.kind.is_transient()
+    }
+
     /// The stable code, as in the `ErrorCode` of the TypeScript declarations.
     pub fn code(&self) -> &'static str {
-        match self {
-            Error::Core(error) => error.code(),
-            Error::BadReport(_) => "bad-report",
-            Error::WrongNamespace => "wrong-namespace",
-            Error::Conflict | Error::Storage(_) => "storage",
+        let cause = self.cause.as_deref();
+        let core = cause.and_then(|cause| cause.downcast_ref::<seenguard::Error>());
+        core.map_or(self.kind.code(), seenguard::Error::code)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.kind.text())?;
+        match &self.cause {
+            Some(cause) => write!(formatter, ": {cause}"),
+            None => Ok(()),
         }
+    }
+}
+
+impl StdError for Error {
+    fn source(&self) -> Option<&(dyn StdError + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Error { kind, cause: None }
+    }
+}
+
+/// What the core refuses: an option, a user or a size out of range; or for want of memory.
+impl From<seenguard::Error> for Error {
+    fn from(error: seenguard::Error) -> Self {
+        let kind = match error {
+            seenguard::Error::OutOfMemory => ErrorKind::OutOfMemory,
+            _ => ErrorKind::BadOption,
+        };
+        Error::new(kind, error)
     }
 }

@@ -2,26 +2,84 @@
 //! ranker in any language.
 //!
 //! A [`SeenStore`] has of each user a chain of Bloom shards, what is unseen, and what the person's devices have
-//! pending. [`MemoryStore`] keeps them in this process, [`RedisStore`] in Redis or a Redis Cluster, with the keys and
-//! the scripts of the npm package's `redisStore`: servers in Rust and in Node serve the same users at the same time.
+//! pending, in a [`Backend`]. [`MemoryStore`] keeps them in this process, [`RedisStore`] in Redis or a Redis Cluster, with
+//! the keys and the scripts of the npm package's `redisStore`: servers in Rust and in Node serve the same users at the
+//! same time. A backend of one's own is four verbs over a text with a revision:
 //!
 //! ```
-//! use seenguard::{PageRequest, Time};
-//! use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+//! use std::collections::HashMap;
+//! use std::sync::Mutex;
+//!
+//! use seenguard::{PageRequest, PendingToKeep};
+//! use seenguard_server::{Backend, Error, Loaded, Replacement, SeenStore, StoreOptions, async_trait};
+//!
+//! #[derive(Clone, Default)]
+//! struct Row {
+//!     text: String,
+//!     revision: u64,
+//!     kept: String,
+//! }
+//!
+//! #[derive(Default)]
+//! struct Table(Mutex<HashMap<String, Row>>);
+//!
+//! impl Table {
+//!     fn change<R>(&self, user: &str, change: impl FnOnce(&mut Row) -> R) -> R {
+//!         change(self.0.lock().unwrap().entry(user.to_owned()).or_default())
+//!     }
+//!
+//!     fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
+//!         let text = replacement.text()?;
+//!         Ok(self.change(user, |row| {
+//!             let is_current = row.revision == replacement.revision;
+//!             if is_current {
+//!                 let kept = if forgets { String::new() } else { row.kept.clone() };
+//!                 *row = Row { text, revision: row.revision + 1, kept };
+//!             }
+//!             is_current
+//!         }))
+//!     }
+//! }
+//!
+//! #[async_trait]
+//! impl Backend for Table {
+//!     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+//!         if let Some(told) = told {
+//!             self.keep(user, told).await?;
+//!         }
+//!         let row = self.change(user, |row| row.clone());
+//!         Loaded::of_text(&row.text, row.revision, row.kept)
+//!     }
+//!
+//!     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+//!         self.change(user, |row| {
+//!             if let Some(kept) = told.added_to(&row.kept)? {
+//!                 row.kept = kept;
+//!             }
+//!             Ok(())
+//!         })
+//!     }
+//!
+//!     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+//!         self.store(user, replacement, false)
+//!     }
+//!
+//!     async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+//!         self.store(user, replacement, true)
+//!     }
+//! }
 //!
 //! # #[tokio::main(flavor = "current_thread")]
-//! # async fn main() -> Result<(), seenguard_server::Error> {
-//! let store = MemoryStore::new(StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
-//! let now = Time::from_unix_seconds(1_764_000_000);
-//!
+//! # async fn main() -> Result<(), Error> {
+//! let store = SeenStore::new(Table::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
 //! // What a device posts, as it arrives; `report` may wait in a stream.
 //! let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
-//! let report = store.accept("ada", body, now).await?;
-//! store.ingest("ada", &report, now).await?;
+//! let report = store.accept("ada", body).await?;
+//! store.ingest("ada", &report).await?;
 //!
 //! // A page of all candidates, the best first.
 //! let request = PageRequest { size: 10, ..PageRequest::default() };
-//! let page = store.page("ada", &["a", "b", "c"], &request, now).await?;
+//! let page = store.page("ada", &["a", "b", "c"], &request).await?;
 //! assert_eq!(page.items, [1, 2]);
 //! # Ok(())
 //! # }
@@ -30,25 +88,44 @@
 //! # Features
 //!
 //! - `redis`, by default: `RedisStore`.
+//! - `axum`, by default: `router`, the routes of the service for an app of one's own.
+//! - `consumer`, by default: `Consumer`, which takes a stream of reports into the chains.
 //! - `service`, by default: what the program `seenguard-server` needs.
+//! - `testing`: the promises that every backend keeps, as tests.
 //! - `formats`: chains in the formats of other libraries, as of the crate `seenguard`.
 //!
-//! Without them there are the trait and [`MemoryStore`].
+//! Without them there are [`SeenStore`], [`Backend`] and [`MemoryStore`].
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+mod backend;
+#[cfg(feature = "consumer")]
+mod consumer;
 mod error;
 pub mod json;
 mod memory;
+mod metrics;
 mod options;
 #[cfg(feature = "redis")]
 mod redis_store;
-mod store;
+#[cfg(feature = "axum")]
+mod router;
+mod seen_store;
+#[cfg(feature = "testing")]
+pub mod testing;
 
-pub use error::Error;
-pub use memory::MemoryStore;
-pub use options::{StoreEvent, StoreOptions};
+pub use async_trait::async_trait;
+
+pub use self::backend::{Backend, Loaded, Replacement};
+#[cfg(feature = "consumer")]
+pub use self::consumer::{Consumer, ConsumerHealth, ConsumerOptions, Stream};
+pub use self::error::{Error, ErrorKind};
+pub use self::memory::MemoryStore;
+pub use self::metrics::describe_metrics;
+pub use self::options::{StoreEvent, StoreOptions};
 #[cfg(feature = "redis")]
-pub use redis_store::{RedisConnection, RedisStore};
-pub use store::{Loaded, Replacement, SeenStore};
+pub use self::redis_store::{RedisConnection, RedisStore};
+#[cfg(feature = "axum")]
+pub use self::router::{Problem, Reason, RouterOptions, router};
+pub use self::seen_store::{Page, SeenStore};

@@ -1,94 +1,132 @@
 //! Users' chains in this process.
 
-use std::collections::HashMap;
+use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use seenguard::{PendingToKeep, StoredChain, Time};
+use async_trait::async_trait;
+use lru::LruCache;
+use metrics::counter;
+use seenguard::{PendingToKeep, StoredChain};
 
+use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::Error;
-use crate::options::StoreOptions;
-use crate::store::{Loaded, Replacement, SeenStore};
 
-/// A store in this process, gone with it: for development and tests, and for a service that need not remember. Nothing
-/// in it goes by itself.
+/// So many users by default.
+const MAX_USERS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not 0");
+
+/// A backend in this process, gone with it: for development and tests, and for a service that need not remember. Of more
+/// than 100,000 users those who were used least recently are forgotten, and counted as `seenguard_users_forgotten_total`.
 ///
 /// ```
-/// use seenguard_server::{MemoryStore, StoreOptions};
-/// let store = MemoryStore::new(StoreOptions::new())?;
+/// use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
-#[derive(Debug)]
 pub struct MemoryStore {
-    options: StoreOptions,
-    users: Mutex<HashMap<String, User>>,
+    users: Mutex<Users>,
 }
 
-#[derive(Debug, Clone, Default)]
+struct Users {
+    all: LruCache<String, User>,
+    /// Of all users, so that one who was forgotten does not get a revision again.
+    last_revision: u64,
+}
+
+#[derive(Default, Clone)]
 struct User {
     stored: Arc<StoredChain>,
-    /// What devices have pending, in lines.
+    revision: u64,
     kept: String,
 }
 
 impl MemoryStore {
-    /// An empty store.
-    ///
-    /// # Errors
-    /// [`Error::Core`] for options without meaning, as [`ShardChain::new`](seenguard::ShardChain::new).
-    pub fn new(options: StoreOptions) -> Result<Self, Error> {
-        Ok(MemoryStore {
-            options: options.checked()?,
-            users: Mutex::default(),
-        })
+    /// For so many users.
+    pub fn with_users(most: NonZeroUsize) -> Self {
+        MemoryStore {
+            users: Mutex::new(Users {
+                all: LruCache::new(most),
+                last_revision: 0,
+            }),
+        }
     }
 
     /// The content is whole, even if a thread has panicked that held it.
-    fn users(&self) -> MutexGuard<'_, HashMap<String, User>> {
+    fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn store(&self, name: &str, replacement: &Replacement, forgets: bool) -> bool {
+        let mut users = self.users();
+        let is_current = users.all.peek(name).map_or(0, |user| user.revision) == replacement.revision;
+        if is_current {
+            users.last_revision += 1;
+            let revision = users.last_revision;
+            let user = users.get(name);
+            user.stored = replacement.after.clone();
+            user.revision = revision;
+            if forgets {
+                user.kept.clear();
+            }
+        }
+        is_current
     }
 }
 
-impl SeenStore for MemoryStore {
-    /// The chain itself.
-    type State = Arc<StoredChain>;
-
-    fn options(&self) -> &StoreOptions {
-        &self.options
-    }
-
-    async fn load(&self, user: &str, told: Option<PendingToKeep<'_>>, now: Time) -> Result<Loaded<Self::State>, Error> {
-        if let Some(told) = told {
-            self.keep(user, told, now).await?;
+impl Users {
+    /// A user, who need not be there yet.
+    fn get(&mut self, name: &str) -> &mut User {
+        if !self.all.contains(name) && self.all.push(name.to_owned(), User::default()).is_some() {
+            counter!("seenguard_users_forgotten_total").increment(1);
         }
-        let User { stored, kept } = self.users().get(user).cloned().unwrap_or_default();
+        self.all.get_or_insert_mut_ref(name, User::default)
+    }
+}
+
+impl Default for MemoryStore {
+    fn default() -> Self {
+        MemoryStore::with_users(MAX_USERS)
+    }
+}
+
+#[async_trait]
+impl Backend for MemoryStore {
+    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        if let Some(told) = told {
+            self.keep(user, told).await?;
+        }
+        let User { stored, revision, kept } = self.users().all.get(user).cloned().unwrap_or_default();
         Ok(Loaded {
-            state: stored.clone(),
             stored,
+            revision,
             kept,
-            refusal: None,
+            ..Loaded::default()
         })
     }
 
-    async fn keep(&self, user: &str, told: PendingToKeep<'_>, now: Time) -> Result<(), Error> {
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
         let mut users = self.users();
-        let kept = users.get(user).map_or("", |user| &user.kept);
-        if let Some(lines) = told.into_lines(kept, now, self.options.kept_since(now))? {
-            users.entry(user.to_owned()).or_default().kept = lines;
+        let kept = users.all.peek(user).map_or("", |user| &user.kept);
+        if let Some(lines) = told.added_to(kept)? {
+            users.get(user).kept = lines;
         }
         Ok(())
     }
 
-    async fn replace(&self, user: &str, replacement: Replacement<'_, Self::State>) -> Result<bool, Error> {
-        let mut users = self.users();
-        let stored = users.get(user).map(|user| user.stored.clone()).unwrap_or_default();
-        let is_current = stored == replacement.before.state;
-        if is_current {
-            let user = users.entry(user.to_owned()).or_default();
-            user.stored = Arc::new(replacement.after);
-            if replacement.forgets {
-                user.kept.clear();
-            }
-        }
-        Ok(is_current)
+    async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        Ok(self.store(user, replacement, false))
+    }
+
+    async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        Ok(self.store(user, replacement, true))
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("MemoryStore")
+            .field("users", &self.users().all.len())
+            .finish()
     }
 }

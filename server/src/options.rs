@@ -2,34 +2,37 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use seenguard::{ChainOptions, PENDING_SECONDS, ShardChain, Time};
 
 use crate::error::Error;
 
-/// What a store tells its operator: for logs and counters. No user is named.
+/// What a store tells its operator. No user is named. Each is counted, too, as `docs/service.md` says.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum StoreEvent {
+pub enum StoreEvent<'a> {
     /// Something that is stored of a user cannot be read, and is left out.
-    Damaged(seenguard::Error),
-    /// What a device has pending cannot be kept, as on a read-only replica or in a full Redis: pages go on without it.
-    NotKept(Error),
+    Damaged(&'a seenguard::Error),
+    /// A page was made without what is stored of its user, who may see again what another device has shown.
+    Degraded(&'a Error),
+    /// What a device has pending cannot be kept, as on a read-only replica or in a full Redis: its page goes on.
+    NotKept(&'a Error),
     /// Another process has changed a user's chain meanwhile: the change is made again.
     Conflict,
-    /// A command is sent again after a failure that passes, such as a failover.
-    Retry,
+    /// Something is tried again after a failure that passes, such as a failover.
+    Retry(&'a Error),
 }
 
 type NamespaceOf = Arc<dyn Fn(&str) -> String + Send + Sync>;
-type Listener = Arc<dyn Fn(&StoreEvent) + Send + Sync>;
+type Listener = Arc<dyn Fn(&StoreEvent<'_>) + Send + Sync>;
+type Clock = Arc<dyn Fn() -> Time + Send + Sync>;
 
 /// What every store is told.
 ///
 /// ```
 /// use seenguard::{PlanOptions, plan};
-/// use seenguard_server::{MemoryStore, StoreOptions};
+/// use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
 ///
 /// let plan = plan(&PlanOptions::new(300.0, 14.0, 0.005))?;
 /// let options = StoreOptions::new()
@@ -37,7 +40,7 @@ type Listener = Arc<dyn Fn(&StoreEvent) + Send + Sync>;
 ///     .namespace_of(|user| format!("home:{user}"))
 ///     .pending_seconds(3_600)
 ///     .on_event(|event| eprintln!("{event:?}"));
-/// let store = MemoryStore::new(options)?;
+/// let store = SeenStore::new(MemoryStore::default(), options)?;
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
 #[derive(Clone)]
@@ -45,18 +48,27 @@ pub struct StoreOptions {
     pub(crate) chain: ChainOptions,
     namespace_of: Option<NamespaceOf>,
     pub(crate) pending_seconds: u32,
-    listener: Listener,
+    listener: Option<Listener>,
+    pub(crate) clock: Option<Clock>,
+    pub(crate) patience: Duration,
+    pub(crate) connecting_patience: Duration,
+    pub(crate) deadline: Duration,
+    pub(crate) reads_at_once: usize,
 }
 
 impl StoreOptions {
-    /// [`ChainOptions::RECOMMENDED`], and [`PENDING_SECONDS`]. Events are logged by `tracing`: damage as warnings, the
-    /// first refusal to keep what is pending, too, the others for debugging.
+    /// [`ChainOptions::RECOMMENDED`], and [`PENDING_SECONDS`].
     pub fn new() -> Self {
         StoreOptions {
             chain: ChainOptions::RECOMMENDED,
             namespace_of: None,
             pending_seconds: PENDING_SECONDS,
-            listener: log(),
+            listener: None,
+            clock: None,
+            patience: Duration::from_millis(300),
+            connecting_patience: Duration::from_secs(1),
+            deadline: Duration::from_secs(5),
+            reads_at_once: 1_024,
         }
     }
 
@@ -81,9 +93,39 @@ impl StoreOptions {
         }
     }
 
-    /// The listener to what the store does, in place of the log.
-    pub fn on_event(self, listener: impl Fn(&StoreEvent) + Send + Sync + 'static) -> Self {
-        let listener = Arc::new(listener);
+    /// How long a page waits for what is stored before it is made without, and degraded; a snapshot, before it fails.
+    /// 300 ms.
+    pub fn patience(self, patience: Duration) -> Self {
+        StoreOptions { patience, ..self }
+    }
+
+    /// The same while the backend has no connection yet. 1 s.
+    pub fn connecting_patience(self, connecting_patience: Duration) -> Self {
+        StoreOptions {
+            connecting_patience,
+            ..self
+        }
+    }
+
+    /// How long any other call may take in all; what passes is tried again so long. 5 s.
+    pub fn deadline(self, deadline: Duration) -> Self {
+        StoreOptions { deadline, ..self }
+    }
+
+    /// How many pages and snapshots wait for the backend at once; more are degraded at once. 1,024.
+    pub fn reads_at_once(self, reads_at_once: usize) -> Self {
+        StoreOptions { reads_at_once, ..self }
+    }
+
+    /// A clock in place of the backend's and of this process's: for tests.
+    pub fn clock(self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
+        let clock: Option<Clock> = Some(Arc::new(clock));
+        StoreOptions { clock, ..self }
+    }
+
+    /// A listener to what the store does, beside the log of `tracing` and the counters of `metrics`.
+    pub fn on_event(self, listener: impl Fn(&StoreEvent<'_>) + Send + Sync + 'static) -> Self {
+        let listener: Option<Listener> = Some(Arc::new(listener));
         StoreOptions { listener, ..self }
     }
 
@@ -96,18 +138,15 @@ impl StoreOptions {
         }
     }
 
-    pub(crate) fn tell(&self, event: StoreEvent) {
-        (self.listener)(&event);
+    pub(crate) fn tell(&self, event: &StoreEvent<'_>) {
+        if let Some(listener) = &self.listener {
+            listener(event);
+        }
     }
 
     /// The namespace of a user, where it is known.
     pub(crate) fn namespace_for(&self, user: &str) -> Option<String> {
         self.namespace_of.as_ref().map(|namespace_of| namespace_of(user))
-    }
-
-    /// What devices had pending before counts no more.
-    pub(crate) fn kept_since(&self, now: Time) -> Time {
-        Time::from_unix_seconds(now.unix_seconds().saturating_sub(self.pending_seconds.into()))
     }
 }
 
@@ -124,22 +163,8 @@ impl fmt::Debug for StoreOptions {
             .field("chain", &self.chain)
             .field("has_namespaces", &self.namespace_of.is_some())
             .field("pending_seconds", &self.pending_seconds)
+            .field("patience", &self.patience)
+            .field("deadline", &self.deadline)
             .finish_non_exhaustive()
     }
-}
-
-fn log() -> Listener {
-    let has_told_refusal = AtomicBool::new(false);
-    Arc::new(move |event| match event {
-        StoreEvent::Damaged(error) => {
-            tracing::warn!(code = error.code(), %error, "something stored cannot be read, and is left out");
-        }
-        // Once: a replica or a full Redis refuses every time.
-        StoreEvent::NotKept(error) if !has_told_refusal.swap(true, Ordering::Relaxed) => {
-            tracing::warn!(%error, "what devices have pending cannot be kept: pages go on without it");
-        }
-        StoreEvent::NotKept(_) => {}
-        StoreEvent::Conflict => tracing::debug!("another writer was quicker: the change is made again"),
-        StoreEvent::Retry => tracing::debug!("a command that failed is sent again"),
-    })
 }

@@ -1,11 +1,5 @@
 //! What the service promises, over real HTTP: with users' chains in memory, in Redis and on a Redis Cluster.
 
-#[path = "backends/devices.rs"]
-#[allow(dead_code)]
-mod devices;
-#[allow(dead_code)]
-#[path = "../../examples/recall_server.rs"]
-mod recall_server;
 #[allow(dead_code)]
 mod redis_server;
 mod service;

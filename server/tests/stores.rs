@@ -2,9 +2,6 @@
 //! Redis forgets, refuses or goes away.
 
 mod backends;
-#[allow(dead_code)]
-#[path = "../../examples/recall_server.rs"]
-mod recall_server;
 mod redis_server;
 mod waiting;
 

@@ -17,6 +17,7 @@ const IMPRESSIONS_EACH = 30;
 interface Place {
   readonly client: Redis | Cluster;
   readonly url: string;
+  readonly isCluster?: boolean;
   stop(): Promise<void>;
 }
 
@@ -38,7 +39,7 @@ const places: [string, () => Promise<Place>][] = [
       const stop = async () => {
         await Promise.all(nodes.map((node) => node.stop()));
       };
-      return { client, url, stop };
+      return { client, url, stop, isCluster: true };
     },
   ],
 ];
@@ -49,7 +50,9 @@ describe.each(places)("over %s", (_, open) => {
   let node: SeenStore;
   beforeAll(async () => {
     place = await open();
-    service = await startService(await buildService(), ["--redis", place.url, "--namespace", "home:{user}"]);
+    const cluster = place.isCluster ? ["--cluster"] : [];
+    const options = ["--redis", place.url, ...cluster, "--namespace", "home:{user}"];
+    service = await startService(await buildService(), options);
     node = redisStore(place.client, { namespaceOf });
   });
   afterAll(async () => {

@@ -33,12 +33,6 @@ export interface ScriptRunner {
 const PASSING = /TRYAGAIN|LOADING|MASTERDOWN|CLUSTERDOWN|Socket closed unexpectedly|ECONNRESET|EPIPE/;
 /** The same where only a write is refused: for a replica, or for good. */
 const NO_MASTER = /READONLY|NOREPLICAS/;
-const REFUSED = /READONLY|NOREPLICAS|OOM|MISCONF|NOPERM/;
-
-/** Whether a script was refused for its writes. */
-export function isWriteRefused(error: unknown): boolean {
-  return says(error, REFUSED);
-}
 
 type Call = (how: "text" | "sha1", which: string, keys: string[], args: string[]) => Promise<unknown>;
 

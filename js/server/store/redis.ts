@@ -4,8 +4,8 @@ import { isWellFormed } from "../../input/ids.js";
 import { isObject } from "../../options.js";
 import type { SeenStore, StoreOptions } from "../../types/server.js";
 import { call, callWith, loadServerEngine } from "../engine.js";
-import { isWriteRefused, runnerOf, type ScriptRunner } from "./redis-client.js";
-import { KEEP, READ, REPLACE } from "./scripts.js";
+import { runnerOf, type ScriptRunner } from "./redis-client.js";
+import { KEEP, LOAD, REPLACE } from "./scripts.js";
 import { ChainStore, type Asking, type Backend, type Replacement } from "./seen-store.js";
 import type { ReadSeen, StoredSeen } from "./stored-seen.js";
 
@@ -18,12 +18,15 @@ export function redisStore(client: object, options: StoreOptions & { prefix?: st
   return new ChainStore("redisStore", others, new RedisBackend(runner, prefix));
 }
 
-/** With the name of the state in which it was found. */
+/** With its revision. */
 interface RedisSeen extends StoredSeen {
-  readonly state: string;
+  readonly revision: string;
 }
 
-type Answer = [shards: unknown[], fields: unknown[], state: unknown, kept: unknown[], refused: unknown];
+type Answer = [shards: unknown[], fields: unknown[], revision: unknown, kept: unknown[], refused: unknown];
+
+/** The field of the hash that has the revision. */
+const REVISION = "revision";
 
 class RedisBackend implements Backend<RedisSeen> {
   constructor(
@@ -34,29 +37,22 @@ class RedisBackend implements Backend<RedisSeen> {
   async read(user: string, asking?: Asking): Promise<ReadSeen<RedisSeen>> {
     const keys = await this.keysOf(user);
     const args = asking ? await argumentsOf(asking) : undefined;
-    if (!args) return readSeen(await this.runner.run(READ, keys, []));
-    try {
-      return readSeen(await this.runner.run(READ, keys, args));
-    } catch (refusal) {
-      if (!isWriteRefused(refusal)) throw refusal;
-      // The script as a whole: without arguments it writes nothing.
-      return { ...readSeen(await this.runner.run(READ, keys, [])), refusal };
-    }
+    return readSeen(await this.runner.run(LOAD, keys, args ?? []));
   }
 
-  async keep(user: string, asking: Asking): Promise<unknown> {
+  async keep(user: string, asking: Asking): Promise<void> {
     const [, , pending] = await this.keysOf(user);
     const args = await argumentsOf(asking);
-    return args && refusalOf(await this.runner.run(KEEP, [pending], args));
+    if (args) await this.runner.run(KEEP, [pending], args);
   }
 
   async replace(user: string, replacement: Replacement<RedisSeen>): Promise<boolean> {
-    const { before, after, areFieldsSame, lifeSeconds, forgets } = replacement;
+    const { before, after, lifeSeconds, forgets } = replacement;
     const { added, first, last } = await changeOf(before.shards, after.shards);
     const [list, meta, pending] = await this.keysOf(user);
     const keys = forgets ? [list, meta, pending] : [list, meta];
-    const fields = areFieldsSame ? "" : JSON.stringify(Object.fromEntries(pairsOf(after.fields)));
-    const args = [before.state, String(first), String(last), fields, String(lifeSeconds), ...added];
+    const fields = changedFields(before.fields, after.fields);
+    const args = [before.revision, String(first), String(last), fields, String(lifeSeconds), ...added];
     return Number(await this.runner.change(REPLACE, keys, args)) === 1;
   }
 
@@ -84,15 +80,23 @@ async function changeOf(before: readonly string[], after: readonly string[]) {
 }
 
 function readSeen(answer: unknown): ReadSeen<RedisSeen> {
-  const [shards, fields, state, kept, refused] = answer as Answer;
+  const [shards, fields, revision, kept, refused] = answer as Answer;
+  const others = pairsOf(fields.map(String)).filter(([name]) => name !== REVISION);
   return {
-    seen: { shards: shards.map(String), fields: fields.map(String), state: String(state) },
+    seen: { shards: shards.map(String), fields: others.flat(), revision: String(revision) },
     kept: kept.map(String).join("\n"),
-    refusal: refusalOf(refused),
+    refusal: String(refused) === "" ? undefined : refused,
   };
 }
 
-const refusalOf = (refused: unknown) => (String(refused) === "" ? undefined : refused);
+/** JSON of the fields that are to be others: of each its value, or false if it goes; an empty text for none. */
+function changedFields(before: readonly string[], after: readonly string[]): string {
+  const [known, wanted] = [new Map(pairsOf(before)), new Map(pairsOf(after))];
+  const gone = [...known.keys()].filter((name) => !wanted.has(name)).map((name) => [name, false] as const);
+  const other = [...wanted].filter(([name, value]) => known.get(name) !== value);
+  const changes = [...gone, ...other];
+  return changes.length === 0 ? "" : JSON.stringify(Object.fromEntries(changes));
+}
 
 /** A list of names, each followed by its value. */
 function pairsOf(list: readonly string[]): [string, string][] {

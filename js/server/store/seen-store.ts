@@ -25,8 +25,6 @@ export interface Replacement<Seen extends StoredSeen> {
   /** As it was read. */
   readonly before: Seen;
   readonly after: StoredSeen;
-  /** Whether the fields beside the shards are unchanged. */
-  readonly areFieldsSame: boolean;
   /** For how many seconds to keep it; 0 for ever. */
   readonly lifeSeconds: number;
   /** Whether to delete what is kept of devices. */
@@ -37,8 +35,8 @@ export interface Replacement<Seen extends StoredSeen> {
 export interface Backend<Seen extends StoredSeen> {
   /** Reads, after it has kept what a device has pending. */
   read(user: string, asking?: Asking): Promise<ReadSeen<Seen>>;
-  /** Keeps that alone. Returns why it could not, if so. */
-  keep(user: string, asking: Asking): Promise<unknown>;
+  /** Keeps that alone. */
+  keep(user: string, asking: Asking): Promise<void>;
   /** Stores `after` if the store still has `before`; else changes nothing, and returns false. */
   replace(user: string, replacement: Replacement<Seen>): Promise<boolean>;
 }
@@ -118,7 +116,9 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
       const { pendingSeconds } = this;
       // The impressions must not be lost because this cannot be kept.
       const keeping = this.backend.keep(user, { pending, namespace, now, pendingSeconds });
-      this.tellRefusal(await keeping.catch((cause: unknown) => cause));
+      await keeping.catch((cause: unknown) => {
+        this.tellRefusal(cause);
+      });
     }
     return report;
   }
@@ -163,7 +163,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
       const areFieldsSame = !isDamaged && isSameList(fieldsBefore, after.fields);
       if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return { result };
       const lifeSeconds = chain.lifeSeconds();
-      const replacement = { before, after, areFieldsSame, lifeSeconds, forgets };
+      const replacement = { before, after, lifeSeconds, forgets };
       return (await this.backend.replace(user, replacement)) ? { result } : undefined;
     } finally {
       chain.free();

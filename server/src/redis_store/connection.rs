@@ -1,116 +1,286 @@
-//! One face for the connections to a single Redis and to a cluster.
+//! A connection to Redis that another one replaces where it is dead, and that is waited for where it is slow.
 
 use std::fmt;
-use std::time::Duration;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use backon::{BackoffBuilder, ConstantBuilder};
+use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
-use redis::{Client, Cmd, ErrorKind, IntoConnectionInfo, Pipeline, RedisError, RedisFuture, RedisResult, Value};
+use redis::{
+    AsyncConnectionConfig, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, Pipeline, RedisError,
+    RedisFuture, RedisResult, Value, cmd,
+};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::sync::Notify;
+use tokio::task::AbortHandle;
+use tokio::time::{sleep, timeout};
 
-use crate::error::Error;
+use super::failures::error_of;
+use crate::error::{Error, ErrorKind as Kind};
 
-/// For a connection to be there.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(2);
-/// For an answer. A fork of a large Redis stops it for a second or so.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// A pause before a connection is tried again.
-const MAX_PAUSE: Duration = Duration::from_millis(500);
+/// Nothing has come for so long while commands wait: another connection is opened beside this one.
+const SILENCE: Duration = Duration::from_secs(1);
+/// For a connection to be there, and to answer its first command.
+const OPENED_WITHIN: Duration = Duration::from_secs(2);
+/// Nothing has come for so long on a connection that was replaced: what waits for it is told that it has failed.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(3);
+/// How often to look.
+const LOOK: Duration = Duration::from_millis(200);
+/// Between two tries to connect, with jitter.
+const PAUSE: Duration = Duration::from_secs(1);
+/// For an answer of a cluster's node.
+const NODE_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
-/// A connection to Redis that is made anew by itself when it is lost. A clone shares it; many calls at once share it,
-/// too. Those of the crate `redis` turn into one by `into`.
+/// A connection to Redis, or to a Redis Cluster. A clone shares it; many calls at once share it, too. It is opened in the
+/// background, and again whenever it is lost: meanwhile each command fails at once. Where nothing comes for a second
+/// while commands wait, or where Redis has become a replica, a second connection is opened beside it, its host's name
+/// resolved anew; it takes over once it answers. A slow answer is waited for: how long is the caller's matter.
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
-/// # async fn main() -> Result<(), seenguard_server::Error> {
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// use seenguard_server::RedisConnection;
-/// let mut connection = RedisConnection::open(&["redis://127.0.0.1/"]).await?;
+/// let mut connection = RedisConnection::open("redis://127.0.0.1/")?;
 /// let length: u64 = redis::cmd("LLEN").arg("seen:ada").query_async(&mut connection).await?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct RedisConnection(Kind);
+pub struct RedisConnection(Arc<Shared>);
+
+struct Shared {
+    target: Target,
+    line: Mutex<Option<Line>>,
+    was_connected: AtomicBool,
+    /// Another connection is wanted at once.
+    wanted: Notify,
+}
+
+enum Target {
+    Single(Box<ConnectionInfo>),
+    Cluster(Box<ClusterClient>),
+}
+
+/// What commands go by.
+#[derive(Clone)]
+struct Line {
+    way: Way,
+    traffic: Arc<Traffic>,
+}
 
 #[derive(Clone)]
-enum Kind {
-    Single(ConnectionManager),
+enum Way {
+    Single(MultiplexedConnection, AbortHandle),
+    /// It looks after its connections itself.
     Cluster(ClusterConnection),
 }
 
 impl RedisConnection {
-    /// Connects to the Redis at these URLs (`redis://[user:password@]host[:port][/database]`): of a cluster some of its
-    /// nodes, else one. Whether it is a cluster, Redis says.
+    /// To the Redis at this URL: `redis://[user:password@]host[:port][/database]`. Within a runtime of Tokio.
     ///
     /// # Errors
-    /// [`Error::Storage`] if none answers, or an URL is none.
-    pub async fn open<U: IntoConnectionInfo + Clone>(urls: &[U]) -> Result<Self, Error> {
-        let mut failure = RedisError::from((ErrorKind::InvalidClientConfig, "no URL of Redis is given"));
-        for url in urls {
-            let client = Client::open(url.clone())?;
-            match connect(client).await {
-                Ok((_, true)) => return Ok(cluster(urls).await?.into()),
-                Ok((connection, false)) => return Ok(connection.into()),
-                Err(error) => failure = error,
+    /// [`BadOption`](crate::ErrorKind::BadOption) for what is no such URL.
+    pub fn open(url: impl IntoConnectionInfo) -> Result<Self, Error> {
+        let info = url.into_connection_info().ok();
+        match info.filter(|info| matches!(info.addr(), ConnectionAddr::Tcp(..))) {
+            Some(info) => Ok(Self::to(Target::Single(Box::new(info)))),
+            None => {
+                let form = "the URL of Redis is redis://[user:password@]host[:port][/database]";
+                Err(Error::new(Kind::BadOption, form))
             }
         }
-        Err(failure.into())
+    }
+
+    /// To the cluster that has nodes at these URLs.
+    ///
+    /// # Errors
+    /// As [`RedisConnection::open`].
+    pub fn open_cluster<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>) -> Result<Self, Error> {
+        let client = ClusterClient::builder(urls)
+            .connection_timeout(OPENED_WITHIN)
+            .response_timeout(NODE_ANSWERS_WITHIN)
+            .retries(0)
+            .build();
+        Ok(Self::to(Target::Cluster(Box::new(client.map_err(error_of)?))))
+    }
+
+    fn to(target: Target) -> Self {
+        let shared = Arc::new(Shared {
+            target,
+            line: Mutex::default(),
+            was_connected: AtomicBool::new(false),
+            wanted: Notify::new(),
+        });
+        tokio::spawn(look_after(Arc::downgrade(&shared)));
+        RedisConnection(shared)
     }
 
     /// Whether it is to a cluster.
     pub fn is_cluster(&self) -> bool {
-        matches!(self.0, Kind::Cluster(_))
+        matches!(self.0.target, Target::Cluster(_))
+    }
+
+    /// Whether there is a connection now.
+    pub fn is_connected(&self) -> bool {
+        self.0.line().is_some()
+    }
+
+    /// Whether there ever was one.
+    pub fn was_connected(&self) -> bool {
+        self.0.was_connected.load(Ordering::Relaxed)
+    }
+
+    /// Opens another one beside it, which takes over: this one leads to a replica.
+    pub(super) fn renew(&self) {
+        self.0.wanted.notify_one();
     }
 
     /// Asks for a sign of life: of a cluster, of all masters.
     ///
     /// # Errors
-    /// [`Error::Storage`] if there is none.
+    /// What Redis answers, or that there is no connection.
     pub async fn ping(&self) -> Result<(), Error> {
-        let answer: RedisResult<Value> = redis::cmd("PING").query_async(&mut self.clone()).await;
-        Ok(answer.map(drop)?)
+        let answer: RedisResult<Value> = cmd("PING").query_async(&mut self.clone()).await;
+        answer.map(drop).map_err(error_of)
     }
 }
 
-/// Connects to a node, and asks whether it is one of a cluster.
-async fn connect(client: Client) -> RedisResult<(ConnectionManager, bool)> {
-    let config = ConnectionManagerConfig::new()
-        .set_connection_timeout(Some(CONNECTION_TIMEOUT))
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
-        .set_max_delay(MAX_PAUSE)
-        .set_number_of_retries(2);
-    let mut connection = ConnectionManager::new_with_config(client, config).await?;
-    let said: String = redis::cmd("INFO").arg("cluster").query_async(&mut connection).await?;
-    Ok((connection, said.contains("cluster_enabled:1")))
-}
-
-async fn cluster<U: IntoConnectionInfo + Clone>(urls: &[U]) -> RedisResult<ClusterConnection> {
-    let client = ClusterClient::builder(urls.iter().cloned())
-        .connection_timeout(CONNECTION_TIMEOUT)
-        .response_timeout(RESPONSE_TIMEOUT)
-        .max_retry_wait(MAX_PAUSE.as_millis() as u64)
-        .build()?;
-    client.get_async_connection().await
-}
-
-impl From<ConnectionManager> for RedisConnection {
-    fn from(connection: ConnectionManager) -> Self {
-        RedisConnection(Kind::Single(connection))
+impl Shared {
+    fn line(&self) -> MutexGuard<'_, Option<Line>> {
+        self.line.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-impl From<ClusterConnection> for RedisConnection {
-    fn from(connection: ClusterConnection) -> Self {
-        RedisConnection(Kind::Cluster(connection))
-    }
-}
-
-impl ConnectionLike for RedisConnection {
-    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
-        match &mut self.0 {
-            Kind::Single(connection) => connection.req_packed_command(command),
-            Kind::Cluster(connection) => connection.req_packed_command(command),
+    fn needs_another(&self) -> bool {
+        match &*self.line() {
+            None => true,
+            Some(line) => line.traffic.is_silent(SILENCE),
         }
+    }
+
+    /// What an answer tells of the connection.
+    fn note<T>(&self, line: &Line, answer: &RedisResult<T>) {
+        let Err(error) = answer else { return };
+        let is_replica = error.code() == Some("READONLY");
+        if line.way.is_cluster() || !(is_replica || error.is_unrecoverable_error() || error.is_connection_dropped()) {
+            return;
+        }
+        if !is_replica {
+            let mut current = self.line();
+            if current
+                .as_ref()
+                .is_some_and(|current| Arc::ptr_eq(&current.traffic, &line.traffic))
+            {
+                *current = None;
+            }
+        }
+        self.wanted.notify_one();
+    }
+
+    async fn open(&self) -> RedisResult<Line> {
+        let traffic = Arc::new(Traffic::new());
+        let way = match &self.target {
+            Target::Cluster(client) => Way::Cluster(client.get_async_connection().await?),
+            Target::Single(info) => open_single(info, &traffic).await?,
+        };
+        let mut line = Line { way, traffic };
+        let _: Value = cmd("PING").query_async(&mut line).await?;
+        Ok(line)
+    }
+}
+
+async fn open_single(info: &ConnectionInfo, traffic: &Arc<Traffic>) -> RedisResult<Way> {
+    let ConnectionAddr::Tcp(host, port) = info.addr() else {
+        return Err(RedisError::from((
+            ErrorKind::InvalidClientConfig,
+            "no address of Redis",
+        )));
+    };
+    let stream = TcpStream::connect((host.as_str(), *port)).await?;
+    stream.set_nodelay(true)?;
+    let watched = Watched {
+        stream,
+        traffic: traffic.clone(),
+    };
+    let config = AsyncConnectionConfig::new().set_response_timeout(None);
+    let (connection, driver) =
+        MultiplexedConnection::new_with_config(info.redis_settings(), Box::pin(watched), config).await?;
+    Ok(Way::Single(connection, tokio::spawn(driver).abort_handle()))
+}
+
+/// Opens a connection where one is needed, until nobody has the other end of `shared` any more.
+async fn look_after(shared: Weak<Shared>) {
+    let mut pauses = ConstantBuilder::default()
+        .with_delay(PAUSE)
+        .with_jitter()
+        .without_max_times()
+        .build();
+    let mut has_told = false;
+    while let Some(shared) = shared.upgrade() {
+        if shared.line().is_some() {
+            // It is looked after all the same, wanted or not.
+            let is_wanted = timeout(LOOK, shared.wanted.notified()).await.is_ok();
+            if !is_wanted && !shared.needs_another() {
+                continue;
+            }
+        }
+        let opened = timeout(OPENED_WITHIN, shared.open()).await;
+        match opened.map_or_else(|_| Err(Kind::Timeout.into()), |opened| opened.map_err(error_of)) {
+            Ok(line) => {
+                let old = shared.line().replace(line);
+                shared.was_connected.store(true, Ordering::Relaxed);
+                old.map(|old| tokio::spawn(retire(old)));
+                tracing::info!("connected to Redis");
+                has_told = false;
+            }
+            Err(_) if has_told => {}
+            Err(error) => {
+                tracing::warn!(%error, "Redis cannot be reached: it is tried each second");
+                has_told = true;
+            }
+        }
+        // Nothing holds it meanwhile.
+        drop(shared);
+        sleep(pauses.next().unwrap_or(PAUSE) / 2).await;
+    }
+}
+
+/// Closes a connection that was replaced once it has answered all, or has been silent for long.
+async fn retire(old: Line) {
+    let Way::Single(connection, driver) = old.way else {
+        return;
+    };
+    // Of what waits, each has the connection itself.
+    drop(connection);
+    while old.traffic.waiting.load(Ordering::Relaxed) > 0 && !old.traffic.is_silent(GIVEN_UP_AFTER) {
+        sleep(LOOK).await;
+    }
+    driver.abort();
+}
+
+impl Way {
+    fn is_cluster(&self) -> bool {
+        matches!(self, Way::Cluster(_))
+    }
+}
+
+impl ConnectionLike for Line {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        let waiting = self.traffic.wait();
+        let answer = match &mut self.way {
+            Way::Single(connection, _) => connection.req_packed_command(command),
+            Way::Cluster(connection) => connection.req_packed_command(command),
+        };
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(waiting);
+            answer
+        })
     }
 
     fn req_packed_commands<'a>(
@@ -119,17 +289,52 @@ impl ConnectionLike for RedisConnection {
         offset: usize,
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
-        match &mut self.0 {
-            Kind::Single(connection) => connection.req_packed_commands(pipeline, offset, count),
-            Kind::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
-        }
+        let waiting = self.traffic.wait();
+        let answer = match &mut self.way {
+            Way::Single(connection, _) => connection.req_packed_commands(pipeline, offset, count),
+            Way::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
+        };
+        Box::pin(async move {
+            let answer = answer.await;
+            drop(waiting);
+            answer
+        })
     }
 
     fn get_db(&self) -> i64 {
-        match &self.0 {
-            Kind::Single(connection) => connection.get_db(),
-            Kind::Cluster(connection) => connection.get_db(),
+        match &self.way {
+            Way::Single(connection, _) => connection.get_db(),
+            Way::Cluster(connection) => connection.get_db(),
         }
+    }
+}
+
+impl ConnectionLike for RedisConnection {
+    fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
+        Box::pin(async move {
+            let mut line = self.0.line().clone().ok_or_else(not_connected)?;
+            let answer = line.req_packed_command(command).await;
+            self.0.note(&line, &answer);
+            answer
+        })
+    }
+
+    fn req_packed_commands<'a>(
+        &'a mut self,
+        pipeline: &'a Pipeline,
+        offset: usize,
+        count: usize,
+    ) -> RedisFuture<'a, Vec<Value>> {
+        Box::pin(async move {
+            let mut line = self.0.line().clone().ok_or_else(not_connected)?;
+            let answer = line.req_packed_commands(pipeline, offset, count).await;
+            self.0.note(&line, &answer);
+            answer
+        })
+    }
+
+    fn get_db(&self) -> i64 {
+        self.0.line().as_ref().map_or(0, ConnectionLike::get_db)
     }
 }
 
@@ -138,13 +343,89 @@ impl fmt::Debug for RedisConnection {
         formatter
             .debug_struct("RedisConnection")
             .field("is_cluster", &self.is_cluster())
-            .finish_non_exhaustive()
+            .field("is_connected", &self.is_connected())
+            .finish()
     }
 }
 
-/// What the crate `redis` reports.
-impl From<RedisError> for Error {
-    fn from(error: RedisError) -> Self {
-        Error::Storage(error.into())
+fn not_connected() -> RedisError {
+    RedisError::from((ErrorKind::Io, "there is no connection to Redis now"))
+}
+
+/// What comes by a connection, and what waits for it.
+struct Traffic {
+    begun: Instant,
+    /// Since `begun`, in milliseconds: when something came last, or something began to wait for which nothing did before.
+    last_ms: AtomicU64,
+    waiting: AtomicUsize,
+}
+
+impl Traffic {
+    fn new() -> Self {
+        Traffic {
+            begun: Instant::now(),
+            last_ms: AtomicU64::new(0),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    fn touch(&self) {
+        let ms = self.begun.elapsed().as_millis() as u64;
+        self.last_ms.store(ms, Ordering::Relaxed);
+    }
+
+    fn wait(self: &Arc<Self>) -> Waiting {
+        if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
+            self.touch();
+        }
+        Waiting(self.clone())
+    }
+
+    fn is_silent(&self, how_long: Duration) -> bool {
+        let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
+        self.waiting.load(Ordering::Relaxed) > 0 && self.begun.elapsed().saturating_sub(last) > how_long
+    }
+}
+
+/// One that waits for an answer.
+struct Waiting(Arc<Traffic>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A stream that notes when something comes.
+struct Watched<S> {
+    stream: S,
+    traffic: Arc<Traffic>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        into: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let polled = Pin::new(&mut self.stream).poll_read(context, into);
+        if polled.is_ready() {
+            self.traffic.touch();
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<std::io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

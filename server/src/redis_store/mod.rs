@@ -1,63 +1,71 @@
 //! Users' chains in Redis: of each a list, and beside it two hashes.
 
 mod connection;
+mod failures;
 mod script;
 
-use std::collections::HashMap;
+use std::any::Any;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use redis::Value;
+use redis::aio::ConnectionLike;
 use seenguard::{ListChange, PendingToKeep, StoreKeys, StoredChain, Time};
 
-use self::script::{KEEP, READ, REPLACE};
-use crate::error::Error;
-use crate::options::StoreOptions;
-use crate::store::{Loaded, Replacement, SeenStore};
+use self::script::{KEEP, LOAD, REPLACE};
+use crate::backend::{Backend, Loaded, Replacement};
+use crate::error::{Error, ErrorKind};
 
 pub use self::connection::RedisConnection;
+#[cfg(feature = "consumer")]
+pub(crate) use self::failures::error_of;
 
 const DEFAULT_PREFIX: &str = "seen:";
+/// The field of the hash that has the revision.
+const REVISION: &str = "revision";
 
-/// A store in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's `redisStore`:
+/// A backend in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's `redisStore`:
 /// servers in Node and in Rust serve the same users at the same time.
 ///
-/// Of each user it has a list, `<prefix><user>` (one shard an element, newest first), and beside it two hashes, only if
-/// there is something for them: `<prefix><user>:meta` for what is unseen and forgotten, which is changed together
-/// with the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have
-/// pending. On a cluster a user's keys share a slot: [`StoreKeys`]. What passes, such as a failover, is tried again for
-/// about 5 seconds.
+/// Of each user it has a list, `<prefix><user>` (one shard an element, newest first), and beside it two hashes:
+/// `<prefix><user>:meta` for the revision, and for what is unseen and forgotten, which is changed together with the list
+/// by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending. On a
+/// cluster a user's keys share a slot: [`StoreKeys`].
+///
+/// Over a [`RedisConnection`], or any connection of the crate `redis`, whose settings are then the app's.
 ///
 /// ```no_run
-/// use seenguard::{PageRequest, Time};
+/// use seenguard::PageRequest;
 /// use seenguard_server::{RedisConnection, RedisStore, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let connection = RedisConnection::open(&["redis://127.0.0.1/"]).await?;
-/// let store = RedisStore::new(connection, StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
-/// let now = Time::from(std::time::SystemTime::now());
+/// let backend = RedisStore::new(RedisConnection::open("redis://127.0.0.1/")?);
+/// let store = SeenStore::new(backend, StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
 /// let request = PageRequest { size: 10, ..PageRequest::default() };
-/// let page = store.page("ada", &["article-1", "article-2"], &request, now).await?;
+/// let page = store.page("ada", &["article-1", "article-2"], &request).await?;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
-pub struct RedisStore {
-    connection: RedisConnection,
-    options: StoreOptions,
+pub struct RedisStore<C = RedisConnection> {
+    connection: C,
     prefix: String,
+    is_cluster: bool,
 }
 
-impl RedisStore {
-    /// A store behind this connection.
-    ///
-    /// # Errors
-    /// [`Error::Core`] for options without meaning, as [`ShardChain::new`](seenguard::ShardChain::new).
-    pub fn new(connection: impl Into<RedisConnection>, options: StoreOptions) -> Result<Self, Error> {
-        Ok(RedisStore {
-            connection: connection.into(),
-            options: options.checked()?,
+impl<C> RedisStore<C> {
+    /// Behind a connection to a single Redis, or a [`RedisConnection`], which knows what it is to.
+    pub fn new(connection: C) -> Self
+    where
+        C: ConnectionLike + Clone + Send + Sync + 'static,
+    {
+        let is_cluster = ours(&connection).is_some_and(RedisConnection::is_cluster);
+        RedisStore {
+            connection,
             prefix: DEFAULT_PREFIX.to_owned(),
-        })
+            is_cluster,
+        }
     }
 
     /// What the names of all keys begin with; `seen:`.
@@ -66,100 +74,135 @@ impl RedisStore {
         RedisStore { prefix, ..self }
     }
 
-    /// The connection, for other commands: a clone shares it.
-    pub fn connection(&self) -> &RedisConnection {
-        &self.connection
-    }
-
-    fn keys_of(&self, user: &str) -> Result<StoreKeys, Error> {
-        Ok(StoreKeys::of(&self.prefix, user, self.connection.is_cluster())?)
-    }
-}
-
-impl SeenStore for RedisStore {
-    /// The name that the script gave it.
-    type State = String;
-
-    fn options(&self) -> &StoreOptions {
-        &self.options
-    }
-
-    async fn load(&self, user: &str, told: Option<PendingToKeep<'_>>, now: Time) -> Result<Loaded<Self::State>, Error> {
-        let StoreKeys {
-            list, meta, pending, ..
-        } = self.keys_of(user)?;
-        let keys = [list, meta, pending];
-        let arguments = told.map(|told| told.arguments(now, self.options.pending_seconds));
-        let arguments = arguments.as_ref().map_or(&[][..], |arguments| arguments);
-        match READ.run(&self.connection, &keys, arguments, &self.options).await {
-            Ok(answer) => loaded(answer),
-            Err(refusal) if !arguments.is_empty() && script::is_write_refused(&refusal) => {
-                // The script as a whole: without arguments it writes nothing.
-                let answer = READ.run(&self.connection, &keys, &[], &self.options).await?;
-                Ok(Loaded {
-                    refusal: Some(refusal.into()),
-                    ..loaded(answer)?
-                })
-            }
-            Err(error) => Err(error.into()),
+    /// The connection is to a cluster.
+    pub fn cluster(self) -> Self {
+        RedisStore {
+            is_cluster: true,
+            ..self
         }
     }
 
-    async fn keep(&self, user: &str, told: PendingToKeep<'_>, now: Time) -> Result<(), Error> {
-        let keys = [self.keys_of(user)?.pending];
-        let arguments = told.arguments(now, self.options.pending_seconds);
-        let answer = KEEP.run(&self.connection, &keys, &arguments, &self.options).await?;
-        refusal_of(&answer).map_or(Ok(()), Err)
+    fn keys_of(&self, user: &str) -> Result<StoreKeys, Error> {
+        Ok(StoreKeys::of(&self.prefix, user, self.is_cluster)?)
     }
+}
 
-    async fn replace(&self, user: &str, replacement: Replacement<'_, Self::State>) -> Result<bool, Error> {
-        let Replacement { before, after, .. } = &replacement;
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
+    async fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
+        let Replacement { before, after, .. } = replacement;
         let StoreKeys {
             list, meta, pending, ..
         } = self.keys_of(user)?;
         let mut keys = vec![list, meta];
-        keys.extend(replacement.forgets.then_some(pending));
-        let ListChange { added, first, kept, .. } = ListChange::between(&before.stored.shards, &after.shards);
-        let fields = if replacement.changes_fields {
-            let fields: HashMap<&str, &str> = after.fields.iter().map(|(name, value)| (&**name, &**value)).collect();
-            serde_json::to_string(&fields).map_err(storage)?
-        } else {
-            String::new()
-        };
+        keys.extend(forgets.then_some(pending));
+        let ListChange { added, first, kept, .. } = ListChange::between(&before.shards, &after.shards);
         let last = (first + kept) as i64 - 1;
-        let life = replacement.life_seconds.to_string();
-        let mut arguments = vec![before.state.clone(), first.to_string(), last.to_string(), fields, life];
+        let mut arguments = vec![
+            replacement.revision.to_string(),
+            first.to_string(),
+            last.to_string(),
+            changed_fields(before, after)?,
+            replacement.life_seconds.to_string(),
+        ];
         arguments.extend(after.shards[..added].iter().rev().cloned());
-        let answer = REPLACE
-            .change(&self.connection, &keys, &arguments, &self.options)
-            .await?;
+        let answer = REPLACE.run(&self.connection, &keys, &arguments).await?;
         Ok(answer == Value::Int(1))
     }
 }
 
-/// Reads the answer of the script: list, hash, state, what is kept, and why nothing could be kept.
-fn loaded(answer: Value) -> Result<Loaded<String>, Error> {
+#[async_trait]
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C> {
+    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        let StoreKeys {
+            list, meta, pending, ..
+        } = self.keys_of(user)?;
+        let arguments = arguments_of(told);
+        let loaded = loaded(LOAD.run(&self.connection, &[list, meta, pending], &arguments).await?)?;
+        if let (Some(refusal), Some(ours)) = (&loaded.refusal, ours(&self.connection))
+            && refusal.kind() == ErrorKind::ReadOnly
+        {
+            ours.renew();
+        }
+        Ok(loaded)
+    }
+
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+        let keys = [self.keys_of(user)?.pending];
+        let arguments = arguments_of(Some(told));
+        KEEP.run(&self.connection, &keys, &arguments).await.map(drop)
+    }
+
+    async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        self.store(user, replacement, false).await
+    }
+
+    async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        self.store(user, replacement, true).await
+    }
+
+    fn is_connected(&self) -> bool {
+        ours(&self.connection).is_none_or(RedisConnection::is_connected)
+    }
+}
+
+impl<C> fmt::Debug for RedisStore<C> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RedisStore")
+            .field("prefix", &self.prefix)
+            .field("is_cluster", &self.is_cluster)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The connection, if it is one of this crate's.
+fn ours<C: 'static>(connection: &C) -> Option<&RedisConnection> {
+    let any: &dyn Any = connection;
+    any.downcast_ref()
+}
+
+fn arguments_of(told: Option<&PendingToKeep>) -> Vec<String> {
+    let arguments = told.map(PendingToKeep::arguments);
+    arguments.map(Vec::from).unwrap_or_default()
+}
+
+/// JSON of the fields that are to be others: of each its value, or false if it goes; an empty text for none.
+fn changed_fields(before: &StoredChain, after: &StoredChain) -> Result<String, Error> {
+    let [known, wanted] = [before, after].map(|chain| {
+        let fields = chain.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        fields.collect::<HashMap<_, _>>()
+    });
+    let gone = known.keys().filter(|name| !wanted.contains_key(*name));
+    let other = wanted.iter().filter(|(name, value)| known.get(*name) != Some(value));
+    let changes: BTreeMap<&str, serde_json::Value> = gone
+        .map(|&name| (name, false.into()))
+        .chain(other.map(|(&name, &value)| (name, value.into())))
+        .collect();
+    if changes.is_empty() {
+        return Ok(String::new());
+    }
+    serde_json::to_string(&changes).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))
+}
+
+/// Reads the answer of the script: list, hash, revision, what is kept, why nothing could be kept, and the time.
+fn loaded(answer: Value) -> Result<Loaded, Error> {
     let Value::Array(parts) = answer else {
         return Err(no_answer());
     };
-    let [shards, fields, state, kept, refused] = <[Value; 5]>::try_from(parts).map_err(|_| no_answer())?;
+    let [shards, fields, revision, kept, refused, now] = <[Value; 6]>::try_from(parts).map_err(|_| no_answer())?;
+    let mut fields = pairs(texts(fields)?);
+    fields.retain(|(name, _)| name != REVISION);
+    let refused = text(refused)?;
     Ok(Loaded {
         stored: Arc::new(StoredChain {
             shards: texts(shards)?,
-            fields: pairs(texts(fields)?),
+            fields,
         }),
-        state: text(state)?,
+        revision: number(revision)?,
         kept: texts(kept)?.join("\n"),
-        refusal: refusal_of(&refused),
+        now: Some(Time::from_unix_ms(number(now)?)),
+        refusal: (!refused.is_empty()).then(|| Arc::new(failures::refusal(&refused))),
     })
-}
-
-/// Why Redis refused to keep something.
-fn refusal_of(refused: &Value) -> Option<Error> {
-    match refused {
-        Value::BulkString(reason) if !reason.is_empty() => Some(storage(String::from_utf8_lossy(reason).into_owned())),
-        _ => None,
-    }
 }
 
 /// Bytes that are no UTF-8 are no base64, either: the core will say that they are damaged.
@@ -170,6 +213,10 @@ fn text(value: Value) -> Result<String, Error> {
         }
         _ => Err(no_answer()),
     }
+}
+
+fn number(value: Value) -> Result<u64, Error> {
+    text(value)?.parse().map_err(|_| no_answer())
 }
 
 fn texts(value: Value) -> Result<Vec<String>, Error> {
@@ -186,9 +233,6 @@ fn pairs(list: Vec<String>) -> Vec<(String, String)> {
 }
 
 fn no_answer() -> Error {
-    storage("a script answers what it never does: something else is at the address of Redis")
-}
-
-fn storage(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
-    Error::Storage(error.into())
+    let what = "a script answers what it never does: something else is at the address of Redis";
+    Error::new(ErrorKind::WrongType, what)
 }

@@ -1,29 +1,35 @@
-//! Access: on the loopback without a token; beyond it with the token.
+//! Access: on the loopback without a token; beyond it with one.
 
 use std::fs;
 use std::net::SocketAddr;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use seenguard_server::Problem;
 use subtle::ConstantTimeEq;
+use tokio::time::sleep;
 
 use crate::Failure;
-use crate::problem::Problem;
 
-/// What a request has to bring; none: nothing.
+/// How often the file is read anew.
+const LOOK: Duration = Duration::from_secs(5);
+const MIN_CHARACTERS: usize = 16;
+
+/// Of what a request has to bring one; none: nothing.
 #[derive(Clone)]
-pub struct Token(Option<Arc<str>>);
+pub struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
 
-impl Token {
-    /// Reads the token's file. Refuses an address beyond the loopback without one.
+impl Tokens {
+    /// Reads the file, and then again and again. Refuses an address beyond the loopback without one.
     pub fn of(listen: SocketAddr, file: Option<&Path>) -> Result<Self, Failure> {
         let Some(file) = file else {
             return match listen.ip().is_loopback() {
-                true => Ok(Token(None)),
+                true => Ok(Tokens(None)),
                 false => Err(format!(
                     "every client that reaches {listen} could read and delete what people have seen: give --token-file, \
                      or listen at 127.0.0.1"
@@ -31,30 +37,69 @@ impl Token {
                 .into()),
             };
         };
-        let text = fs::read_to_string(file).map_err(|error| format!("--token-file {}: {error}", file.display()))?;
-        match text.trim() {
-            "" => Err(format!("--token-file {} is empty", file.display()).into()),
-            token => Ok(Token(Some(token.into()))),
-        }
+        let tokens = Arc::new(RwLock::new(read(file)?));
+        tokio::spawn(keep_up(file.to_owned(), tokens.clone()));
+        Ok(Tokens(Some(tokens)))
     }
 
-    fn admits(&self, request: &Request) -> bool {
-        let Some(token) = &self.0 else { return true };
+    fn admit(&self, request: &Request) -> bool {
+        let Some(tokens) = &self.0 else { return true };
         let header = request.headers().get(header::AUTHORIZATION);
         let brought = header.and_then(|value| value.to_str().ok()).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
         });
-        // How long it takes must not tell how much of it was right.
-        brought.is_some_and(|brought| brought.as_bytes().ct_eq(token.as_bytes()).into())
+        let Some(brought) = brought else { return false };
+        let tokens = tokens.read().unwrap_or_else(PoisonError::into_inner);
+        // How long it takes must not tell how much of one was right.
+        tokens
+            .iter()
+            .any(|token| brought.as_bytes().ct_eq(token.as_bytes()).into())
     }
 }
 
-/// Lets pass what has the token.
-pub async fn authorize(State(token): State<Token>, request: Request, next: Next) -> Result<Response, Problem> {
-    if token.admits(&request) {
+/// So a token is changed without a restart: the new one is added, clients take it, the old one goes.
+async fn keep_up(file: PathBuf, tokens: Arc<RwLock<Vec<String>>>) {
+    let mut has_told = false;
+    loop {
+        sleep(LOOK).await;
+        match read(&file) {
+            Ok(read) => {
+                *tokens.write().unwrap_or_else(PoisonError::into_inner) = read;
+                has_told = false;
+            }
+            Err(error) if !has_told => {
+                tracing::warn!("{error}; the tokens of before go on");
+                has_told = true;
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+fn read(file: &Path) -> Result<Vec<String>, String> {
+    let wrong = |what: &dyn std::fmt::Display| format!("--token-file {}: {what}", file.display());
+    let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
+    let tokens: Vec<String> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect();
+    if tokens.is_empty() {
+        return Err(wrong(&"it is empty"));
+    }
+    if tokens.iter().any(|token| token.len() < MIN_CHARACTERS) {
+        return Err(wrong(&"a token has 16 characters or more"));
+    }
+    Ok(tokens)
+}
+
+/// Lets pass what has a token.
+pub async fn authorize(State(tokens): State<Tokens>, request: Request, next: Next) -> Result<Response, Problem> {
+    if tokens.admit(&request) {
         return Ok(next.run(request).await);
     }
-    let detail = "bring the token of --token-file: Authorization: Bearer <token>";
+    let detail = "bring a token of --token-file: Authorization: Bearer <token>";
     Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail))
 }

@@ -1,10 +1,11 @@
 //! The command line, and the variables of the environment that stand for it.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use seenguard::{ChainOptions, PENDING_SECONDS};
 
 /// What {user} stands for in a namespace.
@@ -50,17 +51,17 @@ pub struct Serve {
     #[command(flatten)]
     pub listening: Listening,
     /// Append reports to this stream in Redis, for `seenguard-server consume`; without it they are taken in at once
-    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME", requires = "redis")]
+    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: Option<String>,
     /// Most bytes of a request's body
     #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_body_bytes: u32,
-    /// Most ids of a request's list
-    #[arg(long, env = "SEENGUARD_MAX_IDS", value_name = "IDS", default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_ids: u32,
     /// After so many seconds a request is given up, and answered by 503
     #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     timeout_seconds: u64,
+    /// For how many seconds to serve on, not ready, when it is asked to end
+    #[arg(long, env = "SEENGUARD_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 5)]
+    drain_seconds: u64,
     #[command(flatten)]
     pub common: Common,
 }
@@ -93,7 +94,8 @@ pub struct Consume {
 
 #[derive(Debug, Args)]
 pub struct Listening {
-    /// A file with the token that requests have to bring: `Authorization: Bearer <token>`
+    /// A file with the tokens of which a request has to bring one, `Authorization: Bearer <token>`: one a line, each of 16
+    /// characters or more. It is read anew every 5 seconds
     #[arg(long, env = "SEENGUARD_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// How many seconds to wait, when it is to end, for what it has begun
@@ -101,7 +103,7 @@ pub struct Listening {
         long,
         env = "SEENGUARD_SHUTDOWN_SECONDS",
         value_name = "SECONDS",
-        default_value_t = 30
+        default_value_t = 20
     )]
     shutdown_seconds: u64,
 }
@@ -109,7 +111,7 @@ pub struct Listening {
 /// What the service and the consumer have in common.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where Redis is: redis://[user:password@]host[:port][/database]; of a cluster any of its nodes, or several
+    /// Where Redis is: redis://[user:password@]host[:port][/database]; of a cluster some of its nodes
     #[arg(
         long,
         env = "SEENGUARD_REDIS",
@@ -117,7 +119,13 @@ pub struct Common {
         value_delimiter = ',',
         hide_env_values = true
     )]
-    pub redis: Vec<String>,
+    redis: Vec<String>,
+    /// A file that has this, since it may have a password
+    #[arg(long, env = "SEENGUARD_REDIS_FILE", value_name = "FILE", conflicts_with = "redis")]
+    redis_file: Option<PathBuf>,
+    /// It is a Redis Cluster
+    #[arg(long, env = "SEENGUARD_CLUSTER")]
+    pub cluster: bool,
     /// What the names of the keys in Redis begin with
     #[arg(long, env = "SEENGUARD_PREFIX", value_name = "TEXT", default_value = "seen:")]
     pub prefix: String,
@@ -156,22 +164,11 @@ struct Chain {
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Logs, on standard error")]
+#[command(next_help_heading = "Logs, on standard error: for people at a terminal, else an object of JSON a line")]
 pub struct Logs {
     /// What to log: off, error, warn, info, debug or trace
     #[arg(long, env = "SEENGUARD_LOG", value_name = "LEVEL", default_value = "info")]
     pub log: tracing::level_filters::LevelFilter,
-    /// How to write it
-    #[arg(long, env = "SEENGUARD_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
-    pub log_format: LogFormat,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum LogFormat {
-    /// For people
-    Text,
-    /// An object a line
-    Json,
 }
 
 impl Cli {
@@ -189,6 +186,10 @@ impl Serve {
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
+
+    pub fn drain(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds)
+    }
 }
 
 impl Consume {
@@ -204,9 +205,23 @@ impl Listening {
 }
 
 impl Common {
+    /// Where Redis is; nowhere if everything is kept in memory.
+    pub fn redis_urls(&self) -> Result<Vec<String>, String> {
+        let Some(file) = &self.redis_file else {
+            return Ok(self.redis.clone());
+        };
+        let text = fs::read_to_string(file).map_err(|error| format!("--redis-file {}: {error}", file.display()))?;
+        Ok(text.split(',').map(|url| url.trim().to_owned()).collect())
+    }
+
     /// Refuses what the types of the options let pass.
     pub fn checked(&self) -> Result<(), String> {
+        let is_in_redis = !self.redis_urls()?.is_empty();
         match &self.namespace {
+            None if is_in_redis => Err(format!(
+                "--redis needs --namespace, as \"home:{USER}\": without it, what a tab sends whose person has signed out \
+                 counts for the next person"
+            )),
             Some(template) if !template.contains(USER) => Err(format!(
                 "--namespace {template:?} is the same for all users: put {USER} where the user's name goes"
             )),

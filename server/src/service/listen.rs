@@ -13,7 +13,8 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
-use crate::{Failure, shutdown};
+use crate::Failure;
+use crate::shutdown::{self, Stage};
 
 /// How long a request's headers may take, and a connection may wait for its next request: for longer than clients keep
 /// one, which would send a request while it is being closed.
@@ -32,7 +33,7 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
 pub async fn serve(
     listener: TcpListener,
     router: Router,
-    mut stopping: watch::Receiver<bool>,
+    mut stage: watch::Receiver<Stage>,
     patience: Duration,
 ) -> Result<(), Failure> {
     // For the parent process, such as a script that gave port 0.
@@ -47,7 +48,7 @@ pub async fn serve(
                     sleep(PAUSE).await;
                 }
             },
-            () = shutdown::wait(&mut stopping) => break,
+            () = shutdown::wait(&mut stage, Stage::Stopping) => break,
         }
     }
     drop(listener);

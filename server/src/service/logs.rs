@@ -1,21 +1,22 @@
 //! Logs, on standard error. They name no user and no id.
 
-use std::io::stderr;
+use std::io::{IsTerminal, stderr};
 
-use crate::cli::{LogFormat, Logs};
+use crate::cli::Logs;
 
+/// For people where one looks at a terminal; else an object a line.
 pub fn start(logs: &Logs) {
     let builder = tracing_subscriber::fmt()
         .with_writer(stderr)
         .with_max_level(logs.log)
         .with_target(false);
-    match logs.log_format {
-        LogFormat::Text => builder.with_ansi(false).init(),
-        LogFormat::Json => builder
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .with_span_list(false)
-            .init(),
+    if stderr().is_terminal() {
+        return builder.init();
     }
+    builder
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
+        .init();
 }

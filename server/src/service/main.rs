@@ -5,18 +5,13 @@
 
 mod auth;
 mod cli;
-mod consumer;
-mod http;
-mod ids;
+mod consume;
 mod listen;
 mod logs;
 mod monitoring;
-mod problem;
-mod routes;
-mod schema;
+mod serve;
 mod shutdown;
 mod store;
-mod stream;
 
 use std::process::ExitCode;
 
@@ -44,7 +39,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 #[tokio::main]
 async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
-        None => http::serve(cli.serve).await,
-        Some(Command::Consume(options)) => consumer::consume(options).await,
+        None => serve::serve(cli.serve).await,
+        Some(Command::Consume(options)) => consume::consume(options).await,
     }
 }

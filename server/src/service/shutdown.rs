@@ -1,17 +1,41 @@
 //! When the program is to end.
 
-use tokio::sync::watch;
+use std::process;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
 
 use crate::Failure;
 
-/// Becomes true when the program is asked to end: by Ctrl-C, or by SIGTERM where there are signals.
-pub fn requested() -> Result<watch::Receiver<bool>, Failure> {
-    let (sender, receiver) = watch::channel(false);
-    let asked = signal()?;
+/// How far the program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Stage {
+    Running,
+    /// It is not ready any more, and serves on: load balancers take a while to notice.
+    Draining,
+    /// It takes nothing new, and finishes what it has begun.
+    Stopping,
+}
+
+/// Ctrl-C, or SIGTERM where there are signals, begins the end; a second one is the end.
+pub fn requested(drain: Duration) -> Result<watch::Receiver<Stage>, Failure> {
+    let (sender, receiver) = watch::channel(Stage::Running);
+    let mut signals = signals()?;
     tokio::spawn(async move {
-        asked.await;
-        tracing::info!("asked to end: what was begun is finished first");
-        sender.send_replace(true);
+        if signals.recv().await.is_none() {
+            return std::future::pending().await;
+        }
+        tracing::info!("asked to end: what was begun is finished first; asked again, it ends at once");
+        tokio::spawn(async move {
+            if signals.recv().await.is_some() {
+                tracing::warn!("asked to end again");
+                process::exit(1);
+            }
+        });
+        sender.send_replace(Stage::Draining);
+        sleep(drain).await;
+        sender.send_replace(Stage::Stopping);
         // The listeners see a change, not the end of the sender.
         sender.closed().await;
     });
@@ -19,30 +43,34 @@ pub fn requested() -> Result<watch::Receiver<bool>, Failure> {
 }
 
 #[cfg(unix)]
-fn signal() -> Result<impl Future<Output = ()>, Failure> {
+fn signals() -> Result<mpsc::Receiver<()>, Failure> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    Ok(async move {
-        tokio::select! {
-            _ = terminate.recv() => {}
-            _ = interrupt.recv() => {}
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if sender.send(()).await.is_err() {
+                return;
+            }
         }
-    })
+    });
+    Ok(receiver)
 }
 
 #[cfg(not(unix))]
-fn signal() -> Result<impl Future<Output = ()>, Failure> {
-    Ok(async {
-        // If it cannot be listened for, it is never asked for.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
+fn signals() -> Result<mpsc::Receiver<()>, Failure> {
+    let (sender, receiver) = mpsc::channel(1);
+    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).await.is_ok() {} });
+    Ok(receiver)
 }
 
-/// Waits until the program is to end.
-pub async fn wait(stopping: &mut watch::Receiver<bool>) {
+/// Waits until the program is as far.
+pub async fn wait(stage: &mut watch::Receiver<Stage>, wanted: Stage) {
     // Its sender has gone only when the program has.
-    let _ = stopping.wait_for(|&is_stopping| is_stopping).await;
+    let _ = stage.wait_for(|&stage| stage >= wanted).await;
 }

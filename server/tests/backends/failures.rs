@@ -1,48 +1,71 @@
-//! What a store in Redis does when Redis forgets, refuses or goes away. Each test starts a Redis.
+//! What a store in Redis does when Redis forgets, refuses, hangs or goes away. Each test starts a Redis.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use redis::{Commands, cmd};
 use seenguard::{PageRequest, Time};
-use seenguard_server::{RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
+use seenguard_server::testing::{body, device, shows};
+use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
+use tokio::time::sleep;
 
-use super::devices::{START, device, namespace_of, shows};
 use crate::redis_server::RedisServer;
+use crate::waiting::PATIENCE;
 
-/// A store that counts what it tells: what is not kept, and what is sent again.
-async fn store_over(url: String) -> (RedisStore, Arc<[AtomicUsize; 2]>) {
-    let counts: Arc<[AtomicUsize; 2]> = Arc::default();
-    let counted = counts.clone();
-    let options = StoreOptions::new().namespace_of(namespace_of).on_event(move |event| {
-        let count = match event {
-            StoreEvent::NotKept(_) => &counted[0],
-            StoreEvent::Retry => &counted[1],
-            _ => return,
-        };
-        count.fetch_add(1, Ordering::Relaxed);
-    });
-    let connection = RedisConnection::open(&[url]).await.unwrap();
-    (RedisStore::new(connection, options).unwrap(), counts)
+/// How often a store has told what.
+type Told = Arc<Mutex<HashMap<&'static str, usize>>>;
+
+/// A store that counts what it tells.
+fn store_over(redis: &RedisServer) -> (SeenStore, Told) {
+    let told = Told::default();
+    let counted = told.clone();
+    let options = StoreOptions::new()
+        .namespace_of(|user| format!("home:{user}"))
+        .on_event(move |event| {
+            let name = match event {
+                StoreEvent::NotKept(_) => "not kept",
+                StoreEvent::Retry(_) => "retry",
+                StoreEvent::Degraded(_) => "degraded",
+                _ => return,
+            };
+            *counted.lock().unwrap().entry(name).or_default() += 1;
+        });
+    let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+    (SeenStore::new(backend, options).unwrap(), told)
 }
 
-async fn record(store: &RedisStore, id: &str) -> Result<usize, seenguard_server::Error> {
-    store.update("ada", START, |chain| chain.record(&[id], START)).await
+fn count(told: &Told, name: &str) -> usize {
+    told.lock().unwrap().get(name).copied().unwrap_or_default()
 }
 
-async fn page(store: &RedisStore, ranked: &[&str], pending: Option<&str>) -> Vec<u32> {
+async fn record(store: &SeenStore, id: &str) -> Result<usize, Error> {
+    store.update("ada", |chain, now| chain.record(&[id], now)).await
+}
+
+async fn ask(store: &SeenStore, ranked: &[&str], pending: Option<&str>) -> Page {
     let request = PageRequest {
         size: 10,
         pending: pending.into(),
         ..PageRequest::default()
     };
-    store.page("ada", ranked, &request, START).await.unwrap().items
+    store.page("ada", ranked, &request).await.unwrap()
+}
+
+async fn page(store: &SeenStore, ranked: &[&str], pending: Option<&str>) -> Vec<u32> {
+    let page = ask(store, ranked, pending).await;
+    assert!(!page.degraded && page.snapshot.is_some(), "{page:?}");
+    page.items
+}
+
+/// What devices tell is of now.
+fn now() -> Time {
+    Time::from(std::time::SystemTime::now())
 }
 
 pub async fn a_script_that_redis_has_forgotten_is_sent_again() {
     let redis = RedisServer::start(&[]);
-    let (store, _) = store_over(redis.url()).await;
+    let (store, _) = store_over(&redis);
     for id in ["a", "b"] {
         record(&store, id).await.unwrap();
         cmd("SCRIPT").arg("FLUSH").exec(&mut redis.client()).unwrap();
@@ -52,30 +75,32 @@ pub async fn a_script_that_redis_has_forgotten_is_sent_again() {
 
 pub async fn a_redis_that_is_started_anew_is_waited_for() {
     let mut redis = RedisServer::start(&[]);
-    let (store, counts) = store_over(redis.url()).await;
+    let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     redis.kill();
     let change = async { record(&store, "b").await.unwrap() };
     let starting = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        sleep(Duration::from_millis(300)).await;
         tokio::task::block_in_place(|| redis.start_again());
     };
     tokio::join!(change, starting);
-    assert!(counts[1].load(Ordering::Relaxed) > 0);
+    assert!(count(&told, "retry") > 0);
     // This Redis keeps nothing on a disk.
     assert_eq!(page(&store, &["a", "b"], None).await, [0]);
 }
 
 pub async fn pages_go_on_in_a_full_redis() {
     let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
-    let (store, counts) = store_over(redis.url()).await;
+    let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     let mut client = redis.client();
     cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut client).unwrap();
-    let pending = shows(&mut device("ada", 1), &["b"], START);
+    let pending = shows(&mut device("ada", 1), &["b"], now());
     assert_eq!(page(&store, &["a", "b", "c"], Some(&pending)).await, [2]);
-    assert_eq!(counts[0].load(Ordering::Relaxed), 1);
-    assert_eq!(record(&store, "c").await.unwrap_err().code(), "storage");
+    assert_eq!(count(&told, "not kept"), 1);
+    assert_eq!(record(&store, "c").await.unwrap_err().kind(), ErrorKind::OutOfMemory);
+    let refused = store.accept("ada", &body("ada", &["d"], now(), Some(pending))).await;
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::OutOfMemory);
     // Nothing was half done.
     cmd("CONFIG").arg(&["SET", "maxmemory", "0"]).exec(&mut client).unwrap();
     record(&store, "c").await.unwrap();
@@ -84,31 +109,72 @@ pub async fn pages_go_on_in_a_full_redis() {
 
 pub async fn pages_go_on_over_a_replica_that_only_reads() {
     let master = RedisServer::start(&[]);
-    let (store, _) = store_over(master.url()).await;
+    let (store, _) = store_over(&master);
     record(&store, "a").await.unwrap();
     let replica = RedisServer::start(&["--replicaof", "127.0.0.1", &master.port.to_string()]);
     let mut client = replica.client();
     while client.llen::<_, u64>("seen:ada").unwrap() == 0 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        sleep(Duration::from_millis(20)).await;
     }
-    let (store, counts) = store_over(replica.url()).await;
-    let pending = shows(&mut device("ada", 1), &["b"], START);
+    let (store, told) = store_over(&replica);
+    let pending = shows(&mut device("ada", 1), &["b"], now());
     assert_eq!(page(&store, &["a", "b", "c"], Some(&pending)).await, [2]);
-    assert_eq!(counts[0].load(Ordering::Relaxed), 1);
+    assert_eq!(count(&told, "not kept"), 1);
     // A write waits for a master, and then says so.
-    assert_eq!(record(&store, "c").await.unwrap_err().code(), "storage");
-    assert!(counts[1].load(Ordering::Relaxed) > 0);
+    assert_eq!(record(&store, "c").await.unwrap_err().kind(), ErrorKind::ReadOnly);
+    assert!(count(&told, "retry") > 0);
+}
+
+pub async fn pages_go_on_while_redis_hangs_is_gone_or_was_never_there() {
+    let mut redis = RedisServer::start(&[]);
+    let (store, told) = store_over(&redis);
+    record(&store, "a").await.unwrap();
+    let pending = shows(&mut device("ada", 1), &["b"], now());
+    let without = async |store: &SeenStore| {
+        let begun = Instant::now();
+        let page = ask(store, &["a", "b", "c"], Some(&pending)).await;
+        assert!(begun.elapsed() < PATIENCE);
+        assert_eq!((page.items, page.snapshot, page.degraded), (vec![0, 2], None, true));
+    };
+    let again = async |store: &SeenStore, expected: &[u32]| {
+        let begun = Instant::now();
+        while ask(store, &["a", "b", "c"], None).await.degraded {
+            assert!(begun.elapsed() < PATIENCE, "it does not come back");
+        }
+        assert_eq!(page(store, &["a", "b", "c"], None).await, expected);
+    };
+
+    redis.pause();
+    without(&store).await;
+    assert_eq!(count(&told, "degraded"), 1);
+    // All else says so in the end.
+    let (snapshot, unsee) = tokio::join!(store.snapshot("ada", None), store.unsee("ada", &["a"]));
+    assert_eq!(snapshot.unwrap_err().kind(), ErrorKind::Timeout);
+    assert!(unsee.unwrap_err().is_transient());
+    redis.go_on();
+    // What was sent meanwhile was done all the same: the device's list is kept.
+    again(&store, &[2]).await;
+
+    redis.kill();
+    without(&store).await;
+    assert!(record(&store, "c").await.unwrap_err().is_transient());
+    let (late, _) = store_over(&redis);
+    without(&late).await;
+    tokio::task::block_in_place(|| redis.start_again());
+    for store in [&store, &late] {
+        again(store, &[0, 1, 2]).await;
+    }
 }
 
 pub async fn what_is_stored_expires_with_the_chain() {
     let redis = RedisServer::start(&[]);
-    let (store, _) = store_over(redis.url()).await;
+    let (store, _) = store_over(&redis);
     record(&store, "a").await.unwrap();
-    store.unsee("ada", &["a"], START).await.unwrap();
-    let pending = shows(&mut device("ada", 1), &["b"], START);
+    store.unsee("ada", &["a"]).await.unwrap();
+    let pending = shows(&mut device("ada", 1), &["b"], now());
     page(&store, &[], Some(&pending)).await;
     let mut client = redis.client();
-    let life = store.read("ada", START).await.unwrap().life_seconds() as i64;
+    let life = store.read("ada").await.unwrap().life_seconds() as i64;
     for (key, seconds) in [
         ("seen:ada", life),
         ("seen:ada:meta", life),
@@ -117,18 +183,22 @@ pub async fn what_is_stored_expires_with_the_chain() {
         let left: i64 = client.ttl(key).unwrap();
         assert!((seconds - 60..=seconds).contains(&left), "{key}: {left} of {seconds}");
     }
-    store
-        .forget("ada", Time::from_unix_seconds(START.unix_seconds() + 1))
-        .await
-        .unwrap();
+    store.forget("ada").await.unwrap();
     let keys: Vec<String> = client.keys("*").unwrap();
     assert_eq!(keys, ["seen:ada:meta"]);
 }
 
-pub async fn an_address_without_a_server_is_told() {
-    let mut redis = RedisServer::start(&[]);
-    redis.kill();
-    for urls in [vec![redis.url()], vec!["no URL".to_owned()], vec![]] {
-        assert_eq!(RedisConnection::open(&urls).await.unwrap_err().code(), "storage");
+pub async fn what_is_no_address_is_told() {
+    for url in ["no URL", "http://127.0.0.1", ""] {
+        assert_eq!(
+            RedisConnection::open(url).unwrap_err().kind(),
+            ErrorKind::BadOption,
+            "{url}"
+        );
     }
+    let none: [&str; 0] = [];
+    assert_eq!(
+        RedisConnection::open_cluster(none).unwrap_err().kind(),
+        ErrorKind::BadOption
+    );
 }

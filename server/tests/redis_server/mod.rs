@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use redis::{Client, Commands, Connection, cmd};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::waiting::eventually;
 
@@ -51,6 +52,20 @@ impl RedisServer {
     pub fn client(&self) -> Connection {
         let client = Client::open(self.url()).expect("it is an URL");
         client.get_connection().expect("Redis answers")
+    }
+
+    /// Stops it: it answers nothing, and its connections stay.
+    pub fn pause(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// It goes on where it was.
+    pub fn go_on(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.process), signal).expect("it is our process");
     }
 
     /// Ends it in the midst of its work.

@@ -23,6 +23,12 @@ impl Place {
         let arguments = ["--redis", &url, "--prefix", prefix].map(str::to_owned).to_vec();
         Place { arguments, url }
     }
+
+    fn on_cluster(url: String, prefix: &str) -> Self {
+        let mut place = Place::in_redis(url, prefix);
+        place.arguments.push("--cluster".to_owned());
+        place
+    }
 }
 
 /// All tests. Without servers, which those who only list them need not have, none of those in Redis would pass.
@@ -33,8 +39,12 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     let mut trials = Vec::new();
     macro_rules! each {
         ($module:ident: $($test:ident),* $(,)?) => {$(
-            for (name, url) in [("redis", &single), ("cluster", &cluster)] {
-                let place = Place::in_redis(url.clone(), concat!(stringify!($test), ":"));
+            let prefix = concat!(stringify!($test), ":");
+            let places = [
+                ("redis", Place::in_redis(single.clone(), prefix)),
+                ("cluster", Place::on_cluster(cluster.clone(), prefix)),
+            ];
+            for (name, place) in places {
                 trials.push(trial(name, stringify!($test), move || $module::$test(&place)));
             }
         )*};
@@ -75,7 +85,9 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         wrong_options_end_it_and_are_told,
         a_request_that_takes_too_long_is_given_up,
         what_has_begun_is_finished_before_it_ends,
-        without_redis_it_is_not_ready_and_says_so,
+        it_serves_on_for_a_while_when_it_is_to_end_and_ends_at_once_when_asked_again,
+        methods_that_a_client_makes_up_are_one_series,
+        without_redis_it_makes_pages_and_says_what_they_lack,
         its_numbers_are_those_of_what_was_done,
         what_it_logs_is_of_no_user,
     );
@@ -85,7 +97,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         consumers_that_are_killed_lose_nothing,
     );
     once!(streams:
-        what_is_no_report_stays_in_the_stream_and_holds_up_nothing,
+        what_no_chain_takes_is_set_aside_and_holds_up_nothing,
         nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
     );

@@ -1,11 +1,13 @@
 //! How the program is run: who may ask it, how it ends, what it tells its operator.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 
 use seenguard::Time;
+use seenguard_server::testing::body;
+use serde_json::json;
 
 use super::program::{Program, command, now, rest, send};
-use crate::devices::body;
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
 
@@ -18,18 +20,45 @@ pub fn beyond_the_loopback_it_asks_for_a_token() {
     );
 
     let file = std::env::temp_dir().join(format!("seenguard-token-{}", std::process::id()));
-    fs::write(&file, "s3cret\n").unwrap();
-    let program = Program::start(["--listen", "0.0.0.0:0", "--token-file", &file.to_string_lossy()].map(str::to_owned));
-    fs::remove_file(&file).unwrap();
+    let given = ["--listen", "0.0.0.0:0", "--token-file", &file.to_string_lossy()].map(str::to_owned);
+    for (content, said) in [("", "empty"), ("too short", "16 characters")] {
+        fs::write(&file, content).unwrap();
+        let refused = command(given.clone()).output().unwrap();
+        let text = String::from_utf8_lossy(&refused.stderr);
+        assert!(refused.status.code() == Some(1) && text.contains(said), "{text}");
+    }
+    const TOKENS: [&str; 3] = ["a-first-token-0123", "a-second-token-456", "a-third-token-7890"];
+    fs::write(&file, TOKENS[..2].join("\n")).unwrap();
+    let program = Program::start(given);
     let ask = |path: &str, value: &str| program.request("GET", path, &[("Authorization", value)], "");
     for path in ["/v1/users/ada/snapshot", "/metrics", "/openapi.json", "/anything"] {
         assert_eq!(program.get(path).code(401), "unauthorized", "{path}");
-        for wrong in ["Bearer s3cre", "Bearer s3crets", "Bearer", "Basic s3cret", "s3cret", ""] {
+        for wrong in [
+            "Bearer a-first-token-012",
+            "Bearer a-first-token-01234",
+            "Bearer",
+            "Basic a-first-token-0123",
+            "",
+        ] {
             assert_eq!(ask(path, wrong).code(401), "unauthorized", "{path}, {wrong}");
         }
     }
-    assert_eq!(ask("/v1/users/ada/snapshot", "Bearer s3cret").status, 200);
-    assert_eq!(ask("/metrics", "bearer s3cret").status, 200);
+    let bearer = |token: &str| format!("Bearer {token}");
+    assert_eq!(ask("/v1/users/ada/snapshot", &bearer(TOKENS[0])).status, 200);
+    let numbers = ask("/metrics", &bearer(TOKENS[1])).body;
+    assert!(!numbers.contains("401"), "{numbers}");
+    // It is changed while the program runs; an empty file changes nothing.
+    fs::write(&file, "").unwrap();
+    eventually("it has told", || {
+        program.log().contains("the tokens of before go on").then_some(())
+    });
+    assert_eq!(ask("/metrics", &bearer(TOKENS[0])).status, 200);
+    fs::write(&file, TOKENS[1..].join("\n")).unwrap();
+    eventually("the new one is taken", || {
+        (ask("/metrics", &bearer(TOKENS[2])).status == 200).then_some(())
+    });
+    assert_eq!(ask("/metrics", &bearer(TOKENS[0])).code(401), "unauthorized");
+    fs::remove_file(&file).unwrap();
     // The supervisor that starts it anew need not have the token.
     assert_eq!(
         (program.get("/healthz").status, program.get("/readyz").status),
@@ -42,10 +71,11 @@ pub fn wrong_options_end_it_and_are_told() {
         (vec!["--capacity", "0"], 1, "capacity"),
         (vec!["--capacity", "many"], 2, "--capacity"),
         (vec!["--namespace", "home"], 1, "{user}"),
+        (vec!["--redis", "redis://127.0.0.1"], 1, "--namespace"),
+        (vec!["--redis-file", "/nowhere"], 1, "/nowhere"),
         (vec!["--token-file", "/nowhere"], 1, "/nowhere"),
-        (vec!["--stream", "reports"], 2, "--redis"),
-        (vec!["--redis", "redis://127.0.0.1:1"], 1, "--redis"),
-        (vec!["--redis", "nothing"], 1, "--redis"),
+        (vec!["--stream", "reports"], 1, "--redis"),
+        (vec!["--redis", "nothing", "--namespace", "{user}"], 1, "redis://"),
         (vec!["consume", "--stream", "reports"], 1, "--redis"),
         (vec!["consume"], 2, "--stream"),
     ] {
@@ -102,29 +132,80 @@ pub fn what_has_begun_is_finished_before_it_ends() {
     assert!(status.success(), "{log}");
 }
 
-pub fn without_redis_it_is_not_ready_and_says_so() {
+pub fn it_serves_on_for_a_while_when_it_is_to_end_and_ends_at_once_when_asked_again() {
+    let program = Program::serve(&[], &["--drain-seconds", "3600"]);
+    program.ask_to_end();
+    eventually("it is not ready any more", || {
+        (program.get("/readyz").status == 503).then_some(())
+    });
+    assert_eq!(program.get("/readyz").code(503), "stopping");
+    assert_eq!(program.page("ada", &["a"], 1), ["a"]);
+    program.ask_to_end();
+    assert_eq!(program.ended().0.code(), Some(1));
+
+    let program = Program::serve(&[], &["--drain-seconds", "1"]);
+    program.ask_to_end();
+    assert!(program.ended().0.success());
+}
+
+pub fn methods_that_a_client_makes_up_are_one_series() {
+    let program = Program::serve(&[], &[]);
+    for method in ["BREW", "WHEN", "PUT"] {
+        program.request(method, "/v1/users/ada/page", &[], "");
+    }
+    let series = r#"seenguard_requests_total{route="/v1/users/{user}/page",method="other",status="405"}"#;
+    assert_eq!(program.number(series), 3.0);
+}
+
+pub fn without_redis_it_makes_pages_and_says_what_they_lack() {
     let mut redis = RedisServer::start(&[]);
     let arguments = ["--redis".to_owned(), redis.url()];
     let program = Program::serve(&arguments, &[]);
     program.report("ada", &["a"]);
     assert_eq!(program.get("/readyz").body, "ready\n");
+    assert_eq!(program.get("/readyz?storage").body, "ready\n");
+    let without = |program: &Program| {
+        let page = program.post("/v1/users/ada/page", r#"{"ranked": ["a"], "size": 1}"#);
+        assert_eq!(
+            page.json(200),
+            json!({ "items": ["a"], "next": null, "degraded": true })
+        );
+        let posted = program.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
+        assert_eq!(posted.code(503), "storage");
+        let snapshot = program.get("/v1/users/ada/snapshot");
+        assert_eq!(snapshot.code(503), "storage");
+        // Where Redis is, is for the log.
+        assert!(!snapshot.body.contains("127.0.0.1"), "{snapshot:?}");
+        assert_eq!(program.get("/readyz?storage").code(503), "storage");
+        assert_eq!(program.get("/healthz").body, "ok\n");
+        assert!(program.number("seenguard_degraded_pages_total") >= 1.0);
+    };
+    let again = |program: &Program| {
+        eventually("it is connected again", || {
+            (program.get("/readyz?storage").status == 200).then_some(())
+        });
+    };
+    redis.pause();
+    without(&program);
+    assert_eq!(program.get("/readyz").status, 200);
+    redis.go_on();
+    again(&program);
+    assert_eq!(program.page("ada", &["a", "c"], 2), ["c"]);
     redis.kill();
-    assert_eq!(program.get("/readyz").code(503), "storage");
-    assert_eq!(program.get("/healthz").body, "ok\n");
-    let page = program.post("/v1/users/ada/page", r#"{"ranked": ["a"], "size": 1}"#);
-    assert_eq!(page.code(503), "storage");
-    let posted = program.post("/v1/users/ada/impressions", body("ada", &["a"], now(), None));
-    assert_eq!(posted.code(503), "storage");
-    // Where Redis is, is for the log.
-    assert!(
-        !page.body.contains(&redis.port.to_string()) && !page.body.contains("127.0.0.1"),
-        "{page:?}"
-    );
+    without(&program);
+    assert_eq!(program.get("/readyz").status, 200);
+    // One that starts meanwhile makes pages, too, and is not ready yet.
+    let late = Program::serve(&arguments, &[]);
+    without(&late);
+    assert_eq!(late.get("/readyz").code(503), "storage");
     redis.start_again();
-    eventually("it is ready again", || {
-        (program.get("/readyz").status == 200).then_some(())
-    });
-    assert_eq!(program.page("ada", &["a", "b"], 2), ["a", "b"]);
+    for program in [&program, &late] {
+        again(program);
+        assert_eq!(program.get("/readyz").status, 200);
+        assert_eq!(program.page("ada", &["a", "b"], 2), ["a", "b"]);
+    }
+    late.ask_to_end();
+    assert!(late.ended().0.success());
 }
 
 pub fn its_numbers_are_those_of_what_was_done() {
@@ -164,7 +245,7 @@ pub fn what_it_logs_is_of_no_user() {
     let mut redis = RedisServer::start(&[]);
     let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port);
     let arguments = ["--redis".to_owned(), redis.url()];
-    let more = ["--log", "trace", "--log-format", "json"];
+    let more = ["--log", "trace"];
     let program = Program::serve(&arguments, &more);
     program.report("ada-lovelace", &["article-17"]);
     program.page("ada-lovelace", &["article-17", "article-18"], 2);
@@ -223,11 +304,27 @@ pub fn what_it_logs_is_of_no_user() {
     assert!(failed["cause"].as_str().unwrap().len() > 20, "{failed}");
 
     // A password is for Redis alone.
-    let refused = command(["--redis", &url].map(str::to_owned)).output().unwrap();
-    assert!(
-        !String::from_utf8_lossy(&refused.stderr).contains("s3cret"),
-        "{refused:?}"
-    );
+    let file = std::env::temp_dir().join(format!("seenguard-redis-url-{}", std::process::id()));
+    fs::write(&file, format!("{url}\n")).unwrap();
+    let given = [
+        "--listen",
+        "127.0.0.1:0",
+        "--namespace",
+        "{user}",
+        "--redis-file",
+        &file.to_string_lossy(),
+    ];
+    let mut program = command(given.map(str::to_owned));
+    let mut process = program.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let mut log = BufReader::new(process.stderr.take().unwrap());
+    let mut said = String::new();
+    while !said.contains("cannot be reached") {
+        log.read_line(&mut said).unwrap();
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    fs::remove_file(&file).unwrap();
+    assert!(!said.contains("s3cret"), "{said}");
     let help = command(["--help".to_owned()])
         .env("SEENGUARD_REDIS", &url)
         .output()

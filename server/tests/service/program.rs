@@ -25,8 +25,10 @@ impl Program {
     /// The service, for the namespaces `home:<user>`.
     pub fn serve(arguments: &[String], more: &[&str]) -> Self {
         let defaults = ["--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
+        let drain = ["--drain-seconds", "0"].map(str::to_owned);
+        let drain = drain.into_iter().filter(|_| !more.contains(&"--drain-seconds"));
         let more = more.iter().map(|&argument| argument.to_owned());
-        Program::start(arguments.iter().cloned().chain(defaults).chain(more))
+        Program::start(arguments.iter().cloned().chain(defaults).chain(drain).chain(more))
     }
 
     /// A consumer of a stream, which serves its numbers.
@@ -117,7 +119,7 @@ impl Program {
 
     /// A report as a device posts it.
     pub fn report(&self, user: &str, ids: &[&str]) {
-        let body = crate::devices::body(user, ids, now(), None);
+        let body = seenguard_server::testing::body(user, ids, now(), None);
         assert_eq!(self.post(&format!("/v1/users/{user}/impressions"), body).status, 204);
     }
 

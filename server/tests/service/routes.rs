@@ -6,8 +6,7 @@ use serde_json::{Value, json};
 
 use super::Place;
 use super::program::{Program, now, texts};
-use crate::devices::{body, namespace_of};
-use crate::recall_server::new_device;
+use seenguard_server::testing::{body, device};
 
 const RANKED: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
@@ -77,7 +76,7 @@ pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
 
 pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
     let program = Program::serve(&place.arguments, &[]);
-    let [mut desk, mut phone] = [1, 2].map(|seed| new_device(&namespace_of("ada"), seed, now()).unwrap());
+    let [mut desk, mut phone] = [1, 2].map(|seed| device("ada", seed));
     let pending = |device: &mut Guard, ids: &[&str]| {
         device.record(ids, now());
         device.pending_list(4_000, now())
@@ -94,7 +93,7 @@ pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
     assert_eq!(posted.status, 204);
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
     // Of another person's device nothing counts.
-    let mut other = new_device(&namespace_of("bob"), 3, now()).unwrap();
+    let mut other = device("bob", 3);
     let others = pending(&mut other, &["d"]);
     program.page_for("ada", &RANKED, 2, &[("Seen-Pending", &others)]);
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
@@ -200,18 +199,30 @@ pub fn a_request_that_is_wrong_is_told_what_to_do() {
 }
 
 pub fn a_request_may_have_so_much_and_no_more() {
-    let program = Program::serve(&[], &["--max-body-bytes", "1000", "--max-ids", "5"]);
+    let program = Program::serve(&[], &["--max-body-bytes", "1000"]);
     let ranked = |ids: usize| json!({ "ranked": vec!["id"; ids], "size": 1 }).to_string();
     assert_eq!(program.post("/v1/users/ada/page", ranked(5)).status, 200);
-    for body in [ranked(6), ranked(200)] {
-        assert_eq!(
-            program.post("/v1/users/ada/page", &body).code(413),
-            "too-large",
-            "{body}"
-        );
-    }
-    let posted = program.post("/v1/users/ada/impressions", body("ada", &RANKED, now(), None));
-    assert_eq!(posted.code(413), "too-large");
+    assert_eq!(program.post("/v1/users/ada/page", ranked(200)).code(413), "too-large");
+
+    let program = Program::serve(&[], &[]);
+    let ids = |count: usize| vec!["id"; count];
+    assert_eq!(program.post("/v1/users/ada/page", ranked(20_000)).status, 200);
+    assert_eq!(
+        program.post("/v1/users/ada/page", ranked(20_001)).code(413),
+        "too-large"
+    );
+    let post = |body: Vec<u8>| program.post("/v1/users/ada/impressions", body);
+    assert_eq!(post(body("ada", &ids(1_000), now(), None)).status, 204);
+    assert_eq!(post(body("ada", &ids(1_001), now(), None)).code(413), "too-large");
+    let long = "x".repeat(90_000);
+    assert_eq!(
+        post(body("ada", &[&long, &long, &long], now(), None)).code(413),
+        "too-large"
+    );
+    // What is too long to be recorded is left out, and the rest is taken.
+    assert_eq!(post(body("ada", &[&long, "b"], now(), None)).status, 204);
+    assert_eq!(program.number("seenguard_ids_left_out_total"), 1.0);
+    assert_eq!(program.page("ada", &[&long, "b"], 2), [long.as_str()]);
     assert_eq!(program.page("ada", &["a"], 1), ["a"]);
 }
 

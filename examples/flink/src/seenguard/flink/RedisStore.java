@@ -28,6 +28,9 @@ final class RedisStore implements Closeable {
     private static final String META = ":meta";
     private static final String PENDING = ":pending";
 
+    /** The field of the hash that has the revision. */
+    private static final String REVISION = "revision";
+
     /** With the pauses, about 5 seconds. */
     private static final int MOST_ATTEMPTS = 60;
 
@@ -36,7 +39,7 @@ final class RedisStore implements Closeable {
     private final RespConnection redis;
     private final String prefix;
     private final ChainOptions options;
-    private final String readScript;
+    private final String loadScript;
     private final String replaceScript;
     private long conflicts;
 
@@ -44,8 +47,8 @@ final class RedisStore implements Closeable {
         this.prefix = prefix;
         this.options = options;
         redis = new RespConnection(address);
-        readScript = load("state.lua", "keep.lua", "read.lua");
-        replaceScript = load("state.lua", "replace.lua");
+        loadScript = load("run.lua", "keep.lua", "load.lua");
+        replaceScript = load("run.lua", "replace.lua");
     }
 
     /** A script of these parts, as in js/server/store/scripts.ts. */
@@ -59,8 +62,8 @@ final class RedisStore implements Closeable {
         return (String) redis.call("SCRIPT", "LOAD", text.toString());
     }
 
-    /** What is stored, and the name of its state. */
-    private record Found(StoredSeen seen, String state) {}
+    /** What is stored, and its revision. */
+    private record Found(StoredSeen seen, String revision) {}
 
     /** A list's key must not be that of another user's hash. */
     static boolean canKeep(String user) {
@@ -94,7 +97,7 @@ final class RedisStore implements Closeable {
             throws IOException {
         for (String user : events.keySet()) {
             String list = prefix + user;
-            redis.send(List.of("EVALSHA", readScript, "3", list, list + META, list + PENDING));
+            redis.send(List.of("EVALSHA", loadScript, "3", list, list + META, list + PENDING));
         }
         Map<String, List<String>> replacements = new LinkedHashMap<>();
         Map<String, Found> stored = readAnswers(events.keySet());
@@ -151,10 +154,10 @@ final class RedisStore implements Closeable {
         Difference difference = Difference.between(before.shards(), after.shards());
         List<String> command = new ArrayList<>(List.of("EVALSHA", replaceScript, "2"));
         command.addAll(List.of(prefix + user, prefix + user + META));
-        command.add(found.state());
+        command.add(found.revision());
         command.add(Integer.toString(difference.first()));
         command.add(Integer.toString(difference.last()));
-        command.add(after.fields().equals(before.fields()) ? "" : json(after.fields()));
+        command.add(changedFields(before.fields(), after.fields()));
         command.add(Long.toString(options.listTtlSeconds()));
         for (int index = difference.added() - 1; index >= 0; index--) {
             command.add(after.shards().get(index));
@@ -177,9 +180,15 @@ final class RedisStore implements Closeable {
         }
     }
 
-    private static String json(Map<String, String> fields) {
+    /** JSON of the fields that are to be others: of each its value, or false if it goes. */
+    private static String changedFields(Map<String, String> before, Map<String, String> after) {
+        Map<String, Object> changes = new HashMap<>(after);
+        changes.entrySet().removeAll(before.entrySet());
+        before.keySet().stream()
+                .filter(name -> !after.containsKey(name))
+                .forEach(name -> changes.put(name, false));
         try {
-            return JSON.writeValueAsString(fields);
+            return changes.isEmpty() ? "" : JSON.writeValueAsString(changes);
         } catch (IOException error) {
             throw new IllegalStateException(error);
         }
@@ -195,6 +204,7 @@ final class RedisStore implements Closeable {
         for (int index = 0; index + 1 < texts.size(); index += 2) {
             fields.put(texts.get(index), texts.get(index + 1));
         }
+        fields.remove(REVISION);
         return fields;
     }
 

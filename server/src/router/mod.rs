@@ -1,7 +1,10 @@
 //! The routes, and what each takes and answers.
 
+mod ids;
+mod problem;
+mod schema;
+
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
@@ -10,29 +13,89 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, Time, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use crate::ids::{Ids, IdsAt};
-use crate::monitoring::note_taken;
-use crate::problem::Problem;
-use crate::schema::{self, Description};
-use crate::store::Store;
-use crate::stream::Stream;
+use self::ids::{Ids, IdsAt};
+use self::schema::Description;
+#[cfg(feature = "consumer")]
+use crate::consumer::Stream;
+use crate::error::Error;
+use crate::metrics::note_taken;
+use crate::seen_store::SeenStore;
 
-/// What the routes need.
-pub struct Service {
-    pub store: Arc<Store>,
-    /// Where reports go; without one they are taken in at once.
-    pub stream: Option<Stream>,
-    pub max_ids: usize,
+pub use self::problem::{Problem, Reason};
+
+/// Most ids of a request's list.
+const MAX_IDS: usize = 20_000;
+
+/// What the routes are told.
+#[derive(Debug, Clone)]
+pub struct RouterOptions {
+    #[cfg(feature = "consumer")]
+    stream: Option<Stream>,
+    max_body_bytes: usize,
 }
 
-pub fn router(service: Service, max_body_bytes: usize) -> Router {
+impl RouterOptions {
+    /// Reports are taken in at once; a body has at most 2 MiB.
+    pub fn new() -> Self {
+        RouterOptions {
+            #[cfg(feature = "consumer")]
+            stream: None,
+            max_body_bytes: 2 << 20,
+        }
+    }
+
+    /// Reports go into this stream, for a [`Consumer`](crate::Consumer).
+    #[cfg(feature = "consumer")]
+    pub fn stream(self, stream: Stream) -> Self {
+        let stream = Some(stream);
+        RouterOptions { stream, ..self }
+    }
+
+    /// Most bytes of a request's body.
+    pub fn max_body_bytes(mut self, max_body_bytes: usize) -> Self {
+        self.max_body_bytes = max_body_bytes;
+        self
+    }
+}
+
+impl Default for RouterOptions {
+    fn default() -> Self {
+        RouterOptions::new()
+    }
+}
+
+/// What the routes need.
+struct Service {
+    store: SeenStore,
+    #[cfg(feature = "consumer")]
+    stream: Option<Stream>,
+}
+
+/// The routes of the service, for an app of axum: pages, reports, snapshots, plans, and `/openapi.json`, which describes
+/// them. Whether a request may ask for a user is the app's matter: put a layer before it.
+///
+/// ```
+/// use seenguard_server::{MemoryStore, RouterOptions, SeenStore, StoreOptions, router};
+///
+/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let store = SeenStore::new(MemoryStore::default(), options)?;
+/// let app: axum::Router = axum::Router::new().nest("/seen", router(store, RouterOptions::new()));
+/// # Ok::<(), seenguard_server::Error>(())
+/// ```
+pub fn router(store: SeenStore, options: RouterOptions) -> Router {
+    let max_body_bytes = options.max_body_bytes;
+    let service = Service {
+        store,
+        #[cfg(feature = "consumer")]
+        stream: options.stream,
+    };
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(page))
         .routes(routes!(impressions))
@@ -82,7 +145,7 @@ async fn page(
     device: Device,
     Body(body): Body<PageBody>,
 ) -> Result<Response, Problem> {
-    service.check_count(body.ranked.len())?;
+    check_count(body.ranked.len())?;
     let request = PageRequest {
         size: body.size,
         cursor: body.cursor.as_deref(),
@@ -93,7 +156,7 @@ async fn page(
         held: device.held.as_deref(),
         pending: device.pending.as_deref().into(),
     };
-    let page = service.store.page(&user, &body.ranked, &request, now()).await?;
+    let page = service.store.page(&user, &body.ranked, &request).await?;
     if page.items.len() < body.size {
         counter!("seenguard_short_pages_total").increment(1);
     }
@@ -103,7 +166,8 @@ async fn page(
             indices: &page.items,
         },
         next: page.next.as_deref(),
-        snapshot: &page.snapshot,
+        snapshot: page.snapshot.as_ref(),
+        degraded: page.degraded,
     }))
 }
 
@@ -137,7 +201,10 @@ enum Repeats {
 struct PageAnswer<'a> {
     items: IdsAt<'a>,
     next: Option<&'a str>,
-    snapshot: &'a ChainSnapshot,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    snapshot: Option<&'a ChainSnapshot>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    degraded: bool,
 }
 
 /// What a device reports.
@@ -162,20 +229,21 @@ async fn impressions(
     User(user): User,
     Raw(body): Raw,
 ) -> Result<StatusCode, Problem> {
-    let now = now();
-    let report = match service.stream {
-        Some(_) => service.store.accept_for_stream(&user, &body, now).await?,
-        None => service.store.accept(&user, &body, now).await?,
-    };
-    service.check_count(report.impressions.len() + report.unseen.len())?;
-    match &service.stream {
-        Some(stream) => stream.append(&user, &report).await?,
-        None => {
-            let reports = [report];
-            service.store.ingest_all(&user, &reports, now).await?;
-            note_taken(&reports, now);
-        }
+    let store = &service.store;
+    let report = store.check(&user, &body)?;
+    #[cfg(feature = "consumer")]
+    if let Some(stream) = &service.stream {
+        let append = store.within_deadline(|| stream.append(&user, &report));
+        let (appended, kept) = tokio::join!(append, store.keep(&user, &report));
+        return appended
+            .and(kept)
+            .map(|()| StatusCode::NO_CONTENT)
+            .map_err(Problem::from);
     }
+    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep(&user, &report));
+    ingested?;
+    kept?;
+    note_taken(&[report]);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -193,7 +261,7 @@ async fn impressions(
     )
 )]
 async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device: Device) -> Result<Response, Problem> {
-    let snapshot = service.store.snapshot(&user, device.held.as_deref(), now()).await?;
+    let snapshot = service.store.snapshot(&user, device.held.as_deref()).await?;
     Ok(private(&snapshot))
 }
 
@@ -216,8 +284,8 @@ async fn unsee(
     User(user): User,
     Body(body): Body<UnseeBody>,
 ) -> Result<StatusCode, Problem> {
-    service.check_count(body.ids.len())?;
-    service.store.unsee(&user, &body.ids, now()).await?;
+    check_count(body.ids.len())?;
+    service.store.unsee(&user, &body.ids).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -242,7 +310,7 @@ struct UnseeBody {
     )
 )]
 async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result<StatusCode, Problem> {
-    service.store.forget(&user, now()).await?;
+    service.store.forget(&user).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -264,7 +332,7 @@ async fn plan_chain(
     let Query(query) = query?;
     let mut options = PlanOptions::new(query.per_day, query.window_days, query.false_positive_rate);
     options.per_refresh = query.per_refresh.unwrap_or(options.per_refresh);
-    let plan = plan(&options).map_err(seenguard_server::Error::from)?;
+    let plan = plan(&options).map_err(Error::from)?;
     Ok(Json(PlanAnswer {
         capacity: plan.chain.capacity,
         shards: plan.chain.shards,
@@ -310,20 +378,13 @@ struct PlanAnswer {
     bytes_refresh: u64,
 }
 
-impl Service {
-    fn check_count(&self, ids: usize) -> Result<(), Problem> {
-        if ids <= self.max_ids {
-            return Ok(());
-        }
-        let most = self.max_ids;
-        Err(Problem::too_large(format!(
-            "{ids} ids are more than {most}: send fewer, or raise --max-ids"
-        )))
+fn check_count(ids: usize) -> Result<(), Problem> {
+    match ids {
+        ..=MAX_IDS => Ok(()),
+        _ => Err(Problem::too_large(format!(
+            "{ids} ids are more than {MAX_IDS}: send fewer"
+        ))),
     }
-}
-
-fn now() -> Time {
-    Time::from(SystemTime::now())
 }
 
 /// Of one user: no cache may give it to another.
@@ -386,7 +447,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let Raw(bytes) = Raw::from_request(request, state).await?;
-        let parsed = seenguard_server::json::from_slice(&bytes);
+        let parsed = crate::json::from_slice(&bytes);
         Ok(Body(parsed.map_err(|error| {
             Problem::bad_request(format!("the body is not what it must be: {error}"))
         })?))

@@ -3,9 +3,10 @@
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use seenguard_server::Error;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+use crate::error::{Error, ErrorKind};
 
 /// Why a request was refused or has failed, and what to do.
 #[derive(Debug, Serialize, ToSchema)]
@@ -31,6 +32,7 @@ pub struct Problem {
 }
 
 impl Problem {
+    /// A problem with a stable code, and what to do.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Problem {
             kind: format!("urn:seenguard:{code}"),
@@ -42,10 +44,12 @@ impl Problem {
         }
     }
 
+    /// The request is not what it must be.
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }
 
+    /// The request has more than it may.
     pub fn too_large(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
     }
@@ -59,18 +63,13 @@ impl Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         let (code, text) = (error.code(), error.to_string());
-        match error {
-            Error::BadReport(_) => {
-                let todo = "pass the body on as the device posted it";
-                Problem::new(StatusCode::BAD_REQUEST, code, format!("{text}; {todo}"))
-            }
-            Error::WrongNamespace => {
+        match error.kind() {
+            ErrorKind::BadReport if code == "too-large" => Problem::too_large(text),
+            ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, text),
+            ErrorKind::WrongNamespace => {
                 let todo = "answer the device by 409, too: then it keeps its impressions until its person is back";
                 Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
             }
-            Error::Core(seenguard::Error::OutOfMemory) => Problem::unavailable(code, text),
-            Error::Core(_) => Problem::new(StatusCode::BAD_REQUEST, code, text),
-            Error::Conflict => Problem::unavailable(code, text),
             // Where the storage is, and how it fails, is for the log.
             _ => Problem {
                 cause: text,
@@ -135,6 +134,8 @@ impl IntoResponse for Problem {
 /// Of a response that is a problem, for logs.
 #[derive(Debug, Clone, Default)]
 pub struct Reason {
+    /// That of the problem.
     pub code: &'static str,
+    /// What is not for clients: where the storage is, and how it fails.
     pub cause: String,
 }

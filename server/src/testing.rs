@@ -1,40 +1,196 @@
-//! What every store promises.
+//! What every backend promises, as tests: run them over one of your own.
+//!
+//! ```
+//! # #[tokio::main(flavor = "multi_thread")]
+//! # async fn main() {
+//! use seenguard_server::MemoryStore;
+//! use seenguard_server::testing::promises;
+//!
+//! for promise in promises(|_name| async { MemoryStore::default() }) {
+//!     promise.check().await;
+//! }
+//! # }
+//! ```
 
+use std::fmt;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use seenguard::{ChainOptions, PageRequest, ShardChain, StoredChain, Time};
-use seenguard_server::{Replacement, SeenStore, StoreEvent, StoreOptions};
+use seenguard::device::{DEFAULT_REMEMBER, Guard, Place as StoragePlace, Step, Storage};
+use seenguard::{ChainOptions, Impression, PageRequest, Report, ShardChain, StoredChain, Time};
 
-use super::Backend;
-use super::devices::{START, after, body, device, namespace_of, shows};
+use crate::backend::{Backend, Replacement};
+use crate::options::{StoreEvent, StoreOptions};
+use crate::seen_store::SeenStore;
+
+/// When a test begins.
+const START: Time = Time::from_unix_seconds(1_764_000_000);
+
+/// One of the promises.
+pub struct Promise {
+    name: &'static str,
+    test: Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>,
+}
+
+impl Promise {
+    /// What is promised, in words with `_` between them.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Panics if it is not kept. Within a runtime of Tokio.
+    pub async fn check(self) {
+        (self.test)().await;
+    }
+}
+
+impl fmt::Debug for Promise {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Promise").field(&self.name).finish()
+    }
+}
+
+/// All promises. `make_backend` is given the promise's name and makes a backend in which nothing is stored yet.
+pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
+    make_backend: impl Fn(&'static str) -> F + Send + Sync + 'static,
+) -> Vec<Promise> {
+    let make: Make = Arc::new(move |name| {
+        let backend = make_backend(name);
+        Box::pin(async move { Arc::new(backend.await) as Arc<dyn Backend> })
+    });
+    macro_rules! promises {
+        ($($test:ident),* $(,)?) => {
+            vec![$({
+                let place = Place { make: make.clone(), name: stringify!($test) };
+                Promise { name: stringify!($test), test: Box::new(|| Box::pin($test(place))) }
+            }),*]
+        };
+    }
+    promises![
+        what_is_recorded_is_left_out_of_pages,
+        pages_go_on_where_the_one_before_ended,
+        a_report_is_taken_once_however_often_it_comes,
+        what_is_no_report_is_refused,
+        a_report_of_another_namespace_is_refused_before_anything_is_kept,
+        what_one_device_has_pending_is_left_out_of_the_pages_of_another,
+        of_a_device_the_latest_counts,
+        of_more_than_eight_devices_the_latest_stay,
+        what_is_pending_counts_for_a_while,
+        what_is_unseen_is_fresh,
+        a_history_that_is_deleted_is_gone_from_chain_and_devices,
+        many_writers_of_one_user_lose_nothing,
+        a_store_holds_the_chain_that_the_same_calls_make_by_themselves,
+        what_is_damaged_is_left_out_and_told,
+        a_user_without_a_name_is_refused,
+    ]
+}
+
+type Make = Arc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = Arc<dyn Backend>> + Send>> + Send + Sync>;
+
+/// Where a promise has its backend.
+struct Place {
+    make: Make,
+    name: &'static str,
+}
+
+impl Place {
+    async fn store(&self, options: StoreOptions) -> Store {
+        let backend = (self.make)(self.name).await;
+        let clock = Arc::new(AtomicU64::new(START.unix_ms()));
+        let shown = clock.clone();
+        let options = options.clock(move || Time::from_unix_ms(shown.load(Ordering::SeqCst)));
+        Store {
+            seen: SeenStore::new(backend.clone(), options).unwrap(),
+            backend,
+            clock,
+        }
+    }
+}
+
+/// A store over the backend, whose time the test tells.
+struct Store {
+    seen: SeenStore,
+    backend: Arc<dyn Backend>,
+    clock: Arc<AtomicU64>,
+}
+
+impl Store {
+    fn at(&self, now: Time) -> &SeenStore {
+        self.clock.store(now.unix_ms(), Ordering::SeqCst);
+        &self.seen
+    }
+}
+
+fn after(seconds: u64) -> Time {
+    Time::from_unix_seconds(START.unix_seconds() + seconds)
+}
+
+fn namespace_of(user: &str) -> String {
+    format!("home:{user}")
+}
+
+/// A device of a user, with its name, which it has of a storage in which there is nothing.
+pub fn device(user: &str, number: u64) -> Guard {
+    let namespace = namespace_of(user);
+    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
+    let prefix = ["seenguard/", &namespace, "/"].concat();
+    let place = StoragePlace::Custom;
+    let mut storage = Storage::new(&prefix, &namespace, Some(place), number, &mut guard);
+    storage.flush(&guard);
+    loop {
+        match storage.next(&guard, START) {
+            Step::Wait => return guard,
+            Step::Look | Step::Pass => {
+                storage.begin(&guard, place);
+                storage.list(&mut guard, [].into_iter(), [].into_iter());
+                while storage.next_write(&guard, START).is_some() {}
+                storage.completed(&mut guard, storage.transaction(), START);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What a device sends as `Seen-Pending`, once it has shown these.
+pub fn shows(device: &mut Guard, ids: &[&str], now: Time) -> String {
+    device.record(ids, now);
+    device.pending_list(4_000, now)
+}
+
+/// What a device of a user posts.
+pub fn body(user: &str, ids: &[&str], at: Time, pending: Option<String>) -> Vec<u8> {
+    let mut report = Report::new(namespace_of(user), at);
+    report.impressions = ids.iter().map(|&id| Impression { id: id.into(), at }).collect();
+    report.pending = pending;
+    serde_json::to_vec(&report).unwrap()
+}
 
 fn options() -> StoreOptions {
     StoreOptions::new().namespace_of(namespace_of)
 }
 
-async fn record(store: &impl SeenStore, user: &str, ids: &[&str], now: Time) {
-    store.update(user, now, |chain| chain.record(ids, now)).await.unwrap();
+async fn record(store: &Store, user: &str, ids: &[&str], now: Time) {
+    store
+        .at(now)
+        .update(user, |chain, _| chain.record(ids, now))
+        .await
+        .unwrap();
 }
 
 /// The items of a page of at most ten.
-async fn page<'a>(
-    store: &impl SeenStore,
-    user: &str,
-    ranked: &[&'a str],
-    pending: Option<&str>,
-    now: Time,
-) -> Vec<&'a str> {
+async fn page<'a>(store: &Store, user: &str, ranked: &[&'a str], pending: Option<&str>, now: Time) -> Vec<&'a str> {
     let request = PageRequest {
         size: 10,
         pending: pending.into(),
         ..PageRequest::default()
     };
-    let page = store.page(user, ranked, &request, now).await.unwrap();
+    let page = store.at(now).page(user, ranked, &request).await.unwrap();
     page.items.iter().map(|&index| ranked[index as usize]).collect()
 }
 
-pub async fn what_is_recorded_is_left_out_of_pages(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn what_is_recorded_is_left_out_of_pages(place: Place) {
+    let store = place.store(options()).await;
     record(&store, "ada", &["b", "d"], START).await;
     record(&store, "bob", &["a"], START).await;
     assert_eq!(
@@ -49,7 +205,8 @@ pub async fn what_is_recorded_is_left_out_of_pages(backend: &impl Backend) {
 
     // A page ships the stored chain, and references of the shards that the device holds.
     let shipped = store
-        .read("ada", after(1))
+        .at(after(1))
+        .read("ada")
         .await
         .unwrap()
         .snapshot(after(1), None)
@@ -61,15 +218,15 @@ pub async fn what_is_recorded_is_left_out_of_pages(backend: &impl Backend) {
         held: Some(&held),
         ..PageRequest::default()
     };
-    let page = store.page("ada", &["a"], &request, after(1)).await.unwrap();
+    let page = store.at(after(1)).page("ada", &["a"], &request).await.unwrap();
     assert_eq!(
-        (page.snapshot.version, &page.snapshot.shards),
-        (shipped.version, &vec![format!("~{held}")])
+        page.snapshot.map(|snapshot| (snapshot.version, snapshot.shards)),
+        Some((shipped.version, vec![format!("~{held}")]))
     );
 }
 
-pub async fn pages_go_on_where_the_one_before_ended(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn pages_go_on_where_the_one_before_ended(place: Place) {
+    let store = place.store(options()).await;
     let ranked: Vec<String> = (0..25).map(|number| format!("article-{number}")).collect();
     let (mut given, mut cursor) = (Vec::new(), None::<String>);
     loop {
@@ -78,7 +235,7 @@ pub async fn pages_go_on_where_the_one_before_ended(backend: &impl Backend) {
             cursor: cursor.as_deref(),
             ..PageRequest::default()
         };
-        let page = store.page("ada", &ranked, &request, START).await.unwrap();
+        let page = store.at(START).page("ada", &ranked, &request).await.unwrap();
         // As quickly as they are shown.
         let shown: Vec<&str> = page
             .items
@@ -95,30 +252,30 @@ pub async fn pages_go_on_where_the_one_before_ended(backend: &impl Backend) {
     assert_eq!(given, (0..25).collect::<Vec<u32>>());
 }
 
-pub async fn a_report_is_taken_once_however_often_it_comes(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
+    let store = place.store(options()).await;
     // The half of a character is an id as any other.
     let body = br#"{ "namespace": "home:ada", "now": 1000, "impressions": [{ "id": "a", "at": 0.5 }, { "id": "\ud800", "at": 1000 }], "pending": 7 }"#;
-    let report = store.accept("ada", body, START).await.unwrap();
+    let report = store.at(START).accept("ada", body).await.unwrap();
     assert_eq!(
         (report.received_at, report.impressions[1].at, report.pending.as_deref()),
         (START, START, None)
     );
-    assert_eq!(store.ingest("ada", &report, after(1)).await.unwrap(), 2);
-    let stored = store.load("ada", None, after(1)).await.unwrap().stored;
+    assert_eq!(store.at(after(1)).ingest("ada", &report).await.unwrap(), 2);
+    let stored = store.backend.load("ada", None).await.unwrap().stored;
     // Out of a stream, as JSON.
     let again = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(report, again);
-    assert_eq!(store.ingest("ada", &again, after(60)).await.unwrap(), 0);
-    assert_eq!(store.load("ada", None, after(60)).await.unwrap().stored, stored);
+    assert_eq!(store.at(after(60)).ingest("ada", &again).await.unwrap(), 0);
+    assert_eq!(store.backend.load("ada", None).await.unwrap().stored, stored);
     assert_eq!(
         page(&store, "ada", &["a", "\u{fffd}", "b"], None, after(60)).await,
         ["b"]
     );
 }
 
-pub async fn what_is_no_report_is_refused(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn what_is_no_report_is_refused(place: Place) {
+    let store = place.store(options()).await;
     for body in [
         "",
         "[]",
@@ -130,7 +287,7 @@ pub async fn what_is_no_report_is_refused(backend: &impl Backend) {
         r#"{ "namespace": "home:ada", "now": 1, "impressions": [{ "id": 7, "at": 1 }] }"#,
         r#"{ "namespace": "home:ada", "now": 1, "impressions": [{ "id": "a" }] }"#,
     ] {
-        let refused = store.accept("ada", body.as_bytes(), START).await.unwrap_err();
+        let refused = store.at(START).accept("ada", body.as_bytes()).await.unwrap_err();
         assert_eq!(refused.code(), "bad-report", "{body}");
     }
     let request = PageRequest {
@@ -138,26 +295,28 @@ pub async fn what_is_no_report_is_refused(backend: &impl Backend) {
         ..PageRequest::default()
     };
     assert_eq!(
-        store.page("ada", &["a"], &request, START).await.unwrap_err().code(),
+        store.at(START).page("ada", &["a"], &request).await.unwrap_err().code(),
         "bad-option"
     );
 }
 
-pub async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(place: Place) {
+    let store = place.store(options()).await;
     let (mut ada, mut bob) = (device("ada", 1), device("bob", 2));
     let of_bob = shows(&mut bob, &["a"], START);
     let refused = store
-        .accept("ada", &body("bob", &["a"], START, Some(of_bob.clone())), START)
+        .at(START)
+        .accept("ada", &body("bob", &["a"], START, Some(of_bob.clone())))
         .await;
     assert_eq!(refused.unwrap_err().code(), "wrong-namespace");
     // A report of the right one brings a pending list of the wrong one.
     let report = store
-        .accept("ada", &body("ada", &[], START, Some(of_bob.clone())), START)
+        .at(START)
+        .accept("ada", &body("ada", &[], START, Some(of_bob.clone())))
         .await
         .unwrap();
     assert_eq!(
-        store.ingest("bob", &report, START).await.unwrap_err().code(),
+        store.at(START).ingest("bob", &report).await.unwrap_err().code(),
         "wrong-namespace"
     );
     // The same in a request for a page, for which it does not count, either.
@@ -167,8 +326,8 @@ pub async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(ba
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["a"]);
 }
 
-pub async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: Place) {
+    let store = place.store(options()).await;
     let (mut phone, mut laptop) = (device("ada", 1), device("ada", 2));
     let ranked = ["a", "b", "c", "d"];
     let of_phone = shows(&mut phone, &["a"], START);
@@ -179,18 +338,19 @@ pub async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(bac
     // The other one tells with a report.
     let of_laptop = shows(&mut laptop, &["c"], START);
     store
-        .accept("ada", &body("ada", &["c"], START, Some(of_laptop.clone())), START)
+        .at(START)
+        .accept("ada", &body("ada", &["c"], START, Some(of_laptop.clone())))
         .await
         .unwrap();
     assert_eq!(page(&store, "ada", &ranked, Some(&of_laptop), START).await, ["b", "d"]);
     assert_eq!(page(&store, "ada", &ranked, Some(&of_phone), START).await, ["b", "d"]);
     assert_eq!(page(&store, "bob", &ranked, None, START).await, ranked);
     // It enters no chain, and nothing ships it.
-    assert_eq!(store.read("ada", START).await.unwrap().shards().count(), 0);
+    assert_eq!(store.at(START).read("ada").await.unwrap().shards().count(), 0);
 }
 
-pub async fn of_a_device_the_latest_counts(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn of_a_device_the_latest_counts(place: Place) {
+    let store = place.store(options()).await;
     let mut phone = device("ada", 1);
     let first = shows(&mut phone, &["a"], START);
     let later = shows(&mut phone, &["b"], after(1));
@@ -209,8 +369,8 @@ pub async fn of_a_device_the_latest_counts(backend: &impl Backend) {
     }
 }
 
-pub async fn of_more_than_eight_devices_the_latest_stay(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn of_more_than_eight_devices_the_latest_stay(place: Place) {
+    let store = place.store(options()).await;
     let ids: Vec<String> = (0..60).map(|number| format!("article-{number}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     for (number, shown) in (0..).zip(ids.chunks(6)) {
@@ -226,28 +386,22 @@ pub async fn of_more_than_eight_devices_the_latest_stay(backend: &impl Backend) 
     assert!(page(&store, "ada", of_the_others, None, after(20)).await.is_empty());
 }
 
-pub async fn what_is_pending_counts_for_a_while(backend: &impl Backend) {
-    let store = backend.store(options().pending_seconds(600)).await;
+async fn what_is_pending_counts_for_a_while(place: Place) {
+    let store = place.store(options().pending_seconds(600)).await;
     let told = shows(&mut device("ada", 1), &["a"], START);
     page(&store, "ada", &[], Some(&told), START).await;
     assert_eq!(page(&store, "ada", &["a", "b"], None, after(600)).await, ["b"]);
     assert_eq!(page(&store, "ada", &["a", "b"], None, after(601)).await, ["a", "b"]);
-    for seconds in [0, 1 << 31] {
-        let options = options().pending_seconds(seconds);
-        assert_eq!(
-            seenguard_server::MemoryStore::new(options).unwrap_err().code(),
-            "bad-option"
-        );
-    }
 }
 
-pub async fn what_is_unseen_is_fresh(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn what_is_unseen_is_fresh(place: Place) {
+    let store = place.store(options()).await;
     record(&store, "ada", &["a", "b", "c"], START).await;
-    store.unsee("ada", &["b", "never seen"], after(10)).await.unwrap();
+    store.at(after(10)).unsee("ada", &["b", "never seen"]).await.unwrap();
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(10)).await, ["b"]);
     let shipped = store
-        .read("ada", after(10))
+        .at(after(10))
+        .read("ada")
         .await
         .unwrap()
         .snapshot(after(10), None)
@@ -255,29 +409,25 @@ pub async fn what_is_unseen_is_fresh(backend: &impl Backend) {
     assert_eq!(shipped.unseen.len(), 1);
     // What was seen before the unsee comes late, what was seen after it counts.
     for (at, left) in [(after(5), vec!["b"]), (after(20), vec![])] {
-        let report = store.accept("ada", &body("ada", &["b"], at, None), at).await.unwrap();
-        store.ingest("ada", &report, after(30)).await.unwrap();
+        let report = store
+            .at(at)
+            .accept("ada", &body("ada", &["b"], at, None))
+            .await
+            .unwrap();
+        store.at(after(30)).ingest("ada", &report).await.unwrap();
         assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(30)).await, left);
     }
-    assert!(
-        store
-            .load("ada", None, after(30))
-            .await
-            .unwrap()
-            .stored
-            .fields
-            .is_empty()
-    );
+    assert!(store.backend.load("ada", None).await.unwrap().stored.fields.is_empty());
 }
 
-pub async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) {
+    let store = place.store(options()).await;
     record(&store, "ada", &["a", "b"], START).await;
-    store.unsee("ada", &["b"], START).await.unwrap();
+    store.at(START).unsee("ada", &["b"]).await.unwrap();
     let told = shows(&mut device("ada", 1), &["c"], START);
     page(&store, "ada", &[], Some(&told), START).await;
-    store.forget("ada", after(10)).await.unwrap();
-    let chain = store.read("ada", after(10)).await.unwrap();
+    store.at(after(10)).forget("ada").await.unwrap();
+    let chain = store.at(after(10)).read("ada").await.unwrap();
     let shipped = chain.snapshot(after(10), None).unwrap();
     assert_eq!(
         (shipped.shards.len(), shipped.unseen.len(), shipped.forget_before),
@@ -293,17 +443,18 @@ pub async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(backend: &
         ["a", "b", "c"]
     );
     let report = store
-        .accept("ada", &body("ada", &["a"], START, None), START)
+        .at(START)
+        .accept("ada", &body("ada", &["a"], START, None))
         .await
         .unwrap();
-    assert_eq!(store.ingest("ada", &report, after(12)).await.unwrap(), 0);
+    assert_eq!(store.at(after(12)).ingest("ada", &report).await.unwrap(), 0);
     assert_eq!(
         page(&store, "ada", &["a", "b", "c"], None, after(12)).await,
         ["a", "b", "c"]
     );
 }
 
-pub async fn many_writers_of_one_user_lose_nothing(backend: &impl Backend) {
+async fn many_writers_of_one_user_lose_nothing(place: Place) {
     const WRITERS: usize = 8;
     const IMPRESSIONS: usize = 25;
     let conflicts = Arc::new(Mutex::new(0));
@@ -313,7 +464,7 @@ pub async fn many_writers_of_one_user_lose_nothing(backend: &impl Backend) {
             *counted.lock().unwrap() += 1;
         }
     });
-    let store = Arc::new(backend.store(options).await);
+    let store = Arc::new(place.store(options).await);
     let ids = |writer: usize| (0..IMPRESSIONS).map(move |number| format!("article-{writer}-{number}"));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
@@ -321,11 +472,11 @@ pub async fn many_writers_of_one_user_lose_nothing(backend: &impl Backend) {
             tokio::spawn(async move {
                 for id in ids(writer) {
                     // One is slower than the others.
-                    let change = |chain: &mut ShardChain| {
+                    let change = |chain: &mut ShardChain, _| {
                         std::thread::sleep(std::time::Duration::from_micros(50 * writer as u64));
                         chain.record(&[&id], START)
                     };
-                    assert_eq!(store.update("ada", START, change).await.unwrap(), 1);
+                    assert_eq!(store.at(START).update("ada", change).await.unwrap(), 1);
                 }
             })
         })
@@ -333,14 +484,14 @@ pub async fn many_writers_of_one_user_lose_nothing(backend: &impl Backend) {
     for writer in writers {
         writer.await.unwrap();
     }
-    let chain = store.read("ada", START).await.unwrap();
+    let chain = store.at(START).read("ada").await.unwrap();
     for id in (0..WRITERS).flat_map(ids) {
         assert!(chain.contains(&id, START).unwrap(), "{id}");
     }
     assert!(*conflicts.lock().unwrap() > 0, "the writers never met");
 }
 
-pub async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(backend: &impl Backend) {
+async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(place: Place) {
     let mut numbers = fastrand::Rng::with_seed(17);
     for ttl_seconds in [0, 3_000] {
         let chain = ChainOptions {
@@ -349,7 +500,7 @@ pub async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(back
             ttl_seconds,
             ..ChainOptions::default()
         };
-        let store = backend.store(StoreOptions::new().chain(chain)).await;
+        let store = place.store(StoreOptions::new().chain(chain)).await;
         let user = format!("of {ttl_seconds} seconds");
         let mut alone = ShardChain::new(chain).unwrap();
         let mut now = START;
@@ -360,28 +511,32 @@ pub async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(back
                 .collect();
             match numbers.u32(0..20) {
                 0 => {
-                    store.forget(&user, now).await.unwrap();
+                    store.at(now).forget(&user).await.unwrap();
                     alone.forget(now).unwrap();
                 }
                 1..=4 => {
-                    store.unsee(&user, &ids, now).await.unwrap();
+                    store.at(now).unsee(&user, &ids).await.unwrap();
                     alone.unsee(&ids, now).unwrap();
                 }
                 _ => {
-                    let unknown = store.update(&user, now, |chain| chain.record(&ids, now)).await.unwrap();
+                    let unknown = store
+                        .at(now)
+                        .update(&user, |chain, _| chain.record(&ids, now))
+                        .await
+                        .unwrap();
                     assert_eq!(unknown, alone.record(&ids, now).unwrap(), "step {step}");
                 }
             }
-            let stored = store.read(&user, now).await.unwrap().snapshot(now, None).unwrap();
+            let stored = store.at(now).read(&user).await.unwrap().snapshot(now, None).unwrap();
             assert_eq!(stored, alone.snapshot(now, None).unwrap(), "step {step}");
         }
     }
 }
 
-pub async fn what_is_damaged_is_left_out_and_told(backend: &impl Backend) {
+async fn what_is_damaged_is_left_out_and_told(place: Place) {
     let told = Arc::new(Mutex::new(Vec::new()));
     let listener = told.clone();
-    let store = backend
+    let store = place
         .store(options().on_event(move |event| {
             if let StoreEvent::Damaged(error) = event {
                 listener.lock().unwrap().push(error.code());
@@ -389,18 +544,17 @@ pub async fn what_is_damaged_is_left_out_and_told(backend: &impl Backend) {
         }))
         .await;
     record(&store, "ada", &["a"], START).await;
-    let before = store.load("ada", None, START).await.unwrap();
+    let before = store.backend.load("ada", None).await.unwrap();
     let mut damaged = StoredChain::clone(&before.stored);
     damaged.shards.insert(0, "not a shard".to_owned());
     damaged.fields.push(("forgetBefore".to_owned(), "soon".to_owned()));
     let replacement = Replacement {
-        before: &before,
-        after: damaged,
-        changes_fields: true,
+        revision: before.revision,
+        before: before.stored,
+        after: Arc::new(damaged),
         life_seconds: 0,
-        forgets: false,
     };
-    assert!(store.replace("ada", replacement).await.unwrap());
+    assert!(store.backend.replace("ada", &replacement).await.unwrap());
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["b"]);
     assert_eq!(
         std::mem::take(&mut *told.lock().unwrap()),
@@ -413,18 +567,22 @@ pub async fn what_is_damaged_is_left_out_and_told(backend: &impl Backend) {
     assert!(told.lock().unwrap().is_empty());
 }
 
-pub async fn a_user_without_a_name_is_refused(backend: &impl Backend) {
-    let store = backend.store(options()).await;
+async fn a_user_without_a_name_is_refused(place: Place) {
+    let store = place.store(options()).await;
     for user in ["", "ada:meta", "ada:pending"] {
         let request = PageRequest {
             size: 1,
             ..PageRequest::default()
         };
         let refusals = [
-            store.read(user, START).await.map(drop),
-            store.page(user, &["a"], &request, START).await.map(drop),
-            store.accept(user, &body(user, &[], START, None), START).await.map(drop),
-            store.forget(user, START).await,
+            store.at(START).read(user).await.map(drop),
+            store.at(START).page(user, &["a"], &request).await.map(drop),
+            store
+                .at(START)
+                .accept(user, &body(user, &[], START, None))
+                .await
+                .map(drop),
+            store.at(START).forget(user).await,
         ];
         for refused in refusals {
             assert_eq!(refused.unwrap_err().code(), "bad-option");

@@ -37,8 +37,11 @@ pub struct Page {
     items: Vec<String>,
     /// The cursor of the next page: short, and safe in a URL. null: there is no more.
     next: Option<String>,
-    /// What the items were filtered against: send it to the device, which gives it to `guard.apply`.
-    snapshot: Snapshot,
+    /// What the items were filtered against: send it to the device, which gives it to `guard.apply`. Absent if the page is
+    /// degraded.
+    snapshot: Option<Snapshot>,
+    /// Whether the page was made without what is stored of its user, which was away: send it to the device, too.
+    degraded: Option<bool>,
 }
 
 /// What is known to be seen, for a device.

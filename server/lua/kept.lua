@@ -1,0 +1,3 @@
+return answer_of(function()
+  return keep(unpack(ARGV))
+end)

@@ -1,0 +1,458 @@
+//! The consumer of the stream: takes reports into their users' chains, and acknowledges them when they are stored.
+
+mod stream;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream::iter;
+use metrics::{counter, gauge};
+use seenguard::ReceivedReport;
+use tokio::time::{MissedTickBehavior, interval, timeout};
+
+use self::stream::{DeadLetter, Entry};
+use crate::error::{Error, ErrorKind};
+use crate::metrics::note_taken;
+use crate::seen_store::SeenStore;
+
+pub use self::stream::Stream;
+
+/// Pauses after a failure, the first and the longest.
+const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
+/// How often progress is logged.
+const PROGRESS: Duration = Duration::from_secs(30);
+/// How many users' chains are changed side by side.
+const USERS_AT_ONCE: usize = 32;
+/// An entry that has failed by itself so often, over so long, is set aside.
+const STRIKES: u32 = 5;
+const STRIKES_OVER: Duration = Duration::from_secs(10);
+/// Between two tries of such an entry.
+const STRIKE_EVERY: Duration = Duration::from_millis(2_500);
+/// Of what this consumer was given, from the first on.
+const BEGINNING: &str = "0";
+
+/// What a consumer is told.
+#[derive(Debug, Clone)]
+pub struct ConsumerOptions {
+    group: String,
+    name: String,
+    batch: usize,
+    claim_after: Duration,
+    wait: Duration,
+    call_within: Duration,
+    batch_within: Duration,
+    ready_within: Duration,
+}
+
+impl ConsumerOptions {
+    /// Of this name in the group, other than those that run beside it.
+    pub fn new(name: impl Into<String>) -> Self {
+        ConsumerOptions {
+            group: "seenguard".to_owned(),
+            name: name.into(),
+            batch: 200,
+            claim_after: Duration::from_secs(30),
+            wait: Duration::from_millis(500),
+            call_within: Duration::from_secs(5),
+            batch_within: Duration::from_secs(30),
+            ready_within: Duration::from_secs(60),
+        }
+    }
+
+    /// The group of consumers that share the stream; `seenguard`.
+    pub fn group(self, group: impl Into<String>) -> Self {
+        let group = group.into();
+        ConsumerOptions { group, ..self }
+    }
+
+    /// Most reports that are taken in at once, 200. They are fewer while an answer takes long.
+    pub fn batch(self, batch: usize) -> Self {
+        ConsumerOptions {
+            batch: batch.max(1),
+            ..self
+        }
+    }
+
+    /// How long another consumer may have an entry and not acknowledge it, or say that it works on it, before this one
+    /// takes it over. 30 s.
+    pub fn claim_after(self, claim_after: Duration) -> Self {
+        ConsumerOptions { claim_after, ..self }
+    }
+
+    /// How long to wait for entries before looking whether there is something else to do. 500 ms.
+    pub fn wait(self, wait: Duration) -> Self {
+        ConsumerOptions { wait, ..self }
+    }
+
+    /// For one answer of the stream. Beyond it the next batch is half as large. 5 s.
+    pub fn call_within(self, call_within: Duration) -> Self {
+        ConsumerOptions { call_within, ..self }
+    }
+
+    /// For all tries to take in the entries of one user. 30 s.
+    pub fn batch_within(self, batch_within: Duration) -> Self {
+        ConsumerOptions { batch_within, ..self }
+    }
+
+    /// It is not ready when no round has succeeded for so long. 60 s.
+    pub fn ready_within(self, ready_within: Duration) -> Self {
+        ConsumerOptions { ready_within, ..self }
+    }
+}
+
+/// Takes the reports of a [`Stream`] into their users' chains. Run as many as you like: each has its part.
+///
+/// An entry is acknowledged when it is stored. One that no chain takes is set aside in
+/// [`Stream::dead_letters`], in the step that acknowledges it: unreadable at once, of a user whose key is something else
+/// after a while. Between consumers a Redis stream keeps no order: of an impression and a taking back of one id that
+/// different consumers have at a time, either may come first; each has its time, so the later one counts.
+///
+/// ```no_run
+/// use seenguard_server::{
+///     Consumer, ConsumerOptions, RedisConnection, RedisStore, SeenStore, StoreOptions, Stream,
+/// };
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), seenguard_server::Error> {
+/// let redis = || RedisConnection::open("redis://127.0.0.1/");
+/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let store = SeenStore::new(RedisStore::new(redis()?), options)?;
+/// let consumer = Consumer::new(store, Stream::new(redis()?, "reports"), ConsumerOptions::new("first"));
+/// let asked_to_end = std::future::pending();
+/// consumer.run(asked_to_end).await;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Consumer {
+    store: SeenStore,
+    stream: Stream,
+    options: ConsumerOptions,
+    health: ConsumerHealth,
+}
+
+/// Whether a consumer gets on. A clone is of the same one.
+#[derive(Debug, Clone)]
+pub struct ConsumerHealth {
+    within: Duration,
+    /// When a round has succeeded last, in milliseconds of this process.
+    last_ms: Arc<AtomicU64>,
+}
+
+impl ConsumerHealth {
+    /// Whether a round has succeeded lately.
+    pub fn is_ready(&self) -> bool {
+        let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
+        uptime().saturating_sub(last) <= self.within
+    }
+
+    fn note_round(&self) {
+        self.last_ms.store(uptime().as_millis() as u64, Ordering::Relaxed);
+    }
+}
+
+fn uptime() -> Duration {
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGUN.elapsed()
+}
+
+/// What is due between the batches.
+struct Rounds {
+    is_prepared: bool,
+    /// Entries of this consumer's own after this one are next, if any.
+    own_after: Option<String>,
+    next_own: Instant,
+    next_claim: Instant,
+    batch: usize,
+    strikes: HashMap<String, (u32, Instant)>,
+    taken: u64,
+    next_progress: Instant,
+}
+
+/// Entries of one user, in their order.
+type Batch = Vec<(Entry, ReceivedReport)>;
+
+/// What becomes of the entries of a user.
+#[derive(Default)]
+struct Outcome {
+    done: Vec<String>,
+    dead: Vec<DeadLetter>,
+    /// They have failed by themselves, and are tried again.
+    struck: Vec<Entry>,
+    failure: Option<Error>,
+}
+
+impl Consumer {
+    /// Over a stream, into a store.
+    pub fn new(store: SeenStore, stream: Stream, options: ConsumerOptions) -> Self {
+        let health = ConsumerHealth {
+            within: options.ready_within,
+            last_ms: Arc::default(),
+        };
+        health.note_round();
+        Consumer {
+            store,
+            stream,
+            options,
+            health,
+        }
+    }
+
+    /// For a probe of readiness.
+    pub fn health(&self) -> ConsumerHealth {
+        self.health.clone()
+    }
+
+    /// Runs until it is asked to end; a batch that has begun is finished first. It tries again after any failure.
+    pub async fn run(self, asked_to_end: impl Future<Output = ()>) {
+        let mut asked_to_end = std::pin::pin!(asked_to_end);
+        let (is_ending, ending) = tokio::sync::watch::channel(false);
+        let mut rounds = std::pin::pin!(self.rounds(ending));
+        tokio::select! {
+            () = &mut rounds => {}
+            () = &mut asked_to_end => {
+                is_ending.send_replace(true);
+                rounds.await;
+            }
+        }
+    }
+
+    async fn rounds(&self, mut ending: tokio::sync::watch::Receiver<bool>) {
+        let mut rounds = Rounds::new(self.options.batch);
+        let mut pause = PAUSES[0];
+        while !*ending.borrow() {
+            let Err(error) = self.round(&mut rounds).await else {
+                self.health.note_round();
+                pause = PAUSES[0];
+                continue;
+            };
+            counter!("seenguard_failed_rounds_total").increment(1);
+            tracing::warn!(%error, "entries are left in the stream, and taken again later");
+            if error.kind() == ErrorKind::Timeout {
+                rounds.batch = (rounds.batch / 2).max(1);
+            }
+            rounds.is_prepared = false;
+            // It ends by the sender's end, too.
+            let _ = timeout(pause, ending.wait_for(|&is_ending| is_ending)).await;
+            pause = (2 * pause).min(PAUSES[1]);
+        }
+    }
+
+    async fn round(&self, rounds: &mut Rounds) -> Result<(), Error> {
+        let ConsumerOptions { group, .. } = &self.options;
+        if !rounds.is_prepared {
+            self.within(self.stream.prepare(group)).await?;
+            rounds.is_prepared = true;
+            rounds.own_after = Some(BEGINNING.to_owned());
+        }
+        let entries = self.entries(rounds).await?;
+        let taken = entries.len() as u64;
+        self.take_in(entries, rounds).await?;
+        rounds.batch = (2 * rounds.batch).min(self.options.batch);
+        rounds.note_progress(taken);
+        Ok(())
+    }
+
+    /// The next ones: this consumer's own that are not done, then what others have left, then new ones.
+    async fn entries(&self, rounds: &mut Rounds) -> Result<Vec<Entry>, Error> {
+        let ConsumerOptions {
+            group,
+            name,
+            wait,
+            claim_after,
+            ..
+        } = &self.options;
+        if rounds.own_after.is_none() && Instant::now() >= rounds.next_own && !rounds.strikes.is_empty() {
+            rounds.own_after = Some(BEGINNING.to_owned());
+        }
+        if let Some(after) = rounds.own_after.take() {
+            let own = self
+                .within(self.stream.read_own(group, name, rounds.batch, &after))
+                .await?;
+            rounds.own_after = own.last().map(|entry| entry.id.clone());
+            rounds.next_own = Instant::now() + STRIKE_EVERY;
+            if !own.is_empty() {
+                return Ok(own);
+            }
+        }
+        if Instant::now() >= rounds.next_claim {
+            let claimed = self
+                .within(self.stream.claim(group, name, rounds.batch, *claim_after))
+                .await?;
+            counter!("seenguard_claimed_total").increment(claimed.len() as u64);
+            gauge!("seenguard_stream_entries").set(self.within(self.stream.len()).await? as f64);
+            // While there are some, there may be more.
+            if !claimed.is_empty() {
+                return Ok(claimed);
+            }
+            rounds.next_claim = Instant::now() + *claim_after / 2;
+        }
+        let read = self.stream.read(group, name, rounds.batch, *wait);
+        timeout(*wait + self.options.call_within, read)
+            .await
+            .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+    }
+
+    /// One answer of the stream.
+    async fn within<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let answer = timeout(self.options.call_within, call).await;
+        answer.unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+    }
+
+    /// Takes entries into their users' chains, and acknowledges those that are stored.
+    async fn take_in(&self, entries: Vec<Entry>, rounds: &mut Rounds) -> Result<(), Error> {
+        let ids: Vec<String> = entries.iter().map(|entry| entry.id.clone()).collect();
+        let (batches, unreadable) = by_user(entries);
+        let outcomes = iter(batches)
+            .map(|(user, batch)| self.take_in_user(user, batch))
+            .buffer_unordered(USERS_AT_ONCE)
+            .collect::<Vec<_>>();
+        let mut all = Outcome::default();
+        for outcome in self.while_renewing(&ids, outcomes).await {
+            all.done.extend(outcome.done);
+            all.dead.extend(outcome.dead);
+            all.struck.extend(outcome.struck);
+            all.failure = outcome.failure.or(all.failure);
+        }
+        all.dead.extend(unreadable.into_iter().map(|entry| DeadLetter {
+            entry,
+            code: ErrorKind::BadReport.code(),
+        }));
+        rounds.strike(all.struck, &mut all.dead);
+        for DeadLetter { entry, code } in &all.dead {
+            counter!("seenguard_dead_letters_total").increment(1);
+            tracing::error!(entry = entry.id, code, "an entry that no chain takes is set aside");
+        }
+        self.within(self.stream.acknowledge(&self.options.group, &all.done, &all.dead))
+            .await?;
+        for id in all.done.iter().chain(all.dead.iter().map(|letter| &letter.entry.id)) {
+            rounds.strikes.remove(id);
+        }
+        all.failure.map_or(Ok(()), Err)
+    }
+
+    /// Says again and again that this consumer works on these, so that no other one takes them over.
+    async fn while_renewing<T>(&self, ids: &[String], work: impl Future<Output = T>) -> T {
+        let ConsumerOptions {
+            group,
+            name,
+            claim_after,
+            ..
+        } = &self.options;
+        let mut work = std::pin::pin!(work);
+        let mut ticks = interval((*claim_after / 3).max(Duration::from_millis(1)));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // The first comes at once.
+        ticks.tick().await;
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                _ = ticks.tick(), if !ids.is_empty() => {
+                    if let Err(error) = self.within(self.stream.renew(group, name, ids)).await {
+                        tracing::debug!(%error, "another consumer may take over what this one works on");
+                    }
+                }
+            }
+        }
+    }
+
+    /// All at once; one by one where that fails for an entry's own sake.
+    async fn take_in_user(&self, user: String, batch: Batch) -> Outcome {
+        let mut outcome = Outcome::default();
+        match self.ingest(&user, &batch).await {
+            Ok(()) => outcome.done.extend(batch.into_iter().map(|(entry, _)| entry.id)),
+            Err(error) if error.is_transient() || error.kind() == ErrorKind::Denied => outcome.failure = Some(error),
+            Err(_) if batch.len() > 1 => {
+                for one in batch {
+                    let Outcome {
+                        done,
+                        dead,
+                        struck,
+                        failure,
+                    } = Box::pin(self.take_in_user(user.clone(), vec![one])).await;
+                    outcome.done.extend(done);
+                    outcome.dead.extend(dead);
+                    outcome.struck.extend(struck);
+                    outcome.failure = failure.or(outcome.failure);
+                }
+            }
+            Err(error) => {
+                let entries = batch.into_iter().map(|(entry, _)| entry);
+                match error.kind() {
+                    // A key of something else, or a panic: the cause may be mended.
+                    ErrorKind::WrongType => outcome.struck.extend(entries),
+                    _ => outcome.dead.extend(entries.map(|entry| DeadLetter {
+                        entry,
+                        code: error.code(),
+                    })),
+                }
+            }
+        }
+        outcome
+    }
+
+    async fn ingest(&self, user: &str, batch: &[(Entry, ReceivedReport)]) -> Result<(), Error> {
+        let reports: Vec<ReceivedReport> = batch.iter().map(|(_, report)| report.clone()).collect();
+        let (store, user, within) = (self.store.clone(), user.to_owned(), self.options.batch_within);
+        // A panic is that entry's matter, not the consumer's.
+        let taking = tokio::spawn(async move {
+            store.ingest_all(&user, &reports, within).await?;
+            note_taken(&reports);
+            Ok(())
+        });
+        taking
+            .await
+            .unwrap_or_else(|panic| Err(Error::new(ErrorKind::WrongType, panic)))
+    }
+}
+
+/// The reports of each user in their order, and what is no report.
+fn by_user(entries: Vec<Entry>) -> (BTreeMap<String, Batch>, Vec<Entry>) {
+    let mut batches: BTreeMap<String, Batch> = BTreeMap::new();
+    let mut unreadable = Vec::new();
+    for entry in entries {
+        match entry.content() {
+            Some((user, report)) => batches.entry(user).or_default().push((entry, report)),
+            None => unreadable.push(entry),
+        }
+    }
+    (batches, unreadable)
+}
+
+impl Rounds {
+    fn new(batch: usize) -> Self {
+        let now = Instant::now();
+        Rounds {
+            is_prepared: false,
+            own_after: None,
+            next_own: now,
+            next_claim: now,
+            batch,
+            strikes: HashMap::new(),
+            taken: 0,
+            next_progress: now + PROGRESS,
+        }
+    }
+
+    /// Notes that these have failed by themselves; those that have for long are dead.
+    fn strike(&mut self, entries: Vec<Entry>, dead: &mut Vec<DeadLetter>) {
+        for entry in entries {
+            let (count, since) = self.strikes.entry(entry.id.clone()).or_insert((0, Instant::now()));
+            *count += 1;
+            if *count >= STRIKES && since.elapsed() >= STRIKES_OVER {
+                let code = ErrorKind::WrongType.code();
+                dead.push(DeadLetter { entry, code });
+            }
+        }
+    }
+
+    fn note_progress(&mut self, taken: u64) {
+        self.taken += taken;
+        if Instant::now() >= self.next_progress {
+            tracing::info!(reports = self.taken, "taken in so far");
+            self.next_progress = Instant::now() + PROGRESS;
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! The stream of reports between the service and its consumers: a stream of Redis, an entry a report.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redis::streams::{StreamAutoClaimOptions, StreamAutoClaimReply, StreamId, StreamReadOptions, StreamReadReply};
+use redis::{AsyncCommands, RedisResult, Value, cmd, pipe};
+use seenguard::ReceivedReport;
+
+use crate::error::{Error, ErrorKind};
+use crate::redis_store::{RedisConnection, error_of};
+
+const USER: &str = "user";
+const REPORT: &str = "report";
+/// The first of all entries.
+const BEGINNING: &str = "0-0";
+/// About so many entries that were set aside are kept.
+const MAX_DEAD: usize = 10_000;
+
+/// A stream of reports in Redis, behind a connection that nothing else uses: a command that waits for entries holds up
+/// all else on it.
+#[derive(Debug, Clone)]
+pub struct Stream {
+    connection: RedisConnection,
+    name: String,
+}
+
+/// An entry of the stream.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub(super) id: String,
+    fields: HashMap<String, Value>,
+}
+
+/// Why an entry is set aside.
+#[derive(Debug)]
+pub(super) struct DeadLetter {
+    pub(super) entry: Entry,
+    pub(super) code: &'static str,
+}
+
+impl Stream {
+    /// The stream of this name, which need not be there yet.
+    pub fn new(connection: RedisConnection, name: impl Into<String>) -> Self {
+        let name = name.into();
+        Stream { connection, name }
+    }
+
+    /// The stream of what was set aside: consume it once the cause is mended. On a cluster it shares the stream's slot.
+    pub fn dead_letters(&self) -> String {
+        match self.name.contains('{') {
+            true => format!("{}:dead", self.name),
+            false => format!("{{{}}}:dead", self.name),
+        }
+    }
+
+    /// Appends a report, without what the device has pending, which the store has. It is in Redis when this returns.
+    ///
+    /// # Errors
+    /// What Redis meets.
+    pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        let mut report = report.clone();
+        report.pending = None;
+        let report = serde_json::to_string(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
+        let mut append = cmd("XADD");
+        append.arg(&self.name).arg("*").arg(&[USER, user, REPORT, &report]);
+        let id: RedisResult<String> = append.query_async(&mut self.connection.clone()).await;
+        id.map(drop).map_err(error_of)
+    }
+
+    /// Makes the stream and its group, where they are not there yet.
+    pub(super) async fn prepare(&self, group: &str) -> Result<(), Error> {
+        let mut connection = self.connection.clone();
+        let made: RedisResult<()> = connection.xgroup_create_mkstream(&self.name, group, BEGINNING).await;
+        match made {
+            Err(error) if error.code() != Some("BUSYGROUP") => Err(error_of(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Entries that no consumer of the group was given yet; after a while none.
+    pub(super) async fn read(
+        &self,
+        group: &str,
+        consumer: &str,
+        most: usize,
+        wait: Duration,
+    ) -> Result<Vec<Entry>, Error> {
+        let options = StreamReadOptions::default().block(wait.as_millis() as usize);
+        self.read_from(">", options.group(group, consumer).count(most)).await
+    }
+
+    /// Entries that this consumer was given and has not acknowledged, from after this one on.
+    pub(super) async fn read_own(
+        &self,
+        group: &str,
+        consumer: &str,
+        most: usize,
+        after: &str,
+    ) -> Result<Vec<Entry>, Error> {
+        let options = StreamReadOptions::default();
+        self.read_from(after, options.group(group, consumer).count(most)).await
+    }
+
+    async fn read_from(&self, id: &str, options: StreamReadOptions) -> Result<Vec<Entry>, Error> {
+        let mut connection = self.connection.clone();
+        let reply: RedisResult<Option<StreamReadReply>> =
+            connection.xread_options(&[&self.name], &[id], &options).await;
+        let keys = reply.map_err(error_of)?.map(|reply| reply.keys).unwrap_or_default();
+        Ok(keys.into_iter().flat_map(|key| key.ids).map(Entry::of).collect())
+    }
+
+    /// Takes over entries that a consumer of the group was given so long ago and has not acknowledged.
+    pub(super) async fn claim(
+        &self,
+        group: &str,
+        consumer: &str,
+        most: usize,
+        after: Duration,
+    ) -> Result<Vec<Entry>, Error> {
+        let options = StreamAutoClaimOptions::default().count(most);
+        let mut connection = self.connection.clone();
+        let after = after.as_millis() as usize;
+        let reply: RedisResult<StreamAutoClaimReply> = connection
+            .xautoclaim_options(&self.name, group, consumer, after, BEGINNING, options)
+            .await;
+        Ok(reply.map_err(error_of)?.claimed.into_iter().map(Entry::of).collect())
+    }
+
+    /// This consumer still works on these.
+    pub(super) async fn renew(&self, group: &str, consumer: &str, ids: &[String]) -> Result<(), Error> {
+        let mut claim = cmd("XCLAIM");
+        claim
+            .arg(&self.name)
+            .arg(group)
+            .arg(consumer)
+            .arg(0)
+            .arg(ids)
+            .arg("JUSTID");
+        let claimed: RedisResult<Value> = claim.query_async(&mut self.connection.clone()).await;
+        claimed.map(drop).map_err(error_of)
+    }
+
+    /// These entries need not come again. Those that no chain takes are set aside in the same step.
+    pub(super) async fn acknowledge(&self, group: &str, done: &[String], dead: &[DeadLetter]) -> Result<(), Error> {
+        let ids: Vec<&String> = done.iter().chain(dead.iter().map(|letter| &letter.entry.id)).collect();
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut pipeline = pipe();
+        pipeline.atomic();
+        for DeadLetter { entry, code } in dead {
+            let add = pipeline.cmd("XADD").arg(self.dead_letters());
+            add.arg("MAXLEN")
+                .arg("~")
+                .arg(MAX_DEAD)
+                .arg("*")
+                .arg("code")
+                .arg(*code)
+                .arg("entry")
+                .arg(&entry.id);
+            for (name, value) in &entry.fields {
+                if let Value::BulkString(value) = value {
+                    add.arg(name).arg(value);
+                }
+            }
+            add.ignore();
+        }
+        pipeline.xack(&self.name, group, &ids).ignore();
+        pipeline.xdel(&self.name, &ids).ignore();
+        let done: RedisResult<()> = pipeline.query_async(&mut self.connection.clone()).await;
+        done.map_err(error_of)
+    }
+
+    /// How many entries the stream has.
+    pub(super) async fn len(&self) -> Result<u64, Error> {
+        self.connection.clone().xlen(&self.name).await.map_err(error_of)
+    }
+}
+
+impl Entry {
+    fn of(StreamId { id, map, .. }: StreamId) -> Self {
+        Entry { id, fields: map }
+    }
+
+    /// Whose report it is, and the report; none if it cannot be read.
+    pub(super) fn content(&self) -> Option<(String, ReceivedReport)> {
+        let text = |name: &str| -> Option<String> { redis::from_redis_value_ref(self.fields.get(name)?).ok() };
+        Some((text(USER)?, serde_json::from_str(&text(REPORT)?).ok()?))
+    }
+}

@@ -1,0 +1,82 @@
+//! What is counted, by the facade of the crate `metrics`.
+
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram};
+
+const COUNTERS: [(&str, &str); 11] = [
+    ("seenguard_reports_total", "Reports that were taken into a chain."),
+    ("seenguard_impressions_total", "Impressions in them."),
+    (
+        "seenguard_short_pages_total",
+        "Pages with fewer items than were asked for: the candidates ran out.",
+    ),
+    (
+        "seenguard_degraded_pages_total",
+        "Pages made without what is stored of their users, which did not come in time.",
+    ),
+    (
+        "seenguard_conflicts_total",
+        "Changes made again because another writer had changed the chain meanwhile.",
+    ),
+    (
+        "seenguard_retries_total",
+        "What was tried again after a failure that passes.",
+    ),
+    (
+        "seenguard_pending_not_kept_total",
+        "What devices had pending and could not be kept.",
+    ),
+    (
+        "seenguard_ids_left_out_total",
+        "Ids of reports that are longer than 4,096 bytes, and were left out.",
+    ),
+    (
+        "seenguard_claimed_total",
+        "Entries of the stream that were taken over from another consumer.",
+    ),
+    (
+        "seenguard_dead_letters_total",
+        "Entries of the stream that are no reports of their user: they are set aside.",
+    ),
+    (
+        "seenguard_failed_rounds_total",
+        "Rounds of a consumer that ended because the stream or the storage failed.",
+    ),
+];
+
+/// Tells the recorder of `metrics` what each number is. Call it once there is one.
+pub fn describe_metrics() {
+    for (name, what) in COUNTERS {
+        describe_counter!(name, what);
+        counter!(name).increment(0);
+    }
+    describe_counter!(
+        "seenguard_users_forgotten_total",
+        "Users whom a store in memory has forgotten to make room."
+    );
+    describe_counter!(
+        "seenguard_damaged_total",
+        "Stored shards and fields that cannot be read, by code."
+    );
+    describe_histogram!(
+        "seenguard_lag_seconds",
+        "From when an item was on the screen, as the device reports it, until the user's chain has it."
+    );
+    describe_gauge!(
+        "seenguard_stream_entries",
+        "Entries of the stream that wait for a consumer, or are with one."
+    );
+}
+
+/// Reports are in their user's chain.
+#[cfg(any(feature = "axum", feature = "consumer"))]
+pub(crate) fn note_taken(reports: &[seenguard::ReceivedReport]) {
+    let now = seenguard::Time::from(std::time::SystemTime::now());
+    counter!("seenguard_reports_total").increment(reports.len() as u64);
+    let lag = metrics::histogram!("seenguard_lag_seconds");
+    for report in reports {
+        counter!("seenguard_impressions_total").increment(report.impressions.len() as u64);
+        for impression in &report.impressions {
+            lag.record(now.unix_ms().saturating_sub(impression.at.unix_ms()) as f64 / 1000.0);
+        }
+    }
+}

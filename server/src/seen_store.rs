@@ -1,0 +1,587 @@
+//! The verbs that apps call, over any backend.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
+
+use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
+use metrics::counter;
+use seenguard::{
+    ChainSnapshot, IdList, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain, StoreKeys,
+    StoredChain, Time,
+};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+
+use crate::backend::{Backend, Loaded, Replacement};
+use crate::error::{Error, ErrorKind};
+use crate::json;
+use crate::options::{StoreEvent, StoreOptions};
+
+/// Most entries of a report: a device halves what is refused.
+const MAX_REPORT_ENTRIES: usize = 1_000;
+/// Most bytes of a report's body.
+pub(crate) const MAX_REPORT_BYTES: usize = 256 << 10;
+/// Most bytes of an id that is recorded.
+const MAX_ID_BYTES: usize = 4_096;
+
+/// Users' chains, and what their devices have pending, in a [`Backend`]. A clone shares them.
+///
+/// Pages and snapshots wait for the backend as long as the patience of [`StoreOptions`] lasts; everything else has a
+/// deadline, within which it tries again what passes. A change is made again until no other has come between, so that
+/// none is lost. A user is a text of 1 to 512 bytes that does not end in `:meta` or `:pending`. All times are the
+/// backend's, as all servers share it; where it has no clock they are this process's.
+///
+/// ```
+/// use seenguard_server::{Error, SeenStore};
+///
+/// // In memory as in Redis.
+/// async fn show_again(store: &SeenStore, user: &str, id: &str) -> Result<(), Error> {
+///     store.unsee(user, &[id]).await
+/// }
+/// ```
+#[derive(Clone)]
+pub struct SeenStore {
+    backend: Arc<dyn Backend>,
+    options: Arc<StoreOptions>,
+    /// A permit for each read that the backend has not answered.
+    reads: Arc<Semaphore>,
+    /// Whether the log has it that pages are degraded.
+    has_told_degraded: Arc<AtomicBool>,
+    has_told_refusal: Arc<AtomicBool>,
+}
+
+/// A page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Page {
+    /// The indices of its items, the fresh ones first.
+    pub items: Vec<u32>,
+    /// The cursor of the next page: short, and safe in a URL. None: there is no more.
+    pub next: Option<String>,
+    /// What to ship: the state that the items were filtered against. Nothing if the page is degraded.
+    pub snapshot: Option<ChainSnapshot>,
+    /// Whether the backend did not answer in time: of what was seen, only what the asking device has pending is left out.
+    /// Answer the device so, too: its guard stops what it knows of.
+    pub degraded: bool,
+}
+
+impl SeenStore {
+    /// A store over this backend; one in an `Arc` is shared.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadOption`] for options without meaning, as [`ShardChain::new`].
+    pub fn new(backend: impl Backend, options: StoreOptions) -> Result<Self, Error> {
+        let options = options.checked()?;
+        Ok(SeenStore {
+            backend: Arc::new(backend),
+            reads: Arc::new(Semaphore::new(options.reads_at_once)),
+            options: Arc::new(options),
+            has_told_degraded: Arc::default(),
+            has_told_refusal: Arc::default(),
+        })
+    }
+
+    /// A user's chain, for reading.
+    ///
+    /// ```
+    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), seenguard_server::Error> {
+    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// assert_eq!(store.read("ada").await?.shards().count(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadOption`] for what is no user; what the backend meets, or [`ErrorKind::Timeout`].
+    pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
+        check_user(user)?;
+        let loaded = self.load(user, None).await?;
+        Ok(self.restore(&loaded.stored)?.chain)
+    }
+
+    /// What to ship to a device without a page. `held` is what came as `Seen-Held`.
+    ///
+    /// # Errors
+    /// As [`SeenStore::read`].
+    pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
+        check_user(user)?;
+        let loaded = self.load(user, None).await?;
+        let chain = self.restore(&loaded.stored)?.chain;
+        Ok(chain.snapshot(self.now(Some(&loaded)), held)?)
+    }
+
+    /// Changes a user's chain, as of the time that `change` is given, and stores it. `change` runs again on what another
+    /// writer has stored meanwhile. Returns what it returned last.
+    ///
+    /// ```
+    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), seenguard_server::Error> {
+    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// assert_eq!(store.update("ada", |chain, now| chain.record(&["a", "b"], now)).await?, 2);
+    /// assert_eq!(store.update("ada", |chain, now| chain.record(&["b", "c"], now)).await?, 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// What `change` returns; [`ErrorKind::BadOption`] for what is no user; what the backend meets; at the deadline
+    /// [`ErrorKind::Conflict`] if others were always quicker, or [`ErrorKind::Timeout`].
+    pub async fn update<R: Send>(
+        &self,
+        user: &str,
+        change: impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send,
+    ) -> Result<R, Error> {
+        self.change(user, change, false, self.options.deadline).await
+    }
+
+    /// Keeps what the device has pending, and makes a page of `ranked` as [`ShardChain::page`] does; what the person's
+    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `asking` is
+    /// read: the store knows the rest. Where the backend fails, the page is degraded.
+    ///
+    /// ```
+    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// use seenguard::PageRequest;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), seenguard_server::Error> {
+    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// store.update("ada", |chain, now| chain.record(&["b"], now)).await?;
+    /// // What came as `Seen-Held` and `Seen-Pending`.
+    /// let (held, pending): (Option<&str>, Option<&str>) = (None, None);
+    /// let request = PageRequest { size: 2, held, pending: pending.into(), ..PageRequest::default() };
+    /// let page = store.page("ada", &["a", "b", "c"], &request).await?;
+    /// assert_eq!((page.items, page.next, page.degraded), (vec![0, 2], None, false));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadOption`] for what is no user or no size; [`ErrorKind::OutOfMemory`] of this process.
+    pub async fn page(
+        &self,
+        user: &str,
+        ranked: &(impl IdList + Sync + ?Sized),
+        request: &PageRequest<'_>,
+    ) -> Result<Page, Error> {
+        check_user(user)?;
+        let namespace = self.options.namespace_for(user);
+        let namespace = namespace.as_deref();
+        let asking = request.pending.asking;
+        let told = asking.and_then(|text| self.to_keep(text, namespace));
+        let loaded = self.load(user, told).await;
+        let chain = match &loaded {
+            Ok(loaded) => {
+                self.note_read(loaded);
+                self.restore(&loaded.stored)?.chain
+            }
+            Err(error) => {
+                self.note_degraded(error);
+                ShardChain::new(self.options.chain)?
+            }
+        };
+        let pending = Pending {
+            asking,
+            kept: loaded.as_ref().map_or("", |loaded| &loaded.kept),
+            kept_seconds: self.options.pending_seconds,
+            namespace,
+        };
+        let now = self.now(loaded.as_ref().ok());
+        let page = chain.page(ranked, &PageRequest { pending, ..*request }, now)?;
+        Ok(Page {
+            items: page.items,
+            next: page.next,
+            snapshot: loaded.is_ok().then_some(page.snapshot),
+            degraded: loaded.is_err(),
+        })
+    }
+
+    /// Checks what a device posted, keeps what it has pending, and returns the report in the server's time: for
+    /// [`SeenStore::ingest`], now or out of a stream, however late. **Acknowledge it only when it is in the chain, or in
+    /// the stream**: the device keeps it until then.
+    ///
+    /// ```
+    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), seenguard_server::Error> {
+    /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+    /// let store = SeenStore::new(MemoryStore::default(), options)?;
+    /// let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
+    /// let report = store.accept("ada", body).await?;
+    /// assert_eq!(store.ingest("ada", &report).await?, 1);
+    /// assert_eq!(store.accept("bob", body).await.unwrap_err().code(), "wrong-namespace");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// Before anything is kept: [`ErrorKind::BadReport`], of more than 1,000 entries or 256 KB with the code `too-large`;
+    /// [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for what is no user. Then what the backend meets, or
+    /// [`ErrorKind::Timeout`].
+    pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
+        let report = self.check(user, body)?;
+        self.keep(user, &report).await?;
+        Ok(report)
+    }
+
+    /// The first half of [`SeenStore::accept`].
+    pub(crate) fn check(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
+        check_user(user)?;
+        let too_large = |what| Err(Error::new(ErrorKind::BadReport, seenguard::Error::TooLarge(what)));
+        if body.len() > MAX_REPORT_BYTES {
+            return too_large("a report has at most 256 KB");
+        }
+        let report: Report = json::from_slice(body).map_err(|error| Error::new(ErrorKind::BadReport, error))?;
+        if report.impressions.len() + report.unseen.len() > MAX_REPORT_ENTRIES {
+            return too_large("a report has at most 1,000 entries");
+        }
+        if report.namespace.is_empty() {
+            return Err(Error::new(ErrorKind::BadReport, "its namespace is empty"));
+        }
+        self.refuse_another(user, &report.namespace)?;
+        let mut report = report.received(self.now(None));
+        let count = |report: &ReceivedReport| report.impressions.len() + report.unseen.len();
+        let all = count(&report);
+        for list in [&mut report.impressions, &mut report.unseen] {
+            list.retain(|entry| entry.id.len() <= MAX_ID_BYTES);
+        }
+        counter!("seenguard_ids_left_out_total").increment((all - count(&report)) as u64);
+        Ok(report)
+    }
+
+    /// The second half: keeps what the device has pending.
+    pub(crate) async fn keep(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        let namespace = self.options.namespace_for(user);
+        let told = report
+            .pending
+            .as_deref()
+            .and_then(|text| self.to_keep(text, namespace.as_deref()));
+        match told {
+            Some(told) => self.within_deadline(|| self.backend.keep(user, &told)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Tries until it has succeeded or failed for good, at most until the deadline.
+    pub(crate) async fn within_deadline<R, F: Future<Output = Result<R, Error>>>(
+        &self,
+        mut attempt: impl FnMut() -> F,
+    ) -> Result<R, Error> {
+        let deadline = self.options.deadline;
+        let mut attempts = self.attempts(deadline);
+        let all = async {
+            loop {
+                match attempt().await {
+                    Err(error) => attempts.again(error).await?,
+                    done => return done,
+                }
+            }
+        };
+        timeout(deadline, all)
+            .await
+            .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+    }
+
+    /// Takes a report into the chain, however late, as [`ShardChain::ingest`]. Returns how many ids no live shard
+    /// contained.
+    ///
+    /// # Errors
+    /// As [`SeenStore::update`], and [`ErrorKind::WrongNamespace`].
+    pub async fn ingest(&self, user: &str, report: &ReceivedReport) -> Result<usize, Error> {
+        self.ingest_all(user, std::slice::from_ref(report), self.options.deadline)
+            .await
+    }
+
+    /// The same of several reports in one change.
+    pub(crate) async fn ingest_all(
+        &self,
+        user: &str,
+        reports: &[ReceivedReport],
+        deadline: Duration,
+    ) -> Result<usize, Error> {
+        check_user(user)?;
+        for report in reports {
+            self.refuse_another(user, &report.namespace)?;
+        }
+        let ingest = |chain: &mut ShardChain, _| {
+            reports
+                .iter()
+                .try_fold(0, |sum, report| Ok(sum + chain.ingest(report)?))
+        };
+        self.change(user, ingest, false, deadline).await
+    }
+
+    /// Makes ids unseen, as [`ShardChain::unsee`].
+    ///
+    /// # Errors
+    /// As [`SeenStore::update`].
+    pub async fn unsee(&self, user: &str, ids: &(impl IdList + Sync + ?Sized)) -> Result<(), Error> {
+        self.update(user, |chain, now| chain.unsee(ids, now)).await
+    }
+
+    /// Deletes the history, as [`ShardChain::forget`], and what is kept of devices.
+    ///
+    /// ```
+    /// # use seenguard::PageRequest;
+    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), seenguard_server::Error> {
+    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// let request = PageRequest { size: 10, ..PageRequest::default() };
+    /// store.update("ada", |chain, now| chain.record(&["a", "b"], now)).await?;
+    /// store.unsee("ada", &["b"]).await?;
+    /// assert_eq!(store.page("ada", &["a", "b"], &request).await?.items, [1]);
+    /// store.forget("ada").await?;
+    /// assert_eq!(store.page("ada", &["a", "b"], &request).await?.items, [0, 1]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`SeenStore::update`].
+    pub async fn forget(&self, user: &str) -> Result<(), Error> {
+        let forget = |chain: &mut ShardChain, now| chain.forget(now);
+        self.change(user, forget, true, self.options.deadline).await
+    }
+
+    /// Loads within the patience. What comes later is waited for in the background, where it holds its permit.
+    async fn load(&self, user: &str, told: Option<PendingToKeep>) -> Result<Loaded, Error> {
+        let Ok(permit) = self.reads.clone().try_acquire_owned() else {
+            return Err(Error::new(ErrorKind::Unavailable, "too many reads wait for it"));
+        };
+        let patience = match self.backend.is_connected() {
+            true => self.options.patience,
+            false => self.options.connecting_patience,
+        };
+        let (store, user) = (self.clone(), user.to_owned());
+        let mut loading = Box::pin(async move {
+            let mut attempts = store.attempts(patience);
+            // It is held until the backend has answered, whether or not somebody still waits.
+            let _permit = permit;
+            loop {
+                match store.backend.load(&user, told.as_ref()).await {
+                    Err(error) => attempts.again(error).await?,
+                    loaded => return loaded,
+                }
+            }
+        });
+        match timeout(patience, &mut loading).await {
+            Ok(loaded) => loaded,
+            Err(_) => {
+                tokio::spawn(loading);
+                Err(ErrorKind::Timeout.into())
+            }
+        }
+    }
+
+    /// Changes what is stored of a user until nobody was quicker.
+    async fn change<R: Send>(
+        &self,
+        user: &str,
+        mut change: impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send,
+        forgets: bool,
+        deadline: Duration,
+    ) -> Result<R, Error> {
+        check_user(user)?;
+        let mut attempts = self.attempts(deadline);
+        let all = async {
+            loop {
+                match self.try_change(user, &mut change, forgets).await {
+                    Ok(Some(result)) => return Ok(result),
+                    Ok(None) => attempts.again(ErrorKind::Conflict.into()).await?,
+                    Err(error) => attempts.again(error).await?,
+                }
+            }
+        };
+        timeout(deadline, all)
+            .await
+            .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+    }
+
+    /// Nothing if somebody else was quicker.
+    async fn try_change<R: Send>(
+        &self,
+        user: &str,
+        change: &mut (impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send),
+        forgets: bool,
+    ) -> Result<Option<R>, Error> {
+        let loaded = self.backend.load(user, None).await?;
+        let (result, after) = self.changed(&loaded, change, forgets)?;
+        let Some((after, life_seconds)) = after else {
+            return Ok(Some(result));
+        };
+        let replacement = Replacement {
+            revision: loaded.revision,
+            before: loaded.stored,
+            after: Arc::new(after),
+            life_seconds,
+        };
+        let is_stored = match forgets {
+            true => self.backend.forget(user, &replacement).await?,
+            false => self.backend.replace(user, &replacement).await?,
+        };
+        Ok(is_stored.then_some(result))
+    }
+
+    /// What a change makes of what was loaded, and for how many seconds to keep it; nothing to store if that is what is
+    /// stored.
+    fn changed<R>(
+        &self,
+        loaded: &Loaded,
+        change: &mut impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error>,
+        forgets: bool,
+    ) -> Result<(R, Option<(StoredChain, u64)>), Error> {
+        let now = self.now(Some(loaded));
+        let Restored { mut chain, is_damaged } = self.restore(&loaded.stored)?;
+        // As they are written now, for what has expired, or was written in another form, is no change.
+        let fields_before = match loaded.stored.fields.is_empty() {
+            true => Vec::new(),
+            false => chain.stored(now)?.fields,
+        };
+        let result = change(&mut chain, now)?;
+        let after = chain.stored(now)?;
+        let is_same = !is_damaged && fields_before == after.fields && loaded.stored.shards == after.shards;
+        let after = (forgets || !is_same).then(|| (after, chain.life_seconds()));
+        Ok((result, after))
+    }
+
+    fn attempts(&self, time: Duration) -> Attempts<'_> {
+        let pauses = ExponentialBuilder::default()
+            .with_jitter()
+            .with_min_delay(Duration::from_millis(1))
+            .with_max_delay(Duration::from_millis(100))
+            .without_max_times()
+            .build();
+        Attempts {
+            store: self,
+            begun: Instant::now(),
+            time,
+            pauses,
+        }
+    }
+
+    /// The chain of what is stored. It leaves out and tells what it cannot read.
+    fn restore(&self, stored: &StoredChain) -> Result<Restored, Error> {
+        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, self.options.chain)?;
+        let fields = stored.fields.iter();
+        let fields: Vec<&str> = fields.flat_map(|(name, value)| [name.as_str(), value]).collect();
+        let is_damaged = chain.restore_fields(&fields)? > 0;
+        if is_damaged {
+            self.note_damaged(&seenguard::Error::BadSnapshot(
+                "fields that are stored beside a user's shards cannot be read",
+            ));
+        }
+        for shard in rejected {
+            self.note_damaged(&shard.error);
+        }
+        Ok(Restored { chain, is_damaged })
+    }
+
+    fn to_keep(&self, text: &str, namespace: Option<&str>) -> Option<PendingToKeep> {
+        PendingToKeep::of(text, namespace, self.now(None), self.options.pending_seconds)
+    }
+
+    /// A person's session must not leave anything with the next one.
+    fn refuse_another(&self, user: &str, reported: &str) -> Result<(), Error> {
+        match self.options.namespace_for(user) {
+            Some(wanted) if wanted != reported => Err(ErrorKind::WrongNamespace.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// As of what was loaded.
+    fn now(&self, loaded: Option<&Loaded>) -> Time {
+        match &self.options.clock {
+            Some(clock) => clock(),
+            None => loaded
+                .and_then(|loaded| loaded.now)
+                .unwrap_or_else(|| Time::from(SystemTime::now())),
+        }
+    }
+
+    fn note_read(&self, loaded: &Loaded) {
+        if self.has_told_degraded.swap(false, Ordering::Relaxed) {
+            tracing::info!("pages know again what was seen");
+        }
+        if let Some(refusal) = &loaded.refusal {
+            self.options.tell(&StoreEvent::NotKept(refusal));
+            counter!("seenguard_pending_not_kept_total").increment(1);
+            // Once: a replica or a full Redis refuses every time.
+            if !self.has_told_refusal.swap(true, Ordering::Relaxed) {
+                tracing::warn!(error = %refusal, "what devices have pending cannot be kept: pages go on without it");
+            }
+        }
+    }
+
+    fn note_degraded(&self, error: &Error) {
+        self.options.tell(&StoreEvent::Degraded(error));
+        counter!("seenguard_degraded_pages_total").increment(1);
+        if !self.has_told_degraded.swap(true, Ordering::Relaxed) {
+            tracing::warn!(%error, "pages are made without what is stored of their users");
+        }
+    }
+
+    fn note_damaged(&self, error: &seenguard::Error) {
+        self.options.tell(&StoreEvent::Damaged(error));
+        counter!("seenguard_damaged_total", "code" => error.code()).increment(1);
+        tracing::warn!(code = error.code(), %error, "something stored cannot be read, and is left out");
+    }
+
+    fn note_conflict(&self) {
+        self.options.tell(&StoreEvent::Conflict);
+        counter!("seenguard_conflicts_total").increment(1);
+    }
+
+    fn note_retry(&self, error: &Error) {
+        self.options.tell(&StoreEvent::Retry(error));
+        counter!("seenguard_retries_total").increment(1);
+        tracing::debug!(%error, "it is tried again");
+    }
+}
+
+impl fmt::Debug for SeenStore {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SeenStore")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Restored {
+    chain: ShardChain,
+    /// Whether some of the fields beside the shards were left out.
+    is_damaged: bool,
+}
+
+/// Attempts at something, with random pauses between them, longer and longer: of those who contend, each has its turn.
+struct Attempts<'a> {
+    store: &'a SeenStore,
+    begun: Instant,
+    time: Duration,
+    pauses: ExponentialBackoff,
+}
+
+impl Attempts<'_> {
+    /// Waits for the next one after a failure that passes. Fails for another one, and when the time is over.
+    async fn again(&mut self, error: Error) -> Result<(), Error> {
+        let pause = self.pauses.next().unwrap_or_default();
+        let is_over = self.begun.elapsed() + pause >= self.time;
+        match error.kind() {
+            _ if is_over => return Err(error),
+            ErrorKind::Conflict => self.store.note_conflict(),
+            ErrorKind::Unavailable | ErrorKind::ReadOnly => self.store.note_retry(&error),
+            _ => return Err(error),
+        }
+        sleep(pause).await;
+        Ok(())
+    }
+}
+
+/// In every backend, so that users may move from one to another.
+fn check_user(user: &str) -> Result<(), Error> {
+    Ok(StoreKeys::of("", user, false).map(drop)?)
+}
