@@ -2,6 +2,7 @@
 //! Redis forgets, refuses or goes away.
 
 mod backends;
+mod proxy;
 mod redis_server;
 mod waiting;
 

@@ -163,14 +163,24 @@ impl Shared {
         }
     }
 
-    /// What an answer tells of the connection.
-    fn note<T>(&self, line: &Line, answer: &RedisResult<T>) {
-        let Err(error) = answer else { return };
-        let is_replica = error.code() == Some("READONLY");
-        if line.way.is_cluster() || !(is_replica || error.is_unrecoverable_error() || error.is_connection_dropped()) {
+    /// What answers tell of the connection.
+    fn note<'a>(&self, line: &Line, answers: Result<impl IntoIterator<Item = &'a Value>, &RedisError>) {
+        let is_lost = match answers {
+            Ok(answers) => {
+                let is_replica =
+                    |answer: &Value| matches!(answer, Value::ServerError(error) if error.code() == "READONLY");
+                if !answers.into_iter().any(is_replica) {
+                    return;
+                }
+                false
+            }
+            Err(error) if error.is_unrecoverable_error() || error.is_connection_dropped() => true,
+            Err(_) => return,
+        };
+        if line.way.is_cluster() {
             return;
         }
-        if !is_replica {
+        if is_lost {
             let mut current = self.line();
             if current
                 .as_ref()
@@ -314,7 +324,7 @@ impl ConnectionLike for RedisConnection {
         Box::pin(async move {
             let mut line = self.0.line().clone().ok_or_else(not_connected)?;
             let answer = line.req_packed_command(command).await;
-            self.0.note(&line, &answer);
+            self.0.note(&line, answer.as_ref().map(std::iter::once));
             answer
         })
     }
@@ -327,9 +337,9 @@ impl ConnectionLike for RedisConnection {
     ) -> RedisFuture<'a, Vec<Value>> {
         Box::pin(async move {
             let mut line = self.0.line().clone().ok_or_else(not_connected)?;
-            let answer = line.req_packed_commands(pipeline, offset, count).await;
-            self.0.note(&line, &answer);
-            answer
+            let answers = line.req_packed_commands(pipeline, offset, count).await;
+            self.0.note(&line, answers.as_ref());
+            answers
         })
     }
 

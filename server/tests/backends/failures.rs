@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use redis::{Commands, cmd};
-use seenguard::{PageRequest, Time};
+use seenguard::{ChainOptions, PageRequest, Time};
 use seenguard_server::testing::{body, device, shows};
 use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
 use tokio::time::sleep;
 
+use crate::proxy::Proxy;
 use crate::redis_server::RedisServer;
 use crate::waiting::PATIENCE;
 
@@ -18,6 +19,10 @@ type Told = Arc<Mutex<HashMap<&'static str, usize>>>;
 
 /// A store that counts what it tells.
 fn store_over(redis: &RedisServer) -> (SeenStore, Told) {
+    store_at(redis.url())
+}
+
+fn store_at(url: String) -> (SeenStore, Told) {
     let told = Told::default();
     let counted = told.clone();
     let options = StoreOptions::new()
@@ -31,7 +36,7 @@ fn store_over(redis: &RedisServer) -> (SeenStore, Told) {
             };
             *counted.lock().unwrap().entry(name).or_default() += 1;
         });
-    let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+    let backend = RedisStore::new(RedisConnection::open(url).unwrap());
     (SeenStore::new(backend, options).unwrap(), told)
 }
 
@@ -164,6 +169,96 @@ pub async fn pages_go_on_while_redis_hangs_is_gone_or_was_never_there() {
     for store in [&store, &late] {
         again(store, &[0, 1, 2]).await;
     }
+}
+
+pub async fn a_connection_whose_other_end_is_gone_is_replaced() {
+    let redis = RedisServer::start(&[]);
+    let proxy = Proxy::to(redis.port).await;
+    let (store, _) = store_at(proxy.url());
+    record(&store, "a").await.unwrap();
+    assert_eq!(proxy.opened(), 1);
+    proxy.silence();
+    // What it was sent is lost; what comes later goes by another one, long before TCP would tell.
+    assert!(ask(&store, &["a", "b"], None).await.degraded);
+    let begun = Instant::now();
+    while ask(&store, &["a", "b"], None).await.degraded {
+        assert!(begun.elapsed() < PATIENCE, "there is no second connection");
+    }
+    assert_eq!(page(&store, &["a", "b"], None).await, [1]);
+    record(&store, "b").await.unwrap();
+    assert_eq!(proxy.opened(), 2);
+}
+
+pub async fn a_master_that_has_become_a_replica_is_left() {
+    let redis = RedisServer::start(&[]);
+    let other = RedisServer::start(&["--replicaof", "127.0.0.1", &redis.port.to_string()]);
+    let proxy = Proxy::to(redis.port).await;
+    let (store, _) = store_at(proxy.url());
+    record(&store, "a").await.unwrap();
+    let mut client = other.client();
+    while client.llen::<_, u64>("seen:ada").unwrap() == 0 {
+        sleep(Duration::from_millis(20)).await;
+    }
+    // A failover by an address that moves: the connection still leads to what is a replica now.
+    cmd("REPLICAOF").arg(&["NO", "ONE"]).exec(&mut client).unwrap();
+    let master = other.port.to_string();
+    let to_other = ["127.0.0.1", &master];
+    cmd("REPLICAOF").arg(&to_other).exec(&mut redis.client()).unwrap();
+    proxy.lead_to(other.port);
+    record(&store, "b").await.unwrap();
+    assert_eq!(page(&store, &["a", "b", "c"], None).await, [2]);
+    assert_eq!(client.llen::<_, u64>("seen:ada").unwrap(), 1);
+    assert_eq!(proxy.opened(), 2);
+    // Where pages alone are asked for, what they tell shows it.
+    cmd("REPLICAOF")
+        .arg(&["127.0.0.1", &redis.port.to_string()])
+        .exec(&mut client)
+        .unwrap();
+    cmd("REPLICAOF").arg(&["NO", "ONE"]).exec(&mut redis.client()).unwrap();
+    proxy.lead_to(redis.port);
+    let pending = shows(&mut device("ada", 1), &["c"], now());
+    let begun = Instant::now();
+    while redis.client().hlen::<_, u64>("seen:ada:pending").unwrap() == 0 {
+        ask(&store, &["a"], Some(&pending)).await;
+        assert!(begun.elapsed() < PATIENCE, "the replica is not left");
+    }
+}
+
+pub async fn a_slow_answer_is_waited_for_on_its_connection() {
+    const SHARDS: usize = 18;
+    const BYTES_A_SECOND: u64 = 2_000_000;
+    let redis = RedisServer::start(&[]);
+    let proxy = Proxy::to(redis.port).await;
+    let chain = ChainOptions {
+        capacity: 50_000,
+        shards: SHARDS,
+        ..ChainOptions::default()
+    };
+    let backend = RedisStore::new(RedisConnection::open(proxy.url()).unwrap());
+    let store = SeenStore::new(backend, StoreOptions::new().chain(chain)).unwrap();
+    for shard in 0..SHARDS {
+        let ids: Vec<String> = (0..50_000).map(|id| format!("article-{shard}-{id}")).collect();
+        store.update("ada", |chain, now| chain.record(&ids, now)).await.unwrap();
+    }
+    let bytes: usize = redis
+        .client()
+        .lrange::<_, Vec<String>>("seen:ada", 0, -1)
+        .unwrap()
+        .iter()
+        .map(String::len)
+        .sum();
+    assert!(
+        bytes as u64 > BYTES_A_SECOND,
+        "{bytes} bytes would come within a second"
+    );
+    proxy.slow_down(BYTES_A_SECOND);
+    // Longer than the silence after which a connection is replaced, and than a page waits.
+    assert!(ask(&store, &["article-0-0"], None).await.degraded);
+    store
+        .update("ada", |chain, now| chain.record(&["new"], now))
+        .await
+        .unwrap();
+    assert_eq!(proxy.opened(), 1);
 }
 
 pub async fn what_is_stored_expires_with_the_chain() {

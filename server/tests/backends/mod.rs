@@ -43,6 +43,9 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         pages_go_on_in_a_full_redis,
         pages_go_on_over_a_replica_that_only_reads,
         pages_go_on_while_redis_hangs_is_gone_or_was_never_there,
+        a_connection_whose_other_end_is_gone_is_replaced,
+        a_master_that_has_become_a_replica_is_left,
+        a_slow_answer_is_waited_for_on_its_connection,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
     );
