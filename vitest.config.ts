@@ -22,6 +22,7 @@ const ofProcesses = [
     "near-duplicates-example",
     "stores",
     "store-faults",
+    "store-outages",
     "store-pages",
     "demo/redis",
     "demo/seen",

@@ -1,11 +1,15 @@
 /** `pageOf`: a page of a ranked list. Which items it has, and where the next one begins, the module decides. */
 import { readGiven, refuse } from "../errors.js";
 import { isFunction } from "../options.js";
-import type { IdOf, Page, PageOptions, ShardChain } from "../types/server.js";
+import type { IdOf, Page, PageOptions, ShardChain, Snapshot } from "../types/server.js";
 import { checkPage } from "./page-request.js";
 import type { ShardChain as Chain } from "./shard-chain.js";
 
-export function pageOf<T>(chain: ShardChain, ranked: readonly T[], options: PageOptions & { id?: IdOf<T> }): Page<T> {
+export function pageOf<T>(
+  chain: ShardChain,
+  ranked: readonly T[],
+  options: PageOptions & { id?: IdOf<T> },
+): Page<T> & { snapshot: Snapshot } {
   readGiven("bad-option", "what pageOf was given", () => {
     if (!isFunction((chain as Partial<Chain> | null | undefined)?.page)) refuse("pageOf takes a chain: is it awaited?");
   });

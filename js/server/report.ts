@@ -1,5 +1,5 @@
 /** Reads what a device reports, from the request's body in any framework's form. */
-import { failure, readGiven, SeenGuardError } from "../errors.js";
+import { readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, REPORTED } from "../input/impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
@@ -40,6 +40,21 @@ export function parseReport(body: unknown, options?: TimeOptions): ReceivedRepor
   return { ...report, receivedAt, impressions: inServerTime(impressions), unseen: inServerTime(unseen) };
 }
 
+/** A device halves a report that has more entries. */
+const MOST_ENTRIES = 1_000;
+/** Most bytes of an id that is recorded. */
+const MOST_ID_BYTES = 4_096;
+
+/** Refuses a report with too many entries, and leaves out those whose id is too long. */
+export function withinLimits(report: ReceivedReport): ReceivedReport {
+  const { impressions, unseen } = report;
+  if (impressions.length + unseen.length > MOST_ENTRIES)
+    throw new SeenGuardError("too-large", `a report has at most ${MOST_ENTRIES} entries`);
+  const utf8 = new TextEncoder();
+  const isShort = ({ id }: Impression) => 3 * id.length <= MOST_ID_BYTES || utf8.encode(id).length <= MOST_ID_BYTES;
+  return { ...report, impressions: impressions.filter(isShort), unseen: unseen.filter(isShort) };
+}
+
 /** Checks a report that was received. Throws a `SeenGuardError`. */
 export function checkReceived(report: unknown): ReceivedReport {
   return checkReport<"receivedAt">(report, receivedRules);
@@ -65,7 +80,8 @@ function parsed(body: unknown): unknown {
     const text = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? new TextDecoder().decode(body) : body;
     return typeof text === "string" ? (JSON.parse(text) as unknown) : text;
   } catch (cause) {
-    throw failure("bad-report", "a report's body is no JSON", cause);
+    // Its text would have a piece of the body.
+    throw new SeenGuardError("bad-report", "a report's body is no JSON", cause);
   }
 }
 

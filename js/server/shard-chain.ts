@@ -95,7 +95,11 @@ export class ShardChain implements Api.ShardChain {
   }
 
   /** For `pageOf` and stores. */
-  page<T>(ranked: readonly T[], request: CheckedPage<T>, devices: KnownDevices = NO_DEVICES): Api.Page<T> {
+  page<T>(
+    ranked: readonly T[],
+    request: CheckedPage<T>,
+    devices: KnownDevices = NO_DEVICES,
+  ): Api.Page<T> & { snapshot: Api.Snapshot } {
     const { size, repeats, cursor, held, pending, now, id } = request;
     const { kept, pendingSeconds, namespace } = devices;
     const list = copyList(ranked);

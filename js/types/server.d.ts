@@ -77,24 +77,31 @@ export interface ChainOptions {
   format?: ShardFormat | { kind: "go-bloomfilter" };
 }
 
-/** Users' chains in a store, and what their devices have pending. A user is a well-formed text. */
+/**
+ * Users' chains in a store, and what their devices have pending. A user is a well-formed text. Each call settles,
+ * whatever the store does: a page within `patienceMs`, `degraded` if need be; what else there is within `deadlineMs`,
+ * in which what passes (a failover, a load) is tried again. It then rejects with `storage`, and `cause` is what the
+ * store's client said; whether the store has done it is not known.
+ */
 export interface SeenStore {
   /** As of now, for reading: free it afterwards. */
   read(user: string): Promise<ShardChain>;
   /**
    * Changes a chain and stores it; `change` runs again on what somebody else has stored meanwhile, so that nobody's
-   * impressions are lost. Rejects with `storage` if others were quicker for seconds.
+   * impressions are lost. Rejects with `storage` also if others were quicker all the time.
    */
   update<R>(user: string, change: (chain: ShardChain) => R): Promise<R>;
   /**
    * Keeps what the device has pending, and makes a page as `pageOf`; what the person's other devices have pending is
-   * left out, too, unless it is unseen.
+   * left out, too, unless it is unseen. Where the store fails, the page is `degraded`.
    */
   page<T extends Identified>(user: string, ranked: readonly T[], options: PageOptions): Promise<Page<T>>;
   page<T>(user: string, ranked: readonly T[], options: PageOptions & { id: IdOf<T> }): Promise<Page<T>>;
   /**
    * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for
-   * `ingest`. Rejects with `bad-report`, and with `wrong-namespace` before anything is kept.
+   * `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, and `too-large` for more than
+   * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes is left out.
+   * Rejects with `storage` if what is pending cannot be kept: do not acknowledge the report, and the device keeps it.
    */
   accept(user: string, body: unknown, options?: { now?: number }): Promise<ReceivedReport>;
   /** Takes a report into the chain. Returns how many ids no live shard contained. */
@@ -115,22 +122,27 @@ export interface StoreOptions extends ChainOptions {
    */
   namespaceOf?: (user: string) => string;
   /**
-   * Told what is damaged in the store and was left out, and once that what devices have pending cannot be kept (a
-   * read-only replica, a full Redis). @default console.warn once for each code
+   * Told what is damaged in the store and was left out; that pages are degraded, once until a read succeeds; and once
+   * that what devices have pending cannot be kept (a read-only replica, a full Redis). No user is named.
+   * @default console.warn once for each code
    */
   onError?: (error: SeenGuardError) => void;
   /** How long after its last change to keep what a device has pending. @default 172800 */
   pendingSeconds?: number;
+  /** How long a page waits for the store before it is degraded. @default 300 */
+  patienceMs?: number;
+  /** How long any other call may take. @default 5000 */
+  deadlineMs?: number;
 }
 /** In this process, gone with it: for development and tests. */
 export declare function memoryStore(options?: StoreOptions): SeenStore;
 /**
- * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it two hashes, only if there is
- * something for them: `<prefix><user>:meta` for what is unseen and forgotten, which is changed together with the
- * list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending.
- * Takes a client of ioredis or of redis (node-redis), single or cluster (the keys share a slot: `<prefix>{<user>}`
- * where a cluster is used). What passes (a failover, a load) is tried again for seconds; what else the client rejects
- * with passes through.
+ * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it two hashes: `<prefix><user>:meta`
+ * for the revision, and for what is unseen and forgotten, which is changed together with the list by one
+ * compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending. A field of
+ * another name beside these stays as it is. Takes a client of ioredis or of redis (node-redis), single or cluster (the
+ * keys share a slot: `<prefix>{<user>}` where a cluster is used). At most 1,024 pages wait for it at once; one beyond
+ * that is degraded.
  */
 export declare function redisStore(
   client: object,
@@ -158,12 +170,12 @@ export declare function pageOf<T extends Identified>(
   chain: ShardChain,
   ranked: readonly T[],
   options: PageOptions,
-): Page<T>;
+): Page<T> & { snapshot: Snapshot };
 export declare function pageOf<T>(
   chain: ShardChain,
   ranked: readonly T[],
   options: PageOptions & { id: IdOf<T> },
-): Page<T>;
+): Page<T> & { snapshot: Snapshot };
 export interface PageOptions {
   /** 1 to 10,000. */
   size: number;
@@ -182,8 +194,13 @@ export interface Page<T> {
   items: T[];
   /** Short, and safe in a URL; null: there is no more. */
   next: string | null;
-  /** The state that the items were filtered against. */
-  snapshot: Snapshot;
+  /** The state that the items were filtered against. Absent if the page is degraded. */
+  snapshot?: Snapshot;
+  /**
+   * The store did not answer in time: of what was seen, only what the asking device has pending is left out. Send it to
+   * the device as it is: the guard there stops what it knows of, and takes a page without a snapshot.
+   */
+  degraded?: true;
 }
 /** A report in the server's time, however long it waits in a stream. Plain JSON. */
 export interface ReceivedReport {

@@ -6,7 +6,11 @@ return answer_of(function()
   end
   local first, last = tonumber(ARGV[2]), tonumber(ARGV[3])
 
-  -- What needs memory comes first: once a script has written, Redis refuses it nothing for want of memory.
+  -- Once a script has written, Redis refuses it nothing for want of memory: so a history can be deleted, and of all else
+  -- what needs memory comes first.
+  if forgotten then
+    run('DEL', forgotten)
+  end
   if run('HINCRBY', meta, 'revision', 1) == 1 then
     -- Not one that the same user had before all of it expired.
     local time = run('TIME')
@@ -25,9 +29,6 @@ return answer_of(function()
   last = last + pushed
   if first > 0 or last < run('LLEN', list) - 1 then
     run('LTRIM', list, first, last)
-  end
-  if forgotten then
-    run('DEL', forgotten)
   end
 
   if ARGV[4] ~= '' then

@@ -23,6 +23,9 @@ export interface RunningRedis {
   /** Ends the server, as a crash does; `restart` starts another on the same port, with nothing in it. */
   kill(): Promise<void>;
   restart(): Promise<void>;
+  /** Has it answer nothing and end no connection, until it is woken. */
+  hang(): void;
+  wake(): void;
   stop(): Promise<void>;
 }
 
@@ -43,6 +46,8 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
     restart: async () => {
       server = await startServer({ ...settings, port });
     },
+    hang: () => void server.process.kill("SIGSTOP"),
+    wake: () => void server.process.kill("SIGCONT"),
     stop: async () => {
       client.disconnect();
       await server.stop();

@@ -121,7 +121,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
     expect(served).toHaveLength(3);
     for (const { asked, page } of served.slice(1)) {
       expect(asked.held).toBe(heldBy(guard));
-      expect(page.snapshot.shards).toEqual([expect.stringMatching(/^~/)]);
+      expect(page.snapshot?.shards).toEqual([expect.stringMatching(/^~/)]);
     }
     expect(errors).toEqual([]);
   });

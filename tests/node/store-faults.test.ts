@@ -32,10 +32,10 @@ const clients: [string, (options?: StoreOptions) => SeenStore][] = [
 ];
 
 /** A store, and what its `onError` was told. */
-function listened(open: (options?: StoreOptions) => SeenStore) {
+function listened(open: (options?: StoreOptions) => SeenStore, options: StoreOptions = {}) {
   const errors: SeenGuardError[] = [];
   return {
-    store: open({ onError: (error) => errors.push(error) }),
+    store: open({ ...options, onError: (error) => errors.push(error) }),
     codes: () => errors.map(({ code }) => code),
     errors,
   };
@@ -50,7 +50,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
   const fill = () => redis.client.config("SET", "maxmemory", "1");
   afterEach(() => redis.client.config("SET", "maxmemory", "0"));
 
-  test("answers pages, keeps nothing of devices, and says so once", async () => {
+  test("answers pages, keeps nothing of devices, says so once, and acknowledges no report", async () => {
     const { store, errors } = listened(open);
     await store.update("ada", (chain) => chain.record("a"));
     await pageFor(store, new Device("home:ada", 1).pending(["b"]));
@@ -58,8 +58,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
     const tablet = new Device("home:ada", 2);
     for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
     expect(await pageFor(store)).toEqual(["c", "d"]);
-    const { impressions } = await store.accept("ada", tablet.report(["d"]));
-    expect(impressions).toMatchObject([{ id: "d" }]);
+    await expect(store.accept("ada", tablet.report(["d"]))).rejects.toThrow(/OOM/);
     expect(errors.map(({ code, message }) => [code, message.includes("OOM")])).toEqual([["storage", true]]);
   });
 
@@ -90,7 +89,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
     await fill();
     await store.forget("ada");
     expect(await redis.client.keys("*")).toEqual(["seen:ada:meta"]);
-    expect(Object.keys(await redis.client.hgetall("seen:ada:meta"))).toEqual(["forgetBefore"]);
+    expect(Object.keys(await redis.client.hgetall("seen:ada:meta")).sort()).toEqual(["forgetBefore", "revision"]);
   });
 });
 
@@ -108,10 +107,10 @@ test("a read-only replica answers pages with what it has, and says once that it 
   await replica.client.call("REPLICAOF", "127.0.0.1", new URL(redis.url).port);
   await vi.waitUntil(async () => (await replica.client.exists("seen:ada:pending")) === 1, SOON);
   for (const client of [replica.client, other]) {
-    const { store, errors } = listened((options) => redisStore(client, options));
+    const { store, errors } = listened((options) => redisStore(client, options), { deadlineMs: 500 });
     const tablet = new Device("home:ada", 2);
     for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
-    await expect(store.accept("ada", tablet.report(["d"]))).resolves.toBeDefined();
+    await expect(store.accept("ada", tablet.report(["d"]))).rejects.toThrow(/READONLY/);
     expect(errors.map(({ code, message }) => [code, message.includes("READONLY")])).toEqual([["storage", true]]);
     // A chain is changed where the master is: it may become this one.
     const changed = store.update("ada", (chain) => chain.record("d"));
@@ -130,7 +129,7 @@ test("a change during a failover is made on the new master", async () => {
   expect(await pageFor(store)).toEqual(["b", "c", "d"]);
 });
 
-test("a script that is refused as a whole is run without writing", async () => {
+test("a page is read where the script may not write", async () => {
   await redis.client.call("ACL", "SETUSER", "reader", "on", "nopass", "~*", "+@all", "-hset");
   const client = createClient({ url: redis.url, username: "reader", password: "any" });
   await client.connect();
@@ -138,16 +137,6 @@ test("a script that is refused as a whole is run without writing", async () => {
   const { store, codes } = listened((options) => redisStore(client, options));
   expect(await pageFor(store, new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
   expect(codes()).toEqual(["storage"]);
-  const refusal = new Error("OOM command not allowed when used memory > 'maxmemory'.");
-  const refusing = {
-    evalsha: vi.fn((_sha: string, _keys: number, ...args: string[]) => {
-      return args.length > 3 ? Promise.reject(refusal) : Promise.resolve([[], [], "state", [], ""]);
-    }),
-    eval: vi.fn(),
-  };
-  const { store: full, codes: told } = listened((options) => redisStore(refusing, options));
-  expect(await pageFor(full, new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
-  expect([refusing.evalsha.mock.calls.length, told()]).toEqual([2, ["storage"]]);
 });
 
 describe.each(clients)("with %s, what is damaged in a user's keys is set aside and told", (_, open) => {
@@ -156,7 +145,6 @@ describe.each(clients)("with %s, what is damaged in a user's keys is set aside a
   const damages: [string, () => Promise<unknown>][] = [
     ["a deletion at no time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "1e99")],
     ["a deletion beyond all time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "99999999999")],
-    ["a field that is no text", () => redis.client.hset("seen:ada:meta", notText, "1")],
     ["a value that is no text", () => redis.client.hset("seen:ada:meta", "unseen:b", notText)],
     ["too many that were taken back", () => redis.client.hset("seen:ada:meta", many)],
     ["a newest shard that is no text", () => redis.client.lpush("seen:ada", notText)],
@@ -178,7 +166,18 @@ describe.each(clients)("with %s, what is damaged in a user's keys is set aside a
     expect(await pageFor(store)).toEqual(["a"]);
     expect(codes()).toHaveLength(3);
     expect((await store.read("ada")).rejected).toEqual([]);
-    expect(Object.keys(await redis.client.hgetall("seen:ada:meta"))).toEqual(["unseen:a"]);
+    expect(Object.keys(await redis.client.hgetall("seen:ada:meta")).sort()).toEqual(["revision", "unseen:a"]);
+  });
+
+  test("but for a field of another name, text or not", async () => {
+    const { store, codes } = listened(open);
+    await redis.client.hset("seen:ada:meta", notText, notText);
+    await store.update("ada", (chain) => chain.record("a"));
+    await store.unsee("ada", "a");
+    await store.update("ada", (chain) => chain.record("a"));
+    expect(await redis.client.hgetBuffer("seen:ada:meta", notText)).toEqual(notText);
+    expect(await redis.client.hlen("seen:ada:meta")).toBe(2);
+    expect(codes()).toEqual([]);
   });
 });
 
@@ -187,13 +186,13 @@ test("users whose names would become the same are told apart or refused", async 
   await store.update("a\ufffd", (chain) => chain.record("a"));
   for (const user of ["a\ud800", "a\udfff", "\ud83d"])
     await expect(store.read(user)).rejects.toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
-  expect(await redis.client.keys("*")).toEqual(["seen:a\ufffd"]);
+  expect((await redis.client.keys("*")).sort()).toEqual(["seen:a\ufffd", "seen:a\ufffd:meta"]);
   expect(() => redisStore(redis.client, { prefix: "\ud800" })).toThrow(/prefix/);
   await store.update("🙂", (chain) => chain.record("a"));
 });
 
 test("a Redis that is started anew and loads for a while is waited for", async () => {
-  const settings = { appendonly: "yes", appendfsync: "always", "key-load-delay": "20000" };
+  const settings = { appendonly: "yes", appendfsync: "always", "key-load-delay": "3000" };
   const dir = await mkdtemp(join(tmpdir(), "seenguard-load-"));
   const own = await startRedis({ ...settings, dir });
   const client = createClient({ url: own.url, socket: { reconnectStrategy: 50 } });

@@ -76,11 +76,11 @@ describe.each(stores)("%s", (_, open) => {
     const store = open();
     await store.update("ada", (chain) => chain.record("a"));
     const { snapshot } = await store.page("ada", POOL, { size: 5 });
-    expect(snapshot.shards).toHaveLength(1);
+    expect(snapshot?.shards).toHaveLength(1);
     const { guard } = await openGuard();
     guard.apply(snapshot);
     const { snapshot: again } = await store.page("ada", POOL, { size: 5, held: heldBy(guard) });
-    expect(again.shards).toEqual([expect.stringMatching(/^~/)]);
+    expect(again?.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
   test("leaves out what another device of the person has told with a page's request", async () => {
@@ -95,7 +95,7 @@ describe.each(stores)("%s", (_, open) => {
     // It is nobody else's.
     expect((await store.page("eve", POOL, { size: 5 })).items).toEqual(POOL);
     // And no part of the chain or the snapshot.
-    expect((await store.page("ada", POOL, { size: 5 })).snapshot.shards).toEqual([]);
+    expect((await store.page("ada", POOL, { size: 5 })).snapshot?.shards).toEqual([]);
     expect((await store.read("ada")).has("b")).toBe(false);
   });
 
@@ -170,7 +170,8 @@ describe.each(stores)("%s", (_, open) => {
     await pageFor(store, phone.pending(["a"]));
     await store.forget("ada");
     expect(await pageFor(store)).toEqual(POOL);
-    const { forgetBefore } = (await store.page("ada", POOL, { size: 5 })).snapshot;
+    const forgottenAt = async () => (await store.page("ada", POOL, { size: 5 })).snapshot?.forgetBefore;
+    const forgetBefore = await forgottenAt();
     expect(forgetBefore).toBe(Math.ceil(Date.now() / 1000));
     // A device that has not heard of it yet tells it once more.
     const stale = phone.pending(["a"]);
@@ -181,7 +182,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(await pageFor(store)).toEqual(["a", "b", "d", "e"]);
     // Also if the chain has been deleted in this very second.
     await store.forget("ada");
-    expect((await store.page("ada", POOL, { size: 5 })).snapshot.forgetBefore).toBe(forgetBefore);
+    expect(await forgottenAt()).toBe(forgetBefore);
     expect(await pageFor(store)).toEqual(POOL);
     expect(await redis.client.exists("seen:ada:pending")).toBe(0);
   });
@@ -202,6 +203,29 @@ describe.each(stores)("%s", (_, open) => {
     const unnamed = stranger.pending(["a"]).slice(stranger.name.length);
     expect(await pageFor(store, unnamed)).toEqual(["b", "c", "d", "e"]);
     expect(await pageFor(store)).toEqual(POOL);
+  });
+
+  test("refuses a report of more than 1,000 entries before anything is kept", async () => {
+    const store = open();
+    const phone = new Device("home:ada", 1);
+    const { impressions, ...report } = phone.report(idsOf("item", 900));
+    const unseen = (count: number) => impressions.slice(0, count);
+    const refused = store.accept("ada", { ...report, impressions, unseen: unseen(101) });
+    await expect(refused).rejects.toThrow(expect.objectContaining({ code: "too-large" }) as Error);
+    expect(await redis.client.exists("seen:ada:pending")).toBe(0);
+    expect((await store.page("ada", ["item-1"], { size: 1 })).items).toEqual(["item-1"]);
+    const received = await store.accept("ada", { ...report, impressions, unseen: unseen(100) });
+    expect([received.impressions.length, received.unseen.length]).toEqual([900, 100]);
+    expect((await store.page("ada", ["item-1"], { size: 1 })).items).toEqual([]);
+  });
+
+  test("leaves out of a report the entries whose id has more than 4,096 bytes", async () => {
+    const store = open();
+    const ids = ["a", "é".repeat(2_048), `é${"é".repeat(2_048)}`, "x".repeat(4_096), "x".repeat(4_097)];
+    const { impressions, ...report } = new Device("home:ada", 1).report(ids);
+    const received = await store.accept("ada", { ...report, impressions, unseen: impressions });
+    for (const list of [received.impressions, received.unseen])
+      expect(list.map(({ id }) => id)).toEqual([ids[0], ids[1], ids[3]]);
   });
 
   test("takes a report, at once or long afterwards", async () => {
@@ -250,14 +274,14 @@ describe.each(stores)("%s", (_, open) => {
     await expect(use(open())).rejects.toThrow(expect.objectContaining({ code }) as Error);
   });
 
-  test.each([{ namespaceOf: "home" }, { onError: 7 }, { pendingSeconds: 0 }, { namespace: "home" }])(
-    "refuses the option %j",
-    (options) => {
-      expect(() => open(options as unknown as StoreOptions)).toThrow(
-        expect.objectContaining({ code: "bad-option" }) as Error,
-      );
-    },
-  );
+  test.each([
+    ...[{ namespaceOf: "home" }, { onError: 7 }, { pendingSeconds: 0 }, { namespace: "home" }],
+    ...[{ patienceMs: 0 }, { patienceMs: "1 s" }, { deadlineMs: Infinity }, { deadlineMs: 2 ** 31 }],
+  ])("refuses the option %j", (options) => {
+    expect(() => open(options as unknown as StoreOptions)).toThrow(
+      expect.objectContaining({ code: "bad-option" }) as Error,
+    );
+  });
 
   test("refuses a namespaceOf that returns no text", async () => {
     const store = open({ namespaceOf: () => undefined as unknown as string });
@@ -354,6 +378,43 @@ test("what is told without a listener is warned of once", async () => {
   await redis.client.lpush("seen:ada", "damaged", "damaged");
   await store.page("ada", POOL, { size: 1 });
   await store.page("ada", POOL, { size: 1 });
-  expect(warn.mock.calls.map(([text]) => String(text))).toEqual([expect.stringMatching(/shard 0 of ada/)]);
+  expect(warn.mock.calls.map(([text]) => String(text))).toEqual([
+    expect.stringMatching(/a user's shard 0 cannot be read/),
+  ]);
   warn.mockRestore();
 });
+
+test("no message names a user, an id or a namespace", async () => {
+  const messages: string[] = [];
+  const note = (error: unknown) => void messages.push((error as Error).message);
+  const [user, id] = ["ada-7", "article-7"];
+  const store = redisStore(redis.client, { namespaceOf, onError: note, deadlineMs: 200 });
+  const report = new Device(namespaceOf(user), 1).report([id]);
+  await redis.client.lpush(`seen:${user}`, "damaged");
+  await redis.client.hset(`seen:${user}:meta`, `unseen:${id}`, "soon");
+  await redis.client.set(`seen:${user}:pending`, "a text");
+  await store.page(user, [id], { size: 1, pending: report.pending });
+  // What is kept, the field, and the shard.
+  expect(messages).toHaveLength(3);
+  for (const refused of [
+    () => store.accept(user, report),
+    () => store.accept(user, new Device("home:bob-7", 1).report([id])),
+    () => store.accept(user, `{ "namespace": home:${user}`),
+    () => store.accept(user, { ...report, impressions: [{ id, at: "soon" }] }),
+    () => store.read(`${user}:meta`),
+    () => redis.client.del(`seen:${user}:meta`, `seen:${user}`).then(() => store.update(user, overtaken(user))),
+    () => redis.client.set(`seen:${user}`, "a text").then(() => store.read(user)),
+  ])
+    await refused().then(() => expect.unreachable(), note);
+  await store.page(user, [id], { size: 1 });
+  expect(messages).toHaveLength(11);
+  for (const message of messages) expect(message).not.toMatch(/ada|bob|article|home/);
+});
+
+/** A change that another one always comes before. */
+function overtaken(user: string): (chain: ShardChain) => number {
+  return (chain) => {
+    void redis.client.hincrby(`seen:${user}:meta`, "revision", 1);
+    return chain.record("a");
+  };
+}

@@ -90,7 +90,7 @@ describe.each(places)("over %s", (_, open) => {
     await rust("POST", "ada/impressions", phone.report(["article-2", "article-3"]));
     const { items, snapshot } = await pageOfBoth("ada");
     expect(items).toEqual(POOL.slice(4, 9));
-    expect(snapshot.shards).toHaveLength(1);
+    expect(snapshot?.shards).toHaveLength(1);
 
     // What devices have pending: of each, one server has heard.
     await node.page("ada", POOL, { size: 1, pending: phone.pending(["article-4"]) });
@@ -101,12 +101,12 @@ describe.each(places)("over %s", (_, open) => {
     await rust("POST", "ada/unsee", { ids: ["article-3"] });
     const after = await pageOfBoth("ada");
     expect(after.items).toEqual(["article-1", "article-3", ...POOL.slice(6, 9)]);
-    expect(after.snapshot.unseen).toHaveLength(2);
+    expect(after.snapshot?.unseen).toHaveLength(2);
 
     await rust("DELETE", "ada/history");
     const empty = await pageOfBoth("ada");
-    expect([empty.items, empty.snapshot.shards]).toEqual([POOL.slice(0, 5), []]);
-    expect(empty.snapshot.forgetBefore).toBeGreaterThan(0);
+    expect([empty.items, empty.snapshot?.shards]).toEqual([POOL.slice(0, 5), []]);
+    expect(empty.snapshot?.forgetBefore).toBeGreaterThan(0);
   });
 
   test("when both write the same users at once, nothing is lost", async () => {
@@ -146,7 +146,7 @@ describe.each(places)("over %s", (_, open) => {
 
 /** Two answers may be a second apart. */
 function withoutTime({ items, next, snapshot }: Page<string>) {
-  const { now, ...others } = snapshot;
+  const { now, ...others } = snapshot ?? { shards: [] };
   expect(now).toBeGreaterThan(0);
   return { items, next, snapshot: others };
 }

@@ -75,7 +75,10 @@ const history = Router()
   });
 
 /** Of what `accept` refuses. A device keeps what is another account's. */
-const STATUS_OF: Record<string, number> = { "bad-report": 400, "wrong-namespace": 409 };
+const STATUS_OF: Record<string, number> = {
+  ...{ "bad-report": 400, "wrong-namespace": 409, "too-large": 413 },
+  storage: 503,
+};
 
 const failed: ErrorRequestHandler = (error: Error & { status?: number; code?: string }, _request, response, _next) => {
   const status = STATUS_OF[error.code ?? ""] ?? error.status ?? 500;

@@ -1,7 +1,7 @@
 /** One face for the clients of Redis: those of ioredis and of redis (node-redis), of a single node and of a cluster. */
-import { refuse } from "../../errors.js";
+import { describe, refuse } from "../../errors.js";
 import { isFunction } from "../../options.js";
-import { retry } from "./retry.js";
+import { StoreFailure } from "./retry.js";
 import type { Script } from "./scripts.js";
 
 /** ioredis. */
@@ -20,19 +20,18 @@ interface NamedClient {
 
 export interface ScriptRunner {
   readonly isCluster: boolean;
+  /**
+   * Whether a script has run whose connection was lost is not known: to read twice, or to replace what was replaced
+   * already, does no harm. Rejects with a `StoreFailure`.
+   */
   run(script: Script, keys: string[], args: string[]): Promise<unknown>;
-  /** The same of a script that must write: one that a node refuses because it is no master any more is run again. */
-  change(script: Script, keys: string[], args: string[]): Promise<unknown>;
 }
 
 /**
- * What passes: the keys' slot is on its way to another node; Redis loads what it had before it was started anew; a
- * failover is under way; the connection was lost, and whether the script has run is not known. To read twice, or to
- * replace what was replaced already, does no harm.
+ * What Redis answers the next time, too. Anything else may pass: a slot that moves, a start, a failover, a connection
+ * that was lost.
  */
-const PASSING = /TRYAGAIN|LOADING|MASTERDOWN|CLUSTERDOWN|Socket closed unexpectedly|ECONNRESET|EPIPE/;
-/** The same where only a write is refused: for a replica, or for good. */
-const NO_MASTER = /READONLY|NOREPLICAS/;
+const LASTING = ["OOM", "WRONGTYPE", "NOPERM", "NOAUTH", "WRONGPASS", "DENIED"];
 
 type Call = (how: "text" | "sha1", which: string, keys: string[], args: string[]) => Promise<unknown>;
 
@@ -59,33 +58,23 @@ function runner(isCluster: boolean, call: Call): ScriptRunner {
       return await call("sha1", await sha1(), keys, args);
     } catch (error) {
       // This node has not met the script yet, or has forgotten it.
-      if (says(error, /NOSCRIPT/)) return call("text", text, keys, args);
+      if (codeOf(error) === "NOSCRIPT") return call("text", text, keys, args);
       throw error;
     }
   };
-  const run = async (passing: (error: unknown) => boolean, script: Script, keys: string[], args: string[]) => {
-    let refusal: unknown;
-    const answer = await retry(async () => {
-      try {
-        return { value: await runOnce(script, keys, args) };
-      } catch (error) {
-        if (!passing(error)) throw error;
-        refusal = error;
-        return undefined;
-      }
-    });
-    if (!answer) throw refusal;
-    return answer.value;
-  };
   return {
     isCluster,
-    run: (script, keys, args) => run((error) => says(error, PASSING), script, keys, args),
-    change: (script, keys, args) => run((error) => says(error, PASSING) || says(error, NO_MASTER), script, keys, args),
+    run: (script, keys, args) =>
+      runOnce(script, keys, args).catch((error: unknown) => {
+        throw new StoreFailure(!LASTING.includes(codeOf(error)), error);
+      }),
   };
 }
 
-function says(error: unknown, code: RegExp): boolean {
-  return error instanceof Error && code.test(`${error.message} ${String((error as { code?: unknown }).code)}`);
+/** What an error of Redis is, by its first word. The words behind it are for people. */
+function codeOf(error: unknown): string {
+  const [code = ""] = describe(error).split(" ", 1);
+  return code;
 }
 
 function hasMethod<Client>(client: object, name: keyof Client & string): client is Client & object {

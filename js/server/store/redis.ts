@@ -53,7 +53,7 @@ class RedisBackend implements Backend<RedisSeen> {
     const keys = forgets ? [list, meta, pending] : [list, meta];
     const fields = changedFields(before.fields, after.fields);
     const args = [before.revision, String(first), String(last), fields, String(lifeSeconds), ...added];
-    return Number(await this.runner.change(REPLACE, keys, args)) === 1;
+    return Number(await this.runner.run(REPLACE, keys, args)) === 1;
   }
 
   private async keysOf(user: string): Promise<[list: string, meta: string, pending: string]> {

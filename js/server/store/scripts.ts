@@ -30,7 +30,7 @@ export const KEEP = script(runText, keepText, keptText);
 
 /**
  * Replaces list and hash, unless another process has changed either meanwhile: then it returns 0, else 1. With a third
- * key, that one is removed. In a full Redis it fails before it has changed anything.
+ * key, that one is removed. In a full Redis it fails before it has changed anything, unless there is a third key.
  *
  * 1: the revision, as it was read; 2, 3: from which to which element of the list stays, the first one beyond its end if
  * none; 4: JSON of the fields of the hash that change, of each its value, or false if it goes, or ""; 5: the seconds

@@ -7,10 +7,10 @@ import { checkTime } from "../call-options.js";
 import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";
 import { loadServerEngine } from "../engine.js";
 import { checkPage } from "../page-request.js";
-import { checkReceived, parseReport } from "../report.js";
+import { checkReceived, parseReport, withinLimits } from "../report.js";
 import { ShardChain } from "../shard-chain.js";
-import { retry } from "./retry.js";
-import { isSameList, type ReadSeen, type StoredSeen } from "./stored-seen.js";
+import { StoreFailure, tryFor } from "./retry.js";
+import { isSameList, NOTHING_SEEN, type ReadSeen, type StoredSeen } from "./stored-seen.js";
 
 /** What a device that asks has pending. */
 export interface Asking {
@@ -31,7 +31,10 @@ export interface Replacement<Seen extends StoredSeen> {
   readonly forgets: boolean;
 }
 
-/** Where users' chains are. `Seen`: what it reads, which it may know more of. */
+/**
+ * Where users' chains are. `Seen`: what it reads, which it may know more of. It rejects with a `StoreFailure`, and may
+ * take as long as it likes.
+ */
 export interface Backend<Seen extends StoredSeen> {
   /** Reads, after it has kept what a device has pending. */
   read(user: string, asking?: Asking): Promise<ReadSeen<Seen>>;
@@ -46,6 +49,8 @@ interface CheckedStore extends Record<string, unknown> {
   readonly namespaceOf?: (user: string) => string;
   readonly onError?: ErrorListener;
   readonly pendingSeconds?: number;
+  readonly patienceMs: number;
+  readonly deadlineMs: number;
 }
 
 const rules = {
@@ -53,18 +58,29 @@ const rules = {
   namespaceOf: aFunction,
   onError: aFunction,
   pendingSeconds: wholeNumber(1, 2 ** 31 - 1, undefined),
+  patienceMs: wholeNumber(1, MAX_MS, 300),
+  deadlineMs: wholeNumber(1, MAX_MS, 5_000),
 } satisfies Rules;
+
+const OVERTAKEN = "others changed what is stored of this user all the time";
+/** So many pages wait at once: an outage must cost neither memory nor time. */
+const MOST_WAITING = 1_024;
 
 export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
   private readonly backend: Backend<Seen>;
   private readonly options: GivenOptions;
   private readonly namespaceOf: CheckedStore["namespaceOf"];
   private readonly pendingSeconds: number | undefined;
+  private readonly patienceMs: number;
+  private readonly deadlineMs: number;
   private readonly onError: ErrorListener;
   private hasToldRefusal = false;
+  private isDegraded = false;
+  /** Pages whose read the backend has not answered, though they may be out. */
+  private waiting = 0;
 
   constructor(method: string, options: unknown, backend: Backend<Seen>) {
-    const { namespaceOf, onError, pendingSeconds, ...chainOptions } = checkOptions(
+    const { namespaceOf, onError, pendingSeconds, patienceMs, deadlineMs, ...chainOptions } = checkOptions(
       method,
       options,
       rules,
@@ -72,13 +88,16 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     this.options = withFormat(chainOptions);
     this.namespaceOf = namespaceOf;
     this.pendingSeconds = pendingSeconds;
+    this.patienceMs = patienceMs;
+    this.deadlineMs = deadlineMs;
     this.onError = onError ?? warnOnce("code");
     this.backend = backend;
   }
 
   async read(user: string): Promise<ShardChain> {
-    const { seen } = await this.backend.read(checkUser(user));
-    return (await this.restore(user, seen)).chain;
+    checkUser(user);
+    const { seen } = await this.inTime(() => this.backend.read(user));
+    return (await this.restore(seen)).chain;
   }
 
   async update<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<R> {
@@ -92,14 +111,12 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
   ): Promise<Api.Page<T>> {
     const namespace = this.namespaceFor(user);
     const request = checkPage<T>("page", ranked, options);
-    const { pending, now } = request;
     const { pendingSeconds } = this;
-    const asking = pending === undefined ? undefined : { pending, namespace, now, pendingSeconds };
-    const { seen, kept, refusal } = await this.backend.read(user, asking);
-    this.tellRefusal(refusal);
-    const { chain } = await this.restore(user, seen);
+    const read = await this.readPatiently(user, request, namespace);
+    const { chain } = await this.restore(read?.seen ?? NOTHING_SEEN);
     try {
-      return chain.page(ranked, request, { kept, pendingSeconds, namespace });
+      const page = chain.page(ranked, request, { kept: read?.kept ?? "", pendingSeconds, namespace });
+      return read ? page : { items: page.items, next: page.next, degraded: true };
     } finally {
       chain.free();
     }
@@ -109,16 +126,12 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     const namespace = this.namespaceFor(user);
     const now = checkTime("accept", options);
     await loadServerEngine();
-    const report = parseReport(body, { now });
+    const report = withinLimits(parseReport(body, { now }));
     refuseAnother(report, namespace);
     const { pending } = report;
     if (pending !== undefined) {
       const { pendingSeconds } = this;
-      // The impressions must not be lost because this cannot be kept.
-      const keeping = this.backend.keep(user, { pending, namespace, now, pendingSeconds });
-      await keeping.catch((cause: unknown) => {
-        this.tellRefusal(cause);
-      });
+      await this.inTime(() => this.backend.keep(user, { pending, namespace, now, pendingSeconds }));
     }
     return report;
   }
@@ -139,51 +152,89 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     return this.change(user, (chain) => chain.forget(), true);
   }
 
+  /** What is stored, if it comes within the patience. */
+  private async readPatiently(
+    user: string,
+    { pending, now }: { pending: string | undefined; now: number },
+    namespace: string | undefined,
+  ): Promise<ReadSeen<Seen> | undefined> {
+    // The patience is with the store alone.
+    await loadServerEngine();
+    const { pendingSeconds } = this;
+    const asking = pending === undefined ? undefined : { pending, namespace, now, pendingSeconds };
+    try {
+      if (this.waiting >= MOST_WAITING) throw StoreFailure.of("too many pages wait for it");
+      this.waiting++;
+      const read = await tryFor(
+        this.patienceMs,
+        () => this.backend.read(user, asking),
+        () => {
+          this.waiting--;
+        },
+      );
+      this.isDegraded = false;
+      this.tellRefusal(read.refusal);
+      return read;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      if (!this.isDegraded) this.tell(failure("storage", "pages are made without what is stored", error.cause));
+      this.isDegraded = true;
+      return undefined;
+    }
+  }
+
+  /** What every other call comes to within the deadline. */
+  private async inTime<T>(attempt: (isOver: () => boolean) => Promise<T>): Promise<T> {
+    try {
+      return await tryFor(this.deadlineMs, attempt);
+    } catch (error) {
+      throw error instanceof StoreFailure ? failure("storage", "the store failed", error.cause) : error;
+    }
+  }
+
   private async change<R>(user: string, change: (chain: Api.ShardChain) => R, forgets = false): Promise<R> {
     checkUser(user);
     if (!isFunction(change)) refuse("update takes a function that changes the chain");
-    const done = await retry(() => this.tryChange(user, change, forgets));
-    if (!done) throw new SeenGuardError("storage", `others changed what is stored of ${user} all the time`);
-    return done.result;
+    return this.inTime((isOver) => this.tryChange(user, change, forgets, isOver));
   }
 
-  /** `undefined` if another process was quicker. */
   private async tryChange<R>(
     user: string,
     change: (chain: Api.ShardChain) => R,
     forgets: boolean,
-  ): Promise<{ result: R } | undefined> {
+    isOver: () => boolean,
+  ): Promise<R> {
     const { seen: before } = await this.backend.read(user);
-    const { chain, isDamaged } = await this.restore(user, before);
+    const { chain, isDamaged } = await this.restore(before);
     try {
+      // The caller has been told that it failed: nothing happens afterwards.
+      if (isOver()) throw StoreFailure.of(OVERTAKEN);
       const fieldsBefore = chain.storedFields();
       const result = change(chain);
       if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
       const after = { shards: chain.snapshot().shards, fields: chain.storedFields() };
       const areFieldsSame = !isDamaged && isSameList(fieldsBefore, after.fields);
-      if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return { result };
+      if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return result;
       const lifeSeconds = chain.lifeSeconds();
       const replacement = { before, after, lifeSeconds, forgets };
-      return (await this.backend.replace(user, replacement)) ? { result } : undefined;
+      if (!(await this.backend.replace(user, replacement))) throw StoreFailure.of(OVERTAKEN);
+      return result;
     } finally {
       chain.free();
     }
   }
 
   /** The chain of what is stored. It leaves out and tells what it cannot read. */
-  private async restore(
-    user: string,
-    { shards, fields }: StoredSeen,
-  ): Promise<{ chain: ShardChain; isDamaged: boolean }> {
+  private async restore({ shards, fields }: StoredSeen): Promise<{ chain: ShardChain; isDamaged: boolean }> {
     const chain = await ShardChain.ofShards(shards, this.options, true);
     const leftOut = chain.restoreFields(fields);
     if (leftOut > 0) {
-      const what = `${leftOut} of the fields stored beside the shards of ${user} cannot be read, and are left out`;
+      const what = `${leftOut} of the fields stored beside a user's shards cannot be read, and are left out`;
       this.tell(new SeenGuardError("bad-snapshot", what));
     }
     for (const { index, reason } of chain.rejected)
       this.tell(
-        new SeenGuardError("bad-snapshot", `${reason}: shard ${index} of ${user} cannot be read, and is left out`),
+        new SeenGuardError("bad-snapshot", `${reason}: a user's shard ${index} cannot be read, and is left out`),
       );
     return { chain, isDamaged: leftOut > 0 };
   }
@@ -210,7 +261,7 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
 /** A person's session must not leave anything with the next one. */
 function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undefined): void {
   if (wanted === undefined || namespace === wanted) return;
-  throw new SeenGuardError("wrong-namespace", `the report is of "${namespace}", and this user's is "${wanted}"`);
+  throw new SeenGuardError("wrong-namespace", "the report is of another namespace than this user's");
 }
 
 function checkUser(user: unknown): string {

@@ -61,6 +61,7 @@ describe("what was taken back", () => {
     await everythingRecorded();
     expect(await missing(USER, someIds(10))).toEqual(["id 3", "id 4"]);
     expect(Object.keys(await redis.client.hgetall(metaKey(seenKey(USER)))).sort()).toEqual([
+      "revision",
       "unseen:id 3",
       "unseen:id 4",
     ]);

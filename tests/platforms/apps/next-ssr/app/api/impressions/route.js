@@ -2,8 +2,10 @@
 import { store } from "../../../server/feed.js";
 import { currentUser } from "../../../server/session.js";
 
-/** The latter: of a tab of somebody who has signed out. It keeps what it has to report. */
-const STATUS = { "bad-report": 400, "wrong-namespace": 409 };
+/**
+ * After each of these but the first a device keeps what it has to report; 409: of a tab of somebody who has signed out.
+ */
+const STATUS = { "bad-report": 400, "wrong-namespace": 409, "too-large": 413, storage: 503 };
 
 export async function POST(request) {
   const user = await currentUser();
