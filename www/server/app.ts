@@ -3,7 +3,8 @@
  *
  *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against, and what of it
  *                                                   another device has shown
- *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, what was seen at its end
+ *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, what was seen at its end;
+ *                                                   "degraded" without a state where the store does not answer
  *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
  *                                                   "impressions": [{"id": "…", "at": 1764000000000}], "unseen": []}
  *     DELETE /api/users/:user/history               deletes what this person has seen, on the devices too
@@ -221,6 +222,9 @@ function addStreamRoutes(app: FastifyInstance, store: Store, flink: AppOptions["
   });
 }
 
+/** Of what `accept` refuses. */
+const STATUS_OF_REPORT: Readonly<Record<string, number>> = { "bad-report": 400, "too-large": 413 };
+
 function answerError(error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (error instanceof StoreUnavailable) {
     return reply
@@ -234,8 +238,8 @@ function answerError(error: FastifyError, request: FastifyRequest, reply: Fastif
       .header("retry-after", "60")
       .send(errorBody("stream-full", "too many events wait in this person's stream; try again later"));
   }
-  if (error instanceof SeenGuardError && error.code === "bad-report")
-    return reply.code(400).send(errorBody(error.code, error.message));
+  const ofReport = error instanceof SeenGuardError ? STATUS_OF_REPORT[error.code] : undefined;
+  if (ofReport !== undefined) return reply.code(ofReport).send(errorBody(error.code, error.message));
   const status = error.statusCode ?? 500;
   if (status < 500)
     return reply.code(status).send(errorBody(error.validation ? "bad-request" : error.code, error.message));

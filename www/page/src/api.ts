@@ -24,10 +24,11 @@ export interface Page {
   readonly snapshot: Snapshot;
 }
 
-/** One page of the small pool; `next` is where the next one begins. */
+/** One page of the small pool; `next` is where the next one begins. A degraded one was made without the store. */
 export interface PoolPage {
   readonly items: readonly Item[];
-  readonly snapshot: Snapshot;
+  readonly snapshot?: Snapshot;
+  readonly degraded?: true;
   readonly next: string | null;
 }
 

@@ -188,7 +188,7 @@ export class Feeds {
     if (list !== this.list) return undefined;
     if (fresh) this.shownOfPool.clear();
     guard.apply(snapshot);
-    experiment.heard(snapshot);
+    if (snapshot !== undefined) experiment.heard(snapshot);
     this.poolCursor = next ?? "";
     this.ended = next === null;
     const arrived = this.withTimes(items);

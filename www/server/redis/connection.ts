@@ -51,12 +51,14 @@ export function connect(url: string, report: (what: string) => void): ScriptedRe
 }
 
 /**
- * What a command that found no connection rejects with. Answers of Redis itself are `ReplyError`s; a report that is none,
- * or of another person, is its device's fault.
+ * What a command that found no connection rejects with. Answers of Redis itself are `ReplyError`s, which a `SeenStore` has
+ * as the cause of its own; a report that is none, or too large, is its device's fault.
  */
 export function asUnavailable(error: unknown): Error {
-  const reason = error instanceof Error ? error : new Error(String(error));
-  if (reason instanceof SeenGuardError && reason.code === "bad-report") return reason;
+  const isOfStore = error instanceof SeenGuardError && error.code === "storage";
+  const given = isOfStore ? error.cause : error;
+  const reason = given instanceof Error ? given : new Error(String(given));
+  if (reason instanceof SeenGuardError) return reason;
   if (reason instanceof Refused && reason.statusCode < 500) return reason;
   if (reason.name === "ReplyError" && !/^(LOADING|READONLY|MASTERDOWN|OOM|MISCONF)\b/.test(reason.message))
     return reason;

@@ -43,6 +43,8 @@ import {
 
 const TICK_MS = 50;
 const CARRIED_AT_ONCE = 1000;
+/** Somebody waits for the answer. */
+const STORED = { ...CHAIN_OPTIONS, deadlineMs: 1000 };
 
 export interface RedisStoreOptions {
   /** Of people who have not set it. */
@@ -71,8 +73,8 @@ export class RedisStore implements Store {
     private readonly options: RedisStoreOptions = {},
   ) {
     this.redis = connect(url, (what) => problems.add(what));
-    this.stored = options.stored ?? redisStore(this.redis, CHAIN_OPTIONS);
-    this.replica = redisStore(this.redis, { ...CHAIN_OPTIONS, prefix: REPLICA_PREFIX });
+    this.stored = options.stored ?? redisStore(this.redis, STORED);
+    this.replica = redisStore(this.redis, { ...STORED, prefix: REPLICA_PREFIX });
     this.carryAfter(TICK_MS);
   }
 

@@ -4,7 +4,7 @@
  */
 import { parseReport, type Page, type PageOptions, type ReceivedReport, type Snapshot } from "seenguard/server";
 
-/** The service tries for five seconds to reach a Redis that is away: too long for who waits for a page. */
+/** The service tries for five seconds to keep a report while Redis is away: too long for who waits. */
 const PATIENCE_MS = 3_000;
 
 /** What the service answers instead: `code` says why. */
@@ -25,6 +25,7 @@ export class ServiceClient {
     return this.ask(user, "GET", "snapshot");
   }
 
+  /** `degraded`, without a snapshot, where the service's store does not answer. */
   async page<T>(
     user: string,
     ranked: readonly T[],
