@@ -32,7 +32,8 @@ const budgets = {
   "seenguard/svelte": [17_500, 6_500],
   "seenguard/testing": [3_200, 1_600],
   "seenguard/devtools": [16_500, 6_000],
-  "seenguard/server": [362_000, 121_300],
+  // 0.4 KB of it for the patience and the deadlines of stores.
+  "seenguard/server": [362_000, 121_800],
   "seenguard/near-duplicates": [341_500, 114_500],
 };
 

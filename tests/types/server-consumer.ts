@@ -89,6 +89,8 @@ export async function route(client: object, user: string, body: unknown, cursor:
       const code: ErrorCode = error.code;
       if (code === "engine") throw new Error(code);
     },
+    patienceMs: 200,
+    deadlineMs: 2_000,
     pendingSeconds: receivedAt + impressions.length + unseen.length + (pending?.length ?? 0),
   };
   const store: SeenStore =
@@ -103,7 +105,9 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const [held, shown]: (string | undefined)[] = [said.held, said.pending];
   if (held !== shown) return store.page(user, posts, { size: 10, id: keyOf, ...seenOf(body) });
   const ofStore: Page<{ readonly id: string }> = await store.page(user, identified, { size: 10, cursor });
-  if (ofStore.next === null) redisStore(client);
+  const known: Snapshot | undefined = ofStore.snapshot;
+  const degraded: true | undefined = ofStore.degraded;
+  if (ofStore.next === null && (degraded ?? known === undefined)) redisStore(client);
   const chain: ShardChain = await store.read(user);
   const options: PageOptions = { size: 10, cursor, held: null, pending: null, repeats: "last", now };
   const { items, next, snapshot } = pageOf(chain, identified, options);

@@ -1,5 +1,6 @@
 /** What every store shares: a change is made again until no other has come between, so that none is lost. */
 import { callBack, failure, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
+import { MAX_MS } from "../../host.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
 import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
 import type * as Api from "../../types/server.js";

@@ -166,6 +166,11 @@ test("when Redis goes away, requests are refused until it is back, and then all 
     expect(refused.statusCode).toBe(503);
     expect(refused.json()).toMatchObject({ error: { code: "store-unavailable" } });
     expect((await server.app.inject("/api/status")).statusCode).toBe(503);
+    expect(await answers()).toBe(503);
+    const pool = await server.app.inject(`/api/users/${user}/pool?size=10`);
+    expect(pool.statusCode).toBe(200);
+    expect(pool.json()).toMatchObject({ items: Array(10).fill(expect.anything()), degraded: true });
+    expect(pool.json()).not.toHaveProperty("snapshot");
     await redis.restart();
     await vi.waitUntil(async () => (await answers()) === 200, SOON);
     await control(server, user, { lagSeconds: 0 });

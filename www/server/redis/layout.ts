@@ -2,7 +2,7 @@
  * Which keys hold what.
  *
  *     seen:<user>            list    the person's shards, and
- *     seen:<user>:meta       hash    what is unseen and deleted, and
+ *     seen:<user>:meta       hash    its revision, what is unseen and deleted, and
  *     seen:<user>:pending    hash    what this person's devices have pending: all as `redisStore` keeps them
  *     impressions            stream  user, kind, id, at: what was seen or became unseen, on its way to the consumers;
  *                                    for consumers in Rust user, report
