@@ -98,6 +98,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     );
     once!(streams:
         what_no_chain_takes_is_set_aside_and_holds_up_nothing,
+        the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run,
         nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
     );

@@ -240,6 +240,47 @@ fn entries_of(range: StreamRangeReply) -> Vec<(String, HashMap<String, String>)>
         .collect()
 }
 
+pub fn the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run() {
+    let docs = include_str!("../../../docs/service.md");
+    let (_, listed) = docs.split_once("ACL SETUSER seenguard ").unwrap();
+    let rules = listed.split("```").next().unwrap().split_whitespace();
+    let redis = RedisServer::start(&[]);
+    cmd("ACL")
+        .arg(&["SETUSER", "seenguard"])
+        .arg(rules.collect::<Vec<_>>())
+        .exec(&mut redis.client())
+        .unwrap();
+    let url = format!("redis://seenguard:a-long-password@127.0.0.1:{}", redis.port);
+    let place = Place {
+        arguments: ["--redis", &url].map(str::to_owned).to_vec(),
+        url: redis.url(),
+    };
+    let stream = Stream {
+        place: &place,
+        name: "reports".to_owned(),
+    };
+    let (service, consumer) = (stream.serve(), stream.consume("one", "1"));
+    eventually("it is connected", || {
+        (service.get("/readyz?storage").status == 200).then_some(())
+    });
+    let pending = shows(&mut device("ada", 1), &["a"], now());
+    let posted = service.post("/v1/users/ada/impressions", body("ada", &["a"], now(), Some(pending)));
+    assert_eq!(posted.status, 204);
+    stream.ask(|connection, name| cmd("XADD").arg(name).arg(&["*", "user", "ada"]).exec(connection));
+    eventually("both are taken", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+    assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
+    assert_eq!(service.request("DELETE", "/v1/users/ada/history", &[], "").status, 204);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 1.0);
+    // Long enough for what a consumer does now and then.
+    eventually("it looks for what others have left", || {
+        let used: String = cmd("INFO").arg("commandstats").query(&mut redis.client()).ok()?;
+        used.contains("cmdstat_xautoclaim").then_some(())
+    });
+    let refused: Vec<redis::Value> = cmd("ACL").arg("LOG").query(&mut redis.client()).unwrap();
+    assert!(refused.is_empty(), "{refused:?}");
+}
+
 pub fn nothing_is_acknowledged_that_another_device_may_show() {
     let redis = RedisServer::start(&[]);
     let place = Place::in_redis(redis.url(), "seen:");
