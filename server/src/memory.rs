@@ -130,3 +130,43 @@ impl fmt::Debug for MemoryStore {
             .finish()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::StoreOptions;
+    use crate::seen_store::SeenStore;
+
+    #[tokio::test]
+    async fn those_who_were_used_least_recently_are_forgotten() {
+        let backend = Arc::new(MemoryStore::with_users(NonZeroUsize::new(2).unwrap()));
+        let store = SeenStore::new(backend.clone(), StoreOptions::new()).unwrap();
+        let is_known = async |user: &str| store.read(user).await.unwrap().shards().count() > 0;
+        for user in ["ada", "bob"] {
+            store
+                .update(user, |chain, now| chain.record(&["a"], now))
+                .await
+                .unwrap();
+        }
+        assert!(is_known("ada").await);
+        let before = backend.load("bob", None).await.unwrap();
+        assert!(is_known("ada").await);
+        store
+            .update("eve", |chain, now| chain.record(&["a"], now))
+            .await
+            .unwrap();
+        assert!(is_known("ada").await && is_known("eve").await && !is_known("bob").await);
+        // What was read before is not written over what has come since.
+        store
+            .update("bob", |chain, now| chain.record(&["b"], now))
+            .await
+            .unwrap();
+        let late = Replacement {
+            revision: before.revision,
+            before: before.stored.clone(),
+            after: before.stored,
+            life_seconds: 0,
+        };
+        assert!(!backend.replace("bob", &late).await.unwrap());
+    }
+}

@@ -8,10 +8,11 @@ use redis::{Commands, cmd};
 use seenguard::{ChainOptions, PageRequest, Time};
 use seenguard_server::testing::{body, device, shows};
 use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
+use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::proxy::Proxy;
-use crate::redis_server::RedisServer;
+use crate::redis_server::{RedisServer, Servers};
 use crate::waiting::PATIENCE;
 
 /// How often a store has told what.
@@ -259,6 +260,62 @@ pub async fn a_slow_answer_is_waited_for_on_its_connection() {
         .await
         .unwrap();
     assert_eq!(proxy.opened(), 1);
+}
+
+pub async fn an_outage_costs_neither_memory_nor_time() {
+    const PAGES: usize = 1_500;
+    let redis = RedisServer::start(&[]);
+    let (store, told) = store_over(&redis);
+    record(&store, "a").await.unwrap();
+    redis.pause();
+    let mut pages = JoinSet::new();
+    for _ in 0..PAGES {
+        let store = store.clone();
+        pages.spawn(async move { ask(&store, &["a"], None).await.degraded });
+    }
+    assert!(pages.join_all().await.into_iter().all(|is_degraded| is_degraded));
+    assert_eq!(count(&told, "degraded"), PAGES);
+    // Only so many reads wait for Redis: it answers these, and no more.
+    redis.go_on();
+    let begun = Instant::now();
+    while ask(&store, &["a"], None).await.degraded {
+        assert!(begun.elapsed() < PATIENCE, "it does not come back");
+    }
+    let said: String = cmd("INFO").arg("commandstats").query(&mut redis.client()).unwrap();
+    let (_, calls) = said.split_once("cmdstat_evalsha:calls=").unwrap();
+    let calls: usize = calls.split(',').next().unwrap().parse().unwrap();
+    assert!((1_024..PAGES).contains(&calls), "{calls}");
+}
+
+pub async fn a_master_that_hangs_holds_up_its_own_users_alone() {
+    let servers = tokio::task::block_in_place(Servers::start);
+    let urls = servers.cluster.iter().map(RedisServer::url);
+    let backend = RedisStore::new(RedisConnection::open_cluster(urls).unwrap());
+    let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
+    let users: Vec<String> = (0..30).map(|user| format!("user-{user}")).collect();
+    for user in &users {
+        store
+            .update(user, |chain, now| chain.record(&["a"], now))
+            .await
+            .unwrap();
+    }
+    let request = PageRequest {
+        size: 10,
+        ..PageRequest::default()
+    };
+    let hung = &servers.cluster[0];
+    let keys: Vec<String> = hung.client().keys("seen:*}").unwrap();
+    hung.pause();
+    let mut others = 0;
+    for user in &users {
+        let page = store.page(user, &["a", "b"], &request).await.unwrap();
+        let is_its_own = keys.contains(&format!("seen:{{{user}}}"));
+        assert_eq!(page.degraded, is_its_own, "{user}");
+        assert_eq!(page.items.len(), if is_its_own { 2 } else { 1 }, "{user}");
+        others += usize::from(!is_its_own);
+    }
+    assert!(others > 0 && others < users.len(), "{others}");
+    hung.go_on();
 }
 
 pub async fn what_is_stored_expires_with_the_chain() {

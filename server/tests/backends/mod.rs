@@ -46,6 +46,8 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_connection_whose_other_end_is_gone_is_replaced,
         a_master_that_has_become_a_replica_is_left,
         a_slow_answer_is_waited_for_on_its_connection,
+        an_outage_costs_neither_memory_nor_time,
+        a_master_that_hangs_holds_up_its_own_users_alone,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
     );

@@ -88,7 +88,9 @@ pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
     service.report("ada", &["a"]);
     service.report("ada", &["b"]);
     service.report("bob", &["c"]);
-    // They wait there, and are nowhere else.
+    // They wait there, and are nowhere else; what the device has pending is with the store alone.
+    let entry: StreamRangeReply = stream.ask(|connection, name| connection.xrange_count(name, "-", "+", 1));
+    assert!(!format!("{entry:?}").contains("pending"), "{entry:?}");
     assert_eq!(
         (stream.len(), service.page("ada", &["a", "b"], 2)),
         (3, vec!["a".to_owned(), "b".to_owned()])
