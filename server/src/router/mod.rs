@@ -1,26 +1,32 @@
 //! The routes, and what each takes and answers.
 
 mod ids;
+mod limits;
 mod problem;
 mod schema;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
+use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
 use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::ids::{Ids, IdsAt};
+use self::limits::{Limits, with_room};
 use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::Stream;
@@ -39,15 +45,22 @@ pub struct RouterOptions {
     #[cfg(feature = "consumer")]
     stream: Option<Stream>,
     max_body_bytes: usize,
+    body_within: Duration,
+    bodies_bytes: u32,
+    requests_at_once: usize,
 }
 
 impl RouterOptions {
-    /// Reports are taken in at once; a body has at most 2 MiB.
+    /// Reports are taken in at once; a body has at most 2 MiB, and 5 s to come; 64 MiB of bodies and 4,096 requests are
+    /// there at once.
     pub fn new() -> Self {
         RouterOptions {
             #[cfg(feature = "consumer")]
             stream: None,
             max_body_bytes: 2 << 20,
+            body_within: Duration::from_secs(5),
+            bodies_bytes: 64 << 20,
+            requests_at_once: 4_096,
         }
     }
 
@@ -65,6 +78,26 @@ impl RouterOptions {
     }
 }
 
+impl RouterOptions {
+    /// How long a body may take to come.
+    pub fn body_within(mut self, body_within: Duration) -> Self {
+        self.body_within = body_within;
+        self
+    }
+
+    /// Most bytes of all bodies that are there at once; a request beyond them is answered by 503.
+    pub fn bodies_bytes(mut self, bodies_bytes: u32) -> Self {
+        self.bodies_bytes = bodies_bytes;
+        self
+    }
+
+    /// Most requests at once; one beyond them is answered by 503.
+    pub fn requests_at_once(mut self, requests_at_once: usize) -> Self {
+        self.requests_at_once = requests_at_once;
+        self
+    }
+}
+
 impl Default for RouterOptions {
     fn default() -> Self {
         RouterOptions::new()
@@ -76,6 +109,7 @@ struct Service {
     store: SeenStore,
     #[cfg(feature = "consumer")]
     stream: Option<Stream>,
+    limits: Limits,
 }
 
 /// The routes of the service, for an app of axum: pages, reports, snapshots, plans, and `/openapi.json`, which describes
@@ -90,9 +124,11 @@ struct Service {
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
 pub fn router(store: SeenStore, options: RouterOptions) -> Router {
-    let max_body_bytes = options.max_body_bytes;
+    let limits = Limits::new(&options);
+    let requests = limits.requests.clone();
     let service = Service {
         store,
+        limits,
         #[cfg(feature = "consumer")]
         stream: options.stream,
     };
@@ -116,7 +152,8 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
             let detail = "there is nothing at this address: /openapi.json has all that there are";
             Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
         })
-        .layer(DefaultBodyLimit::max(max_body_bytes))
+        .layer(DefaultBodyLimit::max(options.max_body_bytes))
+        .layer(from_fn_with_state(requests, with_room))
 }
 
 /// A page of ranked ids.
@@ -227,7 +264,7 @@ struct PageAnswer<'a> {
 async fn impressions(
     State(service): State<Arc<Service>>,
     User(user): User,
-    Raw(body): Raw,
+    Raw(body, _room): Raw,
 ) -> Result<StatusCode, Problem> {
     let store = &service.store;
     let report = store.check(&user, &body)?;
@@ -428,25 +465,28 @@ impl<S: Send + Sync> FromRequestParts<S> for Device {
     }
 }
 
-/// A body as it came.
-struct Raw(Bytes);
+/// A body as it came, and its room among all bodies.
+struct Raw(Bytes, OwnedSemaphorePermit);
 
-impl<S: Send + Sync> FromRequest<S> for Raw {
+impl FromRequest<Arc<Service>> for Raw {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        Ok(Raw(Bytes::from_request(request, state).await?))
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, Problem> {
+        let room = service.limits.room_for(&request)?;
+        let body = timeout(service.limits.body_within, Bytes::from_request(request, service)).await;
+        let body = body.map_err(|_| Problem::unavailable("timeout", "the body has not come in time: try again"))??;
+        Ok(Raw(body, room))
     }
 }
 
 /// A body that is JSON, whatever its type says.
 struct Body<T>(T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Body<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let Raw(bytes) = Raw::from_request(request, state).await?;
+    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, Problem> {
+        let Raw(bytes, _room) = Raw::from_request(request, service).await?;
         let parsed = crate::json::from_slice(&bytes);
         Ok(Body(parsed.map_err(|error| {
             Problem::bad_request(format!("the body is not what it must be: {error}"))

@@ -59,6 +59,10 @@ pub struct Serve {
     /// After so many seconds a request is given up, and answered by 503
     #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     timeout_seconds: u64,
+    /// Where to serve /healthz, /readyz and /metrics, and nothing else: they are not at --listen then. Without a token: let
+    /// nobody else reach it
+    #[arg(long, env = "SEENGUARD_ADMIN_LISTEN", value_name = "ADDRESS")]
+    pub admin_listen: Option<SocketAddr>,
     /// For how many seconds to serve on, not ready, when it is asked to end
     #[arg(long, env = "SEENGUARD_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 5)]
     drain_seconds: u64,

@@ -52,6 +52,7 @@ async fn serve(options: &Consume, monitoring: Monitoring) -> Result<Option<JoinH
     let Some(address) = options.listen else { return Ok(None) };
     let tokens = Tokens::of(address, options.listening.token_file.as_deref())?;
     let listener = listen::bind(address).await?;
+    listen::announce(&listener)?;
     let stage = monitoring.stage.clone();
     let router = monitoring::numbers(monitoring.clone())
         .layer(from_fn_with_state(tokens, authorize))

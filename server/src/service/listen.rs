@@ -1,6 +1,7 @@
 //! Connections: accepted until the program is to end, and each with timeouts.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -9,7 +10,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
@@ -21,12 +22,20 @@ use crate::shutdown::{self, Stage};
 const HEADERS_WITHIN: Duration = Duration::from_secs(120);
 /// How long a client may take nothing of what is sent.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
+/// So many at once; more wait until one has ended.
+const MAX_CONNECTIONS: usize = 10_000;
 /// After a connection could not be accepted, as where there are too many files.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     let listener = TcpListener::bind(address).await;
     listener.map_err(|error| format!("cannot listen at {address}: {error}").into())
+}
+
+/// For the parent process, such as a script that gave port 0.
+pub fn announce(listener: &TcpListener) -> Result<(), Failure> {
+    println!("listening on http://{}", listener.local_addr()?);
+    Ok(())
 }
 
 /// Serves until the program is to end; then finishes the requests that have begun, for so long at most.
@@ -36,13 +45,17 @@ pub async fn serve(
     mut stage: watch::Receiver<Stage>,
     patience: Duration,
 ) -> Result<(), Failure> {
-    // For the parent process, such as a script that gave port 0.
-    println!("listening on http://{}", listener.local_addr()?);
     let connections = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
+        let accept = async {
+            // It is never closed.
+            let permit = room.clone().acquire_owned().await.ok();
+            listener.accept().await.map(|(stream, _)| (stream, permit))
+        };
         tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => begin(stream, router.clone(), &connections),
+            accepted = accept => match accepted {
+                Ok((stream, permit)) => begin(stream, permit, router.clone(), &connections),
                 Err(error) => {
                     tracing::warn!(%error, "a connection cannot be accepted");
                     sleep(PAUSE).await;
@@ -58,7 +71,7 @@ pub async fn serve(
     Ok(())
 }
 
-fn begin(stream: TcpStream, router: Router, connections: &GracefulShutdown) {
+fn begin(stream: TcpStream, permit: Option<OwnedSemaphorePermit>, router: Router, connections: &GracefulShutdown) {
     // An answer is one write or few: it must not wait for the next one.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection has ended before it began");
@@ -74,5 +87,6 @@ fn begin(stream: TcpStream, router: Router, connections: &GracefulShutdown) {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection has ended early");
         }
+        drop(permit);
     });
 }

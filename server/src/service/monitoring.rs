@@ -1,5 +1,7 @@
 //! What an operator looks at: whether the process lives, whether it can do its work, and its numbers for Prometheus.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -24,6 +26,8 @@ const REQUEST_SECONDS: [f64; 12] = [
 const LAG_SECONDS: [f64; 12] = [
     0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0, 604_800.0,
 ];
+/// Of requests that fail for the same cause, one is logged so often.
+const LOG_EVERY: Duration = Duration::from_secs(1);
 /// How often the recorder puts what it was told into its buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// How long a sign of life may take.
@@ -149,7 +153,7 @@ pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -
         histogram!("seenguard_request_seconds", "route" => route.clone()).record(seconds);
     }
     let (status_code, ms) = (status.as_u16(), (seconds * 1000.0).round());
-    if status.is_server_error() {
+    if status.is_server_error() && may_log(code) {
         tracing::warn!(
             method,
             route,
@@ -163,6 +167,18 @@ pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -
         tracing::debug!(method, route, status = status_code, code, ms, "a request");
     }
     response
+}
+
+/// One line a second and code: in an outage all requests fail, and one line says as much as all of them.
+fn may_log(code: &'static str) -> bool {
+    static LAST: Mutex<BTreeMap<&str, Instant>> = Mutex::new(BTreeMap::new());
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    let now = Instant::now();
+    let is_due = last.get(code).is_none_or(|&last| now.duration_since(last) >= LOG_EVERY);
+    if is_due {
+        last.insert(code, now);
+    }
+    is_due
 }
 
 /// A client may make up as many methods as it likes.

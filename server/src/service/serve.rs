@@ -32,13 +32,31 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
         stage: stage.clone(),
         consumer: None,
     };
-    let router = router(store, router_options)
-        .merge(monitoring::numbers(monitoring.clone()))
-        .layer(from_fn_with_state(options.timeout(), monitoring::give_up))
-        .layer(from_fn_with_state(tokens, authorize))
-        .merge(monitoring::health(monitoring))
-        .layer(from_fn(monitoring::observe));
-    listen::serve(listener, router, stage, options.listening.shutdown_patience()).await?;
+    let patience = options.listening.shutdown_patience();
+    let mut routes = router(store, router_options).layer(from_fn_with_state(options.timeout(), monitoring::give_up));
+    let health = monitoring::health(monitoring.clone());
+    let numbers = monitoring::numbers(monitoring);
+    let admin = match options.admin_listen {
+        Some(address) => {
+            let admin = health.merge(numbers).layer(from_fn(monitoring::observe));
+            let listener = listen::bind(address).await?;
+            tracing::info!("monitored at http://{}", listener.local_addr()?);
+            routes = routes.layer(from_fn_with_state(tokens, authorize));
+            Some(tokio::spawn(listen::serve(listener, admin, stage.clone(), patience)))
+        }
+        None => {
+            routes = routes
+                .merge(numbers)
+                .layer(from_fn_with_state(tokens, authorize))
+                .merge(health);
+            None
+        }
+    };
+    listen::announce(&listener)?;
+    listen::serve(listener, routes.layer(from_fn(monitoring::observe)), stage, patience).await?;
+    if let Some(admin) = admin {
+        admin.await??;
+    }
     tracing::info!("ended");
     Ok(())
 }

@@ -87,6 +87,8 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_has_begun_is_finished_before_it_ends,
         it_serves_on_for_a_while_when_it_is_to_end_and_ends_at_once_when_asked_again,
         methods_that_a_client_makes_up_are_one_series,
+        what_comes_beyond_its_limits_is_refused,
+        what_operators_look_at_may_be_elsewhere,
         without_redis_it_makes_pages_and_says_what_they_lack,
         its_numbers_are_those_of_what_was_done,
         what_it_logs_is_of_no_user,

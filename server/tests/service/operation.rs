@@ -148,6 +148,66 @@ pub fn it_serves_on_for_a_while_when_it_is_to_end_and_ends_at_once_when_asked_ag
     assert!(program.ended().0.success());
 }
 
+pub fn what_comes_beyond_its_limits_is_refused() {
+    let program = Program::serve(&[], &[]);
+    // 32 bodies of 2 MiB are on their way, of which nothing comes.
+    let head = format!(
+        "POST /v1/users/ada/page HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{{",
+        2 << 20
+    );
+    let mut slow: Vec<_> = (0..32).map(|_| program.connect()).collect();
+    for stream in &mut slow {
+        send(stream, &head);
+    }
+    let page = r#"{"ranked": ["a"], "size": 1}"#;
+    eventually("there is no room", || {
+        let answer = program.post("/v1/users/ada/page", page);
+        (answer.status == 503).then(|| assert_eq!(answer.code(503), "busy"))
+    });
+    // What is asked for without a body has its answer, and in a while the bodies are given up.
+    assert_eq!(program.get("/v1/users/ada/snapshot").status, 200);
+    let answer = rest(slow.remove(0));
+    assert!(
+        answer.starts_with("HTTP/1.1 503") && answer.contains(r#""code":"timeout""#),
+        "{answer}"
+    );
+    eventually("there is room again", || {
+        (program.post("/v1/users/ada/page", page).status == 200).then_some(())
+    });
+    // One line a second and cause.
+    let told = program.log().matches(r#""code":"timeout""#).count();
+    assert!((1..5).contains(&told), "{told}");
+}
+
+pub fn what_operators_look_at_may_be_elsewhere() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let program = Program::serve(&[], &["--admin-listen", &port.to_string()]);
+    for path in ["/healthz", "/readyz", "/metrics"] {
+        assert_eq!(program.get(path).code(404), "not-found", "{path}");
+    }
+    assert_eq!(program.page("ada", &["a"], 1), ["a"]);
+    let ask = |path: &str| {
+        let answer = ureq::get(format!("http://{port}{path}"))
+            .config()
+            .http_status_as_error(false)
+            .build()
+            .call();
+        let mut answer = answer.unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
+    };
+    assert_eq!(
+        (ask("/healthz").1.as_str(), ask("/readyz").1.as_str()),
+        ("ok\n", "ready\n")
+    );
+    assert!(ask("/metrics").1.contains(r#"route="/v1/users/{user}/page""#));
+    assert_eq!(ask("/v1/users/ada/snapshot").0, 404);
+    program.ask_to_end();
+    assert!(program.ended().0.success());
+}
+
 pub fn methods_that_a_client_makes_up_are_one_series() {
     let program = Program::serve(&[], &[]);
     for method in ["BREW", "WHEN", "PUT"] {
