@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use futures_util::stream::iter;
 use metrics::{counter, gauge};
 use seenguard::ReceivedReport;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use self::stream::{DeadLetter, Entry};
 use crate::error::{Error, ErrorKind};
@@ -222,6 +222,11 @@ impl Consumer {
     async fn rounds(&self, mut ending: tokio::sync::watch::Receiver<bool>) {
         let mut rounds = Rounds::new(self.options.batch);
         let mut pause = PAUSES[0];
+        // The first connection is not there at once.
+        let patience = Instant::now() + self.options.call_within;
+        while !*ending.borrow() && !self.stream.is_connected() && Instant::now() < patience {
+            sleep(PAUSES[0]).await;
+        }
         while !*ending.borrow() {
             let Err(error) = self.round(&mut rounds).await else {
                 self.health.note_round();

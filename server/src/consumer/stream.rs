@@ -54,6 +54,11 @@ impl Stream {
         }
     }
 
+    /// Whether there is a connection now.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connection.is_connected()
+    }
+
     /// Appends a report, without what the device has pending, which the store has. It is in Redis when this returns.
     ///
     /// # Errors

@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use redis::{Commands, cmd};
 use seenguard::{ChainOptions, PageRequest, Time};
 use seenguard_server::testing::{body, device, shows};
-use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
+use seenguard_server::{
+    Consumer, ConsumerOptions, Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent,
+    StoreOptions, Stream,
+};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -285,6 +288,46 @@ pub async fn an_outage_costs_neither_memory_nor_time() {
     let (_, calls) = said.split_once("cmdstat_evalsha:calls=").unwrap();
     let calls: usize = calls.split(',').next().unwrap().parse().unwrap();
     assert!((1_024..PAGES).contains(&calls), "{calls}");
+}
+
+pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
+    const USERS: usize = 40;
+    const BYTES_A_SECOND: u64 = 2_000_000;
+    let redis = RedisServer::start(&[]);
+    let (store, _) = store_over(&redis);
+    let stream = |url: String| Stream::new(RedisConnection::open(url).unwrap(), "reports");
+    let append = stream(redis.url());
+    let ids: Vec<String> = (0..1_000)
+        .map(|id| format!("article-{id}-{}", "x".repeat(80)))
+        .collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut bytes = 0;
+    for user in (0..USERS).map(|user| format!("user-{user}")) {
+        let report = store.accept(&user, &body(&user, &ids, now(), None)).await.unwrap();
+        bytes += ids.concat().len() as u64;
+        while append.append(&user, &report).await.is_err() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    assert!(bytes > BYTES_A_SECOND, "{bytes} bytes would come in time");
+    let proxy = Proxy::to(redis.port).await;
+    proxy.slow_down(BYTES_A_SECOND);
+    let options = ConsumerOptions::new("one").call_within(Duration::from_secs(1));
+    let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
+    let is_done = async {
+        let begun = Instant::now();
+        while redis.client().xlen::<_, usize>("reports").unwrap() > 0 {
+            assert!(begun.elapsed() < PATIENCE, "the batches stay too large");
+            sleep(Duration::from_millis(100)).await;
+        }
+    };
+    consumer.run(is_done).await;
+    for user in (0..USERS).map(|user| format!("user-{user}")) {
+        assert!(
+            store.read(&user).await.unwrap().contains(ids[999], now()).unwrap(),
+            "{user}"
+        );
+    }
 }
 
 pub async fn a_master_that_hangs_holds_up_its_own_users_alone() {

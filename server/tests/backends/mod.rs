@@ -47,6 +47,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_master_that_has_become_a_replica_is_left,
         a_slow_answer_is_waited_for_on_its_connection,
         an_outage_costs_neither_memory_nor_time,
+        a_batch_that_takes_too_long_to_come_is_halved,
         a_master_that_hangs_holds_up_its_own_users_alone,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,

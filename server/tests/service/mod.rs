@@ -96,6 +96,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     each!(streams:
         reports_reach_the_chains_through_the_stream,
         a_consumer_takes_over_what_a_dead_one_has_left,
+        a_consumer_that_is_started_again_takes_what_it_was_given_first,
         consumers_that_are_killed_lose_nothing,
     );
     once!(streams:

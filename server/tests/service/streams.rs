@@ -140,6 +140,28 @@ pub fn a_consumer_takes_over_what_a_dead_one_has_left(place: &Place) {
     assert_eq!(consumer.number("seenguard_claimed_total"), 2.0);
 }
 
+pub fn a_consumer_that_is_started_again_takes_what_it_was_given_first(place: &Place) {
+    let stream = Stream::new(place);
+    let service = stream.serve();
+    service.report("ada", &["a"]);
+    stream.ask(|connection, name| {
+        cmd("XGROUP")
+            .arg("CREATE")
+            .arg(name)
+            .arg("seenguard")
+            .arg("0")
+            .exec(connection)?;
+        let read = ["GROUP", "seenguard", "one", "STREAMS", name, ">"];
+        cmd("XREADGROUP").arg(&read).exec(connection)
+    });
+    // Nobody takes over anything today.
+    let consumer = stream.consume("one", "86400");
+    eventually("it is taken in", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+    assert_eq!(consumer.number("seenguard_claimed_total"), 0.0);
+    assert!(!consumer.log().contains("WARN"), "{}", consumer.log());
+}
+
 pub fn consumers_that_are_killed_lose_nothing(place: &Place) {
     let stream = Stream::new(place);
     let service = stream.serve();
