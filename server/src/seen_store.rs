@@ -12,6 +12,7 @@ use seenguard::{
     StoredChain, Time,
 };
 use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Loaded, Replacement};
@@ -23,6 +24,8 @@ use crate::options::{StoreEvent, StoreOptions};
 const MAX_REPORT_ENTRIES: usize = 1_000;
 /// Most bytes of a report's body.
 pub(crate) const MAX_REPORT_BYTES: usize = 256 << 10;
+/// From so many bytes on a chain is read in the pool for what blocks: other requests go on meanwhile.
+const BLOCKING_FROM_BYTES: usize = 256 << 10;
 /// Most bytes of an id that is recorded.
 const MAX_ID_BYTES: usize = 4_096;
 
@@ -100,7 +103,7 @@ impl SeenStore {
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
-        Ok(self.restore(&loaded.stored)?.chain)
+        Ok(self.restored(&loaded.stored).await?.chain)
     }
 
     /// What to ship to a device without a page. `held` is what came as `Seen-Held`.
@@ -110,7 +113,7 @@ impl SeenStore {
     pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
-        let chain = self.restore(&loaded.stored)?.chain;
+        let chain = self.restored(&loaded.stored).await?.chain;
         Ok(chain.snapshot(self.now(Some(&loaded)), held)?)
     }
 
@@ -176,7 +179,7 @@ impl SeenStore {
         let chain = match &loaded {
             Ok(loaded) => {
                 self.note_read(loaded);
-                self.restore(&loaded.stored)?.chain
+                self.restored(&loaded.stored).await?.chain
             }
             Err(error) => {
                 self.note_degraded(error);
@@ -409,7 +412,8 @@ impl SeenStore {
         forgets: bool,
     ) -> Result<Option<R>, Error> {
         let loaded = self.backend.load(user, None).await?;
-        let (result, after) = self.changed(&loaded, change, forgets)?;
+        let restored = self.restored(&loaded.stored).await?;
+        let (result, after) = self.changed(&loaded, restored, change, forgets)?;
         let Some((after, life_seconds)) = after else {
             return Ok(Some(result));
         };
@@ -431,11 +435,11 @@ impl SeenStore {
     fn changed<R>(
         &self,
         loaded: &Loaded,
+        Restored { mut chain, is_damaged }: Restored,
         change: &mut impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error>,
         forgets: bool,
     ) -> Result<(R, Option<(StoredChain, u64)>), Error> {
         let now = self.now(Some(loaded));
-        let Restored { mut chain, is_damaged } = self.restore(&loaded.stored)?;
         // As they are written now, for what has expired, or was written in another form, is no change.
         let fields_before = match loaded.stored.fields.is_empty() {
             true => Vec::new(),
@@ -461,6 +465,18 @@ impl SeenStore {
             time,
             pauses,
         }
+    }
+
+    async fn restored(&self, stored: &Arc<StoredChain>) -> Result<Restored, Error> {
+        let bytes: usize = stored.shards.iter().map(String::len).sum();
+        if bytes < BLOCKING_FROM_BYTES {
+            return self.restore(stored);
+        }
+        let (store, stored) = (self.clone(), stored.clone());
+        let restoring = spawn_blocking(move || store.restore(&stored));
+        restoring
+            .await
+            .unwrap_or_else(|panic| Err(Error::new(ErrorKind::Unavailable, panic)))
     }
 
     /// The chain of what is stored. It leaves out and tells what it cannot read.
@@ -584,4 +600,47 @@ impl Attempts<'_> {
 /// In every backend, so that users may move from one to another.
 fn check_user(user: &str) -> Result<(), Error> {
     Ok(StoreKeys::of("", user, false).map(drop)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use seenguard::ChainOptions;
+    use tokio::task::yield_now;
+
+    use super::*;
+    use crate::memory::MemoryStore;
+
+    #[tokio::test]
+    async fn a_page_of_a_large_chain_holds_up_nothing_else() {
+        let chain = ChainOptions {
+            capacity: 50_000,
+            shards: 18,
+            ..ChainOptions::default()
+        };
+        let store = SeenStore::new(MemoryStore::default(), StoreOptions::new().chain(chain)).unwrap();
+        for shard in 0..18 {
+            let ids: Vec<String> = (0..50_000).map(|id| format!("article-{shard}-{id}")).collect();
+            store.update("ada", |chain, now| chain.record(&ids, now)).await.unwrap();
+        }
+        let request = PageRequest {
+            size: 10,
+            ..PageRequest::default()
+        };
+        let is_done = AtomicBool::new(false);
+        let page = async {
+            store.page("ada", &["article-0-0", "new"], &request).await.unwrap();
+            is_done.store(true, Ordering::SeqCst);
+        };
+        let others = async {
+            let mut turns = 0;
+            while !is_done.load(Ordering::SeqCst) {
+                turns += 1;
+                yield_now().await;
+            }
+            turns
+        };
+        // On one thread others have turns only while the page waits.
+        let ((), turns) = tokio::join!(page, others);
+        assert!(turns > 10, "{turns}");
+    }
 }
