@@ -115,7 +115,9 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const last: string | null = next;
   const first: { readonly id: string } | undefined = items[0];
   if (unknown > shipped.shards.length && last !== null && first !== undefined) memoryStore();
-  return pageOf(chain, posts, { size: 10, id: keyOf });
+  const ofPosts = pageOf(chain, posts, { size: 10, id: keyOf });
+  if (ofPosts.snapshot.shards.length > taken) chain.free();
+  return ofPosts;
 }
 
 export function isOurs(error: unknown): error is SeenGuardError {
