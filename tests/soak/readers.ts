@@ -23,8 +23,14 @@ const TIMEOUT_MS = 30_000;
 const DELIVERY_MS = 300_000;
 export const PAGE_SIZE = 10;
 
+/** A page that is degraded was made without what is stored of its reader. */
+interface AnyPage {
+  readonly snapshot?: Snapshot;
+  readonly degraded?: boolean;
+}
+
 /** What the readers talk to. */
-export interface Site<Page extends { readonly snapshot: Snapshot }> {
+export interface Site<Page extends AnyPage> {
   /** The request of a reader's next page, without the headers of the guard. */
   page(reader: Reader): [url: string, init: RequestInit];
   /** Where a reader's next report goes. */
@@ -57,7 +63,7 @@ export interface Reader {
   failures: number;
 }
 
-export class Load<Page extends { readonly snapshot: Snapshot }> {
+export class Load<Page extends AnyPage> {
   /** Microseconds from the request to the parsed answer: while all parts ran for a while, and otherwise. */
   readonly calm = build({ numberOfSignificantValueDigits: 3 });
   readonly disturbed = build({ numberOfSignificantValueDigits: 3 });
@@ -68,6 +74,8 @@ export class Load<Page extends { readonly snapshot: Snapshot }> {
   readonly unexpected: string[] = [];
   /** What came on a device that had shown it, or after it was acknowledged for the other one. */
   readonly repeats: string[] = [];
+  /** Pages that said that they were degraded, and what came on them that was acknowledged for the other device. */
+  readonly degraded = { pages: 0, repeats: 0 };
   /** What was not acknowledged minutes after the end. */
   readonly undelivered: string[] = [];
   /** How often what devices tell began not to be kept, or was kept again: odd while it is not. */
@@ -149,7 +157,12 @@ export class Load<Page extends { readonly snapshot: Snapshot }> {
         guard.apply(page.snapshot);
         const passed = guard.filter(this.site.itemsOf(page), (ids) => ids);
         const ids = passed.flat();
-        this.repeats.push(...ids.filter((id) => known.has(id)).map((id) => `${reader.user} ${id}`));
+        const repeats = ids.filter((id) => known.has(id));
+        // Of what this device has shown, its guard stops all.
+        const excused = page.degraded === true ? repeats.filter((id) => !shown.has(id)) : [];
+        this.repeats.push(...repeats.filter((id) => !excused.includes(id)).map((id) => `${reader.user} ${id}`));
+        this.degraded.pages += page.degraded === true ? 1 : 0;
+        this.degraded.repeats += excused.length;
         this.site.note?.(reader, page, ids);
         reader.turn++;
         return passed;

@@ -70,7 +70,7 @@ export class Deployment {
   async isReady(): Promise<void> {
     for (const part of PARTS)
       await until(`the ${part} over ${this.place.name} is ready`, async () => {
-        const answer = await fetch(`${this.urlOf(part)}/readyz`);
+        const answer = await fetch(`${this.urlOf(part)}/readyz?storage`);
         await answer.text();
         return answer.ok;
       });

@@ -50,6 +50,7 @@ export function rowsOf({ load, site, strikes, memory, lost }: ServiceOutcome): R
     "requests answered; failed and tried again": `${count(requests)}; ${count(load.failed)}`,
     "impressions acknowledged; of these lost": `${count(sum(acknowledged))}; ${count(lost.length)}`,
     "seen items offered again; shown again": `${count(site.offeredAgain)}; ${count(load.repeats.length)}`,
+    "pages that were degraded; seen on the other device, and shown again there": `${count(load.degraded.pages)}; ${count(load.degraded.repeats)}`,
     "new items left out; expected at most": `${count(found)} of ${count(of)}; ${expected.toFixed(0)}`,
     "a page, all parts running: median, p99, longest": timesOf(load.calm),
     "a page, during a fault or just after": timesOf(load.disturbed),

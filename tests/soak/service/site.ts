@@ -11,7 +11,8 @@ const DEVICES = 2;
 
 interface Page {
   readonly items: readonly string[];
-  readonly snapshot: Snapshot;
+  readonly snapshot?: Snapshot;
+  readonly degraded?: boolean;
 }
 
 export class ServiceSite implements Site<Page> {
@@ -44,7 +45,7 @@ export class ServiceSite implements Site<Page> {
     this.falsePositives.found += judged.filter((id) => !isPassed.has(id)).length;
     this.falsePositives.of += judged.length;
     this.falsePositives.expected +=
-      judged.length * (snapshot.shards.length * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
+      judged.length * ((snapshot?.shards.length ?? 0) * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
   }
 
   private address({ user, random }: Reader, what: string): string {
