@@ -5,6 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { Cluster, type Redis } from "ioredis";
 import { isMaster, isReplicating, mastersFor, migrateSlotOf, startCluster, type Node } from "../../cluster/nodes.ts";
 import { startRedis, type RunningRedis } from "../../demo/processes.ts";
+import { until } from "../../waiting.ts";
 import type { Fault } from "./faults.ts";
 
 export interface Place {
@@ -93,11 +94,16 @@ async function failOver(nodes: readonly Node[], key: string): Promise<void> {
   await isReplicating(master);
 }
 
-/** The master of a key, and its replica. */
+/** The master of a key, and its replica: once the others know of one that has come back. */
 async function pairOf(nodes: readonly Node[], key: string): Promise<{ master: Node; replica: Node }> {
-  const [[master, replica] = []] = await mastersFor(nodes, key);
-  if (master === undefined || replica === undefined) throw new Error(`there is no replica for ${key}`);
-  return { master, replica };
+  let pair: { master: Node; replica: Node } | undefined;
+  await until(`the nodes know of a replica for ${key}`, async () => {
+    const [[master, replica] = []] = await mastersFor(nodes, key);
+    pair = master && replica && { master, replica };
+    return pair !== undefined;
+  });
+  if (pair === undefined) throw new Error("it was there");
+  return pair;
 }
 
 /** It takes nothing that needs memory. */
