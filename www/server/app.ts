@@ -2,7 +2,7 @@
  * The server's routes: pages of items, reports of devices, and the controls of the demo's stream.
  *
  *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against, and what of it
- *                                                   another device has shown
+ *                                                   another device has shown; "degraded" where the store does not tell
  *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, what was seen at its end;
  *                                                   "degraded" without a state where the store does not answer
  *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
@@ -135,7 +135,7 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
         ),
         snapshot: chain.snapshot({ held }),
       }));
-      return { ...page, elsewhere: await shownElsewhere(store, user, page.items, pending) };
+      return { ...page, ...(await shownElsewhere(store, user, page.items, pending)) };
     },
   );
 

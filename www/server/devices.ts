@@ -4,19 +4,21 @@ import { withChain } from "./chain.ts";
 import type { Store } from "./store.ts";
 
 /**
- * The ids of these items that the stored page leaves out for another device alone. It is compared with a page that
- * knows the stream and the asking device, which is read first: what arrives in between is left out of both.
+ * The ids of these items that the stored page leaves out for another device alone; degraded if it was not there in
+ * time, so that none is left out. It is compared with a page that knows the stream and the asking device, which is read
+ * first: what arrives in between is left out of both.
  */
 export async function shownElsewhere(
   store: Store,
   user: string,
   items: readonly Item[],
   pending: string | undefined,
-): Promise<string[]> {
+): Promise<{ elsewhere: string[]; degraded?: true }> {
   const alone = await withChain(store.seen(user), (chain) => chain.filter(items, { id: groupIdOf, pending }));
   const page = await store.page(user, items, { size: Math.max(1, items.length), pending });
   const fresh = new Set(page.items);
   const shown = new Set(alone.filter((item) => !fresh.has(item)).map(groupIdOf));
   // A copy of such an item, which neither page has beside it.
-  return items.filter((item) => shown.has(groupIdOf(item))).map(({ id }) => id);
+  const elsewhere = items.filter((item) => shown.has(groupIdOf(item))).map(({ id }) => id);
+  return { elsewhere, ...(page.degraded && { degraded: true }) };
 }

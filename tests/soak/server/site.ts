@@ -5,6 +5,7 @@ import { PAGE_SIZE, type Reader, type Site } from "../readers.ts";
 interface Page {
   readonly items: readonly Item[];
   readonly snapshot: Snapshot;
+  readonly degraded?: true;
   /** Of these, what another device has shown. */
   readonly elsewhere: readonly string[];
 }
