@@ -127,15 +127,20 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       const { turn, size } = request.query;
       // Replicas take turns, as behind a balancer: the state flaps when one of them lags.
       const { held, pending } = seenOf(request);
-      const reading = Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user);
-      // One answer for both columns: what a server offers that knows the stream alone, and what is to be left out of it.
-      const page = await answerPage(request, reply, reading, (chain) => ({
-        items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) =>
-          chain.filter(all, { id: groupIdOf }),
-        ),
-        snapshot: chain.snapshot({ held }),
-      }));
-      return { ...page, ...(await shownElsewhere(store, user, page.items, pending)) };
+      const before = await store.seen(user);
+      try {
+        const reading = Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user);
+        // One answer for both columns: what a server offers that knows the stream alone, and what is to be left out of it.
+        const page = await answerPage(request, reply, reading, (chain) => ({
+          items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) =>
+            chain.filter(all, { id: groupIdOf }),
+          ),
+          snapshot: chain.snapshot({ held }),
+        }));
+        return { ...page, ...(await shownElsewhere(store, before, user, page.items, pending)) };
+      } finally {
+        before.free();
+      }
     },
   );
 

@@ -1,20 +1,21 @@
 /** What one device of a person has shown is left out on the others, before the stream has brought it. */
+import type { ShardChain } from "seenguard/server";
 import { groupIdOf, type Item } from "./catalogue.ts";
-import { withChain } from "./chain.ts";
 import type { Store } from "./store.ts";
 
 /**
  * The ids of these items that the stored page leaves out for another device alone; degraded if it was not there in
- * time, so that none is left out. It is compared with a page that knows the stream and the asking device, which is read
- * first: what arrives in between is left out of both.
+ * time, so that none is left out. It is compared with a page that knows the stream and the asking device, by a chain that
+ * was read before the items: what arrives in between is left out, too.
  */
 export async function shownElsewhere(
   store: Store,
+  before: ShardChain,
   user: string,
   items: readonly Item[],
   pending: string | undefined,
 ): Promise<{ elsewhere: string[]; degraded?: true }> {
-  const alone = await withChain(store.seen(user), (chain) => chain.filter(items, { id: groupIdOf, pending }));
+  const alone = before.filter(items, { id: groupIdOf, pending });
   const page = await store.page(user, items, { size: Math.max(1, items.length), pending });
   const fresh = new Set(page.items);
   const shown = new Set(alone.filter((item) => !fresh.has(item)).map(groupIdOf));

@@ -39,6 +39,7 @@ export function rowsOf(outcome: ServerOutcome): [string, string][] {
     ["a page, a part killed or just started: median, p99, longest", timesOf(load.disturbed)],
     ["a report: median, p99, longest", timesOf(load.reports)],
     ["requests that failed and were tried again", count(load.failed)],
+    ["pages that were degraded; shown again there", `${count(load.degraded.pages)}; ${count(load.degraded.repeats)}`],
     ["impressions acknowledged; of these lost", `${count(acknowledged)}; ${String(lost.length)}`],
     ...PARTS.map((part): [string, string] => [
       `${part} killed; ready again after`,
