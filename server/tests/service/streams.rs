@@ -66,6 +66,27 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// The group gives some of its entries to a consumer, who has acknowledged none of them.
+    fn give(&self, consumer: &str, entries: usize) {
+        self.ask(|connection, name| {
+            cmd("XGROUP")
+                .arg(&["CREATE", name, "seenguard", "0"])
+                .exec(connection)?;
+            let read = [
+                "GROUP",
+                "seenguard",
+                consumer,
+                "COUNT",
+                &entries.to_string(),
+                "STREAMS",
+                name,
+                ">",
+            ];
+            cmd("XREADGROUP").arg(&read).exec(connection)
+        });
+        assert_eq!(self.unacknowledged(), entries);
+    }
+
     fn len(&self) -> usize {
         self.ask(|connection, name| connection.xlen(name))
     }
@@ -120,18 +141,8 @@ pub fn a_consumer_takes_over_what_a_dead_one_has_left(place: &Place) {
     for user in ["ada", "bob", "eve"] {
         service.report(user, &["a"]);
     }
-    // It was given two of them, and is never heard of again.
-    stream.ask(|connection, name| {
-        cmd("XGROUP")
-            .arg("CREATE")
-            .arg(name)
-            .arg("seenguard")
-            .arg("0")
-            .exec(connection)?;
-        let read = ["GROUP", "seenguard", "dead", "COUNT", "2", "STREAMS", name, ">"];
-        cmd("XREADGROUP").arg(&read).exec(connection)
-    });
-    assert_eq!(stream.unacknowledged(), 2);
+    // It is never heard of again.
+    stream.give("dead", 2);
     let consumer = stream.consume("alive", "1");
     eventually("all are taken in", || (stream.len() == 0).then_some(()));
     for user in ["ada", "bob", "eve"] {
@@ -144,16 +155,7 @@ pub fn a_consumer_that_is_started_again_takes_what_it_was_given_first(place: &Pl
     let stream = Stream::new(place);
     let service = stream.serve();
     service.report("ada", &["a"]);
-    stream.ask(|connection, name| {
-        cmd("XGROUP")
-            .arg("CREATE")
-            .arg(name)
-            .arg("seenguard")
-            .arg("0")
-            .exec(connection)?;
-        let read = ["GROUP", "seenguard", "one", "STREAMS", name, ">"];
-        cmd("XREADGROUP").arg(&read).exec(connection)
-    });
+    stream.give("one", 1);
     // Nobody takes over anything today.
     let consumer = stream.consume("one", "86400");
     eventually("it is taken in", || (stream.len() == 0).then_some(()));
