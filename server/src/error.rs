@@ -1,7 +1,10 @@
-//! The one error of the crate, and its kinds.
+//! The one error of the crate, its kinds, and what fails by taking too long.
 
 use std::error::Error as StdError;
 use std::fmt;
+use std::time::Duration;
+
+use tokio::time::timeout;
 
 /// A cause, for the operator's log.
 type Cause = Box<dyn StdError + Send + Sync>;
@@ -116,6 +119,13 @@ impl Error {
         let core = cause.and_then(|cause| cause.downcast_ref::<seenguard::Error>());
         core.map_or(self.kind.code(), seenguard::Error::code)
     }
+}
+
+/// Fails with [`ErrorKind::Timeout`] if it takes longer than this.
+pub(crate) async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    timeout(limit, work)
+        .await
+        .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
 }
 
 impl fmt::Display for Error {

@@ -16,14 +16,14 @@ use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Loaded, Replacement};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, in_time};
 use crate::json;
 use crate::options::{StoreEvent, StoreOptions};
 
 /// Most entries of a report: a device halves what is refused.
 const MAX_REPORT_ENTRIES: usize = 1_000;
 /// Most bytes of a report's body.
-pub(crate) const MAX_REPORT_BYTES: usize = 256 << 10;
+const MAX_REPORT_BYTES: usize = 256 << 10;
 /// From so many bytes on a chain is read in the pool for what blocks: other requests go on meanwhile.
 const BLOCKING_FROM_BYTES: usize = 256 << 10;
 /// Most bytes of an id that is recorded.
@@ -275,17 +275,15 @@ impl SeenStore {
     ) -> Result<R, Error> {
         let deadline = self.options.deadline;
         let mut attempts = self.attempts(deadline);
-        let all = async {
+        in_time(deadline, async {
             loop {
                 match attempt().await {
                     Err(error) => attempts.again(error).await?,
                     done => return done,
                 }
             }
-        };
-        timeout(deadline, all)
-            .await
-            .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+        })
+        .await
     }
 
     /// Takes a report into the chain, however late, as [`ShardChain::ingest`]. Returns how many ids no live shard
@@ -390,32 +388,29 @@ impl SeenStore {
     ) -> Result<R, Error> {
         check_user(user)?;
         let mut attempts = self.attempts(deadline);
-        let all = async {
+        in_time(deadline, async {
             loop {
                 match self.try_change(user, &mut change, forgets).await {
-                    Ok(Some(result)) => return Ok(result),
-                    Ok(None) => attempts.again(ErrorKind::Conflict.into()).await?,
                     Err(error) => attempts.again(error).await?,
+                    done => return done,
                 }
             }
-        };
-        timeout(deadline, all)
-            .await
-            .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+        })
+        .await
     }
 
-    /// Nothing if somebody else was quicker.
+    /// Fails with [`ErrorKind::Conflict`] if somebody else was quicker.
     async fn try_change<R: Send>(
         &self,
         user: &str,
         change: &mut (impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send),
         forgets: bool,
-    ) -> Result<Option<R>, Error> {
+    ) -> Result<R, Error> {
         let loaded = self.backend.load(user, None).await?;
         let restored = self.restored(&loaded.stored).await?;
         let (result, after) = self.changed(&loaded, restored, change, forgets)?;
         let Some((after, life_seconds)) = after else {
-            return Ok(Some(result));
+            return Ok(result);
         };
         let replacement = Replacement {
             revision: loaded.revision,
@@ -427,7 +422,10 @@ impl SeenStore {
             true => self.backend.forget(user, &replacement).await?,
             false => self.backend.replace(user, &replacement).await?,
         };
-        Ok(is_stored.then_some(result))
+        match is_stored {
+            true => Ok(result),
+            false => Err(ErrorKind::Conflict.into()),
+        }
     }
 
     /// What a change makes of what was loaded, and for how many seconds to keep it; nothing to store if that is what is

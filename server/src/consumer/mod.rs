@@ -3,8 +3,7 @@
 mod stream;
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
@@ -14,7 +13,7 @@ use seenguard::ReceivedReport;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 
 use self::stream::{DeadLetter, Entry};
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, in_time};
 use crate::metrics::note_taken;
 use crate::seen_store::SeenStore;
 
@@ -137,25 +136,23 @@ pub struct Consumer {
 #[derive(Debug, Clone)]
 pub struct ConsumerHealth {
     within: Duration,
-    /// When a round has succeeded last, in milliseconds of this process.
-    last_ms: Arc<AtomicU64>,
+    /// When a round has succeeded last.
+    last: Arc<Mutex<Instant>>,
 }
 
 impl ConsumerHealth {
     /// Whether a round has succeeded lately.
     pub fn is_ready(&self) -> bool {
-        let last = Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
-        uptime().saturating_sub(last) <= self.within
+        self.last().elapsed() <= self.within
     }
 
     fn note_round(&self) {
-        self.last_ms.store(uptime().as_millis() as u64, Ordering::Relaxed);
+        *self.last() = Instant::now();
     }
-}
 
-fn uptime() -> Duration {
-    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
-    BEGUN.elapsed()
+    fn last(&self) -> MutexGuard<'_, Instant> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What is due between the batches.
@@ -184,14 +181,22 @@ struct Outcome {
     failure: Option<Error>,
 }
 
+impl Outcome {
+    fn add(&mut self, other: Outcome) {
+        self.done.extend(other.done);
+        self.dead.extend(other.dead);
+        self.struck.extend(other.struck);
+        self.failure = other.failure.or(self.failure.take());
+    }
+}
+
 impl Consumer {
     /// Over a stream, into a store.
     pub fn new(store: SeenStore, stream: Stream, options: ConsumerOptions) -> Self {
         let health = ConsumerHealth {
             within: options.ready_within,
-            last_ms: Arc::default(),
+            last: Arc::new(Mutex::new(Instant::now())),
         };
-        health.note_round();
         Consumer {
             store,
             stream,
@@ -295,15 +300,12 @@ impl Consumer {
             rounds.next_claim = Instant::now() + *claim_after / 2;
         }
         let read = self.stream.read(group, name, rounds.batch, *wait);
-        timeout(*wait + self.options.call_within, read)
-            .await
-            .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+        in_time(*wait + self.options.call_within, read).await
     }
 
     /// One answer of the stream.
     async fn within<T>(&self, call: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
-        let answer = timeout(self.options.call_within, call).await;
-        answer.unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+        in_time(self.options.call_within, call).await
     }
 
     /// Takes entries into their users' chains, and acknowledges those that are stored.
@@ -316,10 +318,7 @@ impl Consumer {
             .collect::<Vec<_>>();
         let mut all = Outcome::default();
         for outcome in self.while_renewing(&ids, outcomes).await {
-            all.done.extend(outcome.done);
-            all.dead.extend(outcome.dead);
-            all.struck.extend(outcome.struck);
-            all.failure = outcome.failure.or(all.failure);
+            all.add(outcome);
         }
         all.dead.extend(unreadable.into_iter().map(|entry| DeadLetter {
             entry,
@@ -371,16 +370,7 @@ impl Consumer {
             Err(error) if error.is_transient() || error.kind() == ErrorKind::Denied => outcome.failure = Some(error),
             Err(_) if batch.len() > 1 => {
                 for one in batch {
-                    let Outcome {
-                        done,
-                        dead,
-                        struck,
-                        failure,
-                    } = Box::pin(self.take_in_user(user.clone(), vec![one])).await;
-                    outcome.done.extend(done);
-                    outcome.dead.extend(dead);
-                    outcome.struck.extend(struck);
-                    outcome.failure = failure.or(outcome.failure);
+                    outcome.add(Box::pin(self.take_in_user(user.clone(), vec![one])).await);
                 }
             }
             Err(error) => {

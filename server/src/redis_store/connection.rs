@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
+use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Context, Poll};
@@ -22,7 +23,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::failures::error_of;
-use crate::error::{Error, ErrorKind as Kind};
+use crate::error::{Error, ErrorKind as Kind, in_time};
 
 /// Nothing has come for so long while commands wait: another connection is opened beside this one.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -32,8 +33,8 @@ const OPENED_WITHIN: Duration = Duration::from_secs(2);
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(3);
 /// How often to look.
 const LOOK: Duration = Duration::from_millis(200);
-/// Between two tries to connect, with jitter.
-const PAUSE: Duration = Duration::from_secs(1);
+/// Between two tries to connect, at least; with jitter up to twice as long.
+const PAUSE: Duration = Duration::from_millis(500);
 /// For an answer of a cluster's node.
 const NODE_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
@@ -164,31 +165,21 @@ impl Shared {
     }
 
     /// What answers tell of the connection.
-    fn note<'a>(&self, line: &Line, answers: Result<impl IntoIterator<Item = &'a Value>, &RedisError>) {
-        let is_lost = match answers {
-            Ok(answers) => {
-                let is_replica =
-                    |answer: &Value| matches!(answer, Value::ServerError(error) if error.code() == "READONLY");
-                if !answers.into_iter().any(is_replica) {
-                    return;
-                }
-                false
-            }
-            Err(error) if error.is_unrecoverable_error() || error.is_connection_dropped() => true,
-            Err(_) => return,
-        };
+    fn note(&self, line: &Line, answers: Result<&[Value], &RedisError>) {
         if line.way.is_cluster() {
             return;
         }
-        if is_lost {
-            let mut current = self.line();
-            if current
-                .as_ref()
-                .is_some_and(|current| Arc::ptr_eq(&current.traffic, &line.traffic))
-            {
-                *current = None;
-            }
+        match answers {
+            Ok(answers) if answers.iter().any(is_of_a_replica) => self.wanted.notify_one(),
+            Err(error) if error.is_unrecoverable_error() || error.is_connection_dropped() => self.lose(line),
+            _ => {}
         }
+    }
+
+    /// A connection has ended; another one may have taken its place.
+    fn lose(&self, line: &Line) {
+        self.line()
+            .take_if(|current| Arc::ptr_eq(&current.traffic, &line.traffic));
         self.wanted.notify_one();
     }
 
@@ -202,6 +193,10 @@ impl Shared {
         let _: Value = cmd("PING").query_async(&mut line).await?;
         Ok(line)
     }
+}
+
+fn is_of_a_replica(answer: &Value) -> bool {
+    matches!(answer, Value::ServerError(error) if error.code() == "READONLY")
 }
 
 async fn open_single(info: &ConnectionInfo, traffic: &Arc<Traffic>) -> RedisResult<Way> {
@@ -239,8 +234,7 @@ async fn look_after(shared: Weak<Shared>) {
                 continue;
             }
         }
-        let opened = timeout(OPENED_WITHIN, shared.open()).await;
-        match opened.map_or_else(|_| Err(Kind::Timeout.into()), |opened| opened.map_err(error_of)) {
+        match in_time(OPENED_WITHIN, async { shared.open().await.map_err(error_of) }).await {
             Ok(line) => {
                 let old = shared.line().replace(line);
                 shared.was_connected.store(true, Ordering::Relaxed);
@@ -256,7 +250,7 @@ async fn look_after(shared: Weak<Shared>) {
         }
         // Nothing holds it meanwhile.
         drop(shared);
-        sleep(pauses.next().unwrap_or(PAUSE) / 2).await;
+        sleep(pauses.next().unwrap_or(PAUSE)).await;
     }
 }
 
@@ -281,16 +275,11 @@ impl Way {
 
 impl ConnectionLike for Line {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
-        let waiting = self.traffic.wait();
         let answer = match &mut self.way {
             Way::Single(connection, _) => connection.req_packed_command(command),
             Way::Cluster(connection) => connection.req_packed_command(command),
         };
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(waiting);
-            answer
-        })
+        self.traffic.waiting_for(answer)
     }
 
     fn req_packed_commands<'a>(
@@ -299,16 +288,11 @@ impl ConnectionLike for Line {
         offset: usize,
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
-        let waiting = self.traffic.wait();
-        let answer = match &mut self.way {
+        let answers = match &mut self.way {
             Way::Single(connection, _) => connection.req_packed_commands(pipeline, offset, count),
             Way::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
         };
-        Box::pin(async move {
-            let answer = answer.await;
-            drop(waiting);
-            answer
-        })
+        self.traffic.waiting_for(answers)
     }
 
     fn get_db(&self) -> i64 {
@@ -324,7 +308,7 @@ impl ConnectionLike for RedisConnection {
         Box::pin(async move {
             let mut line = self.0.line().clone().ok_or_else(not_connected)?;
             let answer = line.req_packed_command(command).await;
-            self.0.note(&line, answer.as_ref().map(std::iter::once));
+            self.0.note(&line, answer.as_ref().map(slice::from_ref));
             answer
         })
     }
@@ -338,7 +322,7 @@ impl ConnectionLike for RedisConnection {
         Box::pin(async move {
             let mut line = self.0.line().clone().ok_or_else(not_connected)?;
             let answers = line.req_packed_commands(pipeline, offset, count).await;
-            self.0.note(&line, answers.as_ref());
+            self.0.note(&line, answers.as_deref());
             answers
         })
     }
@@ -384,11 +368,16 @@ impl Traffic {
         self.last_ms.store(ms, Ordering::Relaxed);
     }
 
-    fn wait(self: &Arc<Self>) -> Waiting {
+    /// The answer, for which something waits until it is there or nobody wants it any more.
+    fn waiting_for<'a, T: 'a>(self: &Arc<Self>, answer: RedisFuture<'a, T>) -> RedisFuture<'a, T> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
             self.touch();
         }
-        Waiting(self.clone())
+        let waiting = Waiting(self.clone());
+        Box::pin(async move {
+            let _waiting = waiting;
+            answer.await
+        })
     }
 
     fn is_silent(&self, how_long: Duration) -> bool {

@@ -76,9 +76,7 @@ impl RouterOptions {
         self.max_body_bytes = max_body_bytes;
         self
     }
-}
 
-impl RouterOptions {
     /// How long a body may take to come.
     pub fn body_within(mut self, body_within: Duration) -> Self {
         self.body_within = body_within;
