@@ -286,6 +286,10 @@ impl Consumer {
             if !own.is_empty() {
                 return Ok(own);
             }
+            if after == BEGINNING {
+                // Others have taken over what has failed here.
+                rounds.strikes.clear();
+            }
         }
         if Instant::now() >= rounds.next_claim {
             let claimed = self
