@@ -130,7 +130,8 @@ function addFeedRoutes(app: FastifyInstance, store: Store, catalogue: readonly I
       const before = await store.seen(user);
       try {
         const reading = Number(turn) % 2 === 0 ? store.replicaSeen(user) : store.seen(user);
-        // One answer for both columns: what a server offers that knows the stream alone, and what is to be left out of it.
+        // One answer for both columns: what a server offers that knows the stream alone, and what of that is to be
+        // left out.
         const page = await answerPage(request, reply, reading, (chain) => ({
           items: recallPage(catalogue, user, Number(turn), Number(size ?? 10), (all) =>
             chain.filter(all, { id: groupIdOf }),
