@@ -424,7 +424,7 @@ export const steps = [
   },
   {
     name: "servers",
-    what: "servers in other languages, with the real libraries, and what docs/other-languages.md shows of them",
+    what: "servers in other languages, as docs/other-languages.md shows them; alert rules",
     run: () => vitest("--project", "servers"),
     needs: ["build"],
     lane: "cargo",
@@ -463,7 +463,7 @@ export const steps = [
   },
   {
     name: "soak-service",
-    what: "the service under load for two minutes, over Redis and a cluster, while its parts are killed",
+    what: "the service under load for two minutes, over Redis and a cluster, while parts fail",
     run: () => soak("service", "--minutes", "2"),
     needs: ["build"],
     alone: true,

@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Where nodes have their files, each in a directory of its own: one that is started again finds what it had. */
   readonly directory?: string;
+  /** Which port clients and replicas are told instead of a node's own. */
+  readonly announce?: (port: number) => Promise<number>;
 }
 
 /** The masters, then their replicas in the same order. */
@@ -49,21 +51,23 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Node[]
 
 async function startNode(
   index: number,
-  { settings = {}, directory }: ClusterOptions,
+  { settings = {}, directory, announce }: ClusterOptions,
 ): Promise<Node & { busPort: number }> {
-  const busPort = await freePort();
+  const [port, busPort] = [await freePort(), await freePort()];
   const own = directory === undefined ? {} : { dir: join(directory, String(index)) };
   if (own.dir !== undefined) await mkdir(own.dir);
   const redis = await startRedis({
     "cluster-enabled": "yes",
+    port: String(port),
     "cluster-port": String(busPort),
+    ...(announce && { "cluster-announce-port": String(await announce(port)) }),
     "cluster-node-timeout": "5000",
     "repl-diskless-sync-delay": "0",
     ...settings,
     ...own,
   });
   const id = String(await redis.client.call("CLUSTER", "MYID"));
-  return { ...redis, port: Number(new URL(redis.url).port), busPort, id };
+  return { ...redis, port, busPort, id };
 }
 
 /** Resolves when a node is a replica that has all of its master. */

@@ -64,10 +64,11 @@ export interface Reader {
 }
 
 export class Load<Page extends AnyPage> {
-  /** Microseconds from the request to the parsed answer: while all parts ran for a while, and otherwise. */
-  readonly calm = build({ numberOfSignificantValueDigits: 3 });
-  readonly disturbed = build({ numberOfSignificantValueDigits: 3 });
-  readonly reports = build({ numberOfSignificantValueDigits: 3 });
+  /** Microseconds from the request to the parsed answer: of pages while all parts ran for a while, and of reports. */
+  readonly calm = newTimes();
+  readonly reports = newTimes();
+  /** Where the times of pages are noted: elsewhere while a part is down, and just after. */
+  pages = this.calm;
   /** Requests that were not answered, or with 503: a part was down. */
   failed = 0;
   /** Answers that no kill explains. */
@@ -76,12 +77,12 @@ export class Load<Page extends AnyPage> {
   readonly repeats: string[] = [];
   /** Pages that said that they were degraded, and what came on them that was acknowledged for the other device. */
   readonly degraded = { pages: 0, repeats: 0 };
+  /** What was acknowledged while the store was not sure to keep it, as `user id`. */
+  readonly unsure = new Set<string>();
   /** What was not acknowledged minutes after the end. */
   readonly undelivered: string[] = [];
   /** How often what devices tell began not to be kept, or was kept again: odd while it is not. */
   storeEvents = 0;
-  /** Whether a part is down or has just been started again. */
-  isDisturbed = false;
   private readonly readers: readonly Reader[];
   private isOver = false;
 
@@ -147,7 +148,9 @@ export class Load<Page extends AnyPage> {
     while (!this.isOver) {
       const [url, init] = this.site.page(reader);
       const known = new Set([...shown, ...reader.known]);
-      const times = this.isDisturbed ? this.disturbed : this.calm;
+      const before = this.pages;
+      // One that was asked for before a fault has met it, too.
+      const times = () => (before === this.calm ? this.pages : before);
       const page = await this.ask<Page>(url, times, {
         ...init,
         headers: { ...JSON_TYPE, ...headersOf(reader, guard) },
@@ -184,12 +187,13 @@ export class Load<Page extends AnyPage> {
     const body: Report = { namespace: namespaceOf(reader), now: Date.now(), impressions, pending };
     const init = { method: "POST", headers: JSON_TYPE, body: JSON.stringify(body) };
     const before = this.storeEvents;
-    const answer = await this.ask<object>(this.site.report(reader), this.reports, init);
+    const answer = await this.ask<object>(this.site.report(reader), () => this.reports, init);
     if (answer === undefined) return false;
     const isKept = before % 2 === 0 && before === this.storeEvents;
     for (const { id } of impressions) {
       reader.acknowledged.add(id);
       if (isKept) reader.known.add(id);
+      else this.unsure.add(`${reader.user} ${id}`);
     }
     device.waiting = device.waiting.slice(impressions.length);
     reader.failures = 0;
@@ -197,7 +201,7 @@ export class Load<Page extends AnyPage> {
   }
 
   /** The answer, its time noted; `undefined` if a part was down. */
-  private async ask<T>(url: string, times: Histogram, init: RequestInit): Promise<T | undefined> {
+  private async ask<T>(url: string, times: () => Histogram, init: RequestInit): Promise<T | undefined> {
     const start = performance.now();
     try {
       const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -208,7 +212,7 @@ export class Load<Page extends AnyPage> {
         return undefined;
       }
       const answer = JSON.parse(text === "" ? "{}" : text) as T;
-      times.recordValue(Math.round((performance.now() - start) * 1000));
+      times().recordValue(Math.round((performance.now() - start) * 1000));
       return answer;
     } catch {
       this.failed++;
@@ -216,6 +220,8 @@ export class Load<Page extends AnyPage> {
     }
   }
 }
+
+export const newTimes = (): Histogram => build({ numberOfSignificantValueDigits: 3 });
 
 const JSON_TYPE = { "content-type": "application/json" };
 

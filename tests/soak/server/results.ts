@@ -25,8 +25,8 @@ export function checksOf(outcome: ServerOutcome): Check[] {
 
 /** Rows of the table: what, and how much. */
 export function rowsOf(outcome: ServerOutcome): [string, string][] {
-  const { load, options, acknowledged, lost, restarts, memory, fsync } = outcome;
-  const requests = load.calm.totalCount + load.disturbed.totalCount + load.reports.totalCount;
+  const { load, disturbed, options, acknowledged, lost, restarts, memory, fsync } = outcome;
+  const requests = load.calm.totalCount + disturbed.totalCount + load.reports.totalCount;
   const over = (part: keyof Memory) => {
     // A part that was just killed has none.
     const bytes = memory.map((at) => at[part]).filter((bytes) => bytes > 0);
@@ -36,7 +36,7 @@ export function rowsOf(outcome: ServerOutcome): [string, string][] {
     ["readers at once; minutes", `${count(options.users)}; ${String(options.minutes)}`],
     ["requests; a second", `${count(requests)}; ${(requests / (options.minutes * 60)).toFixed(0)}`],
     ["a page, all parts running: median, p99, longest", timesOf(load.calm)],
-    ["a page, a part killed or just started: median, p99, longest", timesOf(load.disturbed)],
+    ["a page, a part killed or just started: median, p99, longest", timesOf(disturbed)],
     ["a report: median, p99, longest", timesOf(load.reports)],
     ["requests that failed and were tried again", count(load.failed)],
     ["pages that were degraded; shown again there", `${count(load.degraded.pages)}; ${count(load.degraded.repeats)}`],

@@ -4,7 +4,7 @@ import { redisStore } from "seenguard/server";
 import { CHAIN_OPTIONS } from "../../../www/server/chain.ts";
 import { controlKey } from "../../../www/server/redis/layout.ts";
 import { lostIds } from "../audit.ts";
-import { Load, userOf } from "../readers.ts";
+import { Load, newTimes, userOf } from "../readers.ts";
 import { Deployment, PARTS, type Memory, type Part } from "./deployment.ts";
 import { compareFsync, type PolicyCost } from "./fsync.ts";
 import { DemoSite } from "./site.ts";
@@ -22,6 +22,8 @@ export interface ServerOptions {
 export interface ServerOutcome {
   readonly options: ServerOptions;
   readonly load: DemoLoad;
+  /** Of pages while a part was down or had just been started again. */
+  readonly disturbed: DemoLoad["calm"];
   /** Items that pages left out because the other device had shown them. */
   readonly leftOut: number;
   readonly kills: ReadonlyMap<Part, number>;
@@ -65,8 +67,8 @@ export async function soakServer(options: ServerOptions): Promise<ServerOutcome>
     const fsync = await compareFsync(deployment, users, durationMs * FSYNC_SHARE);
     const count = [...acknowledged.values()].reduce((sum, ids) => sum + ids.size, 0);
     const { leftOut } = site;
-    const { kills, restarts } = chaos;
-    return { options, load, leftOut, kills, restarts, memory, acknowledged: count, lost, fsync };
+    const { disturbed, kills, restarts } = chaos;
+    return { options, load, disturbed, leftOut, kills, restarts, memory, acknowledged: count, lost, fsync };
   } finally {
     await deployment.stop();
   }
@@ -92,6 +94,7 @@ async function sample(deployment: Deployment, memory: Memory[], durationMs: numb
 
 /** Kills one part after the other, at equal distances. */
 class Chaos {
+  readonly disturbed = newTimes();
   readonly kills = new Map<Part, number>();
   readonly restarts = new Map<Part, number[]>();
 
@@ -112,7 +115,7 @@ class Chaos {
   }
 
   private async kill(part: Part): Promise<void> {
-    this.load.isDisturbed = true;
+    this.load.pages = this.disturbed;
     const start = performance.now();
     if (part === "Redis") this.load.storeEvents++;
     await this.deployment.killAndRestart(part);
@@ -122,6 +125,6 @@ class Chaos {
     this.kills.set(part, (this.kills.get(part) ?? 0) + 1);
     this.restarts.set(part, [...(this.restarts.get(part) ?? []), ms]);
     await pause(AFTERMATH_MS);
-    this.load.isDisturbed = false;
+    this.load.pages = this.load.calm;
   }
 }

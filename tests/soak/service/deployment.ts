@@ -1,13 +1,15 @@
 /**
  * The service over a place: one that takes reports into the chains at once, one that appends them to a stream, and the
- * stream's consumer. Each can be killed and is started again; readers use both services in turns.
+ * stream's consumer. Each can be stopped, or killed, and is started again; readers use both services in turns, each by a
+ * link.
  */
 import type { Snapshot } from "seenguard/server";
 import { freePort } from "../../../scripts/lib/ports.mjs";
 import { chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { until } from "../../waiting.ts";
 import { residentBytes } from "../../../benches/processes.ts";
-import type { Fault } from "./faults.ts";
+import { stopAndWake, type Fault } from "./faults.ts";
+import { Link, linkFaults } from "./link.ts";
 import type { Place } from "./places.ts";
 
 export const STREAM = "reports";
@@ -20,10 +22,13 @@ const DRAIN_MS = 300_000;
 export const PARTS = ["service", "service with a stream", "consumer"] as const;
 export type Part = (typeof PARTS)[number];
 
-/** How a part is started, and as what it runs now. */
+/** For one of its parts to say whether it is ready. */
+const ANSWER_MS = 5_000;
+
+/** How a part is started, as what it runs now, and how readers reach it. */
 interface Program {
   readonly arguments: readonly string[];
-  readonly url: string;
+  readonly link: Link;
   running: RunningService;
 }
 
@@ -35,7 +40,7 @@ export class Deployment {
   ) {}
 
   static async start(program: string, place: Place): Promise<Deployment> {
-    const common = ["--redis", place.url, "--namespace", "home:{user}", "--log", "error", ...chainFlags(CHAIN)];
+    const common = ["--namespace", "home:{user}", "--log", "error", ...chainFlags(CHAIN)];
     const argumentsOf: Record<Part, string[]> = {
       service: common,
       "service with a stream": [...common, "--stream", STREAM],
@@ -43,19 +48,20 @@ export class Deployment {
     };
     const programs = new Map<Part, Program>();
     for (const part of PARTS) {
-      const address = `127.0.0.1:${String(await freePort())}`;
-      const all = [...argumentsOf[part], "--listen", address];
-      programs.set(part, { arguments: all, url: `http://${address}`, running: await startService(program, all) });
+      const port = await freePort();
+      const all = [...argumentsOf[part], "--redis", place.urlOf(part), "--listen", `127.0.0.1:${String(port)}`];
+      programs.set(part, { arguments: all, link: await Link.to(port), running: await startService(program, all) });
     }
     return new Deployment(program, place, programs);
   }
 
+  /** Where readers ask it. */
   urlOf(part: Part): string {
-    return this.get(part).url;
+    return `http://127.0.0.1:${String(this.get(part).link.port)}`;
   }
 
   /** Each part killed by SIGKILL, and started again as a supervisor does. */
-  faults(): Fault[] {
+  kills(): Fault[] {
     return PARTS.map((part) => ({
       name: `${part} killed and started again`,
       strike: async () => {
@@ -66,13 +72,29 @@ export class Deployment {
     }));
   }
 
+  /** Each part stopped, and what may be wrong on the readers' way to it. */
+  faults(): Fault[] {
+    return PARTS.flatMap((part) => {
+      const { link } = this.get(part);
+      const signal = (name: NodeJS.Signals) => () => this.get(part).running.process.kill(name);
+      const isStopped: Fault = {
+        name: `${part} stopped for 15 s`,
+        strike: () => stopAndWake({ hang: signal("SIGSTOP"), wake: signal("SIGCONT") }),
+      };
+      return [isStopped, ...(part === "consumer" ? [] : linkFaults(`the readers' link to the ${part}`, () => link))];
+    });
+  }
+
   /** Resolves when all parts say that they are. */
   async isReady(): Promise<void> {
     for (const part of PARTS)
       await until(`the ${part} over ${this.place.name} is ready`, async () => {
-        const answer = await fetch(`${this.urlOf(part)}/readyz?storage`);
-        await answer.text();
-        return answer.ok;
+        const { url } = this.get(part).running;
+        const answer = await fetch(`${url}/readyz?storage`, { signal: AbortSignal.timeout(ANSWER_MS) }).catch(
+          () => null,
+        );
+        await answer?.text();
+        return answer?.ok === true;
       });
   }
 
@@ -92,13 +114,14 @@ export class Deployment {
   }
 
   async snapshotOf(user: string): Promise<Snapshot> {
-    const answer = await fetch(`${this.urlOf("service")}/v1/users/${user}/snapshot`);
+    const answer = await fetch(`${this.get("service").running.url}/v1/users/${user}/snapshot`);
     if (!answer.ok) throw new Error(`the snapshot of ${user}: ${String(answer.status)} ${await answer.text()}`);
     return (await answer.json()) as Snapshot;
   }
 
   async stop(): Promise<void> {
     await Promise.all([...this.programs.values()].map(({ running }) => running.stop("SIGKILL")));
+    for (const { link } of this.programs.values()) link.close();
     await this.place.stop();
   }
 

@@ -6,12 +6,13 @@ import { Cluster, type Redis } from "ioredis";
 import { isMaster, isReplicating, mastersFor, migrateSlotOf, startCluster, type Node } from "../../cluster/nodes.ts";
 import { startRedis, type RunningRedis } from "../../demo/processes.ts";
 import { until } from "../../waiting.ts";
-import type { Fault } from "./faults.ts";
+import { stopAndWake, type Fault } from "./faults.ts";
+import { Link, linkFaults } from "./link.ts";
 
 export interface Place {
   readonly name: string;
-  /** What the programs are given. */
-  readonly url: string;
+  /** What each of the programs is given. */
+  urlOf(program: string): string;
   readonly client: Redis | Cluster;
   readonly faults: readonly Fault[];
   stop(): Promise<void>;
@@ -21,40 +22,97 @@ export interface Place {
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
 /** How long Redis is full, or a replica is away. */
 const WHILE_MS = 3_000;
+/** A master that has slept takes itself for one for so long, and what it acknowledges then is lost. */
+const AWAKENING_MS = 1_000;
 
 /** What is there to strike at. */
-interface Keys {
+interface Targets {
   /** The key of a user's list in a cluster, another each time. */
   readonly anyKey: () => string;
   readonly stream: string;
+  /** Each has a link of its own, where it can be given one. */
+  readonly programs: readonly string[];
 }
 
-export async function singleRedis(directory: string): Promise<Place> {
+export async function singleRedis(directory: string, { programs }: Targets): Promise<Place> {
   const own = join(directory, "redis");
   await mkdir(own);
   const redis = await startRedis({ ...DURABLE, dir: own });
-  const isKilled: Fault = {
-    name: "Redis killed and started again",
-    strike: async () => {
-      await redis.kill();
-      await redis.restart();
+  const common = await Link.to(Number(new URL(redis.url).port));
+  const links = new Map<string, Link>();
+  for (const program of programs) links.set(program, await Link.to(common.port));
+  const faults: Fault[] = [
+    {
+      name: "Redis killed and started again",
+      strike: async () => {
+        await redis.kill();
+        await redis.restart();
+      },
     },
+    { name: "Redis stopped for 15 s", strike: () => stopAndWake(redis) },
+    isFull([redis]),
+    ...linkFaults("the link to Redis", () => common),
+    ...[...links].flatMap(([program, link]) => linkFaults(`the link of the ${program} to Redis`, () => link)),
+  ];
+  const stop = async () => {
+    for (const link of [...links.values(), common]) link.close();
+    await redis.stop();
   };
-  const { url, client } = redis;
-  return { name: "Redis", url, client, faults: [isKilled, isFull([redis])], stop: () => redis.stop() };
+  const urlOf = (program: string) => `redis://127.0.0.1:${String((links.get(program) ?? common).port)}`;
+  return { name: "Redis", urlOf, client: redis.client, faults, stop };
 }
 
-/** Three masters with a replica each: a master that has lost it takes no writes. */
-export async function redisCluster(directory: string, { anyKey, stream }: Keys): Promise<Place> {
+/**
+ * Three masters with a replica each: a master that has lost it takes no writes. The nodes name their links instead of
+ * themselves, so all that is asked of a node, and what its replica hears, goes through its link.
+ */
+export async function redisCluster(directory: string, { anyKey, stream }: Targets): Promise<Place> {
   const own = join(directory, "cluster");
   await mkdir(own);
-  const settings = { ...DURABLE, "min-replicas-to-write": "1", "cluster-node-timeout": "2000" };
-  const nodes = await startCluster({ replicas: 1, settings, directory: own });
-  const url = nodes.map((node) => node.url).join(",");
+  const links = new Map<number, Link>();
+  const nodes = await startCluster({
+    replicas: 1,
+    // A replica whose link is silent makes another one before its master takes no more.
+    settings: {
+      ...DURABLE,
+      "min-replicas-to-write": "1",
+      "cluster-node-timeout": "2000",
+      "repl-ping-replica-period": "1",
+      "repl-timeout": "5",
+    },
+    directory: own,
+    announce: async (port) => {
+      const link = await Link.to(port);
+      links.set(port, link);
+      return link.port;
+    },
+  });
+  const url = [...links.values()].map(({ port }) => `redis://127.0.0.1:${String(port)}`).join(",");
   const client = new Cluster(nodes.map((node) => node.url));
+  const linkOf = async (key: string) => {
+    const { master } = await pairOf(nodes, key);
+    const link = links.get(master.port);
+    if (link === undefined) throw new Error("a node has no link");
+    return link;
+  };
   const faults: Fault[] = [
     { name: "master killed, and its replica takes over", strike: () => failOver(nodes, anyKey()) },
     { name: "the stream's master killed, and its replica takes over", strike: () => failOver(nodes, stream) },
+    { name: "master stopped for 15 s, and its replica takes over", strike: (load) => sleep(nodes, anyKey(), load) },
+    {
+      name: "the stream's master stopped for 15 s, and its replica takes over",
+      strike: (load) => sleep(nodes, stream, load),
+    },
+    {
+      name: "replica stopped for 15 s",
+      strike: async () => {
+        const { replica } = await pairOf(nodes, anyKey());
+        await stopAndWake(replica);
+        await isReplicating(replica);
+      },
+    },
+    ...linkFaults("the link to a master", () => linkOf(anyKey())),
+    ...linkFaults("the link to the stream's master", () => linkOf(stream)),
     {
       name: "replica killed and started again",
       strike: async () => {
@@ -80,9 +138,10 @@ export async function redisCluster(directory: string, { anyKey, stream }: Keys):
   ];
   const stop = async () => {
     client.disconnect();
+    for (const link of links.values()) link.close();
     await Promise.all(nodes.map((node) => node.stop()));
   };
-  return { name: "a Redis Cluster", url, client, faults, stop };
+  return { name: "a Redis Cluster", urlOf: () => url, client, faults, stop };
 }
 
 /** A key's master dies, its replica takes over, and it comes back as a replica. */
@@ -91,6 +150,22 @@ async function failOver(nodes: readonly Node[], key: string): Promise<void> {
   await master.kill();
   await isMaster(replica);
   await master.restart();
+  await isReplicating(master);
+}
+
+/** The same with one that is stopped, and wakes as the master that it is no more. */
+async function sleep(nodes: readonly Node[], key: string, load: Parameters<Fault["strike"]>[0]): Promise<void> {
+  const { master, replica } = await pairOf(nodes, key);
+  await stopAndWake({
+    hang: () => master.hang(),
+    wake: () => {
+      load.storeEvents++;
+      master.wake();
+    },
+  });
+  await pause(AWAKENING_MS);
+  load.storeEvents++;
+  await isMaster(replica);
   await isReplicating(master);
 }
 

@@ -1,7 +1,9 @@
 /** What a run of the service is judged by, and its table. */
+import type { Histogram } from "hdr-histogram-js";
 import { sum } from "simple-statistics";
 import { loadChecksOf, type Check } from "../checks.ts";
 import { count, megabytes, seconds, timesOf } from "../format.ts";
+import { newTimes } from "../readers.ts";
 import { trendOf } from "../trend.ts";
 import { QUIET_FROM, type ServiceOutcome } from "./soak.ts";
 
@@ -40,20 +42,25 @@ export function checksOf({ load, site, memory, lost }: ServiceOutcome): Check[] 
 }
 
 /** Rows of the table: what, and how much. */
-export function rowsOf({ load, site, strikes, memory, lost }: ServiceOutcome): Record<string, string> {
-  const requests = load.calm.totalCount + load.disturbed.totalCount + load.reports.totalCount;
+export function rowsOf({ load, site, strikes, memory, lost, lostByWoken }: ServiceOutcome): Record<string, string> {
+  const [during, after] = [
+    together(strikes.map((strike) => strike.during)),
+    together(strikes.map((strike) => strike.after)),
+  ];
+  const requests = sum([load.calm, during, after, load.reports].map(({ totalCount }) => totalCount));
   const acknowledged = [...load.acknowledged().values()].map(({ size }) => size);
   const { found, of, expected } = site.falsePositives;
-  const names = [...new Set(strikes.map(({ name }) => name))].sort();
   return {
     readers: count(acknowledged.length),
     "requests answered; failed and tried again": `${count(requests)}; ${count(load.failed)}`,
     "impressions acknowledged; of these lost": `${count(sum(acknowledged))}; ${count(lost.length)}`,
+    "acknowledged by a master that had just woken, or meanwhile; lost": `${count(load.unsure.size)}; ${count(lostByWoken.length)}`,
     "seen items offered again; shown again": `${count(site.offeredAgain)}; ${count(load.repeats.length)}`,
     "pages that were degraded; seen on the other device, and shown again there": `${count(load.degraded.pages)}; ${count(load.degraded.repeats)}`,
     "new items left out; expected at most": `${count(found)} of ${count(of)}; ${expected.toFixed(0)}`,
     "a page, all parts running: median, p99, longest": timesOf(load.calm),
-    "a page, during a fault or just after": timesOf(load.disturbed),
+    "a page, during a fault": timesOf(during),
+    "a page, in the five seconds after one": timesOf(after),
     "a report": timesOf(load.reports),
     ...Object.fromEntries(
       [...memory].map(([part, points]) => {
@@ -62,12 +69,17 @@ export function rowsOf({ load, site, strikes, memory, lost }: ServiceOutcome): R
       }),
     ),
     ...Object.fromEntries(
-      names.map((name) => {
-        const times = strikes.filter((strike) => strike.name === name).map(({ ms }) => ms);
-        return [`${name}; longest until all was ready`, `${count(times.length)} times; ${seconds(Math.max(...times))}`];
-      }),
+      [...strikes]
+        .sort((one, other) => one.name.localeCompare(other.name))
+        .map(({ name, ms, during }) => [`${name}: until all was ready; a page`, `${seconds(ms)}; ${timesOf(during)}`]),
     ),
   };
+}
+
+function together(all: readonly Histogram[]): Histogram {
+  const times = newTimes();
+  for (const each of all) times.add(each);
+  return times;
 }
 
 const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(0)} KB`;

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { buildService } from "../../../scripts/lib/service.mjs";
-import { randomOf, type Random } from "../../../www/server/random.ts";
+import { randomOf, shuffled, type Random } from "../../../www/server/random.ts";
 import { lostIds } from "../audit.ts";
 import { seconds } from "../format.ts";
-import { Load, userOf } from "../readers.ts";
+import { Load, newTimes, userOf } from "../readers.ts";
 import type { Point } from "../trend.ts";
 import { Deployment, PARTS, STREAM, type Part } from "./deployment.ts";
 import { appointments, strikeAll, type Fault, type Strike } from "./faults.ts";
@@ -31,12 +31,14 @@ export interface ServiceOutcome {
   /** Resident bytes in the second half, in which no part is killed; `at` is the share of the run that was over. */
   readonly memory: ReadonlyMap<Part, readonly Point[]>;
   readonly lost: readonly string[];
+  /** What a master acknowledged just after it woke, and lost. */
+  readonly lostByWoken: readonly string[];
 }
 
-/** Requests count as disturbed for so long after a fault. */
+/** Pages are counted with a fault for so long after it. */
 const AFTERMATH_MS = 5_000;
-/** Each fault strikes at least once, and once more with each of these. */
-const MINUTES_EACH_ROUND = 4;
+/** Of all that there are so many are drawn: five in two minutes, and all in twenty. */
+const FAULTS_A_MINUTE = 2.5;
 const SAMPLES = 80;
 /** From this share of the run on no fault begins. */
 export const QUIET_FROM = 0.7;
@@ -53,7 +55,7 @@ export async function soakService({ users, minutes, seed, say }: ServiceOptions)
       const readers = { first: index * half, count: half };
       const random = randomOf(seed + index);
       const anyKey = () => `seen:{${userOf(readers.first + Math.floor(random() * half))}}`;
-      const place = await open(directory, { anyKey, stream: STREAM });
+      const place = await open(directory, { anyKey, stream: STREAM, programs: PARTS });
       const deployment = await Deployment.start(program, place);
       try {
         return await soakOver(deployment, readers, { minutes, seed, say }, random);
@@ -83,14 +85,16 @@ async function soakOver(
   let aftermath: NodeJS.Timeout | undefined;
   const strike = async (fault: Fault): Promise<void> => {
     clearTimeout(aftermath);
-    load.isDisturbed = true;
+    const [during, after] = [newTimes(), newTimes()];
+    load.pages = during;
     const begun = performance.now();
-    await fault.strike();
+    await fault.strike(load);
     await deployment.isReady();
     const ms = performance.now() - begun;
     say(`over ${name}, ${seconds(ms)}: ${fault.name}`);
-    strikes.push({ name: fault.name, ms });
-    aftermath = setTimeout(() => (load.isDisturbed = false), AFTERMATH_MS);
+    strikes.push({ name: fault.name, ms, during, after });
+    load.pages = after;
+    aftermath = setTimeout(() => (load.pages = load.calm), AFTERMATH_MS);
   };
   const memory = new Map<Part, Point[]>();
   await Promise.all([
@@ -100,17 +104,29 @@ async function soakOver(
   ]);
   say(`over ${name} the load has ended: waiting for the stream`);
   await deployment.isDrained();
-  const lost = await lostIds(load.acknowledged(), (user) => deployment.snapshotOf(user));
-  return { place: name, load, site, strikes, memory, lost };
+  const missing = await lostIds(load.acknowledged(), (user) => deployment.snapshotOf(user));
+  const lost = missing.filter((id) => !load.unsure.has(id));
+  const lostByWoken = missing.filter((id) => load.unsure.has(id));
+  return { place: name, load, site, strikes, memory, lost, lostByWoken };
 }
 
 /** The programs are killed in the first half, for in the second their memory is judged; at last nothing goes wrong. */
 function faultsOf(deployment: Deployment, durationMs: number, random: Random) {
-  const rounds = Math.ceil(durationMs / (MINUTES_EACH_ROUND * 60_000));
-  return Array.from({ length: rounds }, () => [
-    ...appointments(deployment.place.faults, 0.1 * durationMs, QUIET_FROM * durationMs, random),
-    ...appointments(deployment.faults(), 0.1 * durationMs, 0.4 * durationMs, random),
-  ]).flat();
+  const kills = deployment.kills();
+  const all = shuffled([...kills, ...deployment.faults(), ...deployment.place.faults], random);
+  const drawn = all.slice(0, Math.ceil((FAULTS_A_MINUTE * durationMs) / 60_000));
+  const until = (share: number, faults: readonly Fault[]) =>
+    appointments(faults, 0.1 * durationMs, share * durationMs, random);
+  return [
+    ...until(
+      0.4,
+      drawn.filter((fault) => kills.includes(fault)),
+    ),
+    ...until(
+      QUIET_FROM,
+      drawn.filter((fault) => !kills.includes(fault)),
+    ),
+  ];
 }
 
 /** The memory of all parts at equal distances in the second half. */
