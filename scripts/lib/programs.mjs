@@ -98,6 +98,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "redis-server",
     elsewhere: "Redis 6.2 or newer, with `redis-server` on PATH",
   },
+  promtool: {
+    find: () => which("promtool"),
+    apt: "prometheus",
+    elsewhere: "Prometheus's `promtool` on PATH",
+  },
   webkitDriver: {
     find: () => which("WebKitWebDriver"),
     apt: "webkit2gtk-driver",
