@@ -68,10 +68,11 @@ export function rowsOf({ load, site, strikes, memory, lost, lostByWoken }: Servi
         return [`memory of the ${part} in the second half; grows by`, `${megabytes(median)}; ${kilobytes(drift)}`];
       }),
     ),
+    "each fault": "until all was ready; a page meanwhile",
     ...Object.fromEntries(
       [...strikes]
         .sort((one, other) => one.name.localeCompare(other.name))
-        .map(({ name, ms, during }) => [`${name}: until all was ready; a page`, `${seconds(ms)}; ${timesOf(during)}`]),
+        .map(({ name, ms, during }) => [name, `${seconds(ms)}; ${timesOf(during)}`]),
     ),
   };
 }
