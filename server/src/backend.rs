@@ -54,6 +54,8 @@ pub struct Replacement {
     pub after: Arc<StoredChain>,
     /// For how many seconds to keep it; 0: for ever.
     pub life_seconds: u64,
+    /// Whether to store it even where the storage is full: a consumer's frees more in the stream than it takes.
+    pub even_if_full: bool,
 }
 
 impl Replacement {

@@ -166,6 +166,7 @@ mod tests {
             before: before.stored.clone(),
             after: before.stored,
             life_seconds: 0,
+            even_if_full: false,
         };
         assert!(!backend.replace("bob", &late).await.unwrap());
     }

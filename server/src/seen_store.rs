@@ -53,6 +53,7 @@ pub struct SeenStore {
     /// Whether the log has it that pages are degraded.
     has_told_degraded: Arc<AtomicBool>,
     has_told_refusal: Arc<AtomicBool>,
+    even_if_full: bool,
 }
 
 /// A page.
@@ -83,7 +84,17 @@ impl SeenStore {
             options: Arc::new(options),
             has_told_degraded: Arc::default(),
             has_told_refusal: Arc::default(),
+            even_if_full: false,
         })
+    }
+
+    /// The same store for a consumer: what it stores frees more in the stream.
+    #[cfg(feature = "consumer")]
+    pub(crate) fn even_if_full(self) -> Self {
+        SeenStore {
+            even_if_full: true,
+            ..self
+        }
     }
 
     /// A user's chain, for reading.
@@ -348,7 +359,8 @@ impl SeenStore {
         self.change(user, forget, true, self.options.deadline).await
     }
 
-    /// Loads within the patience. What comes later is waited for in the background, where it holds its permit.
+    /// Loads within the patience. What comes later is waited for in the background until the deadline, and holds its
+    /// permit so long.
     async fn load(&self, user: &str, told: Option<PendingToKeep>) -> Result<Loaded, Error> {
         let Ok(permit) = self.reads.clone().try_acquire_owned() else {
             return Err(Error::new(ErrorKind::Unavailable, "too many reads wait for it"));
@@ -369,13 +381,11 @@ impl SeenStore {
                 }
             }
         });
-        match timeout(patience, &mut loading).await {
-            Ok(loaded) => loaded,
-            Err(_) => {
-                tokio::spawn(loading);
-                Err(ErrorKind::Timeout.into())
-            }
-        }
+        let loaded = timeout(patience, &mut loading).await;
+        loaded.unwrap_or_else(|_| {
+            tokio::spawn(timeout(self.options.deadline, loading));
+            Err(ErrorKind::Timeout.into())
+        })
     }
 
     /// Changes what is stored of a user until nobody was quicker.
@@ -417,6 +427,7 @@ impl SeenStore {
             before: loaded.stored,
             after: Arc::new(after),
             life_seconds,
+            even_if_full: self.even_if_full,
         };
         let is_stored = match forgets {
             true => self.backend.forget(user, &replacement).await?,

@@ -553,6 +553,7 @@ async fn what_is_damaged_is_left_out_and_told(place: Place) {
         before: before.stored,
         after: Arc::new(damaged),
         life_seconds: 0,
+        even_if_full: false,
     };
     assert!(store.backend.replace("ada", &replacement).await.unwrap());
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["b"]);

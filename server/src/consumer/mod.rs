@@ -3,11 +3,12 @@
 mod stream;
 
 use std::collections::{BTreeMap, HashMap};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use futures_util::StreamExt;
 use futures_util::stream::iter;
+use futures_util::{FutureExt, StreamExt};
 use metrics::{counter, gauge};
 use seenguard::ReceivedReport;
 use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
@@ -25,11 +26,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5
 const PROGRESS: Duration = Duration::from_secs(30);
 /// How many users' chains are changed side by side.
 const USERS_AT_ONCE: usize = 32;
-/// An entry that has failed by itself so often, over so long, is set aside.
+/// An entry that has failed by itself so often is set aside.
 const STRIKES: u32 = 5;
-const STRIKES_OVER: Duration = Duration::from_secs(10);
-/// Between two tries of such an entry.
-const STRIKE_EVERY: Duration = Duration::from_millis(2_500);
 /// Of what this consumer was given, from the first on.
 const BEGINNING: &str = "0";
 
@@ -44,6 +42,7 @@ pub struct ConsumerOptions {
     call_within: Duration,
     batch_within: Duration,
     ready_within: Duration,
+    mended_within: Duration,
 }
 
 impl ConsumerOptions {
@@ -58,6 +57,7 @@ impl ConsumerOptions {
             call_within: Duration::from_secs(5),
             batch_within: Duration::from_secs(30),
             ready_within: Duration::from_secs(60),
+            mended_within: Duration::from_secs(10),
         }
     }
 
@@ -100,6 +100,11 @@ impl ConsumerOptions {
     pub fn ready_within(self, ready_within: Duration) -> Self {
         ConsumerOptions { ready_within, ..self }
     }
+
+    /// For so long an entry that fails by itself is tried again, 5 times at least, before it is set aside. 10 s.
+    pub fn mended_within(self, mended_within: Duration) -> Self {
+        ConsumerOptions { mended_within, ..self }
+    }
 }
 
 /// Takes the reports of a [`Stream`] into their users' chains. Run as many as you like: each has its part.
@@ -107,7 +112,8 @@ impl ConsumerOptions {
 /// An entry is acknowledged when it is stored. One that no chain takes is set aside in
 /// [`Stream::dead_letters`], in the step that acknowledges it: unreadable at once, of a user whose key is something else
 /// after a while. Between consumers a Redis stream keeps no order: of an impression and a taking back of one id that
-/// different consumers have at a time, either may come first; each has its time, so the later one counts.
+/// different consumers have at a time, either may come first. Each has its time, so a late impression makes nothing seen that
+/// was taken back since; but what is taken back before its impression has come is not known yet, and stays seen.
 ///
 /// ```no_run
 /// use seenguard_server::{
@@ -168,8 +174,8 @@ struct Rounds {
     next_progress: Instant,
 }
 
-/// Entries of one user, in their order.
-type Batch = Vec<(Entry, ReceivedReport)>;
+/// Entries of one user in their order, and the report of each.
+type Batch = (Vec<Entry>, Vec<ReceivedReport>);
 
 /// What becomes of the entries of a user.
 #[derive(Default)]
@@ -198,7 +204,7 @@ impl Consumer {
             last: Arc::new(Mutex::new(Instant::now())),
         };
         Consumer {
-            store,
+            store: store.even_if_full(),
             stream,
             options,
             health,
@@ -282,7 +288,7 @@ impl Consumer {
                 .within(self.stream.read_own(group, name, rounds.batch, &after))
                 .await?;
             rounds.own_after = own.last().map(|entry| entry.id.clone());
-            rounds.next_own = Instant::now() + STRIKE_EVERY;
+            rounds.next_own = Instant::now() + self.options.mended_within / (STRIKES - 1);
             if !own.is_empty() {
                 return Ok(own);
             }
@@ -317,7 +323,7 @@ impl Consumer {
         let ids: Vec<String> = entries.iter().map(|entry| entry.id.clone()).collect();
         let (batches, unreadable) = by_user(entries);
         let outcomes = iter(batches)
-            .map(|(user, batch)| self.take_in_user(user, batch))
+            .map(async |(user, (entries, reports))| self.take_in_user(&user, entries, &reports).await)
             .buffer_unordered(USERS_AT_ONCE)
             .collect::<Vec<_>>();
         let mut all = Outcome::default();
@@ -328,15 +334,18 @@ impl Consumer {
             entry,
             code: ErrorKind::BadReport.code(),
         }));
-        rounds.strike(all.struck, &mut all.dead);
-        for DeadLetter { entry, code } in &all.dead {
+        rounds.strike(all.struck, self.options.mended_within, &mut all.dead);
+        let ConsumerOptions { group, .. } = &self.options;
+        self.within(self.stream.acknowledge(group, &all.done)).await?;
+        for id in &all.done {
+            rounds.strikes.remove(id);
+        }
+        for letter in &all.dead {
+            self.within(self.stream.set_aside(group, letter)).await?;
+            let DeadLetter { entry, code } = letter;
+            rounds.strikes.remove(&entry.id);
             counter!("seenguard_dead_letters_total").increment(1);
             tracing::error!(entry = entry.id, code, "an entry that no chain takes is set aside");
-        }
-        self.within(self.stream.acknowledge(&self.options.group, &all.done, &all.dead))
-            .await?;
-        for id in all.done.iter().chain(all.dead.iter().map(|letter| &letter.entry.id)) {
-            rounds.strikes.remove(id);
         }
         all.failure.map_or(Ok(()), Err)
     }
@@ -367,43 +376,36 @@ impl Consumer {
     }
 
     /// All at once; one by one where that fails for an entry's own sake.
-    async fn take_in_user(&self, user: String, batch: Batch) -> Outcome {
+    async fn take_in_user(&self, user: &str, entries: Vec<Entry>, reports: &[ReceivedReport]) -> Outcome {
         let mut outcome = Outcome::default();
-        match self.ingest(&user, &batch).await {
-            Ok(()) => outcome.done.extend(batch.into_iter().map(|(entry, _)| entry.id)),
+        match self.ingest(user, reports).await {
+            Ok(()) => outcome.done.extend(entries.into_iter().map(|entry| entry.id)),
             Err(error) if error.is_transient() || error.kind() == ErrorKind::Denied => outcome.failure = Some(error),
-            Err(_) if batch.len() > 1 => {
-                for one in batch {
-                    outcome.add(Box::pin(self.take_in_user(user.clone(), vec![one])).await);
+            Err(_) if reports.len() > 1 => {
+                for (entry, report) in entries.into_iter().zip(reports) {
+                    let one = self.take_in_user(user, vec![entry], std::slice::from_ref(report));
+                    outcome.add(Box::pin(one).await);
                 }
             }
+            // A key of something else, or a panic: the cause may be mended.
+            Err(error) if error.kind() == ErrorKind::WrongType => outcome.struck = entries,
             Err(error) => {
-                let entries = batch.into_iter().map(|(entry, _)| entry);
-                match error.kind() {
-                    // A key of something else, or a panic: the cause may be mended.
-                    ErrorKind::WrongType => outcome.struck.extend(entries),
-                    _ => outcome.dead.extend(entries.map(|entry| DeadLetter {
-                        entry,
-                        code: error.code(),
-                    })),
-                }
+                let code = error.code();
+                outcome
+                    .dead
+                    .extend(entries.into_iter().map(|entry| DeadLetter { entry, code }));
             }
         }
         outcome
     }
 
-    async fn ingest(&self, user: &str, batch: &[(Entry, ReceivedReport)]) -> Result<(), Error> {
-        let reports: Vec<ReceivedReport> = batch.iter().map(|(_, report)| report.clone()).collect();
-        let (store, user, within) = (self.store.clone(), user.to_owned(), self.options.batch_within);
+    async fn ingest(&self, user: &str, reports: &[ReceivedReport]) -> Result<(), Error> {
+        let taking = self.store.ingest_all(user, reports, self.options.batch_within);
         // A panic is that entry's matter, not the consumer's.
-        let taking = tokio::spawn(async move {
-            store.ingest_all(&user, &reports, within).await?;
-            note_taken(&reports);
-            Ok(())
-        });
-        taking
-            .await
-            .unwrap_or_else(|panic| Err(Error::new(ErrorKind::WrongType, panic)))
+        let taken = AssertUnwindSafe(taking).catch_unwind().await;
+        taken.unwrap_or_else(|_| Err(Error::new(ErrorKind::WrongType, "what takes it in panics")))?;
+        note_taken(reports);
+        Ok(())
     }
 }
 
@@ -413,7 +415,11 @@ fn by_user(entries: Vec<Entry>) -> (BTreeMap<String, Batch>, Vec<Entry>) {
     let mut unreadable = Vec::new();
     for entry in entries {
         match entry.content() {
-            Some((user, report)) => batches.entry(user).or_default().push((entry, report)),
+            Some((user, report)) => {
+                let (entries, reports) = batches.entry(user).or_default();
+                entries.push(entry);
+                reports.push(report);
+            }
             None => unreadable.push(entry),
         }
     }
@@ -436,11 +442,11 @@ impl Rounds {
     }
 
     /// Notes that these have failed by themselves; those that have for long are dead.
-    fn strike(&mut self, entries: Vec<Entry>, dead: &mut Vec<DeadLetter>) {
+    fn strike(&mut self, entries: Vec<Entry>, over: Duration, dead: &mut Vec<DeadLetter>) {
         for entry in entries {
             let (count, since) = self.strikes.entry(entry.id.clone()).or_insert((0, Instant::now()));
             *count += 1;
-            if *count >= STRIKES && since.elapsed() >= STRIKES_OVER {
+            if *count >= STRIKES && since.elapsed() >= over {
                 let code = ErrorKind::WrongType.code();
                 dead.push(DeadLetter { entry, code });
             }

@@ -1,21 +1,24 @@
 //! The stream of reports between the service and its consumers: a stream of Redis, an entry a report.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::slice;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use redis::streams::{StreamAutoClaimOptions, StreamAutoClaimReply, StreamId, StreamReadOptions, StreamReadReply};
-use redis::{AsyncCommands, RedisResult, Value, cmd, pipe};
+use redis::{AsyncCommands, RedisResult, Value, cmd};
 use seenguard::ReceivedReport;
 
 use crate::error::{Error, ErrorKind};
-use crate::redis_store::{RedisConnection, error_of};
+use crate::redis_store::{ACKNOWLEDGE, RedisConnection, SET_ASIDE, error_of};
 
 const USER: &str = "user";
 const REPORT: &str = "report";
 /// The first of all entries.
 const BEGINNING: &str = "0-0";
-/// About so many entries that were set aside are kept.
-const MAX_DEAD: usize = 10_000;
+/// How often what appends looks how large the stream is.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// A stream of reports in Redis, behind a connection that nothing else uses: a command that waits for entries holds up
 /// all else on it.
@@ -23,6 +26,15 @@ const MAX_DEAD: usize = 10_000;
 pub struct Stream {
     connection: RedisConnection,
     name: String,
+    room: Option<Arc<Room>>,
+}
+
+/// How large the stream may be, and was when somebody looked last.
+#[derive(Debug)]
+struct Room {
+    max_bytes: u64,
+    bytes: AtomicU64,
+    next_look: Mutex<Instant>,
 }
 
 /// An entry of the stream.
@@ -42,11 +54,24 @@ pub(super) struct DeadLetter {
 impl Stream {
     /// The stream of this name, which need not be there yet.
     pub fn new(connection: RedisConnection, name: impl Into<String>) -> Self {
-        let name = name.into();
-        Stream { connection, name }
+        Stream {
+            connection,
+            name: name.into(),
+            room: None,
+        }
     }
 
-    /// The stream of what was set aside: consume it once the cause is mended. On a cluster it shares the stream's slot.
+    /// Nothing is appended while it takes more bytes than this in Redis, so that it leaves room for the users' chains.
+    pub fn max_bytes(self, max_bytes: u64) -> Self {
+        let room = Some(Arc::new(Room {
+            max_bytes,
+            bytes: AtomicU64::new(0),
+            next_look: Mutex::new(Instant::now()),
+        }));
+        Stream { room, ..self }
+    }
+
+    /// The stream of what was set aside, about 10,000 entries: consume it once the cause is mended. On a cluster it shares the stream's slot.
     pub fn dead_letters(&self) -> String {
         match self.name.contains('{') {
             true => format!("{}:dead", self.name),
@@ -62,8 +87,14 @@ impl Stream {
     /// Appends a report, without what the device has pending, which the store has. It is in Redis when this returns.
     ///
     /// # Errors
-    /// What Redis meets.
+    /// What Redis meets; [`ErrorKind::OutOfMemory`] while the stream is as large as it may be.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        if self.is_full().await {
+            return Err(Error::new(
+                ErrorKind::OutOfMemory,
+                "the stream is as large as it may be",
+            ));
+        }
         let mut report = report.clone();
         report.pending = None;
         let report = serde_json::to_string(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
@@ -73,12 +104,35 @@ impl Stream {
         id.map(drop).map_err(error_of)
     }
 
-    /// Makes the stream and its group, where they are not there yet.
+    /// As of the last look, which one of those that append takes now and then.
+    async fn is_full(&self) -> bool {
+        let Some(room) = &self.room else { return false };
+        let is_due = {
+            let mut next_look = room.next_look.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = Instant::now() >= *next_look;
+            if is_due {
+                *next_look = Instant::now() + LOOK;
+            }
+            is_due
+        };
+        if is_due {
+            let mut look = cmd("MEMORY");
+            look.arg("USAGE").arg(&self.name);
+            let bytes: RedisResult<Option<u64>> = look.query_async(&mut self.connection.clone()).await;
+            match bytes {
+                Ok(bytes) => room.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
+                Err(error) => tracing::warn!(%error, "Redis does not say how large the stream is"),
+            }
+        }
+        room.bytes.load(Ordering::Relaxed) > room.max_bytes
+    }
+
+    /// Makes the stream and its group, where they are not there yet. A full Redis refuses that even if they are.
     pub(super) async fn prepare(&self, group: &str) -> Result<(), Error> {
         let mut connection = self.connection.clone();
         let made: RedisResult<()> = connection.xgroup_create_mkstream(&self.name, group, BEGINNING).await;
         match made {
-            Err(error) if error.code() != Some("BUSYGROUP") => Err(error_of(error)),
+            Err(error) if !matches!(error.code(), Some("BUSYGROUP" | "OOM")) => Err(error_of(error)),
             _ => Ok(()),
         }
     }
@@ -146,35 +200,28 @@ impl Stream {
         claimed.map(drop).map_err(error_of)
     }
 
-    /// These entries need not come again. Those that no chain takes are set aside in the same step.
-    pub(super) async fn acknowledge(&self, group: &str, done: &[String], dead: &[DeadLetter]) -> Result<(), Error> {
-        let ids: Vec<&String> = done.iter().chain(dead.iter().map(|letter| &letter.entry.id)).collect();
-        if ids.is_empty() {
+    /// These entries need not come again.
+    pub(super) async fn acknowledge(&self, group: &str, done: &[String]) -> Result<(), Error> {
+        if done.is_empty() {
             return Ok(());
         }
-        let mut pipeline = pipe();
-        pipeline.atomic();
-        for DeadLetter { entry, code } in dead {
-            let add = pipeline.cmd("XADD").arg(self.dead_letters());
-            add.arg("MAXLEN")
-                .arg("~")
-                .arg(MAX_DEAD)
-                .arg("*")
-                .arg("code")
-                .arg(*code)
-                .arg("entry")
-                .arg(&entry.id);
-            for (name, value) in &entry.fields {
-                if let Value::BulkString(value) = value {
-                    add.arg(name).arg(value);
-                }
+        let arguments: Vec<&str> = [group].into_iter().chain(done.iter().map(String::as_str)).collect();
+        let keys = slice::from_ref(&self.name);
+        ACKNOWLEDGE.run(&self.connection, keys, &arguments).await.map(drop)
+    }
+
+    /// Acknowledges an entry that no chain takes, and sets it aside in the same step.
+    pub(super) async fn set_aside(&self, group: &str, DeadLetter { entry, code }: &DeadLetter) -> Result<(), Error> {
+        let mut arguments = [group, &entry.id, "code", code, "entry", &entry.id]
+            .map(Vec::from)
+            .to_vec();
+        for (name, value) in &entry.fields {
+            if let Value::BulkString(value) = value {
+                arguments.extend([name.clone().into_bytes(), value.clone()]);
             }
-            add.ignore();
         }
-        pipeline.xack(&self.name, group, &ids).ignore();
-        pipeline.xdel(&self.name, &ids).ignore();
-        let done: RedisResult<()> = pipeline.query_async(&mut self.connection.clone()).await;
-        done.map_err(error_of)
+        let keys = [self.name.clone(), self.dead_letters()];
+        SET_ASIDE.run(&self.connection, &keys, &arguments).await.map(drop)
     }
 
     /// How many entries the stream has.

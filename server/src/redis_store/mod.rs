@@ -14,7 +14,7 @@ use redis::Value;
 use redis::aio::ConnectionLike;
 use seenguard::{ListChange, PendingToKeep, StoreKeys, StoredChain, Time};
 
-use self::script::{KEEP, LOAD, REPLACE};
+use self::script::{KEEP, LOAD, REPLACE, REPLACE_IN_FULL};
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind};
 
@@ -22,6 +22,8 @@ pub use self::connection::RedisConnection;
 #[cfg(feature = "consumer")]
 pub(crate) use self::failures::error_of;
 
+#[cfg(feature = "consumer")]
+pub(crate) use self::script::{ACKNOWLEDGE, SET_ASIDE};
 const DEFAULT_PREFIX: &str = "seen:";
 /// The field of the hash that has the revision.
 const REVISION: &str = "revision";
@@ -105,7 +107,15 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
             replacement.life_seconds.to_string(),
         ];
         arguments.extend(after.shards[..added].iter().rev().cloned());
-        let answer = REPLACE.run(&self.connection, &keys, &arguments).await?;
+        let answer = REPLACE.run(&self.connection, &keys, &arguments).await;
+        let answer = match answer {
+            Err(error) if replacement.even_if_full && error.kind() == ErrorKind::OutOfMemory => {
+                let answer = REPLACE_IN_FULL.run(&self.connection, &keys, &arguments).await;
+                // Redis 6.2 does not know the flag.
+                answer.map_err(|_| error)?
+            }
+            answer => answer?,
+        };
         Ok(answer == Value::Int(1))
     }
 }

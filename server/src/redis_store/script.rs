@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use redis::aio::ConnectionLike;
-use redis::{ErrorKind, ServerErrorKind, Value, cmd};
+use redis::{ErrorKind, ServerErrorKind, ToRedisArgs, Value, cmd};
 
 use super::failures::error_of;
 use crate::error::Error;
@@ -34,8 +34,35 @@ pub(super) static REPLACE: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
+/// The same even where Redis is full.
+pub(super) static REPLACE_IN_FULL: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        "#!lua flags=allow-oom\n",
+        include_str!("../../lua/run.lua"),
+        include_str!("../../lua/replace.lua"),
+    ))
+});
+
+/// Acknowledges entries of a stream, and deletes them.
+#[cfg(feature = "consumer")]
+pub(crate) static ACKNOWLEDGE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("../../lua/run.lua"),
+        include_str!("../../lua/acknowledge.lua"),
+    ))
+});
+
+/// Acknowledges an entry that no chain takes, and sets it aside.
+#[cfg(feature = "consumer")]
+pub(crate) static SET_ASIDE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("../../lua/run.lua"),
+        include_str!("../../lua/set_aside.lua"),
+    ))
+});
+
 /// A script, which Redis knows by its hash.
-pub(super) struct Script {
+pub(crate) struct Script {
     text: &'static str,
     hash: String,
 }
@@ -48,11 +75,11 @@ impl Script {
 
     /// Whether a script has run whose connection was lost is not known: to load twice, or to replace what was replaced
     /// already, does no harm.
-    pub(super) async fn run<C: ConnectionLike + Clone>(
+    pub(crate) async fn run<C: ConnectionLike + Clone>(
         &self,
         connection: &C,
         keys: &[String],
-        arguments: &[String],
+        arguments: &[impl ToRedisArgs],
     ) -> Result<Value, Error> {
         let mut connection = connection.clone();
         let call = |name: &str, which: &str| {

@@ -53,6 +53,10 @@ pub struct Serve {
     /// Append reports to this stream in Redis, for `seenguard-server consume`; without it they are taken in at once
     #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: Option<String>,
+    /// Most bytes of the stream in Redis, which needs room for the users' chains, too: beyond them reports are answered by
+    /// 503
+    #[arg(long, env = "SEENGUARD_STREAM_MAX_BYTES", value_name = "BYTES", default_value_t = 1 << 30)]
+    pub stream_max_bytes: u64,
     /// Most bytes of a request's body
     #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub max_body_bytes: u32,

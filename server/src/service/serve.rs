@@ -22,7 +22,7 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
     if let Some(name) = &options.stream {
         let connection = connect(&options.common)?;
         stream_connection = Some(connection.clone());
-        router_options = router_options.stream(Stream::new(connection, name));
+        router_options = router_options.stream(Stream::new(connection, name).max_bytes(options.stream_max_bytes));
     }
     let monitoring = Monitoring {
         recorder,

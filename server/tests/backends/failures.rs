@@ -1,19 +1,19 @@
 //! What a store in Redis does when Redis forgets, refuses, hangs or goes away. Each test starts a Redis.
 
 use std::collections::HashMap;
+use std::future::pending;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use redis::{Commands, cmd};
 use seenguard::{ChainOptions, PageRequest, Time};
 use seenguard_server::testing::{body, device, shows};
-use seenguard_server::{
-    Consumer, ConsumerOptions, Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent,
-    StoreOptions, Stream,
-};
+use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use super::odd::Odd;
 use crate::proxy::Proxy;
 use crate::redis_server::{RedisServer, Servers};
 use crate::waiting::PATIENCE;
@@ -68,7 +68,7 @@ async fn page(store: &SeenStore, ranked: &[&str], pending: Option<&str>) -> Vec<
 }
 
 /// What devices tell is of now.
-fn now() -> Time {
+pub fn now() -> Time {
     Time::from(std::time::SystemTime::now())
 }
 
@@ -290,43 +290,28 @@ pub async fn an_outage_costs_neither_memory_nor_time() {
     assert!((1_024..PAGES).contains(&calls), "{calls}");
 }
 
-pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
-    const USERS: usize = 40;
-    const BYTES_A_SECOND: u64 = 2_000_000;
-    let redis = RedisServer::start(&[]);
-    let (store, _) = store_over(&redis);
-    let stream = |url: String| Stream::new(RedisConnection::open(url).unwrap(), "reports");
-    let append = stream(redis.url());
-    let ids: Vec<String> = (0..1_000)
-        .map(|id| format!("article-{id}-{}", "x".repeat(80)))
-        .collect();
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut bytes = 0;
-    for user in (0..USERS).map(|user| format!("user-{user}")) {
-        let report = store.accept(&user, &body(&user, &ids, now(), None)).await.unwrap();
-        bytes += ids.concat().len() as u64;
-        while append.append(&user, &report).await.is_err() {
-            sleep(Duration::from_millis(50)).await;
+pub async fn a_backend_that_never_answers_holds_no_read_for_ever() {
+    let loads = Arc::new(AtomicUsize::new(0));
+    let counted = loads.clone();
+    let backend = Odd::new(move |replacement| {
+        let is_first = replacement.is_none() && counted.fetch_add(1, Ordering::SeqCst) == 0;
+        async move {
+            if is_first {
+                pending().await
+            }
         }
+    });
+    let options = StoreOptions::new().reads_at_once(1).deadline(Duration::from_secs(2));
+    let store = SeenStore::new(backend, options).unwrap();
+    // The first read has the only place until the deadline.
+    for _ in 0..2 {
+        assert!(ask(&store, &["a"], None).await.degraded);
     }
-    assert!(bytes > BYTES_A_SECOND, "{bytes} bytes would come in time");
-    let proxy = Proxy::to(redis.port).await;
-    proxy.slow_down(BYTES_A_SECOND);
-    let options = ConsumerOptions::new("one").call_within(Duration::from_secs(1));
-    let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
-    let is_done = async {
-        let begun = Instant::now();
-        while redis.client().xlen::<_, usize>("reports").unwrap() > 0 {
-            assert!(begun.elapsed() < PATIENCE, "the batches stay too large");
-            sleep(Duration::from_millis(100)).await;
-        }
-    };
-    consumer.run(is_done).await;
-    for user in (0..USERS).map(|user| format!("user-{user}")) {
-        assert!(
-            store.read(&user).await.unwrap().contains(ids[999], now()).unwrap(),
-            "{user}"
-        );
+    assert_eq!(loads.load(Ordering::SeqCst), 1);
+    let begun = Instant::now();
+    while ask(&store, &["a"], None).await.degraded {
+        assert!(begun.elapsed() < PATIENCE, "its place is not given back");
+        sleep(Duration::from_millis(20)).await;
     }
 }
 

@@ -1,6 +1,8 @@
 //! The tests, as trials over the backends.
 
+mod consumers;
 mod failures;
+mod odd;
 
 use std::future::Future;
 
@@ -32,12 +34,12 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         .into_iter()
         .flat_map(|(backend, promises)| promises.into_iter().map(move |promise| kept(backend, promise)))
         .collect();
-    macro_rules! failures {
-        ($($test:ident),* $(,)?) => {$(
-            trials.push(trial("redis", stringify!($test), failures::$test));
+    macro_rules! over_redis {
+        ($module:ident: $($test:ident),* $(,)?) => {$(
+            trials.push(trial("redis", stringify!($test), $module::$test));
         )*};
     }
-    failures!(
+    over_redis!(failures:
         a_script_that_redis_has_forgotten_is_sent_again,
         a_redis_that_is_started_anew_is_waited_for,
         pages_go_on_in_a_full_redis,
@@ -47,10 +49,16 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_master_that_has_become_a_replica_is_left,
         a_slow_answer_is_waited_for_on_its_connection,
         an_outage_costs_neither_memory_nor_time,
-        a_batch_that_takes_too_long_to_come_is_halved,
+        a_backend_that_never_answers_holds_no_read_for_ever,
         a_master_that_hangs_holds_up_its_own_users_alone,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
+    );
+    over_redis!(consumers:
+        a_batch_that_takes_too_long_to_come_is_halved,
+        one_that_cannot_read_is_not_ready,
+        an_entry_over_which_the_backend_panics_is_set_aside_alone,
+        what_a_slow_one_works_on_is_taken_over_by_no_other,
     );
     trials
 }

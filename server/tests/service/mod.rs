@@ -101,12 +101,15 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     );
     once!(streams:
         what_no_chain_takes_is_set_aside_and_holds_up_nothing,
+        a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it,
+        a_stream_that_is_too_large_leaves_room_for_the_chains,
         the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run,
         nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
     );
     trials
 }
+        a_stream_that_has_filled_redis_drains,
 
 fn trial(place: &str, name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(format!("{place}: {}", name.replace('_', " ")), move || {

@@ -166,6 +166,16 @@ impl Program {
     }
 
     /// Ends it in the midst of its work.
+    /// Stops it: it does nothing, and its connections stay.
+    pub fn pause(&self) {
+        kill_process(Pid::from_child(&self.process), Signal::STOP).unwrap();
+    }
+
+    /// It goes on where it was.
+    pub fn go_on(&self) {
+        kill_process(Pid::from_child(&self.process), Signal::CONT).unwrap();
+    }
+
     pub fn kill(mut self) {
         self.process.kill().unwrap();
     }

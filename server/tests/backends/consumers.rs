@@ -1,0 +1,171 @@
+//! What a consumer does with a stream in Redis where something around it is slow, away or panics.
+
+use std::future::{pending, ready};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use redis::streams::{StreamPendingCountReply, StreamRangeReply};
+use redis::{Commands, from_redis_value};
+use seenguard::{Impression, Report};
+use seenguard_server::testing::body;
+use seenguard_server::{
+    Backend, Consumer, ConsumerOptions, MemoryStore, RedisConnection, SeenStore, StoreOptions, Stream,
+};
+use tokio::time::sleep;
+
+use super::failures::now;
+use super::odd::Odd;
+use crate::proxy::Proxy;
+use crate::redis_server::RedisServer;
+use crate::waiting::PATIENCE;
+
+const STREAM: &str = "reports";
+
+fn stream(url: String) -> Stream {
+    Stream::new(RedisConnection::open(url).unwrap(), STREAM)
+}
+
+fn store(backend: impl Backend) -> SeenStore {
+    SeenStore::new(backend, StoreOptions::new()).unwrap()
+}
+
+/// Appends reports of Ada's, each of something seen or unseen.
+async fn append(redis: &RedisServer, ids: &[(&str, bool)]) {
+    let stream = stream(redis.url());
+    for &(id, is_seen) in ids {
+        let mut report = Report::new("home:ada", now());
+        let list = if is_seen {
+            &mut report.impressions
+        } else {
+            &mut report.unseen
+        };
+        list.push(Impression {
+            id: id.to_owned(),
+            at: now(),
+        });
+        let report = report.received(now());
+        // The connection is not there at once.
+        while stream.append("ada", &report).await.is_err() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+}
+
+async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// Until the stream is empty.
+async fn until_all_is_taken_in(redis: &RedisServer) {
+    until("all is taken in", || {
+        redis.client().xlen::<_, usize>(STREAM).unwrap() == 0
+    })
+    .await;
+}
+
+async fn knows(store: &SeenStore, id: &str) -> bool {
+    store.read("ada").await.unwrap().contains(id, now()).unwrap()
+}
+
+pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
+    const USERS: usize = 40;
+    const BYTES_A_SECOND: u64 = 2_000_000;
+    let redis = RedisServer::start(&[]);
+    let store = store(MemoryStore::default());
+    let append = stream(redis.url());
+    let ids: Vec<String> = (0..1_000)
+        .map(|id| format!("article-{id}-{}", "x".repeat(80)))
+        .collect();
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let mut bytes = 0;
+    for user in (0..USERS).map(|user| format!("user-{user}")) {
+        let report = store.accept(&user, &body(&user, &ids, now(), None)).await.unwrap();
+        bytes += ids.concat().len() as u64;
+        while append.append(&user, &report).await.is_err() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    assert!(bytes > BYTES_A_SECOND, "{bytes} bytes would come in time");
+    let proxy = Proxy::to(redis.port).await;
+    proxy.slow_down(BYTES_A_SECOND);
+    let options = ConsumerOptions::new("one").call_within(Duration::from_secs(1));
+    let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
+    consumer.run(until_all_is_taken_in(&redis)).await;
+    for user in (0..USERS).map(|user| format!("user-{user}")) {
+        assert!(
+            store.read(&user).await.unwrap().contains(ids[999], now()).unwrap(),
+            "{user}"
+        );
+    }
+}
+
+pub async fn one_that_cannot_read_is_not_ready() {
+    let mut redis = RedisServer::start(&[]);
+    let options = ConsumerOptions::new("one")
+        .wait(Duration::from_millis(50))
+        .ready_within(Duration::from_secs(2));
+    let consumer = Consumer::new(store(MemoryStore::default()), stream(redis.url()), options);
+    let health = consumer.health();
+    assert!(health.is_ready());
+    tokio::spawn(consumer.run(pending()));
+    redis.kill();
+    until("it is not ready", || !health.is_ready()).await;
+    tokio::task::block_in_place(|| redis.start_again());
+    until("it is ready again", || health.is_ready()).await;
+}
+
+pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
+    let redis = RedisServer::start(&[]);
+    append(&redis, &[("a", true), ("b", true), ("b", false), ("c", true)]).await;
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = tries.clone();
+    let store = store(Odd::new(move |replacement| {
+        let fields = replacement.iter().flat_map(|replacement| &replacement.after.fields);
+        if fields.into_iter().any(|(name, _)| name == "unseen:b") {
+            counted.fetch_add(1, Ordering::SeqCst);
+            panic!("the backend panics");
+        }
+        ready(())
+    }));
+    let options = ConsumerOptions::new("one").mended_within(Duration::from_secs(1));
+    let consumer = Consumer::new(store.clone(), stream(redis.url()), options);
+    consumer.run(until_all_is_taken_in(&redis)).await;
+    for id in ["a", "b", "c"] {
+        assert!(knows(&store, id).await, "{id}");
+    }
+    let dead: StreamRangeReply = redis.client().xrange_all(format!("{{{STREAM}}}:dead")).unwrap();
+    let dead: Vec<String> = dead
+        .ids
+        .into_iter()
+        .map(|mut entry| from_redis_value(entry.map.remove("report").unwrap()).unwrap())
+        .collect();
+    assert_eq!(dead.len(), 1);
+    assert!(dead[0].contains(r#""impressions":[],"unseen":[{"id":"b""#), "{dead:?}");
+    // With the others, and then by itself.
+    assert!(tries.load(Ordering::SeqCst) >= 6, "{tries:?}");
+}
+
+pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
+    let redis = RedisServer::start(&[]);
+    append(&redis, &[("a", true)]).await;
+    let options = |name: &str| ConsumerOptions::new(name).claim_after(Duration::from_secs(2));
+    let slow = store(Odd::new(|replacement| {
+        sleep(Duration::from_secs(if replacement.is_some() { 6 } else { 0 }))
+    }));
+    let slow_one = Consumer::new(slow.clone(), stream(redis.url()), options("slow"));
+    tokio::spawn(slow_one.run(pending()));
+    until("it works on the entry", || {
+        let with: Result<StreamPendingCountReply, _> = redis.client().xpending_count(STREAM, "seenguard", "-", "+", 1);
+        with.is_ok_and(|with| with.ids.iter().any(|entry| entry.consumer == "slow"))
+    })
+    .await;
+    let other = store(MemoryStore::default());
+    let other_one = Consumer::new(other.clone(), stream(redis.url()), options("other"));
+    other_one.run(until_all_is_taken_in(&redis)).await;
+    assert!(knows(&slow, "a").await && !knows(&other, "a").await);
+}

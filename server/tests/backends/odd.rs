@@ -1,0 +1,46 @@
+//! A backend in memory that does something odd.
+
+use seenguard::PendingToKeep;
+use seenguard_server::{Backend, Error, Loaded, MemoryStore, Replacement, async_trait};
+
+/// It does this before it loads, and before it replaces something.
+pub struct Odd<F> {
+    memory: MemoryStore,
+    before: F,
+}
+
+impl<F, W> Odd<F>
+where
+    F: Fn(Option<&Replacement>) -> W + Send + Sync + 'static,
+    W: Future<Output = ()> + Send,
+{
+    pub fn new(before: F) -> Self {
+        let memory = MemoryStore::default();
+        Odd { memory, before }
+    }
+}
+
+#[async_trait]
+impl<F, W> Backend for Odd<F>
+where
+    F: Fn(Option<&Replacement>) -> W + Send + Sync + 'static,
+    W: Future<Output = ()> + Send,
+{
+    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        (self.before)(None).await;
+        self.memory.load(user, told).await
+    }
+
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+        self.memory.keep(user, told).await
+    }
+
+    async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        (self.before)(Some(replacement)).await;
+        self.memory.replace(user, replacement).await
+    }
+
+    async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        self.memory.forget(user, replacement).await
+    }
+}
