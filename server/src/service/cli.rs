@@ -67,6 +67,9 @@ pub struct Serve {
     /// nobody else reach it
     #[arg(long, env = "SEENGUARD_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
+    /// After so many seconds it is ready even if it was never connected to Redis: it makes pages, degraded
+    #[arg(long, env = "SEENGUARD_READY_SECONDS", value_name = "SECONDS", default_value_t = 30)]
+    ready_seconds: u64,
     /// For how many seconds to serve on, not ready, when it is asked to end
     #[arg(long, env = "SEENGUARD_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 5)]
     drain_seconds: u64,
@@ -100,12 +103,16 @@ pub struct Consume {
     pub common: Common,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Listening {
     /// A file with the tokens of which a request has to bring one, `Authorization: Bearer <token>`: one a line, each of 16
     /// characters or more. It is read anew every 5 seconds
     #[arg(long, env = "SEENGUARD_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
+    /// How many seconds a request's headers may take, and a connection may wait for its next request: for longer than
+    /// clients keep one, which would send a request while it is being closed
+    #[arg(long, env = "SEENGUARD_IDLE_SECONDS", value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    idle_seconds: u64,
     /// How many seconds to wait, when it is to end, for what it has begun
     #[arg(
         long,
@@ -198,6 +205,10 @@ impl Serve {
     pub fn drain(&self) -> Duration {
         Duration::from_secs(self.drain_seconds)
     }
+
+    pub fn ready_within(&self) -> Duration {
+        Duration::from_secs(self.ready_seconds)
+    }
 }
 
 impl Consume {
@@ -207,6 +218,10 @@ impl Consume {
 }
 
 impl Listening {
+    pub fn idle(&self) -> Duration {
+        Duration::from_secs(self.idle_seconds)
+    }
+
     pub fn shutdown_patience(&self) -> Duration {
         Duration::from_secs(self.shutdown_seconds)
     }

@@ -28,7 +28,7 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
         recorder,
         storage: connection,
         consumer: Some(consumer.health()),
-        begun: Instant::now(),
+        ready_from: Instant::now(),
         stage: stage.clone(),
         stream: None,
     };
@@ -58,6 +58,6 @@ async fn serve(options: &Consume, monitoring: Monitoring) -> Result<Option<JoinH
         .layer(from_fn_with_state(tokens, authorize))
         .merge(monitoring::health(monitoring))
         .layer(from_fn(monitoring::observe));
-    let patience = options.listening.shutdown_patience();
-    Ok(Some(tokio::spawn(listen::serve(listener, router, stage, patience))))
+    let serving = listen::serve(listener, router, stage, options.listening.clone());
+    Ok(Some(tokio::spawn(serving)))
 }

@@ -15,11 +15,9 @@ use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
 
 use crate::Failure;
+use crate::cli::Listening;
 use crate::shutdown::{self, Stage};
 
-/// How long a request's headers may take, and a connection may wait for its next request: for longer than clients keep
-/// one, which would send a request while it is being closed.
-const HEADERS_WITHIN: Duration = Duration::from_secs(120);
 /// How long a client may take nothing of what is sent.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
 /// So many at once; more wait until one has ended.
@@ -38,12 +36,12 @@ pub fn announce(listener: &TcpListener) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves until the program is to end; then finishes the requests that have begun, for so long at most.
+/// Serves until the program is to end; then finishes the requests that have begun.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
     mut stage: watch::Receiver<Stage>,
-    patience: Duration,
+    options: Listening,
 ) -> Result<(), Failure> {
     let connections = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
@@ -55,7 +53,7 @@ pub async fn serve(
         };
         tokio::select! {
             accepted = accept => match accepted {
-                Ok((stream, permit)) => begin(stream, permit, router.clone(), &connections),
+                Ok((stream, permit)) => begin(stream, permit, router.clone(), options.idle(), &connections),
                 Err(error) => {
                     tracing::warn!(%error, "a connection cannot be accepted");
                     sleep(PAUSE).await;
@@ -65,13 +63,22 @@ pub async fn serve(
         }
     }
     drop(listener);
-    if timeout(patience, connections.shutdown()).await.is_err() {
+    if timeout(options.shutdown_patience(), connections.shutdown())
+        .await
+        .is_err()
+    {
         tracing::warn!("some requests have not ended in time, and are given up");
     }
     Ok(())
 }
 
-fn begin(stream: TcpStream, permit: Option<OwnedSemaphorePermit>, router: Router, connections: &GracefulShutdown) {
+fn begin(
+    stream: TcpStream,
+    permit: Option<OwnedSemaphorePermit>,
+    router: Router,
+    idle: Duration,
+    connections: &GracefulShutdown,
+) {
     // An answer is one write or few: it must not wait for the next one.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection has ended before it began");
@@ -80,7 +87,7 @@ fn begin(stream: TcpStream, permit: Option<OwnedSemaphorePermit>, router: Router
     stream.set_write_timeout(Some(TAKEN_WITHIN));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(HEADERS_WITHIN)
+        .header_read_timeout(idle)
         .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
     let connection = connections.watch(connection);
     tokio::spawn(async move {

@@ -32,8 +32,6 @@ const LOG_EVERY: Duration = Duration::from_secs(1);
 const UPKEEP: Duration = Duration::from_secs(5);
 /// How long a sign of life may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
-/// So long after it has begun it is ready, whether or not it was connected.
-const READY_WITHOUT_STORAGE_AFTER: Duration = Duration::from_secs(30);
 
 /// Counts from now on.
 pub fn start() -> Result<PrometheusHandle, Failure> {
@@ -64,7 +62,8 @@ fn describe() {
 pub struct Monitoring {
     pub recorder: PrometheusHandle,
     pub stage: watch::Receiver<Stage>,
-    pub begun: Instant,
+    /// From then on it is ready, whether or not it was connected.
+    pub ready_from: Instant,
     /// What holds the chains; none in memory.
     pub storage: Option<RedisConnection>,
     pub stream: Option<RedisConnection>,
@@ -86,7 +85,7 @@ pub fn numbers(monitoring: Monitoring) -> Router {
         .with_state(monitoring)
 }
 
-/// It is ready once it was connected, or has begun so long ago: a process that starts in an outage makes pages, too.
+/// It is ready once it was connected, or after a while: a process that starts in an outage makes pages, too.
 /// `?storage` and `?stream` ask whether these answer now.
 async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) -> Result<&'static str, Problem> {
     if *monitoring.stage.borrow() > Stage::Running {
@@ -109,7 +108,7 @@ async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) 
                 .storage
                 .as_ref()
                 .is_some_and(|storage| !storage.was_connected());
-            return match waits && monitoring.begun.elapsed() < READY_WITHOUT_STORAGE_AFTER {
+            return match waits && Instant::now() < monitoring.ready_from {
                 true => Err(Problem::unavailable(
                     "storage",
                     "it is not connected to its storage yet",

@@ -28,11 +28,11 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
         recorder,
         storage: connection,
         stream: stream_connection,
-        begun: Instant::now(),
+        ready_from: Instant::now() + options.ready_within(),
         stage: stage.clone(),
         consumer: None,
     };
-    let patience = options.listening.shutdown_patience();
+    let listening = options.listening.clone();
     let mut routes = router(store, router_options).layer(from_fn_with_state(options.timeout(), monitoring::give_up));
     let health = monitoring::health(monitoring.clone());
     let numbers = monitoring::numbers(monitoring);
@@ -42,7 +42,12 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
             let listener = listen::bind(address).await?;
             tracing::info!("monitored at http://{}", listener.local_addr()?);
             routes = routes.layer(from_fn_with_state(tokens, authorize));
-            Some(tokio::spawn(listen::serve(listener, admin, stage.clone(), patience)))
+            Some(tokio::spawn(listen::serve(
+                listener,
+                admin,
+                stage.clone(),
+                listening.clone(),
+            )))
         }
         None => {
             routes = routes
@@ -53,7 +58,7 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
         }
     };
     listen::announce(&listener)?;
-    listen::serve(listener, routes.layer(from_fn(monitoring::observe)), stage, patience).await?;
+    listen::serve(listener, routes.layer(from_fn(monitoring::observe)), stage, listening).await?;
     if let Some(admin) = admin {
         admin.await??;
     }

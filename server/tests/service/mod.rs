@@ -90,6 +90,8 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_comes_beyond_its_limits_is_refused,
         what_operators_look_at_may_be_elsewhere,
         without_redis_it_makes_pages_and_says_what_they_lack,
+        started_without_redis_it_is_ready_after_a_while,
+        a_connection_that_says_nothing_is_closed,
         its_numbers_are_those_of_what_was_done,
         what_it_logs_is_of_no_user,
     );
@@ -98,18 +100,18 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_consumer_takes_over_what_a_dead_one_has_left,
         a_consumer_that_is_started_again_takes_what_it_was_given_first,
         consumers_that_are_killed_lose_nothing,
+        a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it,
+        a_stream_that_is_too_large_leaves_room_for_the_chains,
     );
     once!(streams:
         what_no_chain_takes_is_set_aside_and_holds_up_nothing,
-        a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it,
-        a_stream_that_is_too_large_leaves_room_for_the_chains,
         the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run,
         nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
+        a_stream_that_has_filled_redis_drains,
     );
     trials
 }
-        a_stream_that_has_filled_redis_drains,
 
 fn trial(place: &str, name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(format!("{place}: {}", name.replace('_', " ")), move || {

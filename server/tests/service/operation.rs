@@ -268,6 +268,39 @@ pub fn without_redis_it_makes_pages_and_says_what_they_lack() {
     assert!(late.ended().0.success());
 }
 
+pub fn started_without_redis_it_is_ready_after_a_while() {
+    let mut redis = RedisServer::start(&[]);
+    redis.kill();
+    let arguments = ["--redis".to_owned(), redis.url()];
+    let start = |seconds| Program::serve(&arguments, &["--ready-seconds", seconds]);
+    let (program, never) = (start("1"), start("3600"));
+    assert_eq!(program.get("/healthz").body, "ok\n");
+    eventually("it is ready", || (program.get("/readyz").status == 200).then_some(()));
+    let page = program.page_for("ada", &["a"], 1, &[]);
+    assert_eq!(page, json!({ "items": ["a"], "next": null, "degraded": true }));
+    assert_eq!(never.get("/readyz").code(503), "storage");
+    for program in [program, never] {
+        program.ask_to_end();
+        assert!(program.ended().0.success());
+    }
+}
+
+pub fn a_connection_that_says_nothing_is_closed() {
+    let program = Program::serve(&[], &["--idle-seconds", "1"]);
+    let head = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
+    // Not a word, half a head, and nothing after a request.
+    let answers = ["", head, &format!("{head}\r\n")].map(|said| {
+        let mut stream = program.connect();
+        send(&mut stream, said);
+        rest(stream)
+    });
+    assert!(
+        !answers[0].contains("200") && !answers[1].contains("200"),
+        "{answers:?}"
+    );
+    assert!(answers[2].starts_with("HTTP/1.1 200"), "{answers:?}");
+}
+
 pub fn its_numbers_are_those_of_what_was_done() {
     let program = Program::serve(&[], &[]);
     let minute_ago = Time::from_unix_ms(now().unix_ms() - 60_000);
