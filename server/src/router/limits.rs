@@ -9,24 +9,25 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::RouterOptions;
 use super::problem::Problem;
 
+pub(super) const MAX_REQUESTS: usize = 4_096;
+/// Of all bodies together.
+const MAX_BYTES: usize = 64 << 20;
+/// How long a body may take to come.
+pub(super) const BODY_WITHIN: Duration = Duration::from_secs(5);
+
 pub(super) struct Limits {
-    pub(super) requests: Arc<Semaphore>,
-    pub(super) body_within: Duration,
     /// A permit a byte.
     bodies: Arc<Semaphore>,
     max_body_bytes: usize,
 }
 
 impl Limits {
-    pub(super) fn new(options: &RouterOptions) -> Self {
+    pub(super) fn new(max_body_bytes: usize) -> Self {
         Limits {
-            requests: Arc::new(Semaphore::new(options.requests_at_once)),
-            body_within: options.body_within,
-            bodies: Arc::new(Semaphore::new(options.bodies_bytes as usize)),
-            max_body_bytes: options.max_body_bytes,
+            bodies: Arc::new(Semaphore::new(MAX_BYTES)),
+            max_body_bytes,
         }
     }
 

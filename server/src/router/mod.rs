@@ -6,7 +6,6 @@ mod problem;
 mod schema;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
@@ -19,14 +18,14 @@ use metrics::counter;
 use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::ids::{Ids, IdsAt};
-use self::limits::{Limits, with_room};
+use self::limits::{BODY_WITHIN, Limits, MAX_REQUESTS, with_room};
 use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::Stream;
@@ -45,9 +44,6 @@ pub struct RouterOptions {
     #[cfg(feature = "consumer")]
     stream: Option<Stream>,
     max_body_bytes: usize,
-    body_within: Duration,
-    bodies_bytes: u32,
-    requests_at_once: usize,
 }
 
 impl RouterOptions {
@@ -58,9 +54,6 @@ impl RouterOptions {
             #[cfg(feature = "consumer")]
             stream: None,
             max_body_bytes: 2 << 20,
-            body_within: Duration::from_secs(5),
-            bodies_bytes: 64 << 20,
-            requests_at_once: 4_096,
         }
     }
 
@@ -74,24 +67,6 @@ impl RouterOptions {
     /// Most bytes of a request's body.
     pub fn max_body_bytes(mut self, max_body_bytes: usize) -> Self {
         self.max_body_bytes = max_body_bytes;
-        self
-    }
-
-    /// How long a body may take to come.
-    pub fn body_within(mut self, body_within: Duration) -> Self {
-        self.body_within = body_within;
-        self
-    }
-
-    /// Most bytes of all bodies that are there at once; a request beyond them is answered by 503.
-    pub fn bodies_bytes(mut self, bodies_bytes: u32) -> Self {
-        self.bodies_bytes = bodies_bytes;
-        self
-    }
-
-    /// Most requests at once; one beyond them is answered by 503.
-    pub fn requests_at_once(mut self, requests_at_once: usize) -> Self {
-        self.requests_at_once = requests_at_once;
         self
     }
 }
@@ -122,8 +97,8 @@ struct Service {
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
 pub fn router(store: SeenStore, options: RouterOptions) -> Router {
-    let limits = Limits::new(&options);
-    let requests = limits.requests.clone();
+    let limits = Limits::new(options.max_body_bytes);
+    let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
     let service = Service {
         store,
         limits,
@@ -471,7 +446,7 @@ impl FromRequest<Arc<Service>> for Raw {
 
     async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, Problem> {
         let room = service.limits.room_for(&request)?;
-        let body = timeout(service.limits.body_within, Bytes::from_request(request, service)).await;
+        let body = timeout(BODY_WITHIN, Bytes::from_request(request, service)).await;
         let body = body.map_err(|_| Problem::unavailable("timeout", "the body has not come in time: try again"))??;
         Ok(Raw(body, room))
     }
