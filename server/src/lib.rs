@@ -88,6 +88,7 @@
 //! # Features
 //!
 //! - `redis`, by default: `RedisStore`.
+//! - `tls`, by default: Redis by TLS, at `rediss://`.
 //! - `axum`, by default: `router`, the routes of the service for an app of one's own.
 //! - `consumer`, by default: `Consumer`, which takes a stream of reports into the chains.
 //! - `service`, by default: what the program `seenguard-server` needs.

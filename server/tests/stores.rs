@@ -3,6 +3,7 @@
 
 mod backends;
 mod proxy;
+#[allow(dead_code)]
 mod redis_server;
 mod waiting;
 

@@ -23,7 +23,8 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::failures::error_of;
-use crate::error::{Error, ErrorKind as Kind, in_time};
+use super::security::{Security, no_url};
+use crate::error::{Error, in_time};
 
 /// Nothing has come for so long while commands wait: another connection is opened beside this one.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -64,7 +65,7 @@ struct Shared {
 }
 
 enum Target {
-    Single(Box<ConnectionInfo>),
+    Single(Box<ConnectionInfo>, Security),
     Cluster(Box<ClusterClient>),
 }
 
@@ -83,19 +84,16 @@ enum Way {
 }
 
 impl RedisConnection {
-    /// To the Redis at this URL: `redis://[user:password@]host[:port][/database]`. Within a runtime of Tokio.
+    /// To the Redis at this URL: `redis://[user:password@]host[:port][/database]`, or, with the feature `tls`,
+    /// `rediss://…`, whose certificate must be of an authority that this system knows, or that the file that the variable
+    /// `SSL_CERT_FILE` names has. Within a runtime of Tokio.
     ///
     /// # Errors
     /// [`BadOption`](crate::ErrorKind::BadOption) for what is no such URL.
     pub fn open(url: impl IntoConnectionInfo) -> Result<Self, Error> {
-        let info = url.into_connection_info().ok();
-        match info.filter(|info| matches!(info.addr(), ConnectionAddr::Tcp(..))) {
-            Some(info) => Ok(Self::to(Target::Single(Box::new(info)))),
-            None => {
-                let form = "the URL of Redis is redis://[user:password@]host[:port][/database]";
-                Err(Error::new(Kind::BadOption, form))
-            }
-        }
+        let info = url.into_connection_info().map_err(|_| no_url())?;
+        let security = Security::of(info.addr())?;
+        Ok(Self::to(Target::Single(Box::new(info), security)))
     }
 
     /// To the cluster that has nodes at these URLs.
@@ -187,7 +185,7 @@ impl Shared {
         let traffic = Arc::new(Traffic::new());
         let way = match &self.target {
             Target::Cluster(client) => Way::Cluster(client.get_async_connection().await?),
-            Target::Single(info) => open_single(info, &traffic).await?,
+            Target::Single(info, security) => open_single(info, security, &traffic).await?,
         };
         let mut line = Line { way, traffic };
         let _: Value = cmd("PING").query_async(&mut line).await?;
@@ -199,8 +197,8 @@ fn is_of_a_replica(answer: &Value) -> bool {
     matches!(answer, Value::ServerError(error) if error.code() == "READONLY")
 }
 
-async fn open_single(info: &ConnectionInfo, traffic: &Arc<Traffic>) -> RedisResult<Way> {
-    let ConnectionAddr::Tcp(host, port) = info.addr() else {
+async fn open_single(info: &ConnectionInfo, security: &Security, traffic: &Arc<Traffic>) -> RedisResult<Way> {
+    let (ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. }) = info.addr() else {
         return Err(RedisError::from((
             ErrorKind::InvalidClientConfig,
             "no address of Redis",
@@ -212,9 +210,9 @@ async fn open_single(info: &ConnectionInfo, traffic: &Arc<Traffic>) -> RedisResu
         stream,
         traffic: traffic.clone(),
     };
+    let stream = security.secure(host, watched).await?;
     let config = AsyncConnectionConfig::new().set_response_timeout(None);
-    let (connection, driver) =
-        MultiplexedConnection::new_with_config(info.redis_settings(), Box::pin(watched), config).await?;
+    let (connection, driver) = MultiplexedConnection::new_with_config(info.redis_settings(), stream, config).await?;
     Ok(Way::Single(connection, tokio::spawn(driver).abort_handle()))
 }
 

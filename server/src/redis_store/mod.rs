@@ -3,6 +3,7 @@
 mod connection;
 mod failures;
 mod script;
+mod security;
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
@@ -21,9 +22,9 @@ use crate::error::{Error, ErrorKind};
 pub use self::connection::RedisConnection;
 #[cfg(feature = "consumer")]
 pub(crate) use self::failures::error_of;
-
 #[cfg(feature = "consumer")]
 pub(crate) use self::script::{ACKNOWLEDGE, SET_ASIDE};
+
 const DEFAULT_PREFIX: &str = "seen:";
 /// The field of the hash that has the revision.
 const REVISION: &str = "revision";

@@ -126,7 +126,7 @@ pub struct Listening {
 /// What the service and the consumer have in common.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where Redis is: redis://[user:password@]host[:port][/database]; of a cluster some of its nodes
+    /// Where Redis is: redis://[user:password@]host[:port][/database], or rediss://… by TLS; of a cluster some of its nodes
     #[arg(
         long,
         env = "SEENGUARD_REDIS",

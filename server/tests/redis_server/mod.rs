@@ -44,6 +44,29 @@ impl RedisServer {
         server
     }
 
+    /// From now on it takes connections by TLS, too. Returns its URL for them, and the file of its certificate.
+    pub fn listen_with_tls(&self) -> (String, PathBuf) {
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
+        let files = [
+            ("certificate.pem", made.cert.pem()),
+            ("key.pem", made.signing_key.serialize_pem()),
+        ];
+        let [certificate, key] = files.map(|(name, text)| {
+            let path = self.directory.join(name);
+            std::fs::write(&path, text).expect("a temporary file");
+            path
+        });
+        let port = free_port().to_string();
+        cmd("CONFIG")
+            .arg(&["SET", "tls-port", &port, "tls-auth-clients", "no"])
+            .arg(&["tls-cert-file", &certificate.to_string_lossy()])
+            .arg(&["tls-ca-cert-file", &certificate.to_string_lossy()])
+            .arg(&["tls-key-file", &key.to_string_lossy()])
+            .exec(&mut self.client())
+            .expect("Redis was compiled with TLS");
+        (format!("rediss://127.0.0.1:{port}"), certificate)
+    }
+
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
     }

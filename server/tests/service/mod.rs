@@ -91,6 +91,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_operators_look_at_may_be_elsewhere,
         without_redis_it_makes_pages_and_says_what_they_lack,
         started_without_redis_it_is_ready_after_a_while,
+        by_tls_redis_has_to_show_whose_it_is,
         a_connection_that_says_nothing_is_closed,
         its_numbers_are_those_of_what_was_done,
         what_it_logs_is_of_no_user,

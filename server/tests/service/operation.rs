@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 
 use seenguard::Time;
 use seenguard_server::testing::body;
@@ -283,6 +284,36 @@ pub fn started_without_redis_it_is_ready_after_a_while() {
         program.ask_to_end();
         assert!(program.ended().0.success());
     }
+}
+
+pub fn by_tls_redis_has_to_show_whose_it_is() {
+    let (redis, other) = (RedisServer::start(&[]), RedisServer::start(&[]));
+    let ((url, certificate), (_, another)) = (redis.listen_with_tls(), other.listen_with_tls());
+    let serve = |authority: &Path| {
+        let arguments = [
+            "--listen",
+            "127.0.0.1:0",
+            "--namespace",
+            "home:{user}",
+            "--drain-seconds",
+            "0",
+        ];
+        let mut command = command(arguments.into_iter().chain(["--redis", &url]).map(str::to_owned));
+        command.env("SSL_CERT_FILE", authority);
+        Program::run(command)
+    };
+    let (program, wary) = (serve(&certificate), serve(&another));
+    eventually("it is connected", || {
+        (program.get("/readyz?storage").status == 200).then_some(())
+    });
+    program.report("ada", &["a"]);
+    assert_eq!(program.page("ada", &["a", "b"], 2), ["b"]);
+    let kept: usize = redis::Commands::llen(&mut redis.client(), "seen:ada").unwrap();
+    assert_eq!(kept, 1);
+    eventually("it has told", || {
+        wary.log().contains("invalid peer certificate").then_some(())
+    });
+    assert_eq!(wary.get("/readyz?storage").code(503), "storage");
 }
 
 pub fn a_connection_that_says_nothing_is_closed() {

@@ -39,11 +39,12 @@ impl Program {
     }
 
     pub fn start(arguments: impl IntoIterator<Item = String>) -> Self {
-        let mut process = command(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        Program::run(command(arguments))
+    }
+
+    /// As this command says.
+    pub fn run(mut command: Command) -> Self {
+        let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
         let (kept, stderr) = (Arc::clone(&log), process.stderr.take().unwrap());
         let reader = spawn(move || {
@@ -165,7 +166,6 @@ impl Program {
         (status, self.log())
     }
 
-    /// Ends it in the midst of its work.
     /// Stops it: it does nothing, and its connections stay.
     pub fn pause(&self) {
         kill_process(Pid::from_child(&self.process), Signal::STOP).unwrap();
@@ -176,6 +176,7 @@ impl Program {
         kill_process(Pid::from_child(&self.process), Signal::CONT).unwrap();
     }
 
+    /// Ends it in the midst of its work.
     pub fn kill(mut self) {
         self.process.kill().unwrap();
     }
