@@ -11,7 +11,7 @@ use redis::{AsyncCommands, RedisResult, Value, cmd};
 use seenguard::ReceivedReport;
 
 use crate::error::{Error, ErrorKind};
-use crate::redis_store::{ACKNOWLEDGE, RedisConnection, SET_ASIDE, error_of};
+use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, error_of};
 
 const USER: &str = "user";
 const REPORT: &str = "report";
@@ -127,14 +127,10 @@ impl Stream {
         room.bytes.load(Ordering::Relaxed) > room.max_bytes
     }
 
-    /// Makes the stream and its group, where they are not there yet. A full Redis refuses that even if they are.
+    /// Makes the stream and its group, where they are not there yet, in a full Redis, too.
     pub(super) async fn prepare(&self, group: &str) -> Result<(), Error> {
-        let mut connection = self.connection.clone();
-        let made: RedisResult<()> = connection.xgroup_create_mkstream(&self.name, group, BEGINNING).await;
-        match made {
-            Err(error) if !matches!(error.code(), Some("BUSYGROUP" | "OOM")) => Err(error_of(error)),
-            _ => Ok(()),
-        }
+        let keys = slice::from_ref(&self.name);
+        PREPARE.run(&self.connection, keys, &[group]).await.map(drop)
     }
 
     /// Entries that no consumer of the group was given yet; after a while none.

@@ -23,7 +23,7 @@ pub use self::connection::RedisConnection;
 #[cfg(feature = "consumer")]
 pub(crate) use self::failures::error_of;
 #[cfg(feature = "consumer")]
-pub(crate) use self::script::{ACKNOWLEDGE, SET_ASIDE};
+pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE};
 
 const DEFAULT_PREFIX: &str = "seen:";
 /// The field of the hash that has the revision.

@@ -43,6 +43,15 @@ pub(super) static REPLACE_IN_FULL: LazyLock<Script> = LazyLock::new(|| {
     ))
 });
 
+/// Makes a stream and a group of its consumers, unless they are there.
+#[cfg(feature = "consumer")]
+pub(crate) static PREPARE: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(concat!(
+        include_str!("../../lua/run.lua"),
+        include_str!("../../lua/prepare.lua"),
+    ))
+});
+
 /// Acknowledges entries of a stream, and deletes them.
 #[cfg(feature = "consumer")]
 pub(crate) static ACKNOWLEDGE: LazyLock<Script> = LazyLock::new(|| {
