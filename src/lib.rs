@@ -82,7 +82,8 @@
 //!
 //! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
-//! person's devices have [`Pending`]. A store has a user's [`StoredChain`] under [`StoreKeys`]. [`plan()`] says which
+//! person's devices have [`Pending`]. A store has a user's [`StoredChain`]; one in
+//! Redis sends what [`StoreKeys`] plan. [`plan()`] says which
 //! options a feed needs and what they cost:
 //!
 //! ```
@@ -143,6 +144,7 @@ mod inspect;
 pub mod near_duplicates;
 mod params;
 mod plan;
+mod redis;
 mod shard;
 mod snapshot;
 mod storage;
@@ -164,8 +166,8 @@ pub mod device {
 
 pub use bloom::BloomFilter;
 pub use chain::{
-    ChainOptions, ChainSnapshot, ListChange, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats,
-    Report, ShardChain, StoreKeys, StoredChain,
+    ChainOptions, ChainSnapshot, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats, Report,
+    ShardChain, StoredChain,
 };
 pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
 pub use error::Error;
@@ -174,6 +176,7 @@ pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanOptions, plan};
+pub use redis::{LoadedFromRedis, RedisCommand, RedisFailure, RedisScript, StoreKeys};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
 pub use time::Time;

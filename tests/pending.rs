@@ -6,7 +6,8 @@ mod common;
 use common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
-    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain, Split,
+    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain,
+    Split, StoreKeys,
 };
 
 /// What a device of a namespace tells.
@@ -256,11 +257,10 @@ fn of_too_many_devices_those_go_first_that_have_nothing_pending() {
 fn a_script_gets_what_it_keeps_in_its_shortest_form() {
     let phone = device("home:ada", 1);
     let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
-    let arguments = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS)
-        .unwrap()
-        .arguments();
-    let expected = [&phone, "z", &short, &START.to_string(), "172800", "8"];
-    assert_eq!(arguments.each_ref().map(String::as_str), expected);
+    let told = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS).unwrap();
+    let command = StoreKeys::of("seen:", "ada", false).unwrap().keep(&told);
+    let expected = [&phone, "z", &short, &START.to_string(), "172800", "1"];
+    assert_eq!(command.arguments, expected);
 }
 
 #[test]
@@ -280,6 +280,30 @@ fn the_latest_devices_are_kept_and_no_more() {
         ..Pending::default()
     };
     assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [1, 2]);
+}
+
+#[test]
+fn of_more_devices_in_a_store_the_latest_count_and_the_others_are_dropped_by_what_was_read() {
+    let pool = ids("item", 0..MAX_PENDING_DEVICES + 2);
+    // The second oldest lists nothing any more: it goes first.
+    let line = |(number, id): (usize, &String)| {
+        let listed: &[&str] = if number == 1 { &[] } else { &[id] };
+        let text = text(&device("home:ada", number as u64), "1", listed);
+        format!("{} {text}", START + number as u64)
+    };
+    let lines: Vec<String> = pool.iter().enumerate().map(line).collect();
+    let kept = lines.join("\n");
+    let pending = Pending {
+        kept: &kept,
+        ..Pending::default()
+    };
+    assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [0, 1]);
+    let keys = || StoreKeys::of("seen:", "ada", false).unwrap();
+    let dropped = keys().drop_devices(&kept).unwrap();
+    assert_eq!(dropped.keys, ["seen:ada:pending"]);
+    let gone = [0, 1].map(|number| [device("home:ada", number), lines[number as usize].clone()]);
+    assert_eq!(dropped.arguments, gone.concat());
+    assert_eq!(keys().drop_devices(&lines[2..].join("\n")), None);
 }
 
 #[test]

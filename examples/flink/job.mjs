@@ -7,7 +7,7 @@ import { flinkJars } from "../../scripts/lib/servers.mjs";
 
 export const jobClass = "seenguard.flink.SeenJob";
 const sources = inProject("examples", "flink", "src", "seenguard", "flink");
-const scripts = inProject("server", "lua");
+const scripts = inProject("src", "redis");
 
 /**
  * Compiles Java for the job's class path; a warning is an error.

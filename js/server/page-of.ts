@@ -2,7 +2,8 @@
 import { readGiven, refuse } from "../errors.js";
 import { isFunction } from "../options.js";
 import type { IdOf, Page, PageOptions, ShardChain, Snapshot } from "../types/server.js";
-import { checkPage } from "./page-request.js";
+import { serverClock, timeRule } from "./call-options.js";
+import { checkPage, pageRules } from "./page-request.js";
 import type { ShardChain as Chain } from "./shard-chain.js";
 
 export function pageOf<T>(
@@ -13,6 +14,6 @@ export function pageOf<T>(
   readGiven("bad-option", "what pageOf was given", () => {
     if (!isFunction((chain as Partial<Chain> | null | undefined)?.page)) refuse("pageOf takes a chain: is it awaited?");
   });
-  const request = checkPage<T>("pageOf", ranked, options);
-  return (chain as Chain).page(ranked, request);
+  const request = checkPage<T>("pageOf", ranked, options, { ...pageRules, now: timeRule });
+  return (chain as Chain).page(ranked, request, request.now ?? serverClock());
 }

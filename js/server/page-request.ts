@@ -2,13 +2,13 @@
 import { readGiven, refuse } from "../errors.js";
 import { aFunction, anything, checkOptions, REQUIRED, wholeNumber, type Rules } from "../options.js";
 import type { IdOf } from "../types/server.js";
-import { requestedHeld, requestedPending, requestedText, serverClock, timeRule } from "./call-options.js";
+import { requestedHeld, requestedPending, requestedText } from "./call-options.js";
 
 /** A request for a page, as it is checked. */
 export interface CheckedPage<T> {
   readonly size: number;
   readonly repeats: "drop" | "last";
-  readonly now: number;
+  readonly now?: number;
   readonly cursor: string | undefined;
   readonly held: string | undefined;
   readonly pending: string | undefined;
@@ -18,31 +18,28 @@ export interface CheckedPage<T> {
 /** The longest cursor there is, with the marks of 500 ids. */
 const MAX_CURSOR_LENGTH = 2_100;
 
-const rules = {
+export const pageRules = {
   size: wholeNumber(1, 10_000, REQUIRED),
   cursor: anything,
   held: anything,
   pending: anything,
   repeats: ['"drop" or "last"', (value) => value === "drop" || value === "last", "drop"],
-  now: timeRule,
   id: aFunction,
 } satisfies Rules;
 
 /** Checks the list of candidates and what is asked for. A request may bring anything. */
-export function checkPage<T>(method: string, ranked: unknown, options: unknown): CheckedPage<T> {
+export function checkPage<T>(
+  method: string,
+  ranked: unknown,
+  options: unknown,
+  rules: Rules = pageRules,
+): CheckedPage<T> {
   readGiven("bad-option", `what ${method} was given`, () => {
     if (!Array.isArray(ranked)) refuse(`${method} takes a list of candidates: is it awaited?`);
   });
-  const {
-    cursor,
-    held,
-    pending,
-    now = serverClock(),
-    ...checked
-  } = checkOptions(method, options, rules) as Partial<CheckedPage<T>>;
+  const { cursor, held, pending, ...checked } = checkOptions(method, options, rules) as Partial<CheckedPage<T>>;
   return {
-    ...(checked as Pick<CheckedPage<T>, "size" | "repeats" | "id">),
-    now,
+    ...(checked as Pick<CheckedPage<T>, "size" | "repeats" | "id" | "now">),
     cursor: requestedText(cursor, MAX_CURSOR_LENGTH),
     held: requestedHeld(held),
     pending: requestedPending(pending),

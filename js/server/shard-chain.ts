@@ -83,10 +83,9 @@ export class ShardChain implements Api.ShardChain {
     return this.callWith(fields, (chain, batch) => chain.restoreFields(batch));
   }
 
-  /** For stores: what to store beside the shards, each name followed by its value. */
-  storedFields(): string[] {
-    const now = checkTime("ShardChain.snapshot");
-    return this.call((chain) => chain.storedFields(now) as [string, string][]).flat();
+  /** For stores: what to store beside the shards. */
+  storedFields(now: number): [name: string, value: string][] {
+    return this.call((chain) => chain.storedFields(now) as [string, string][]);
   }
 
   /** For stores: for how many seconds to keep what is stored now; 0 for ever. */
@@ -98,9 +97,10 @@ export class ShardChain implements Api.ShardChain {
   page<T>(
     ranked: readonly T[],
     request: CheckedPage<T>,
+    now: number,
     devices: KnownDevices = NO_DEVICES,
   ): Api.Page<T> & { snapshot: Api.Snapshot } {
-    const { size, repeats, cursor, held, pending, now, id } = request;
+    const { size, repeats, cursor, held, pending, id } = request;
     const { kept, pendingSeconds, namespace } = devices;
     const list = copyList(ranked);
     const collected = collectOne(list, id);

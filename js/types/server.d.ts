@@ -87,23 +87,23 @@ export interface SeenStore {
   /** As of now, for reading: free it afterwards. */
   read(user: string): Promise<ShardChain>;
   /**
-   * Changes a chain and stores it; `change` runs again on what somebody else has stored meanwhile, so that nobody's
+   * Changes a chain, as of the time that `change` is given, and stores it; `change` runs again on what somebody else has stored meanwhile, so that nobody's
    * impressions are lost. Rejects with `storage` also if others were quicker all the time.
    */
-  update<R>(user: string, change: (chain: ShardChain) => R): Promise<R>;
+  update<R>(user: string, change: (chain: ShardChain, now: number) => R): Promise<R>;
   /**
    * Keeps what the device has pending, and makes a page as `pageOf`; what the person's other devices have pending is
    * left out, too, unless it is unseen. Where the store fails, the page is `degraded`.
    */
-  page<T extends Identified>(user: string, ranked: readonly T[], options: PageOptions): Promise<Page<T>>;
-  page<T>(user: string, ranked: readonly T[], options: PageOptions & { id: IdOf<T> }): Promise<Page<T>>;
+  page<T extends Identified>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now">): Promise<Page<T>>;
+  page<T>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now"> & { id: IdOf<T> }): Promise<Page<T>>;
   /**
    * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for
    * `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, and `too-large` for more than
    * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes is left out.
    * Rejects with `storage` if what is pending cannot be kept: do not acknowledge the report, and the device keeps it.
    */
-  accept(user: string, body: unknown, options?: { now?: number }): Promise<ReceivedReport>;
+  accept(user: string, body: unknown): Promise<ReceivedReport>;
   /** Takes a report into the chain. Returns how many ids no live shard contained. */
   ingest(user: string, report: ReceivedReport): Promise<number>;
   /** As `ShardChain.unsee`. */
@@ -121,6 +121,8 @@ export interface StoreOptions extends ChainOptions {
    * of another one count for nothing.
    */
   namespaceOf?: (user: string) => string;
+  /** Unix seconds. @default the backend's, which all servers share; where it has no clock, this process's */
+  clock?: () => number;
   /**
    * Told what is damaged in the store and was left out; that pages are degraded, once until a read succeeds; and once
    * that what devices have pending cannot be kept (a read-only replica, a full Redis). No user is named.
@@ -134,6 +136,63 @@ export interface StoreOptions extends ChainOptions {
   /** How long any other call may take. @default 5000 */
   deadlineMs?: number;
 }
+/** What the store has of a user's chain. Opaque: JSON, the same that the crate's stores have. */
+export interface StoredChain {
+  readonly shards: readonly string[];
+  readonly fields: readonly (readonly [name: string, value: string])[];
+}
+/** What a backend has of a user, all of one moment. */
+export interface Loaded {
+  /** What `Replacement.after` was. Absent: nothing is stored. */
+  stored?: StoredChain;
+  /** Another one for each change of what is stored; 0 while nothing is. */
+  revision: number;
+  /** What is kept of devices, as `keepPending` returned it; at first an empty text. */
+  kept: string;
+  /** The storage's clock in Unix seconds, which all servers share, if it has one. */
+  now?: number;
+  /** Why what the asking device told could not be kept, if so: the page goes on without it. */
+  refusal?: unknown;
+}
+/** What a backend is to have of a user from now on. */
+export interface Replacement {
+  /** Of what it replaces. */
+  readonly revision: number;
+  /** What it replaces. */
+  readonly before: StoredChain;
+  readonly after: StoredChain;
+  /** For how many seconds to keep it; 0: for ever. */
+  readonly lifeSeconds: number;
+}
+/** What a device told, to keep: JSON. */
+export interface PendingToKeep {
+  readonly text: string;
+  /** Unix seconds. */
+  readonly at: number;
+  readonly lifeSeconds: number;
+}
+/**
+ * Where users' chains are. A call may take as long as it likes: `seenStore` has the deadlines, and makes a change again
+ * until no other has come between. What it rejects with is tried again, unless its property `isTransient` is false.
+ */
+export interface Backend {
+  /** Loads what is there of a user, after keeping what a device told. */
+  load(user: string, told?: PendingToKeep): Promise<Loaded>;
+  /** Keeps what a device told, and no more. */
+  keep(user: string, told: PendingToKeep): Promise<void>;
+  /** Stores a chain if the revision is still the one that was loaded. Else it changes nothing, and resolves to false. */
+  replace(user: string, replacement: Replacement): Promise<boolean>;
+  /** The same, and removes what is kept of the user's devices in the same step. */
+  forget(user: string, replacement: Replacement): Promise<boolean>;
+}
+/** A store over a backend, ours or the app's. */
+export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
+/** For a backend's `load` and `keep`: what is kept from now on; `undefined`: nothing changes. */
+export declare function keepPending(kept: string, told: PendingToKeep): string | undefined;
+/** The backend of `memoryStore`. */
+export declare function memoryBackend(): Backend;
+/** The backend of `redisStore`. */
+export declare function redisBackend(client: object, options?: { prefix?: string }): Backend;
 /** In this process, gone with it: for development and tests. */
 export declare function memoryStore(options?: StoreOptions): SeenStore;
 /**

@@ -44,16 +44,6 @@ const textFileOf = (name) => `${name}-wasm.js`;
 /** A module that exports a text, with its lines as they are. @param {string} text */
 const moduleOf = (text) => `export default \`${text.replace(/[\\`$]/g, "\\$&")}\`;`;
 
-/** Inlines a script for Redis with its lines as they are, where esbuild's own loader makes one long line of them. */
-const luaAsText = /** @satisfies {import("esbuild").Plugin} */ ({
-  name: "lua-as-text",
-  setup(build) {
-    build.onLoad({ filter: /\.lua$/ }, async ({ path }) => {
-      return { contents: moduleOf(await readFile(path, "utf8")) };
-    });
-  },
-});
-
 /** Inlines a style sheet, minified: no bundler does that to a text. */
 const cssAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "css-as-text",
@@ -213,7 +203,7 @@ async function bundleFiles(options) {
     sourcemap: true,
     define: { PACKAGE_VERSION: JSON.stringify(version) },
     ...options,
-    plugins: [cssAsText, luaAsText, ...(options.plugins ?? [])],
+    plugins: [cssAsText, ...(options.plugins ?? [])],
     absWorkingDir: inProject(),
     bundle: true,
     // The glue makes some of these globals when it is imported, which not every platform has.

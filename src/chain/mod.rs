@@ -17,7 +17,6 @@
 
 mod cursor;
 mod link;
-mod list_change;
 mod live_shards;
 mod options;
 mod page;
@@ -26,13 +25,11 @@ mod rotation;
 mod seconds;
 mod shard_chain;
 mod snapshot;
-mod store_keys;
 mod stored;
 mod union;
 mod unseen;
 mod verdict;
 
-pub use list_change::ListChange;
 pub use options::ChainOptions;
 pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 pub use page::{MAX_PAGE_SIZE, Page, PageRequest, Repeats};
@@ -41,5 +38,4 @@ pub(crate) use report::server_time;
 pub use report::{ReceivedReport, Report};
 pub use shard_chain::{Rejected, ShardChain};
 pub use snapshot::ChainSnapshot;
-pub use store_keys::StoreKeys;
 pub use stored::StoredChain;

@@ -1,11 +1,10 @@
 //! What a store keeps of devices' pending impressions: of each the latest text that it has told.
 //!
-//! In Redis it is a hash, from the device name to `<unix seconds> <text>`. Here it is these values, a line each.
-//! `server/lua/keep.lua` does in Redis what [`PendingToKeep::added_to`] does in memory. An empty list is kept, too, in
-//! place of another one: its counter tells that what was overtaken is older.
+//! It is lines of `<unix seconds> <text>`, in Redis the values of a hash. An empty list is kept, too, in place of another
+//! one: its counter tells that what was overtaken is older.
 
 use std::cmp::Reverse;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 use super::name::DeviceName;
 use super::pending_list::PendingText;
@@ -42,6 +41,28 @@ pub(super) fn kept_lines(kept: &str, since: Time) -> impl Iterator<Item = KeptLi
     kept.lines().filter_map(read).filter(move |line| line.at >= since)
 }
 
+impl fmt::Display for KeptLine<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} {}", self.at.unix_seconds(), self.text)
+    }
+}
+
+/// Of so many devices the latest stay, and of these first those that list anything. Returns the others.
+pub(super) fn keep_latest<'a>(lines: &mut Vec<KeptLine<'a>>, most: usize) -> Vec<KeptLine<'a>> {
+    lines.sort_by_key(|line| (line.text.list.is_empty(), Reverse(line.at)));
+    lines.split_off(most.min(lines.len()))
+}
+
+/// Of what is kept, what is too many: each device's name and its line.
+pub(crate) fn dropped_devices(kept: &str) -> Vec<[String; 2]> {
+    let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
+    let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES);
+    dropped
+        .iter()
+        .map(|line| [line.device.to_string(), line.to_string()])
+        .collect()
+}
+
 /// What a store is to keep of what a device told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingToKeep {
@@ -71,18 +92,28 @@ impl PendingToKeep {
         })
     }
 
-    /// The arguments of `server/lua/keep.lua`: the device name, the counter, the text, the time in Unix seconds, for how
-    /// many seconds after that it is kept, and of how many devices. Numbers of the text are in their shortest form: of
-    /// two counters that differ in length, the longer one is higher.
-    pub fn arguments(&self) -> [String; 6] {
-        [
-            self.device.to_string(),
-            base36(self.counter),
-            self.text.clone(),
-            self.at.unix_seconds().to_string(),
-            self.life_seconds.to_string(),
-            MAX_PENDING_DEVICES.to_string(),
-        ]
+    /// The text that the device told, with its numbers in their shortest form.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// When it was told, in whole seconds.
+    pub fn at(&self) -> Time {
+        self.at
+    }
+
+    /// For how many seconds after that it is kept.
+    pub fn life_seconds(&self) -> u32 {
+        self.life_seconds
+    }
+
+    /// The device name, and the counter to the base 36: of two texts of a device the one with the lower counter is older.
+    pub(crate) fn key(&self) -> (String, String) {
+        (self.device.to_string(), base36(self.counter))
+    }
+
+    pub(crate) fn lists_any(&self) -> bool {
+        !self.text.ends_with('.')
     }
 
     /// What is kept from now on, in lines; nothing if nothing changes, or if what is kept has a higher counter. Of more
@@ -105,15 +136,14 @@ impl PendingToKeep {
             return Ok(None);
         }
         lines.retain(|line| line.device != self.device);
-        lines.sort_by_key(|line| (line.text.list.is_empty(), Reverse(line.at)));
-        lines.truncate(MAX_PENDING_DEVICES - 1);
+        keep_latest(&mut lines, MAX_PENDING_DEVICES - 1);
         let (device, at) = (self.device, self.at);
         lines.insert(0, KeptLine { device, at, text });
         let mut after = String::new();
         after.try_reserve_exact(kept.len() + text.list.len() + 64)?;
-        for KeptLine { at, text, .. } in &lines {
+        for line in &lines {
             // Writing to a text cannot fail.
-            let _ = writeln!(after, "{} {text}", at.unix_seconds());
+            let _ = writeln!(after, "{line}");
         }
         Ok(Some(after))
     }

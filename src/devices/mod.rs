@@ -9,6 +9,7 @@ mod name;
 mod pending;
 mod pending_list;
 
+pub(crate) use kept::dropped_devices;
 pub use kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep};
 pub(crate) use name::DeviceName;
 pub use pending::Pending;

@@ -3,7 +3,7 @@
 //! The list of the asking device counts as it came with the request, never as it was kept. What another device has shown
 //! stops an id unless the chain lists it as unseen.
 
-use super::kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, kept_lines, kept_since};
+use super::kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, keep_latest, kept_lines, kept_since};
 use super::name::DeviceName;
 use super::pending_list::{PendingText, listed};
 use crate::error::Error;
@@ -66,9 +66,11 @@ impl PendingLists {
             text.read_list(&mut asking)?;
         }
         let device = told.and_then(|text| text.device);
-        let kept = kept_lines(pending.kept, kept_since(now, pending.kept_seconds))
-            .filter(|line| Some(line.device) != device && counts(&line.text));
-        for line in kept.take(MAX_PENDING_DEVICES) {
+        let mut kept: Vec<_> = kept_lines(pending.kept, kept_since(now, pending.kept_seconds))
+            .filter(|line| Some(line.device) != device && counts(&line.text))
+            .collect();
+        keep_latest(&mut kept, MAX_PENDING_DEVICES);
+        for line in kept {
             line.text.read_list(&mut others)?;
         }
         asking.sort_unstable();

@@ -1,34 +1,32 @@
-//! What the stores of `js/server/store/` ask: names of keys, and what to keep of devices' pending impressions.
+//! What the stores of `js/server/store/` ask: what to keep of devices' pending impressions, and what to send to Redis.
 
+use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
 use super::{failure, to_js};
-use crate::chain::{ListChange, StoreKeys};
+use crate::chain::StoredChain;
 use crate::devices::{PENDING_SECONDS, PendingToKeep};
 use crate::id_list::IdList;
+use crate::redis::{LoadedFromRedis, RedisCommand, RedisFailure, RedisScript, StoreKeys};
 use crate::time::Time;
 
-/// The keys of a user: of the list, of the hash beside it, and of what devices have pending.
-#[wasm_bindgen(js_name = storeKeys)]
-pub fn store_keys(prefix: &str, user: &str, is_cluster: bool) -> Result<JsValue, JsValue> {
-    let StoreKeys { list, meta, pending } = StoreKeys::of(prefix, user, is_cluster).map_err(failure)?;
-    Ok(to_js(&[list, meta, pending]))
+/// Refuses what no store has as a user.
+#[wasm_bindgen(js_name = checkUser)]
+pub fn check_user(user: &str) -> Result<(), JsValue> {
+    StoreKeys::of("", user, false).map(drop).map_err(failure)
 }
 
-/// How to make one list of shards of another: how many new ones come first, from which element of the old list on stay
-/// how many. The batch has the old list's texts before those of the new one.
-#[wasm_bindgen(js_name = listChange)]
-pub fn list_change(texts: &TextBatch, before: usize) -> Vec<u32> {
-    let text = |index| texts.get(index);
-    let before = before.min(texts.len());
-    let old: Vec<&[u8]> = (0..before).map(text).collect();
-    let new: Vec<&[u8]> = (before..texts.len()).map(text).collect();
-    let ListChange { added, first, kept, .. } = ListChange::between(&old, &new);
-    [added, first, kept].map(|number| number as u32).to_vec()
+/// What a store is to keep.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToKeep<'a> {
+    text: &'a str,
+    at: f64,
+    life_seconds: u32,
 }
 
-/// What to keep of what came as `Seen-Pending`, as the arguments of `keep.lua`; undefined if nothing.
+/// What to keep of what came as `Seen-Pending`; undefined if nothing.
 #[wasm_bindgen(js_name = pendingToKeep)]
 pub fn pending_to_keep(
     text: &str,
@@ -39,24 +37,158 @@ pub fn pending_to_keep(
     let now = Time::from_unix_seconds(now_seconds as u64);
     let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
     match PendingToKeep::of(text, namespace.as_deref(), now, seconds) {
-        Some(pending) => to_js(&pending.arguments()),
+        Some(told) => to_js(&ToKeep {
+            text: told.text(),
+            at: told.at().unix_seconds() as f64,
+            life_seconds: told.life_seconds(),
+        }),
         None => JsValue::UNDEFINED,
     }
 }
 
+/// What `pendingToKeep` returned.
+fn told(text: &str, at: f64, life_seconds: u32) -> Option<PendingToKeep> {
+    PendingToKeep::of(text, None, Time::from_unix_seconds(at as u64), life_seconds)
+}
+
 /// The lines of what is kept from now on; undefined if nothing changes.
 #[wasm_bindgen(js_name = keepPending)]
-pub fn keep_pending(
-    kept: &str,
-    text: &str,
-    namespace: Option<String>,
-    now_seconds: f64,
-    pending_seconds: Option<u32>,
-) -> Result<Option<String>, JsValue> {
-    let now = Time::from_unix_seconds(now_seconds as u64);
-    let seconds = pending_seconds.unwrap_or(PENDING_SECONDS);
-    match PendingToKeep::of(text, namespace.as_deref(), now, seconds) {
-        Some(pending) => pending.added_to(kept).map_err(failure),
+pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
+    match told(text, at, life_seconds) {
+        Some(told) => told.added_to(kept).map_err(failure),
         None => Ok(None),
     }
+}
+
+/// A command for Redis.
+#[derive(Serialize)]
+struct Command {
+    script: usize,
+    keys: Vec<String>,
+    arguments: Vec<String>,
+}
+
+fn command(command: RedisCommand) -> JsValue {
+    let RedisCommand {
+        script,
+        keys,
+        arguments,
+    } = command;
+    to_js(&Command {
+        script: script as usize,
+        keys,
+        arguments,
+    })
+}
+
+/// A script by its number.
+#[wasm_bindgen(js_name = redisScript)]
+pub fn redis_script(number: usize) -> String {
+    RedisScript::ALL
+        .get(number)
+        .map(|script| script.text().to_owned())
+        .unwrap_or_default()
+}
+
+/// The commands of a store in Redis.
+#[wasm_bindgen]
+pub struct RedisCommands {
+    prefix: String,
+    is_cluster: bool,
+}
+
+#[wasm_bindgen]
+impl RedisCommands {
+    #[wasm_bindgen(constructor)]
+    pub fn new(prefix: String, is_cluster: bool) -> RedisCommands {
+        RedisCommands { prefix, is_cluster }
+    }
+
+    fn keys(&self, user: &str) -> Result<StoreKeys, JsValue> {
+        StoreKeys::of(&self.prefix, user, self.is_cluster).map_err(failure)
+    }
+
+    /// Loads, after it has kept what a device told, if that is given.
+    pub fn load(&self, user: &str, text: Option<String>, at: f64, life_seconds: u32) -> Result<JsValue, JsValue> {
+        let told = text.and_then(|text| told(&text, at, life_seconds));
+        Ok(command(self.keys(user)?.load(told.as_ref())))
+    }
+
+    /// Keeps what a device told.
+    pub fn keep(&self, user: &str, text: &str, at: f64, life_seconds: u32) -> Result<JsValue, JsValue> {
+        let keys = self.keys(user)?;
+        Ok(told(text, at, life_seconds).map_or(JsValue::UNDEFINED, |told| command(keys.keep(&told))))
+    }
+
+    /// Drops what is too many of what is kept; undefined if nothing is.
+    #[wasm_bindgen(js_name = dropDevices)]
+    pub fn drop_devices(&self, user: &str, kept: &str) -> Result<JsValue, JsValue> {
+        Ok(self.keys(user)?.drop_devices(kept).map_or(JsValue::UNDEFINED, command))
+    }
+
+    /// Makes one chain of another. The batch has, of the one and then of the other, each shard and then each field's name
+    /// and value: so many `lengths`.
+    pub fn replace(
+        &self,
+        user: &str,
+        texts: &TextBatch,
+        lengths: &[usize],
+        revision: f64,
+        life_seconds: f64,
+        forgets: bool,
+    ) -> Result<JsValue, JsValue> {
+        let mut texts = all(texts);
+        let mut lengths = lengths.iter().copied();
+        let mut list = || texts.by_ref().take(lengths.next().unwrap_or(0)).collect::<Vec<_>>();
+        let mut chain = || {
+            let (shards, mut names) = (list(), list().into_iter());
+            let fields = std::iter::from_fn(|| Some((names.next()?, names.next()?))).collect();
+            StoredChain { shards, fields }
+        };
+        let (before, after) = (chain(), chain());
+        let keys = self.keys(user)?;
+        Ok(command(keys.replace(
+            revision as u64,
+            &before,
+            &after,
+            life_seconds as u64,
+            forgets,
+        )))
+    }
+}
+
+fn all(texts: &TextBatch) -> impl Iterator<Item = String> {
+    (0..texts.len()).map(|index| String::from_utf8_lossy(texts.get(index)).into_owned())
+}
+
+/// What was loaded.
+#[derive(Serialize)]
+struct Loaded {
+    stored: StoredChain,
+    revision: f64,
+    kept: String,
+    now: f64,
+    refusal: Option<String>,
+}
+
+/// Reads the answer of the command that loads: its texts, before those of each list their number. Undefined for another
+/// answer.
+#[wasm_bindgen(js_name = loadedFromRedis)]
+pub fn loaded_from_redis(texts: &TextBatch) -> JsValue {
+    let of = |loaded: LoadedFromRedis| Loaded {
+        stored: loaded.stored,
+        revision: loaded.revision as f64,
+        kept: loaded.kept,
+        now: loaded.now.unix_ms() as f64 / 1000.0,
+        refusal: loaded.refusal,
+    };
+    LoadedFromRedis::read(all(texts))
+        .map(of)
+        .map_or(JsValue::UNDEFINED, |loaded| to_js(&loaded))
+}
+
+/// Whether to try again what has failed with this error of Redis.
+#[wasm_bindgen(js_name = mayPass)]
+pub fn may_pass(error: &str) -> bool {
+    RedisFailure::of(error).may_pass()
 }

@@ -1,7 +1,16 @@
 /** Users' chains in a store: in memory, and in a real Redis through each of the clients. */
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { memoryStore, redisStore, SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
+import {
+  memoryBackend,
+  memoryStore,
+  redisStore,
+  SeenGuardError,
+  seenStore,
+  type Backend,
+  type SeenStore,
+  type StoreOptions,
+} from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
 import { DAY_SECONDS, idsOf } from "./support.js";
@@ -277,3 +286,54 @@ test.each([
 async function bytesReceived(): Promise<number> {
   return Number(/total_net_input_bytes:(\d+)/.exec(await redis.client.info("stats"))?.[1]);
 }
+
+describe("seenStore over a backend of the app's", () => {
+  /** One whose first loads are refused. */
+  function failing(times: number, error: Error): { backend: Backend; loads: () => number } {
+    let loads = 0;
+    const load = (inner: Backend["load"]): Backend["load"] => {
+      return (...asked) => (++loads > times ? inner(...asked) : Promise.reject(error));
+    };
+    return { backend: withLoad(load), loads: () => loads };
+  }
+
+  /** In memory, with another `load`. */
+  function withLoad(other: (load: Backend["load"]) => Backend["load"]): Backend {
+    const inner = memoryBackend();
+    return {
+      load: other((...asked) => inner.load(...asked)),
+      keep: (...asked) => inner.keep(...asked),
+      replace: (...asked) => inner.replace(...asked),
+      forget: (...asked) => inner.forget(...asked),
+    };
+  }
+
+  test("tries again what may pass", async () => {
+    const { backend, loads } = failing(2, new Error("busy"));
+    expect(await seenStore(backend).update("ada", (chain) => chain.record("a"))).toBe(1);
+    expect(loads()).toBe(3);
+  });
+
+  test("does not try again what says that it lasts", async () => {
+    const cause = Object.assign(new Error("denied"), { isTransient: false });
+    const { backend, loads } = failing(1, cause);
+    const store = seenStore(backend, { onError: () => undefined });
+    await expect(store.read("ada")).rejects.toThrow(expect.objectContaining({ code: "storage", cause }) as Error);
+    expect(loads()).toBe(1);
+    expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
+  });
+
+  test("is as of the backend's clock, unless it has its own", async () => {
+    const backend = withLoad((load) => async (...asked) => ({ ...(await load(...asked)), now: 1_764_000_000 }));
+    const store = seenStore(backend);
+    await store.forget("ada");
+    expect((await store.page("ada", ["a"], { size: 1 })).snapshot?.forgetBefore).toBe(1_764_000_000);
+    const later = seenStore(backend, { clock: () => 1_764_000_060 });
+    await later.forget("ada");
+    expect((await store.page("ada", ["a"], { size: 1 })).snapshot?.forgetBefore).toBe(1_764_000_060);
+  });
+
+  test("refuses what is no backend", () => {
+    expect(() => seenStore(undefined as unknown as Backend)).toThrow(/takes a backend/);
+  });
+});

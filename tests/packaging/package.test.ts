@@ -132,7 +132,7 @@ test("each ES module has a source map of our sources alone, and names no place o
     const text = await readFile(join(dist, `${name}.map`), "utf8");
     const { sources, sourcesContent } = JSON.parse(text) as SourceMap;
     expect(script.trimEnd().endsWith(`//# sourceMappingURL=${name}.map`), name).toBe(true);
-    const isOurs = (source: string) => /\b(js|cli|server\/lua)\/.*\.(ts|js|css|lua)$/.test(source);
+    const isOurs = (source: string) => /\b(js|cli)\/.*\.(ts|js|css)$/.test(source);
     expect(
       sources.filter((source) => !isOurs(source)),
       name,

@@ -2,24 +2,33 @@
 import {
   SeenGuardError,
   ShardChain,
+  keepPending,
+  memoryBackend,
   memoryStore,
   pageOf,
   parseReport,
   plan,
+  redisBackend,
   redisStore,
   seenOf,
+  seenStore,
+  type Backend,
   type ChainOptions,
   type ErrorCode,
   type IdOf,
   type Impression,
   type ItemId,
+  type Loaded,
   type Page,
   type PageOptions,
+  type PendingToKeep,
   type ReceivedReport,
+  type Replacement,
   type Report,
   type SeenStore,
   type ShardFormat,
   type Snapshot,
+  type StoredChain,
   type StoreOptions,
 } from "seenguard/server";
 
@@ -95,9 +104,24 @@ export async function route(client: object, user: string, body: unknown, cursor:
   };
   const store: SeenStore =
     report.namespace === "" ? memoryStore({ ...storeOptions, shards: 2 }) : redisStore(client, { prefix: "seen:" });
+  const redis: Backend = redisBackend(client, { prefix: "seen:" });
+  const own: Backend = {
+    async load(user, told?: PendingToKeep): Promise<Loaded> {
+      const { stored, revision, kept, now, refusal } = await redis.load(user, told);
+      const { shards, fields }: StoredChain = stored ?? { shards: [], fields: [] };
+      const lines = told && keepPending(kept, { text: told.text, at: told.at, lifeSeconds: told.lifeSeconds });
+      return { stored: { shards, fields }, revision, kept: lines ?? kept, ...(now && { now }), refusal };
+    },
+    keep: (user, told) => redis.keep(user, told),
+    replace: (user, { revision, before, after, lifeSeconds }: Replacement) =>
+      redis.replace(user, { revision, before, after, lifeSeconds }),
+    forget: (user, replacement) => redis.forget(user, replacement),
+  };
+  const overOwn: SeenStore = seenStore(pending === undefined ? own : memoryBackend(), { clock: () => now });
+  await overOwn.update(user, (chain, at) => chain.record(ids, { now: at }));
   const unknown: number = await store.update(user, (chain) => chain.ingest(parseReport(body)));
   const received: ReceivedReport = await store.accept(user, body);
-  const taken: number = await store.ingest(user, await store.accept(user, received, { now }));
+  const taken: number = await store.ingest(user, await store.accept(user, received));
   await store.unsee(user, ids);
   await store.unsee(user, "a");
   if (taken > 0) await store.forget(user);

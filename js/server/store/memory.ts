@@ -1,38 +1,52 @@
 /** `memoryStore`: users' chains in this process, gone with it. */
-import type { SeenStore, StoreOptions } from "../../types/server.js";
-import { call, loadServerEngine } from "../engine.js";
-import { ChainStore, type Asking, type Backend, type Replacement } from "./seen-store.js";
-import { NOTHING_SEEN, type ReadSeen, type StoredSeen } from "./stored-seen.js";
+import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
+import { call, serverEngine } from "../engine.js";
+import { ChainStore, NOTHING_STORED } from "./seen-store.js";
 
 export function memoryStore(options: StoreOptions = {}): SeenStore {
-  return new ChainStore("memoryStore", options, new MemoryBackend());
+  return new ChainStore("memoryStore", options, memoryBackend());
 }
 
-class MemoryBackend implements Backend<StoredSeen> {
-  private readonly users = new Map<string, StoredSeen>();
-  /** What devices have pending, in lines. */
-  private readonly kept = new Map<string, string>();
+export function memoryBackend(): Backend {
+  return new MemoryBackend();
+}
 
-  async read(user: string, asking?: Asking): Promise<ReadSeen<StoredSeen>> {
-    if (asking) await this.keep(user, asking);
-    return { seen: this.stored(user), kept: this.kept.get(user) ?? "" };
+export function keepPending(kept: string, { text, at, lifeSeconds }: PendingToKeep): string | undefined {
+  const engine = serverEngine();
+  return call(engine, () => engine.classes.keepPending(kept, text, at, lifeSeconds));
+}
+
+class MemoryBackend implements Backend {
+  private readonly users = new Map<string, Loaded>();
+
+  async load(user: string, told?: PendingToKeep): Promise<Loaded> {
+    if (told) await this.keep(user, told);
+    return this.loaded(user);
   }
 
-  async keep(user: string, { pending, namespace, now, pendingSeconds }: Asking): Promise<void> {
-    const engine = await loadServerEngine();
-    const before = this.kept.get(user) ?? "";
-    const after = call(engine, () => engine.classes.keepPending(before, pending, namespace, now, pendingSeconds));
-    if (after !== undefined) this.kept.set(user, after);
+  keep(user: string, told: PendingToKeep): Promise<void> {
+    const before = this.loaded(user);
+    const kept = keepPending(before.kept, told);
+    if (kept !== undefined) this.users.set(user, { ...before, kept });
+    return Promise.resolve();
   }
 
-  replace(user: string, { before, after, forgets }: Replacement<StoredSeen>): Promise<boolean> {
-    const isCurrent = this.stored(user) === before;
-    if (isCurrent) this.users.set(user, after);
-    if (isCurrent && forgets) this.kept.delete(user);
-    return Promise.resolve(isCurrent);
+  replace(user: string, replacement: Replacement): Promise<boolean> {
+    return Promise.resolve(this.store(user, replacement, false));
   }
 
-  private stored(user: string): StoredSeen {
-    return this.users.get(user) ?? NOTHING_SEEN;
+  forget(user: string, replacement: Replacement): Promise<boolean> {
+    return Promise.resolve(this.store(user, replacement, true));
+  }
+
+  private store(user: string, { revision, after }: Replacement, forgets: boolean): boolean {
+    const before = this.loaded(user);
+    if (before.revision !== revision) return false;
+    this.users.set(user, { stored: after, revision: revision + 1, kept: forgets ? "" : before.kept });
+    return true;
+  }
+
+  private loaded(user: string): Loaded {
+    return this.users.get(user) ?? { stored: NOTHING_STORED, revision: 0, kept: "" };
   }
 }

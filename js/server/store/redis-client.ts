@@ -1,8 +1,8 @@
 /** One face for the clients of Redis: those of ioredis and of redis (node-redis), of a single node and of a cluster. */
 import { describe, refuse } from "../../errors.js";
 import { isFunction } from "../../options.js";
+import { call as callEngine, serverEngine } from "../engine.js";
 import { StoreFailure } from "./retry.js";
-import type { Script } from "./scripts.js";
 
 /** ioredis. */
 interface PositionalClient {
@@ -18,25 +18,23 @@ interface NamedClient {
   eval(text: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
 
-export interface ScriptRunner {
-  readonly isCluster: boolean;
-  /**
-   * Whether a script has run whose connection was lost is not known: to read twice, or to replace what was replaced
-   * already, does no harm. Rejects with a `StoreFailure`.
-   */
-  run(script: Script, keys: string[], args: string[]): Promise<unknown>;
+/** As the module plans it: the script by its number. */
+export interface Command {
+  readonly script: number;
+  readonly keys: string[];
+  readonly arguments: string[];
 }
 
-/**
- * What Redis answers the next time, too. Anything else may pass: a slot that moves, a start, a failover, a connection
- * that was lost.
- */
-const LASTING = ["OOM", "WRONGTYPE", "NOPERM", "NOAUTH", "WRONGPASS", "DENIED"];
+export interface CommandRunner {
+  readonly isCluster: boolean;
+  /** Rejects with a `StoreFailure`. */
+  run(command: Command): Promise<unknown>;
+}
 
 type Call = (how: "text" | "sha1", which: string, keys: string[], args: string[]) => Promise<unknown>;
 
 /** Recognises a client by its methods. */
-export function runnerOf(client: object): ScriptRunner {
+export function runnerOf(client: object): CommandRunner {
   if (hasMethod<NamedClient>(client, "evalSha")) {
     return runner(client.slots !== undefined, (how, which, keys, args) =>
       how === "sha1" ? client.evalSha(which, { keys, arguments: args }) : client.eval(which, { keys, arguments: args }),
@@ -52,29 +50,44 @@ export function runnerOf(client: object): ScriptRunner {
   return refuse("redisStore takes a client of ioredis or of redis (node-redis): is it awaited?");
 }
 
-function runner(isCluster: boolean, call: Call): ScriptRunner {
-  const runOnce = async ({ text, sha1 }: Script, keys: string[], args: string[]): Promise<unknown> => {
+function runner(isCluster: boolean, call: Call): CommandRunner {
+  const runOnce = async ({ script, keys, arguments: args }: Command): Promise<unknown> => {
     try {
-      return await call("sha1", await sha1(), keys, args);
+      return await call("sha1", await sha1Of(script), keys, args);
     } catch (error) {
       // This node has not met the script yet, or has forgotten it.
-      if (codeOf(error) === "NOSCRIPT") return call("text", text, keys, args);
+      if (describe(error).startsWith("NOSCRIPT")) return call("text", textOf(script), keys, args);
       throw error;
     }
   };
   return {
     isCluster,
-    run: (script, keys, args) =>
-      runOnce(script, keys, args).catch((error: unknown) => {
-        throw new StoreFailure(!LASTING.includes(codeOf(error)), error);
+    run: (command) =>
+      runOnce(command).catch((error: unknown) => {
+        const engine = serverEngine();
+        throw new StoreFailure(
+          callEngine(engine, () => engine.classes.mayPass(describe(error))),
+          error,
+        );
       }),
   };
 }
 
-/** What an error of Redis is, by its first word. The words behind it are for people. */
-function codeOf(error: unknown): string {
-  const [code = ""] = describe(error).split(" ", 1);
-  return code;
+function textOf(script: number): string {
+  const engine = serverEngine();
+  return callEngine(engine, () => engine.classes.redisScript(script));
+}
+
+const hashes: Promise<string>[] = [];
+
+/** By which Redis knows a script. */
+function sha1Of(script: number): Promise<string> {
+  return (hashes[script] ??= hexSha1(textOf(script)));
+}
+
+async function hexSha1(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 function hasMethod<Client>(client: object, name: keyof Client & string): client is Client & object {

@@ -1,104 +1,90 @@
-/** `redisStore`: each user's chain as a list in Redis, and beside it two hashes. */
+/** `redisStore`: each user's chain as a list in Redis, and beside it two hashes. What is sent, the module plans. */
 import { readGiven, refuse } from "../../errors.js";
+import type { RedisCommands } from "../../generated/server/seenguard.js";
 import { isWellFormed } from "../../input/ids.js";
 import { isObject } from "../../options.js";
-import type { SeenStore, StoreOptions } from "../../types/server.js";
-import { call, callWith, loadServerEngine } from "../engine.js";
-import { runnerOf, type ScriptRunner } from "./redis-client.js";
-import { KEEP, LOAD, REPLACE } from "./scripts.js";
-import { ChainStore, type Asking, type Backend, type Replacement } from "./seen-store.js";
-import type { ReadSeen, StoredSeen } from "./stored-seen.js";
+import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
+import { callWith, loadServerEngine } from "../engine.js";
+import { runnerOf, type Command, type CommandRunner } from "./redis-client.js";
+import { StoreFailure } from "./retry.js";
+import { ChainStore } from "./seen-store.js";
 
 export function redisStore(client: object, options: StoreOptions & { prefix?: string } = {}): SeenStore {
-  const { prefix, others, runner } = readGiven("bad-option", "what redisStore was given", () => {
-    const { prefix = "seen:", ...others } = isObject(options) ? options : refuse("redisStore takes options");
+  const { prefix, ...others } = readGiven("bad-option", "what redisStore was given", (): typeof options =>
+    isObject(options) ? { ...options } : refuse("redisStore takes options"),
+  );
+  return new ChainStore("redisStore", others, redisBackend(client, prefix === undefined ? {} : { prefix }));
+}
+
+export function redisBackend(client: object, options: { prefix?: string } = {}): Backend {
+  return readGiven("bad-option", "what redisBackend was given", () => {
+    const { prefix = "seen:" } = options;
     if (typeof prefix !== "string" || !isWellFormed(prefix)) refuse("prefix must be a text");
-    return { prefix, others, runner: runnerOf(client) };
+    return new RedisBackend(runnerOf(client), prefix);
   });
-  return new ChainStore("redisStore", others, new RedisBackend(runner, prefix));
 }
 
-/** With its revision. */
-interface RedisSeen extends StoredSeen {
-  readonly revision: string;
-}
+const STRANGE = "a script answers what it never does: something else is at the address of Redis";
 
-type Answer = [shards: unknown[], fields: unknown[], revision: unknown, kept: unknown[], refused: unknown];
+class RedisBackend implements Backend {
+  private readonly runner: CommandRunner;
+  private readonly prefix: string;
+  private commands: RedisCommands | undefined;
 
-/** The field of the hash that has the revision. */
-const REVISION = "revision";
-
-class RedisBackend implements Backend<RedisSeen> {
-  constructor(
-    private readonly runner: ScriptRunner,
-    private readonly prefix: string,
-  ) {}
-
-  async read(user: string, asking?: Asking): Promise<ReadSeen<RedisSeen>> {
-    const keys = await this.keysOf(user);
-    const args = asking ? await argumentsOf(asking) : undefined;
-    return readSeen(await this.runner.run(LOAD, keys, args ?? []));
+  constructor(runner: CommandRunner, prefix: string) {
+    this.runner = runner;
+    this.prefix = prefix;
   }
 
-  async keep(user: string, asking: Asking): Promise<void> {
-    const [, , pending] = await this.keysOf(user);
-    const args = await argumentsOf(asking);
-    if (args) await this.runner.run(KEEP, [pending], args);
+  async load(user: string, told?: PendingToKeep): Promise<Loaded> {
+    const { text, at = 0, lifeSeconds = 0 } = told ?? {};
+    const answer = await this.run((commands) => commands.load(user, text, at, lifeSeconds));
+    const engine = await loadServerEngine();
+    const read = () => engine.classes.loadedFromRedis(engine.writer.batch) as (Loaded & { kept: string }) | undefined;
+    const loaded = callWith(engine, textsOf(answer), read);
+    if (!loaded) throw new StoreFailure(false, new Error(STRANGE));
+    // If it fails, who loads it next tries again.
+    await this.run((commands) => commands.dropDevices(user, loaded.kept)).catch(() => undefined);
+    return loaded;
   }
 
-  async replace(user: string, replacement: Replacement<RedisSeen>): Promise<boolean> {
-    const { before, after, lifeSeconds, forgets } = replacement;
-    const { added, first, last } = await changeOf(before.shards, after.shards);
-    const [list, meta, pending] = await this.keysOf(user);
-    const keys = forgets ? [list, meta, pending] : [list, meta];
-    const fields = changedFields(before.fields, after.fields);
-    const args = [before.revision, String(first), String(last), fields, String(lifeSeconds), ...added];
-    return Number(await this.runner.run(REPLACE, keys, args)) === 1;
+  async keep(user: string, { text, at, lifeSeconds }: PendingToKeep): Promise<void> {
+    await this.run((commands) => commands.keep(user, text, at, lifeSeconds));
   }
 
-  private async keysOf(user: string): Promise<[list: string, meta: string, pending: string]> {
+  replace(user: string, replacement: Replacement): Promise<boolean> {
+    return this.store(user, replacement, false);
+  }
+
+  forget(user: string, replacement: Replacement): Promise<boolean> {
+    return this.store(user, replacement, true);
+  }
+
+  private async store(user: string, replacement: Replacement, forgets: boolean): Promise<boolean> {
+    const { revision, before, after, lifeSeconds } = replacement;
+    const lists = [before, after].flatMap(({ shards, fields }) => [shards, fields.flat()]);
+    const lengths = Uint32Array.from(lists, ({ length }) => length);
+    const { writer } = await loadServerEngine();
+    const answer = await this.run(
+      (commands) => commands.replace(user, writer.batch, lengths, revision, lifeSeconds, forgets),
+      lists.flat(),
+    );
+    return Number(answer) === 1;
+  }
+
+  /** Runs what is planned, with texts in the engine's batch. Nothing may be. */
+  private async run(plan: (commands: RedisCommands) => unknown, texts: readonly string[] = []): Promise<unknown> {
     const engine = await loadServerEngine();
     const { prefix, runner } = this;
-    return call(engine, () => engine.classes.storeKeys(prefix, user, runner.isCluster) as [string, string, string]);
+    const command = callWith(engine, texts, () =>
+      plan((this.commands ??= new engine.classes.RedisCommands(prefix, runner.isCluster))),
+    );
+    return command === undefined ? undefined : runner.run(command as Command);
   }
 }
 
-/** The arguments by which a script keeps what a device has pending; `undefined` if that is nothing to keep. */
-async function argumentsOf({ pending, namespace, now, pendingSeconds }: Asking): Promise<string[] | undefined> {
-  const engine = await loadServerEngine();
-  const toKeep = () => engine.classes.pendingToKeep(pending, namespace, now, pendingSeconds) as string[] | undefined;
-  return call(engine, toKeep);
-}
-
-/** How to make one list of another: which of its elements stay, and what comes before, the oldest first. */
-async function changeOf(before: readonly string[], after: readonly string[]) {
-  const engine = await loadServerEngine();
-  const { batch } = engine.writer;
-  const change = () => engine.classes.listChange(batch, before.length);
-  const [added = 0, first = 0, kept = 0] = callWith(engine, [...before, ...after], change);
-  return { added: after.slice(0, added).reverse(), first, last: first + kept - 1 };
-}
-
-function readSeen(answer: unknown): ReadSeen<RedisSeen> {
-  const [shards, fields, revision, kept, refused] = answer as Answer;
-  const others = pairsOf(fields.map(String)).filter(([name]) => name !== REVISION);
-  return {
-    seen: { shards: shards.map(String), fields: others.flat(), revision: String(revision) },
-    kept: kept.map(String).join("\n"),
-    refusal: String(refused) === "" ? undefined : refused,
-  };
-}
-
-/** JSON of the fields that are to be others: of each its value, or false if it goes; an empty text for none. */
-function changedFields(before: readonly string[], after: readonly string[]): string {
-  const [known, wanted] = [new Map(pairsOf(before)), new Map(pairsOf(after))];
-  const gone = [...known.keys()].filter((name) => !wanted.has(name)).map((name) => [name, false] as const);
-  const other = [...wanted].filter(([name, value]) => known.get(name) !== value);
-  const changes = [...gone, ...other];
-  return changes.length === 0 ? "" : JSON.stringify(Object.fromEntries(changes));
-}
-
-/** A list of names, each followed by its value. */
-function pairsOf(list: readonly string[]): [string, string][] {
-  return list.flatMap((name, index) => (index % 2 === 0 ? [[name, list[index + 1] ?? ""] as [string, string]] : []));
+/** The texts of an answer, before those of each list their number. */
+function textsOf(answer: unknown): string[] {
+  const parts = Array.isArray(answer) ? (answer as unknown[]) : [];
+  return parts.flatMap((part) => (Array.isArray(part) ? [part.length, ...(part as unknown[])] : [part])).map(String);
 }

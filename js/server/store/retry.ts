@@ -3,14 +3,14 @@ import { pause } from "../../host.js";
 
 const MOST_PAUSE_MS = 100;
 
-/** What a store meets. */
+/** What a backend meets. */
 export class StoreFailure extends Error {
   /** Whether the same may succeed a moment later. */
-  readonly mayPass: boolean;
+  readonly isTransient: boolean;
 
-  constructor(mayPass: boolean, cause: unknown) {
+  constructor(isTransient: boolean, cause: unknown) {
     super("the store failed", { cause });
-    this.mayPass = mayPass;
+    this.isTransient = isTransient;
   }
 
   /** One that passes, in words. */
@@ -39,7 +39,7 @@ export function tryFor<T>(ms: number, attempt: (isOver: () => boolean) => Promis
           resolve(await attempt(() => isOver));
           return;
         } catch (error) {
-          if (!(error instanceof StoreFailure && error.mayPass)) throw error;
+          if (!(error instanceof StoreFailure && error.isTransient)) throw error;
           failure = error;
         }
       }

@@ -1,53 +1,30 @@
 /** What every store shares: a change is made again until no other has come between, so that none is lost. */
-import { callBack, failure, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
+import { callBack, failure, readGiven, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
 import { MAX_MS } from "../../host.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
-import { aFunction, checkOptions, isFunction, isText, wholeNumber, type Rules } from "../../options.js";
+import { aFunction, checkOptions, isFunction, isSeconds, isText, wholeNumber, type Rules } from "../../options.js";
 import type * as Api from "../../types/server.js";
-import { checkTime } from "../call-options.js";
+import { serverClock } from "../call-options.js";
 import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";
-import { loadServerEngine } from "../engine.js";
+import { call, loadServerEngine } from "../engine.js";
 import { checkPage } from "../page-request.js";
 import { checkReceived, parseReport, withinLimits } from "../report.js";
 import { ShardChain } from "../shard-chain.js";
 import { StoreFailure, tryFor } from "./retry.js";
-import { isSameList, NOTHING_SEEN, type ReadSeen, type StoredSeen } from "./stored-seen.js";
 
-/** What a device that asks has pending. */
-export interface Asking {
-  readonly pending: string;
-  readonly namespace: string | undefined;
-  /** Unix seconds. */
-  readonly now: number;
-  readonly pendingSeconds: number | undefined;
-}
+export const NOTHING_STORED: Api.StoredChain = { shards: [], fields: [] };
 
-export interface Replacement<Seen extends StoredSeen> {
-  /** As it was read. */
-  readonly before: Seen;
-  readonly after: StoredSeen;
-  /** For how many seconds to keep it; 0 for ever. */
-  readonly lifeSeconds: number;
-  /** Whether to delete what is kept of devices. */
-  readonly forgets: boolean;
-}
-
-/**
- * Where users' chains are. `Seen`: what it reads, which it may know more of. It rejects with a `StoreFailure`, and may
- * take as long as it likes.
- */
-export interface Backend<Seen extends StoredSeen> {
-  /** Reads, after it has kept what a device has pending. */
-  read(user: string, asking?: Asking): Promise<ReadSeen<Seen>>;
-  /** Keeps that alone. */
-  keep(user: string, asking: Asking): Promise<void>;
-  /** Stores `after` if the store still has `before`; else changes nothing, and returns false. */
-  replace(user: string, replacement: Replacement<Seen>): Promise<boolean>;
+export function seenStore(backend: Api.Backend, options: Api.StoreOptions = {}): Api.SeenStore {
+  readGiven("bad-option", "what seenStore was given", () => {
+    if (!isFunction((backend as Partial<Api.Backend> | null | undefined)?.load)) refuse("seenStore takes a backend");
+  });
+  return new ChainStore("seenStore", options, backend);
 }
 
 /** The options of a store, as they are checked. */
 interface CheckedStore extends Record<string, unknown> {
   readonly namespaceOf?: (user: string) => string;
+  readonly clock?: () => number;
   readonly onError?: ErrorListener;
   readonly pendingSeconds?: number;
   readonly patienceMs: number;
@@ -57,6 +34,7 @@ interface CheckedStore extends Record<string, unknown> {
 const rules = {
   ...chainRules,
   namespaceOf: aFunction,
+  clock: aFunction,
   onError: aFunction,
   pendingSeconds: wholeNumber(1, 2 ** 31 - 1, undefined),
   patienceMs: wholeNumber(1, MAX_MS, 300),
@@ -67,10 +45,11 @@ const OVERTAKEN = "others changed what is stored of this user all the time";
 /** So many pages wait at once: an outage must cost neither memory nor time. */
 const MOST_WAITING = 1_024;
 
-export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
-  private readonly backend: Backend<Seen>;
+export class ChainStore implements Api.SeenStore {
+  private readonly backend: Api.Backend;
   private readonly options: GivenOptions;
   private readonly namespaceOf: CheckedStore["namespaceOf"];
+  private readonly clock: CheckedStore["clock"];
   private readonly pendingSeconds: number | undefined;
   private readonly patienceMs: number;
   private readonly deadlineMs: number;
@@ -80,14 +59,12 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
   /** Pages whose read the backend has not answered, though they may be out. */
   private waiting = 0;
 
-  constructor(method: string, options: unknown, backend: Backend<Seen>) {
-    const { namespaceOf, onError, pendingSeconds, patienceMs, deadlineMs, ...chainOptions } = checkOptions(
-      method,
-      options,
-      rules,
-    ) as CheckedStore;
+  constructor(method: string, options: unknown, backend: Api.Backend) {
+    const checked = checkOptions(method, options, rules) as CheckedStore;
+    const { namespaceOf, clock, onError, pendingSeconds, patienceMs, deadlineMs, ...chainOptions } = checked;
     this.options = withFormat(chainOptions);
     this.namespaceOf = namespaceOf;
+    this.clock = clock;
     this.pendingSeconds = pendingSeconds;
     this.patienceMs = patienceMs;
     this.deadlineMs = deadlineMs;
@@ -96,86 +73,105 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
   }
 
   async read(user: string): Promise<ShardChain> {
-    checkUser(user);
-    const { seen } = await this.inTime(() => this.backend.read(user));
-    return (await this.restore(seen)).chain;
+    await checkUser(user);
+    const loaded = await this.inTime(() => this.load(user));
+    return (await this.restore(loaded)).chain;
   }
 
-  async update<R>(user: string, change: (chain: Api.ShardChain) => R): Promise<R> {
+  async update<R>(user: string, change: (chain: Api.ShardChain, now: number) => R): Promise<R> {
     return this.change(user, change);
   }
 
   async page<T>(
     user: string,
     ranked: readonly T[],
-    options: Api.PageOptions & { id?: Api.IdOf<T> },
+    options: Omit<Api.PageOptions, "now"> & { id?: Api.IdOf<T> },
   ): Promise<Api.Page<T>> {
-    const namespace = this.namespaceFor(user);
+    const namespace = await this.namespaceFor(user);
     const request = checkPage<T>("page", ranked, options);
     const { pendingSeconds } = this;
-    const read = await this.readPatiently(user, request, namespace);
-    const { chain } = await this.restore(read?.seen ?? NOTHING_SEEN);
+    const loaded = await this.loadPatiently(user, request.pending, namespace);
+    const { chain } = await this.restore(loaded);
     try {
-      const page = chain.page(ranked, request, { kept: read?.kept ?? "", pendingSeconds, namespace });
-      return read ? page : { items: page.items, next: page.next, degraded: true };
+      const page = chain.page(ranked, request, this.now(loaded), {
+        kept: loaded?.kept ?? "",
+        pendingSeconds,
+        namespace,
+      });
+      return loaded ? page : { items: page.items, next: page.next, degraded: true };
     } finally {
       chain.free();
     }
   }
 
-  async accept(user: string, body: unknown, options?: { now?: number }): Promise<Api.ReceivedReport> {
-    const namespace = this.namespaceFor(user);
-    const now = checkTime("accept", options);
-    await loadServerEngine();
-    const report = withinLimits(parseReport(body, { now }));
+  async accept(user: string, body: unknown): Promise<Api.ReceivedReport> {
+    const namespace = await this.namespaceFor(user);
+    const report = withinLimits(parseReport(body, { now: this.now() }));
     refuseAnother(report, namespace);
-    const { pending } = report;
-    if (pending !== undefined) {
-      const { pendingSeconds } = this;
-      await this.inTime(() => this.backend.keep(user, { pending, namespace, now, pendingSeconds }));
-    }
+    const told = await this.toKeep(report.pending, namespace);
+    if (told) await this.inTime(() => asked(() => this.backend.keep(user, told)));
     return report;
   }
 
   async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
     const checked = checkReceived(report);
-    refuseAnother(checked, this.namespaceFor(user));
+    refuseAnother(checked, await this.namespaceFor(user));
     return this.change(user, (chain) => chain.ingest(checked));
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
     // What can be read once may be needed again.
     const all = collectRecorded(ids, isId);
-    return this.change(user, (chain) => chain.unsee(all));
+    return this.change(user, (chain, now) => chain.unsee(all, { now }));
   }
 
   async forget(user: string): Promise<void> {
-    return this.change(user, (chain) => chain.forget(), true);
+    return this.change(user, (chain, now) => chain.forget({ now }), true);
+  }
+
+  /** As of what was loaded. */
+  private now(loaded?: Api.Loaded): number {
+    const now = this.clock?.() ?? loaded?.now ?? serverClock();
+    return isSeconds(now)
+      ? now
+      : refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
+  }
+
+  private async load(user: string, told?: Api.PendingToKeep): Promise<Api.Loaded> {
+    return asked(() => this.backend.load(user, told));
+  }
+
+  /** Of what a device has pending, what is to be kept. */
+  private async toKeep(
+    pending: string | undefined,
+    namespace: string | undefined,
+  ): Promise<Api.PendingToKeep | undefined> {
+    if (pending === undefined) return undefined;
+    const engine = await loadServerEngine();
+    const toKeep = () => engine.classes.pendingToKeep(pending, namespace, this.now(), this.pendingSeconds) as unknown;
+    return call(engine, toKeep) as Api.PendingToKeep | undefined;
   }
 
   /** What is stored, if it comes within the patience. */
-  private async readPatiently(
+  private async loadPatiently(
     user: string,
-    { pending, now }: { pending: string | undefined; now: number },
+    pending: string | undefined,
     namespace: string | undefined,
-  ): Promise<ReadSeen<Seen> | undefined> {
-    // The patience is with the store alone.
-    await loadServerEngine();
-    const { pendingSeconds } = this;
-    const asking = pending === undefined ? undefined : { pending, namespace, now, pendingSeconds };
+  ): Promise<Api.Loaded | undefined> {
+    const told = await this.toKeep(pending, namespace);
     try {
       if (this.waiting >= MOST_WAITING) throw StoreFailure.of("too many pages wait for it");
       this.waiting++;
-      const read = await tryFor(
+      const loaded = await tryFor(
         this.patienceMs,
-        () => this.backend.read(user, asking),
+        () => this.load(user, told),
         () => {
           this.waiting--;
         },
       );
       this.isDegraded = false;
-      this.tellRefusal(read.refusal);
-      return read;
+      this.tellRefusal(loaded.refusal);
+      return loaded;
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       if (!this.isDegraded) this.tell(failure("storage", "pages are made without what is stored", error.cause));
@@ -193,32 +189,39 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     }
   }
 
-  private async change<R>(user: string, change: (chain: Api.ShardChain) => R, forgets = false): Promise<R> {
-    checkUser(user);
+  private async change<R>(
+    user: string,
+    change: (chain: Api.ShardChain, now: number) => R,
+    forgets = false,
+  ): Promise<R> {
+    await checkUser(user);
     if (!isFunction(change)) refuse("update takes a function that changes the chain");
     return this.inTime((isOver) => this.tryChange(user, change, forgets, isOver));
   }
 
   private async tryChange<R>(
     user: string,
-    change: (chain: Api.ShardChain) => R,
+    change: (chain: Api.ShardChain, now: number) => R,
     forgets: boolean,
     isOver: () => boolean,
   ): Promise<R> {
-    const { seen: before } = await this.backend.read(user);
-    const { chain, isDamaged } = await this.restore(before);
+    const loaded = await this.load(user);
+    const { stored: before = NOTHING_STORED, revision } = loaded;
+    const { chain, isDamaged } = await this.restore(loaded);
     try {
       // The caller has been told that it failed: nothing happens afterwards.
       if (isOver()) throw StoreFailure.of(OVERTAKEN);
-      const fieldsBefore = chain.storedFields();
-      const result = change(chain);
+      const now = this.now(loaded);
+      const fieldsBefore = chain.storedFields(now);
+      const result = change(chain, now);
       if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
-      const after = { shards: chain.snapshot().shards, fields: chain.storedFields() };
-      const areFieldsSame = !isDamaged && isSameList(fieldsBefore, after.fields);
+      const after = { shards: chain.snapshot({ now }).shards, fields: chain.storedFields(now) };
+      const areFieldsSame = !isDamaged && isSameList(fieldsBefore.flat(), after.fields.flat());
       if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return result;
-      const lifeSeconds = chain.lifeSeconds();
-      const replacement = { before, after, lifeSeconds, forgets };
-      if (!(await this.backend.replace(user, replacement))) throw StoreFailure.of(OVERTAKEN);
+      const replacement = { revision, before, after, lifeSeconds: chain.lifeSeconds() };
+      const { backend } = this;
+      const store = () => (forgets ? backend.forget(user, replacement) : backend.replace(user, replacement));
+      if (!(await asked(store))) throw StoreFailure.of(OVERTAKEN);
       return result;
     } finally {
       chain.free();
@@ -226,9 +229,10 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
   }
 
   /** The chain of what is stored. It leaves out and tells what it cannot read. */
-  private async restore({ shards, fields }: StoredSeen): Promise<{ chain: ShardChain; isDamaged: boolean }> {
+  private async restore(loaded?: Api.Loaded): Promise<{ chain: ShardChain; isDamaged: boolean }> {
+    const { shards, fields } = loaded?.stored ?? NOTHING_STORED;
     const chain = await ShardChain.ofShards(shards, this.options, true);
-    const leftOut = chain.restoreFields(fields);
+    const leftOut = chain.restoreFields(fields.flat());
     if (leftOut > 0) {
       const what = `${leftOut} of the fields stored beside a user's shards cannot be read, and are left out`;
       this.tell(new SeenGuardError("bad-snapshot", what));
@@ -240,8 +244,8 @@ export class ChainStore<Seen extends StoredSeen> implements Api.SeenStore {
     return { chain, isDamaged: leftOut > 0 };
   }
 
-  private namespaceFor(user: string): string | undefined {
-    checkUser(user);
+  private async namespaceFor(user: string): Promise<string | undefined> {
+    await checkUser(user);
     const namespace: unknown = this.namespaceOf?.(user);
     if (this.namespaceOf && !isText(namespace)) refuse("namespaceOf must return a text");
     return namespace as string | undefined;
@@ -265,8 +269,24 @@ function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undef
   throw new SeenGuardError("wrong-namespace", "the report is of another namespace than this user's");
 }
 
-function checkUser(user: unknown): string {
+async function checkUser(user: unknown): Promise<void> {
+  const engine = await loadServerEngine();
   if (!isText(user)) refuse("a store's user must be a text that is not empty");
   // Halves of characters all become the same one on their way: such users would share a list.
-  return isWellFormed(user) ? user : refuse("a store's user must be well-formed: it has half of a character");
+  if (!isWellFormed(user)) refuse("a store's user must be well-formed: it has half of a character");
+  call(engine, () => engine.classes.checkUser(user));
+}
+
+/** What a backend rejects with may pass, unless it says otherwise. */
+async function asked<T>(ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof StoreFailure || error instanceof SeenGuardError) throw error;
+    throw new StoreFailure((error as { isTransient?: unknown } | null | undefined)?.isTransient !== false, error);
+  }
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, index) => text === other[index]);
 }

@@ -1,6 +1,7 @@
-//! What an error of Redis means: by its code, never by words of its text.
+//! What an error of Redis means.
 
 use redis::{ErrorKind as RedisErrorKind, RedisError};
+use seenguard::RedisFailure;
 
 use crate::error::{Error, ErrorKind};
 
@@ -19,19 +20,17 @@ pub(crate) fn error_of(error: RedisError) -> Error {
     Error::new(kind, error)
 }
 
-/// What a script says of a write that Redis has refused: a code, and words.
-pub(super) fn refusal(text: &str) -> Error {
-    let code = text.trim_start_matches('-').split(' ').next().unwrap_or_default();
-    Error::new(kind_of(code), text)
+/// What a script says of a write that Redis has refused.
+pub(super) fn refusal(text: String) -> Error {
+    Error::new(kind_of(&text), text)
 }
 
-/// What is not named here may pass: a slot that moves, a start, a failover.
-fn kind_of(code: &str) -> ErrorKind {
-    match code {
-        "READONLY" | "NOREPLICAS" | "MISCONF" => ErrorKind::ReadOnly,
-        "OOM" => ErrorKind::OutOfMemory,
-        "WRONGTYPE" => ErrorKind::WrongType,
-        "NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED" => ErrorKind::Denied,
+fn kind_of(error: &str) -> ErrorKind {
+    match RedisFailure::of(error) {
+        RedisFailure::ReadOnly => ErrorKind::ReadOnly,
+        RedisFailure::OutOfMemory => ErrorKind::OutOfMemory,
+        RedisFailure::WrongType => ErrorKind::WrongType,
+        RedisFailure::Denied => ErrorKind::Denied,
         _ => ErrorKind::Unavailable,
     }
 }

@@ -6,16 +6,16 @@ mod script;
 mod security;
 
 use std::any::Any;
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use redis::Value;
 use redis::aio::ConnectionLike;
-use seenguard::{ListChange, PendingToKeep, StoreKeys, StoredChain, Time};
+use seenguard::{LoadedFromRedis, PendingToKeep, RedisScript, StoreKeys};
 
-use self::script::{KEEP, LOAD, REPLACE, REPLACE_IN_FULL};
+use self::failures::refusal;
+use self::script::run;
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind};
 
@@ -26,8 +26,6 @@ pub(crate) use self::failures::error_of;
 pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE};
 
 const DEFAULT_PREFIX: &str = "seen:";
-/// The field of the hash that has the revision.
-const REVISION: &str = "revision";
 
 /// A backend in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's `redisStore`:
 /// servers in Node and in Rust serve the same users at the same time.
@@ -92,28 +90,20 @@ impl<C> RedisStore<C> {
 
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
     async fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
-        let Replacement { before, after, .. } = replacement;
-        let StoreKeys {
-            list, meta, pending, ..
-        } = self.keys_of(user)?;
-        let mut keys = vec![list, meta];
-        keys.extend(forgets.then_some(pending));
-        let ListChange { added, first, kept, .. } = ListChange::between(&before.shards, &after.shards);
-        let last = (first + kept) as i64 - 1;
-        let mut arguments = vec![
-            replacement.revision.to_string(),
-            first.to_string(),
-            last.to_string(),
-            changed_fields(before, after)?,
-            replacement.life_seconds.to_string(),
-        ];
-        arguments.extend(after.shards[..added].iter().rev().cloned());
-        let answer = REPLACE.run(&self.connection, &keys, &arguments).await;
-        let answer = match answer {
-            Err(error) if replacement.even_if_full && error.kind() == ErrorKind::OutOfMemory => {
-                let answer = REPLACE_IN_FULL.run(&self.connection, &keys, &arguments).await;
+        let Replacement {
+            revision,
+            before,
+            after,
+            life_seconds,
+            even_if_full,
+        } = replacement;
+        let keys = self.keys_of(user)?;
+        let mut command = keys.replace(*revision, before, after, *life_seconds, forgets);
+        let answer = match run(&self.connection, &command).await {
+            Err(error) if *even_if_full && error.kind() == ErrorKind::OutOfMemory => {
+                command.script = RedisScript::ReplaceInFull;
                 // Redis 6.2 does not know the flag.
-                answer.map_err(|_| error)?
+                run(&self.connection, &command).await.map_err(|_| error)?
             }
             answer => answer?,
         };
@@ -124,11 +114,12 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
 #[async_trait]
 impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C> {
     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
-        let StoreKeys {
-            list, meta, pending, ..
-        } = self.keys_of(user)?;
-        let arguments = arguments_of(told);
-        let loaded = loaded(LOAD.run(&self.connection, &[list, meta, pending], &arguments).await?)?;
+        let keys = self.keys_of(user)?;
+        let loaded = loaded(run(&self.connection, &keys.clone().load(told)).await?)?;
+        if let Some(drop) = keys.drop_devices(&loaded.kept) {
+            // Who loads it next tries again.
+            let _ = run(&self.connection, &drop).await;
+        }
         if let (Some(refusal), Some(ours)) = (&loaded.refusal, ours(&self.connection))
             && refusal.kind() == ErrorKind::ReadOnly
         {
@@ -138,9 +129,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
     }
 
     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
-        let keys = [self.keys_of(user)?.pending];
-        let arguments = arguments_of(Some(told));
-        KEEP.run(&self.connection, &keys, &arguments).await.map(drop)
+        run(&self.connection, &self.keys_of(user)?.keep(told)).await.map(drop)
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
@@ -172,78 +161,37 @@ fn ours<C: 'static>(connection: &C) -> Option<&RedisConnection> {
     any.downcast_ref()
 }
 
-fn arguments_of(told: Option<&PendingToKeep>) -> Vec<String> {
-    let arguments = told.map(PendingToKeep::arguments);
-    arguments.map(Vec::from).unwrap_or_default()
-}
-
-/// JSON of the fields that are to be others: of each its value, or false if it goes; an empty text for none.
-fn changed_fields(before: &StoredChain, after: &StoredChain) -> Result<String, Error> {
-    let [known, wanted] = [before, after].map(|chain| {
-        let fields = chain.fields.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        fields.collect::<HashMap<_, _>>()
-    });
-    let gone = known.keys().filter(|name| !wanted.contains_key(*name));
-    let other = wanted.iter().filter(|(name, value)| known.get(*name) != Some(value));
-    let changes: BTreeMap<&str, serde_json::Value> = gone
-        .map(|&name| (name, false.into()))
-        .chain(other.map(|(&name, &value)| (name, value.into())))
-        .collect();
-    if changes.is_empty() {
-        return Ok(String::new());
-    }
-    serde_json::to_string(&changes).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))
-}
-
-/// Reads the answer of the script: list, hash, revision, what is kept, why nothing could be kept, and the time.
 fn loaded(answer: Value) -> Result<Loaded, Error> {
-    let Value::Array(parts) = answer else {
-        return Err(no_answer());
+    let mut texts = Vec::new();
+    texts_of(answer, &mut texts);
+    let Some(loaded) = LoadedFromRedis::read(texts) else {
+        let what = "a script answers what it never does: something else is at the address of Redis";
+        return Err(Error::new(ErrorKind::WrongType, what));
     };
-    let [shards, fields, revision, kept, refused, now] = <[Value; 6]>::try_from(parts).map_err(|_| no_answer())?;
-    let mut fields = pairs(texts(fields)?);
-    fields.retain(|(name, _)| name != REVISION);
-    let refused = text(refused)?;
     Ok(Loaded {
-        stored: Arc::new(StoredChain {
-            shards: texts(shards)?,
-            fields,
-        }),
-        revision: number(revision)?,
-        kept: texts(kept)?.join("\n"),
-        now: Some(Time::from_unix_ms(number(now)?)),
-        refusal: (!refused.is_empty()).then(|| Arc::new(failures::refusal(&refused))),
+        stored: Arc::new(loaded.stored),
+        revision: loaded.revision,
+        kept: loaded.kept,
+        now: Some(loaded.now),
+        refusal: loaded.refusal.map(|text| Arc::new(refusal(text))),
     })
 }
 
-/// Bytes that are no UTF-8 are no base64, either: the core will say that they are damaged.
-fn text(value: Value) -> Result<String, Error> {
-    match value {
-        Value::BulkString(bytes) => {
-            Ok(String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+/// The texts of an answer, before those of each list their number. Bytes that are no UTF-8 are no base64, either: the
+/// core will say that they are damaged.
+fn texts_of(answer: Value, texts: &mut Vec<String>) {
+    match answer {
+        Value::BulkString(bytes) => texts.push(
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
+        ),
+        Value::Array(parts) => {
+            for part in parts {
+                if let Value::Array(list) = &part {
+                    texts.push(list.len().to_string());
+                }
+                texts_of(part, texts);
+            }
         }
-        _ => Err(no_answer()),
+        _ => {}
     }
-}
-
-fn number(value: Value) -> Result<u64, Error> {
-    text(value)?.parse().map_err(|_| no_answer())
-}
-
-fn texts(value: Value) -> Result<Vec<String>, Error> {
-    match value {
-        Value::Array(values) => values.into_iter().map(text).collect(),
-        _ => Err(no_answer()),
-    }
-}
-
-/// A list of names, each followed by its value.
-fn pairs(list: Vec<String>) -> Vec<(String, String)> {
-    let mut list = list.into_iter();
-    std::iter::from_fn(|| Some((list.next()?, list.next()?))).collect()
-}
-
-fn no_answer() -> Error {
-    let what = "a script answers what it never does: something else is at the address of Redis";
-    Error::new(ErrorKind::WrongType, what)
 }

@@ -1,89 +1,51 @@
-//! The scripts that run in Redis. `js/server/store/scripts.ts` explains their keys, their arguments and their answers.
+//! The scripts that run in Redis: the core's, and those of streams.
 
 use std::sync::LazyLock;
 
 use redis::aio::ConnectionLike;
 use redis::{ErrorKind, ServerErrorKind, ToRedisArgs, Value, cmd};
+use seenguard::{RedisCommand, RedisScript};
 
 use super::failures::error_of;
 use crate::error::Error;
 
-/// Loads a user, after keeping what a device has told.
-pub(super) static LOAD: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/keep.lua"),
-        include_str!("../../lua/load.lua"),
-    ))
-});
-
-/// Keeps what a device has told.
-pub(super) static KEEP: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/keep.lua"),
-        include_str!("../../lua/kept.lua"),
-    ))
-});
-
-/// Replaces a user's list and hash, unless another process has changed either.
-pub(super) static REPLACE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/replace.lua"),
-    ))
-});
-
-/// The same even where Redis is full.
-pub(super) static REPLACE_IN_FULL: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        "#!lua flags=allow-oom\n",
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/replace.lua"),
-    ))
-});
+/// The core's, in the order of their numbers.
+static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
+    LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
 /// Makes a stream and a group of its consumers, unless they are there.
 #[cfg(feature = "consumer")]
-pub(crate) static PREPARE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/prepare.lua"),
-    ))
-});
+pub(crate) static PREPARE: LazyLock<Script> =
+    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/prepare.lua")].concat()));
 
 /// Acknowledges entries of a stream, and deletes them.
 #[cfg(feature = "consumer")]
-pub(crate) static ACKNOWLEDGE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/acknowledge.lua"),
-    ))
-});
+pub(crate) static ACKNOWLEDGE: LazyLock<Script> =
+    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/acknowledge.lua")].concat()));
 
 /// Acknowledges an entry that no chain takes, and sets it aside.
 #[cfg(feature = "consumer")]
-pub(crate) static SET_ASIDE: LazyLock<Script> = LazyLock::new(|| {
-    Script::new(concat!(
-        include_str!("../../lua/run.lua"),
-        include_str!("../../lua/set_aside.lua"),
-    ))
-});
+pub(crate) static SET_ASIDE: LazyLock<Script> =
+    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/set_aside.lua")].concat()));
+
+/// Sends what the core plans.
+pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {
+    let script = &OF_THE_CORE[command.script as usize];
+    script.run(connection, &command.keys, &command.arguments).await
+}
 
 /// A script, which Redis knows by its hash.
 pub(crate) struct Script {
-    text: &'static str,
+    text: String,
     hash: String,
 }
 
 impl Script {
-    fn new(text: &'static str) -> Self {
-        let hash = redis::Script::new(text).get_hash().to_owned();
+    fn new(text: String) -> Self {
+        let hash = redis::Script::new(&text).get_hash().to_owned();
         Script { text, hash }
     }
 
-    /// Whether a script has run whose connection was lost is not known: to load twice, or to replace what was replaced
-    /// already, does no harm.
     pub(crate) async fn run<C: ConnectionLike + Clone>(
         &self,
         connection: &C,
@@ -100,7 +62,7 @@ impl Script {
             // This node has not met the script yet, or has forgotten it. One of a cluster that does not answer must not
             // keep the others from it, as `SCRIPT LOAD` to all of them would.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                call("EVAL", self.text).query_async(&mut connection).await
+                call("EVAL", &self.text).query_async(&mut connection).await
             }
             answer => answer,
         };

@@ -2,7 +2,6 @@ package seenguard.flink;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
-import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,7 +23,6 @@ import java.util.concurrent.ThreadLocalRandom;
  */
 final class RedisStore implements Closeable {
     private static final Logger LOG = LoggerFactory.getLogger(RedisStore.class);
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final String META = ":meta";
     private static final String PENDING = ":pending";
 
@@ -51,7 +49,7 @@ final class RedisStore implements Closeable {
         replaceScript = load("run.lua", "replace.lua");
     }
 
-    /** A script of these parts, as in js/server/store/scripts.ts. */
+    /** A script of these parts, as in src/redis/command.rs. */
     private String load(String... names) throws IOException {
         StringBuilder text = new StringBuilder();
         for (String name : names) {
@@ -148,7 +146,7 @@ final class RedisStore implements Closeable {
         return chain.stored(System.currentTimeMillis() / 1000);
     }
 
-    /** The command that stores {@code after}; js/server/store/scripts.ts explains the arguments. */
+    /** The command that stores {@code after}; src/redis/command.rs explains the arguments. */
     private List<String> replacement(String user, Found found, StoredSeen after) {
         StoredSeen before = found.seen();
         Difference difference = Difference.between(before.shards(), after.shards());
@@ -157,11 +155,12 @@ final class RedisStore implements Closeable {
         command.add(found.revision());
         command.add(Integer.toString(difference.first()));
         command.add(Integer.toString(difference.last()));
-        command.add(changedFields(before.fields(), after.fields()));
         command.add(Long.toString(options.listTtlSeconds()));
+        command.add(Integer.toString(difference.added()));
         for (int index = difference.added() - 1; index >= 0; index--) {
             command.add(after.shards().get(index));
         }
+        command.addAll(changedFields(before.fields(), after.fields()));
         return command;
     }
 
@@ -180,18 +179,20 @@ final class RedisStore implements Closeable {
         }
     }
 
-    /** JSON of the fields that are to be others: of each its value, or false if it goes. */
-    private static String changedFields(Map<String, String> before, Map<String, String> after) {
-        Map<String, Object> changes = new HashMap<>(after);
-        changes.entrySet().removeAll(before.entrySet());
+    /** Of each field that is to be another its name and its value, an empty one if it goes. */
+    private static List<String> changedFields(
+            Map<String, String> before, Map<String, String> after) {
+        List<String> changes = new ArrayList<>();
         before.keySet().stream()
                 .filter(name -> !after.containsKey(name))
-                .forEach(name -> changes.put(name, false));
-        try {
-            return changes.isEmpty() ? "" : JSON.writeValueAsString(changes);
-        } catch (IOException error) {
-            throw new IllegalStateException(error);
-        }
+                .forEach(name -> changes.addAll(List.of(name, "")));
+        after.forEach(
+                (name, value) -> {
+                    if (!value.equals(before.get(name))) {
+                        changes.addAll(List.of(name, value));
+                    }
+                });
+        return changes;
     }
 
     private static List<String> textsOf(Object list) {

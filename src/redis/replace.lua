@@ -1,10 +1,10 @@
--- Replaces a user's list and hash, unless either has changed: scripts.ts explains the arguments.
+-- Replaces a user's list and hash, unless either has changed.
 return answer_of(function()
   local list, meta, forgotten = unpack(KEYS)
   if (run('HGET', meta, 'revision') or '0') ~= ARGV[1] then
     return 0
   end
-  local first, last = tonumber(ARGV[2]), tonumber(ARGV[3])
+  local first, last, fields = tonumber(ARGV[2]), tonumber(ARGV[3]), 6 + ARGV[5]
 
   -- Once a script has written, Redis refuses it nothing for want of memory: so a history can be deleted, and of all else
   -- what needs memory comes first.
@@ -17,7 +17,7 @@ return answer_of(function()
     run('HSET', meta, 'revision', time[1] .. string.format('%06d', time[2]))
   end
   local pushed = 0
-  for index = 6, #ARGV do
+  for index = 6, fields - 1 do
     if first > 0 then
       first = first - 1
       run('LSET', list, first, ARGV[index])
@@ -31,20 +31,18 @@ return answer_of(function()
     run('LTRIM', list, first, last)
   end
 
-  if ARGV[4] ~= '' then
-    for field, value in pairs(cjson.decode(ARGV[4])) do
-      if value then
-        run('HSET', meta, field, value)
-      else
-        run('HDEL', meta, field)
-      end
+  for index = fields, #ARGV, 2 do
+    if ARGV[index + 1] == '' then
+      run('HDEL', meta, ARGV[index])
+    else
+      run('HSET', meta, ARGV[index], ARGV[index + 1])
     end
   end
   for _, key in ipairs({ list, meta }) do
-    if ARGV[5] == '0' then
+    if ARGV[4] == '0' then
       run('PERSIST', key)
     else
-      run('EXPIRE', key, ARGV[5])
+      run('EXPIRE', key, ARGV[4])
     end
   end
   return 1

@@ -1,4 +1,4 @@
--- A user's list and hash, and what is kept of devices, as of one moment: scripts.ts explains the answer.
+-- A user's list and hash, and what is kept of devices, as of one moment.
 return answer_of(function()
   local _, refused
   if ARGV[1] then

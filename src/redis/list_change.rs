@@ -4,25 +4,18 @@ use crate::id_list::IdList;
 
 /// A change of a list: new elements come before those that stay, and all others go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ListChange {
+pub(super) struct ListChange {
     /// How many elements of the new list come before those that stay.
-    pub added: usize,
+    pub(super) added: usize,
     /// The index in the old list of the first element that stays; its length if none does.
-    pub first: usize,
+    pub(super) first: usize,
     /// How many elements stay.
-    pub kept: usize,
+    pub(super) kept: usize,
 }
 
 impl ListChange {
     /// The change from one list to another.
-    ///
-    /// ```
-    /// use seenguard::ListChange;
-    /// let change = ListChange::between(&["b", "c", "d"], &["a", "c", "d"]);
-    /// assert_eq!((change.added, change.first, change.kept), (1, 1, 2));
-    /// ```
-    pub fn between(before: &(impl IdList + ?Sized), after: &(impl IdList + ?Sized)) -> Self {
+    pub(super) fn between(before: &(impl IdList + ?Sized), after: &(impl IdList + ?Sized)) -> Self {
         let place_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
         let stays = |added: usize, first: usize| {
             let kept = after.len() - added;

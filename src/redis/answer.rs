@@ -1,0 +1,102 @@
+//! What Redis answers.
+
+use crate::chain::StoredChain;
+use crate::time::Time;
+
+/// The field of the hash that has the revision.
+const REVISION: &str = "revision";
+
+/// What [`RedisScript::Load`](super::RedisScript::Load) answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LoadedFromRedis {
+    /// The chain as it is stored.
+    pub stored: StoredChain,
+    /// Another one for each change; 0 while nothing is stored.
+    pub revision: u64,
+    /// What is kept of devices, in the lines of [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
+    pub kept: String,
+    /// Redis's clock.
+    pub now: Time,
+    /// With what error Redis refused to keep what the device has told.
+    pub refusal: Option<String>,
+}
+
+impl LoadedFromRedis {
+    /// Reads the answer's texts in their order, before those of each list their number. None: it is another answer.
+    ///
+    /// ```
+    /// use seenguard::LoadedFromRedis;
+    /// let answer = ["1", "AAAA", "4", "theirs", "1", "revision", "7", "7", "0", "", "1764000000000"];
+    /// let loaded = LoadedFromRedis::read(answer.map(String::from)).unwrap();
+    /// assert_eq!((loaded.stored.shards.len(), loaded.stored.fields.len(), loaded.revision), (1, 1, 7));
+    /// ```
+    pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut texts = texts.into_iter();
+        let shards = list(&mut texts)?;
+        let mut names = list(&mut texts)?.into_iter();
+        let fields = std::iter::from_fn(|| Some((names.next()?, names.next()?)));
+        let fields = fields.filter(|(name, _)| name != REVISION).collect();
+        Some(LoadedFromRedis {
+            stored: StoredChain { shards, fields },
+            revision: texts.next()?.parse().ok()?,
+            kept: list(&mut texts)?.join("\n"),
+            refusal: texts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
+            now: Time::from_unix_ms(texts.next()?.parse().ok()?),
+        })
+    }
+}
+
+fn list(texts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
+    let length = texts.next()?.parse().ok()?;
+    let list: Vec<String> = texts.take(length).collect();
+    (list.len() == length).then_some(list)
+}
+
+/// What an error of Redis means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RedisFailure {
+    /// It takes no writes, as a replica.
+    ReadOnly,
+    /// It is full.
+    OutOfMemory,
+    /// Under the key is something else.
+    WrongType,
+    /// It does not let this client do it.
+    Denied,
+    /// All else may pass: a slot that moves, a start, a failover, a connection that was lost.
+    Unavailable,
+}
+
+impl RedisFailure {
+    /// Reads the code, which is an error's first word. The words behind it are for people.
+    pub fn of(error: &str) -> Self {
+        match error.trim_start_matches('-').split(' ').next() {
+            Some("READONLY" | "NOREPLICAS" | "MISCONF") => RedisFailure::ReadOnly,
+            Some("OOM") => RedisFailure::OutOfMemory,
+            Some("WRONGTYPE") => RedisFailure::WrongType,
+            Some("NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED") => RedisFailure::Denied,
+            _ => RedisFailure::Unavailable,
+        }
+    }
+
+    /// Whether to try the same again.
+    pub fn may_pass(self) -> bool {
+        matches!(self, RedisFailure::ReadOnly | RedisFailure::Unavailable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_was_cut_is_none() {
+        let answer = ["1", "AAAA", "2", "revision", "7", "7", "1", "kept", "", "1"].map(String::from);
+        assert!(LoadedFromRedis::read(answer.clone()).is_some());
+        for length in 0..answer.len() {
+            assert_eq!(LoadedFromRedis::read(answer[..length].to_vec()), None, "{length}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+-- Drops what is kept of devices where it is still this.
+return answer_of(function()
+  for index = 1, #ARGV, 2 do
+    if run('HGET', KEYS[1], ARGV[index]) == ARGV[index + 1] then
+      run('HDEL', KEYS[1], ARGV[index])
+    end
+  end
+end)
