@@ -393,9 +393,9 @@ export const steps = [
   },
   {
     name: "together",
-    what: "the service in Rust and the store in Node serve the same users at the same time",
+    what: "the service in Rust and the store in Node serve the same users at the same time, and promise the same",
     run: () => vitest("--project", "together"),
-    needs: ["build"],
+    needs: ["build", "server"],
     lane: "cargo",
     slow: true,
   },

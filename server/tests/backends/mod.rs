@@ -3,6 +3,7 @@
 mod consumers;
 mod failures;
 mod odd;
+mod over_http;
 
 use std::future::Future;
 
@@ -10,6 +11,7 @@ use libtest_mimic::{Failed, Trial};
 use seenguard_server::testing::{Promise, promises};
 use seenguard_server::{MemoryStore, RedisConnection, RedisStore};
 
+use self::over_http::OverHttp;
 use crate::redis_server::{RedisServer, Servers};
 
 /// All tests. Without servers, which those who only list them need not have, none of those in Redis would pass.
@@ -29,7 +31,19 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         let urls = cluster.clone();
         async move { RedisStore::new(RedisConnection::open_cluster(urls).unwrap()).prefix(format!("{name}:")) }
     });
-    let all = [("memory", in_memory), ("redis", in_redis), ("cluster", on_cluster)];
+    let mut all = vec![("memory", in_memory), ("redis", in_redis), ("cluster", on_cluster)];
+    if let Ok(served) = std::env::var("TYPESCRIPT_BACKENDS") {
+        all.extend(
+            [("typescript memory", "memory"), ("typescript redis", "redis")].map(|(name, kind)| {
+                let served = served.clone();
+                let url = move |promise| format!("{served}/{kind}/{promise}");
+                (
+                    name,
+                    promises(move |promise| std::future::ready(OverHttp::new(url(promise)))),
+                )
+            }),
+        );
+    }
     let mut trials: Vec<Trial> = all
         .into_iter()
         .flat_map(|(backend, promises)| promises.into_iter().map(move |promise| kept(backend, promise)))
