@@ -27,8 +27,7 @@ const [, [program, needed] = [["main.ts"], programs.chromium]] =
   Object.entries(others).find(([option]) => process.argv.includes(option)) ?? [];
 
 await main(async () => {
-  // Only the set-up for all tests knows how to get these.
-  await setUp(needed !== undefined && needed.find() === undefined ? "test" : "start");
+  await setUp({ programs: needed === undefined ? [] : [needed] });
   await build({ sizes: needed === programs.chromium });
   const node = (await nodeOf(measuredRelease)) ?? process.execPath;
   await run(node, ["--import", "tsx", inProject("benches", ...program), ...process.argv.slice(2)]);

@@ -152,7 +152,7 @@ async function fuzzTargets(args) {
   const chosen = targets.filter((target) => names.includes(target));
   const unknown = names.filter((name) => !targets.some((target) => target === name));
   if (unknown.length > 0) throw new CommandFailed(`no such target: ${unknown.join(", ")}; ${targets.join(", ")}`);
-  await setUp("start");
+  await setUp();
   await setUpFuzzing();
   for (const target of chosen) await unpack(target);
   if (values.coverage) return coverage(chosen);

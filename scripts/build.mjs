@@ -18,7 +18,7 @@ import { main, setUp } from "./setup.mjs";
 
 /** @param {{ sizes?: boolean }} [options] sizes: whether to measure what the package costs an app, and print it */
 export async function build({ sizes = true } = {}) {
-  await setUp("start", compileModules);
+  await setUp({}, compileModules);
   await bindModules();
   // These use npm packages, which are there only now.
   const [{ bundle }, { assemblePackage }, { copyTypes }, { measureSizes }] = await Promise.all([

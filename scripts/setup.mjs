@@ -1,7 +1,7 @@
 /**
- * Gets everything that the project needs onto this machine: `node scripts/setup.mjs [start|test]`.
+ * Gets what the project needs onto this machine: `node scripts/setup.mjs [start]`.
  *
- * "start" is what the build and the demo need, "test" (the default) what all tests need. It uses Node's own modules
+ * "start" is what the build and the demo need; without it, all that the tests need, too. It uses Node's own modules
  * alone, since nothing else may be there yet. It leaves alone what is there already, and says nothing about it.
  * Programs of the system are installed by apt on Debian as root; elsewhere it says what is missing and how to get it.
  * Tools that cargo builds go into the user's cache, never among the user's own.
@@ -25,7 +25,13 @@ import {
 } from "./lib/rust.mjs";
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
-/** @typedef {"start" | "test"} Level */
+/**
+ * What something needs beside what the build does.
+ * @typedef {object} Needs
+ * @property {readonly import("./lib/programs.mjs").Program[]} [programs] of the system
+ * @property {readonly import("./lib/rust.mjs").CargoTool[]} [tools] that cargo builds
+ * @property {true} [python] the packages that tests/servers/requirements.txt names
+ */
 
 /** What a person has to do before set-up can go on. */
 class Missing extends Error {}
@@ -36,31 +42,39 @@ const say = (line) => {
 };
 
 /**
- * @param {Level} level
+ * @param {Needs} [needs]
  * @param {() => Promise<void>} [meanwhile] work that needs the compilers alone: it runs while the rest is installed
  */
-export async function setUp(level, meanwhile) {
-  checkNode();
-  await systemPrograms(level === "start" ? [programs.compiler] : Object.values(programs));
-  await rustToolchain(level);
+export async function setUp(needs = {}, meanwhile) {
+  await setUpCompilers();
+  await systemPrograms(needs.programs ?? []);
   await Promise.all([npmCi(root, "the development dependencies"), cargoTool(wasmBindgenTool), meanwhile?.()]);
-  if (level === "start") return;
-  await cargoTool(wasmTestRunner);
-  await cargoTool(wasmPack);
-  await cargoTool(semverChecks);
-  await pythonPackages();
+  for (const tool of needs.tools ?? []) await cargoTool(tool);
+  if (needs.python) await pythonPackages();
 }
 
-/** What `npm start -- --server rust` needs beside the build. */
-export async function setUpRedis() {
-  await systemPrograms([programs.redis]);
+/** What compiles Rust, natively and to Wasm, on a Node that runs all else. */
+export async function setUpCompilers() {
+  checkNode();
+  await systemPrograms([programs.compiler]);
+  await rustToolchain();
 }
 
-/** What Flink needs, for `npm start -- --flink` and examples/flink. */
-export async function setUpFlink() {
-  await systemPrograms([programs.redis, programs.java, programs.python]);
-  await pythonPackages();
+/** Rust's linter and formatter. */
+export async function setUpLinters() {
+  const ending = process.platform === "win32" ? ".exe" : "";
+  const sysroot = (await output("rustc", ["--print", "sysroot"])) ?? "";
+  for (const [component, binary] of /** @type {const} */ ([
+    ["clippy", "cargo-clippy"],
+    ["rustfmt", "cargo-fmt"],
+  ])) {
+    if (existsSync(join(sysroot, "bin", binary + ending))) continue;
+    await rustup(component, ["component", "add", component]);
+  }
 }
+
+/** What Flink needs, for `npm start -- --flink` and examples/flink. @type {Needs} */
+export const forFlink = { programs: [programs.redis, programs.java, programs.python], python: true };
 
 function checkNode() {
   const { engines } = /** @type {{ engines: { node: string } }} */ (
@@ -75,13 +89,16 @@ function checkNode() {
 }
 
 /** @param {readonly import("./lib/programs.mjs").Program[]} wanted */
-async function systemPrograms(wanted) {
-  let missing = wanted.filter((program) => program.find() === undefined);
+export const missingPrograms = (wanted) => wanted.filter((program) => program.find() === undefined);
+
+/** @param {readonly import("./lib/programs.mjs").Program[]} wanted */
+export async function systemPrograms(wanted) {
+  let missing = missingPrograms(wanted);
   if (missing.length === 0) return;
   const packages = [...new Set(missing.flatMap((program) => program.apt.split(" ")))];
   if (isDebian() && process.getuid?.() === 0) {
     await aptInstall(packages);
-    missing = wanted.filter((program) => program.find() === undefined);
+    missing = missingPrograms(wanted);
     if (missing.length === 0) return;
   }
   const how = isDebian()
@@ -106,8 +123,7 @@ async function aptInstall(packages) {
   await run("apt-get", ["install", "--yes", "--quiet", "--no-install-recommends", ...packages], { env });
 }
 
-/** @param {Level} level */
-async function rustToolchain(level) {
+async function rustToolchain() {
   const version = /^rustc (\S+)/.exec((await output("rustc", ["--version"])) ?? "")?.[1];
   if (version === undefined || which("cargo") === undefined) {
     throw new Missing(`Rust ${minimumRust} or newer is needed, with rustup: https://rustup.rs`);
@@ -118,15 +134,6 @@ async function rustToolchain(level) {
   const sysroot = (await output("rustc", ["--print", "sysroot"])) ?? "";
   if (!existsSync(join(sysroot, "lib", "rustlib", wasmTarget))) {
     await rustup(`Rust's ${wasmTarget} target`, ["target", "add", wasmTarget]);
-  }
-  if (level === "start") return;
-  const ending = process.platform === "win32" ? ".exe" : "";
-  for (const [component, binary] of /** @type {const} */ ([
-    ["clippy", "cargo-clippy"],
-    ["rustfmt", "cargo-fmt"],
-  ])) {
-    if (existsSync(join(sysroot, "bin", binary + ending))) continue;
-    await rustup(component, ["component", "add", component]);
   }
 }
 
@@ -177,7 +184,7 @@ export async function cargoTool(tool) {
 }
 
 /** The Python packages of the tests, in an environment of their own. */
-async function pythonPackages() {
+export async function pythonPackages() {
   if (existsSync(pythonStamp())) return;
   say(`installing Python packages into ${pythonEnvironment()} (once; one of them has 330 MB)`);
   await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", pythonEnvironment()]);
@@ -205,9 +212,11 @@ export async function main(body) {
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
-  const level = process.argv[2] ?? "test";
+  const [level] = process.argv.slice(2);
   await main(async () => {
-    if (level !== "start" && level !== "test") throw new Missing("usage: node scripts/setup.mjs [start|test]");
-    await setUp(level);
+    if (level === "start") return setUp();
+    if (level !== undefined) throw new Missing("usage: node scripts/setup.mjs [start]");
+    await setUpLinters();
+    await setUp({ programs: Object.values(programs), tools: [wasmTestRunner, wasmPack, semverChecks], python: true });
   });
 }

@@ -6,7 +6,8 @@ import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
 import { inProject, root } from "./lib/paths.mjs";
-import { main, setUpFlink, setUpRedis } from "./setup.mjs";
+import { programs } from "./lib/programs.mjs";
+import { forFlink, main, setUp } from "./setup.mjs";
 
 const USAGE = `usage: npm start [-- --server rust] [-- --flink]
 
@@ -45,8 +46,8 @@ const { flink = false, server: kind } = readArguments();
 
 await main(async () => {
   await build({ sizes: false });
-  if (flink) await setUpFlink();
-  if (kind === "rust") await setUpRedis();
+  if (flink) await setUp(forFlink);
+  if (kind === "rust") await setUp({ programs: [programs.redis] });
   const server = spawn(process.execPath, ["--import", "tsx", inProject("www", "server", "main.ts")], {
     cwd: root,
     stdio: "inherit",

@@ -1,6 +1,6 @@
 /**
- * The tests: `npm test`. Sets the machine up first, runs steps side by side, all of them even when one fails, and ends
- * with a table and `N passed, N failed, N skipped`. A step is skipped if nothing that it reads has changed since it
+ * The tests: `npm test`. Runs steps side by side, all of them even when one fails, what they need of the machine being
+ * set up beside those that do not need it, and ends with a table and `N passed, N failed, N skipped`. A step is skipped if nothing that it reads has changed since it
  * last passed here. With `--all` a few steps that failed run once more, alone: the table says which passed only then.
  *
  *     npm test -- --all                   the slow steps, too
@@ -11,7 +11,8 @@
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { CommandFailed } from "./lib/run.mjs";
-import { main, setUp } from "./setup.mjs";
+import { main, setUpCompilers, setUpLinters } from "./setup.mjs";
+import { withSetUp } from "./test/set-up.mjs";
 import { runSideBySide, runStep } from "./test/side-by-side.mjs";
 import { steps } from "./test/steps.mjs";
 import { hasPassedWith, inputsOf, notePassed } from "./test/unchanged.mjs";
@@ -26,12 +27,14 @@ async function test(args) {
     for (const { name, what, slow } of steps) console.log(`${name.padEnd(20)}${what}${slow ? " (slow: --all)" : ""}`);
     return;
   }
-  const chosen = choose(values);
-  await setUp("test");
   const started = Date.now();
+  await setUpCompilers();
+  await setUpLinters();
+  const wanted = choose(values);
+  const chosen = await withSetUp(wanted);
   const mayBeSkipped = !values.fresh && values.only === undefined;
-  const atOnce = chosen.length === 1;
-  const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, { mayBeSkipped, atOnce }));
+  const options = { mayBeSkipped, atOnce: chosen.length === 1, chosen: wanted.map(({ name }) => name) };
+  const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, options));
   const final = values.all ? await runAlone(chosen, outcomes) : outcomes;
   summarise(final, (Date.now() - started) / 1000);
 }
@@ -53,7 +56,7 @@ async function runAlone(chosen, outcomes) {
   for (const before of failed) {
     const step = chosen.find(({ name }) => name === before.name);
     if (step === undefined) continue;
-    const again = await runStep(step, { atOnce: true });
+    const again = await runStep(step, { atOnce: true, chosen: chosen.map(({ name }) => name) });
     const reason = again.result === "passed" ? "alone; FAILED beside others" : (again.reason ?? "");
     const seconds = before.seconds + again.seconds;
     final[outcomes.indexOf(before)] = { ...again, seconds, reason, said: again.said ?? before.said ?? "" };
@@ -91,10 +94,10 @@ function choose({ all, only }) {
 
 /**
  * @param {Step} step
- * @param {{ mayBeSkipped: boolean, atOnce: boolean }} options
+ * @param {{ mayBeSkipped: boolean, atOnce: boolean, chosen: readonly string[] }} options
  * @returns {Promise<Outcome>}
  */
-async function runUnlessUnchanged(step, { mayBeSkipped, atOnce }) {
+async function runUnlessUnchanged(step, { mayBeSkipped, atOnce, chosen }) {
   const { name } = step;
   const { digest, files } = await inputsOf(step);
   if (mayBeSkipped && !step.makesFiles && hasPassedWith(name, digest)) {
@@ -102,7 +105,7 @@ async function runUnlessUnchanged(step, { mayBeSkipped, atOnce }) {
     console.log(`\n━━━ ${name}: skipped, since ${reason}; --fresh runs it`);
     return { name, result: "skipped", seconds: 0, reason };
   }
-  const outcome = await runStep(step, { atOnce });
+  const outcome = await runStep(step, { atOnce, chosen });
   if (outcome.result === "passed") notePassed(name, digest);
   return outcome;
 }

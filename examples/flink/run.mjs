@@ -7,7 +7,7 @@ import { mkdirSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { CommandFailed } from "../../scripts/lib/run.mjs";
-import { main, setUpFlink } from "../../scripts/setup.mjs";
+import { forFlink, main, setUp } from "../../scripts/setup.mjs";
 import { FlinkCluster } from "./cluster.mjs";
 import { buildJob } from "./job.mjs";
 
@@ -29,7 +29,7 @@ function read() {
 
 await main(async () => {
   const { job, parallelism } = read();
-  await setUpFlink();
+  await setUp(forFlink);
   const jar = await buildJob();
   const directory = inProject("target", "flink", "cluster");
   mkdirSync(directory, { recursive: true });

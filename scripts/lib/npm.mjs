@@ -17,20 +17,31 @@ export function withoutRootSettings() {
   return Object.fromEntries(Array.from(settings, ([name]) => [`npm_config_${name.replaceAll("-", "_")}`, undefined]));
 }
 
+/** @param {string} directory */
+const stampOf = (directory) => join(directory, "node_modules", ".seenguard-lock");
+
+/** @param {string} directory */
+const wantedIn = (directory) => `${lockDigest(directory)} ${process.platform} ${process.arch}`;
+
+/**
+ * Whether what is there was made from the lock file.
+ * @param {string} directory
+ */
+export const npmIsThere = (directory) =>
+  existsSync(stampOf(directory)) && readFileSync(stampOf(directory), "utf8") === wantedIn(directory);
+
 /**
  * `npm ci`, when what is there was not made from this lock file.
  * @param {string} directory
  * @param {string} what is installed
  */
 export async function npmCi(directory, what) {
-  const stamp = join(directory, "node_modules", ".seenguard-lock");
-  const wanted = `${lockDigest(directory)} ${process.platform} ${process.arch}`;
-  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return;
+  if (npmIsThere(directory)) return;
   console.log(`set-up: installing ${what} by npm ci`);
   const npm = process.platform === "win32" ? "npm.cmd" : "npm";
   const options = { cwd: directory, env: withoutRootSettings() };
   await withProgress("npm ci", () => run(npm, ["ci", "--no-audit", "--no-fund"], options));
-  writeFileSync(stamp, wanted);
+  writeFileSync(stampOf(directory), wantedIn(directory));
 }
 
 /**

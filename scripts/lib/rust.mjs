@@ -22,6 +22,7 @@ if (which("cargo") === undefined && existsSync(cargoBin)) {
  * @property {string} version which the binary names when it is asked for `--version`
  * @property {string} root where it is installed: below it, in bin/
  * @property {readonly string[]} install arguments of `cargo install`
+ * @property {string} [comesWith] the root of another tool, which brings it, too
  */
 
 const manifest = readFileSync(inProject("Cargo.toml"), "utf8");
@@ -61,19 +62,8 @@ export async function rustc() {
 const bindgenSource = inProject("scripts", "tools", "wasm-bindgen");
 
 /**
- * Generates the JavaScript beside a Wasm module. `wasm-bindgen` on PATH serves as well, if it is of the version.
- * @type {CargoTool}
- */
-export const wasmBindgenTool = {
-  binary: "wasm-bindgen",
-  version: wasmBindgenVersion,
-  root: installRoot("wasm-bindgen-tool", `${wasmBindgenVersion}-${digestOf(join(bindgenSource, "src", "main.rs"))}`),
-  install: ["--path", bindgenSource, "--profile", "tool", "--locked"],
-};
-
-/**
- * The same command as published, with the runner of Wasm tests. Its lock file names versions that are not on every
- * registry, hence no --locked.
+ * wasm-bindgen's commands as published, among them the runner of Wasm tests. Their lock file names versions that are not
+ * on every registry, hence no --locked.
  * @type {CargoTool}
  */
 export const wasmTestRunner = {
@@ -81,6 +71,19 @@ export const wasmTestRunner = {
   version: wasmBindgenVersion,
   root: installRoot("wasm-bindgen-cli", wasmBindgenVersion),
   install: ["wasm-bindgen-cli", "--version", wasmBindgenVersion],
+};
+
+/**
+ * Generates the JavaScript beside a Wasm module. What the tests install serves as well, and so does `wasm-bindgen` on
+ * PATH, if it is of the version.
+ * @type {CargoTool}
+ */
+export const wasmBindgenTool = {
+  binary: "wasm-bindgen",
+  version: wasmBindgenVersion,
+  root: installRoot("wasm-bindgen-tool", `${wasmBindgenVersion}-${digestOf(join(bindgenSource, "src", "main.rs"))}`),
+  comesWith: wasmTestRunner.root,
+  install: ["--path", bindgenSource, "--profile", "tool", "--locked"],
 };
 
 /** @type {CargoTool} */
@@ -117,13 +120,13 @@ function digestOf(file) {
  * @param {CargoTool} tool
  * @returns {Promise<string | undefined>}
  */
-export async function findCargoTool({ binary, version, root }) {
+export async function findCargoTool({ binary, version, root, comesWith }) {
   const onPath = which(binary);
   const said = onPath === undefined ? undefined : await output(onPath, ["--version"]);
   if (onPath !== undefined && said?.split(" ")[1] === version) return join(onPath, "..");
-  const installed = join(root, "bin");
   const name = process.platform === "win32" ? `${binary}.exe` : binary;
-  return existsSync(join(installed, name)) ? installed : undefined;
+  const directories = [root, comesWith].flatMap((each) => (each === undefined ? [] : join(each, "bin")));
+  return directories.find((directory) => existsSync(join(directory, name)));
 }
 
 /**

@@ -79,14 +79,17 @@ const notRun = ({ name }, reason) => ({ name, result: "failed", seconds: 0, reas
 /**
  * Runs a step in a process of its own.
  * @param {Step} step
- * @param {{ atOnce: boolean }} options atOnce: whether its output is shown while it runs
+ * @param {{ atOnce: boolean, chosen: readonly string[] }} options atOnce: whether its output is shown while it runs;
+ *   chosen: the names of all steps of this run
  * @returns {Promise<Outcome>}
  */
-export async function runStep({ name, what }, { atOnce }) {
+export async function runStep({ name, what }, { atOnce, chosen }) {
   const started = Date.now();
   const title = `\n━━━ ${name}: ${what}\n`;
   if (atOnce) process.stdout.write(title);
-  const { code, said } = await (atOnce ? execute(name, true) : withProgress(name, () => execute(name, false)));
+  const { code, said } = await (atOnce
+    ? execute(name, chosen, true)
+    : withProgress(name, () => execute(name, chosen, false)));
   const seconds = (Date.now() - started) / 1000;
   const result = code === 0 ? "passed" : "failed";
   process.stdout.write(`${atOnce ? "" : title + said}━━━ ${name}: ${result} after ${seconds.toFixed(1)} s\n`);
@@ -95,13 +98,14 @@ export async function runStep({ name, what }, { atOnce }) {
 
 /**
  * @param {string} name
+ * @param {readonly string[]} chosen
  * @param {boolean} atOnce
  * @returns {Promise<{ code: number | null, said: string }>}
  */
-function execute(name, atOnce) {
+function execute(name, chosen, atOnce) {
   return new Promise((resolve, reject) => {
     const script = fileURLToPath(new URL("step.mjs", import.meta.url));
-    const child = spawn(process.execPath, [script, name], { stdio: ["ignore", "pipe", "pipe"] });
+    const child = spawn(process.execPath, [script, name, chosen.join(",")], { stdio: ["ignore", "pipe", "pipe"] });
     let said = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => {

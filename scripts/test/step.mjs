@@ -1,9 +1,21 @@
-/** One step of `npm test`, in a process of its own: `node scripts/test/step.mjs NAME`. */
+/** One of the chosen steps of `npm test`, in a process of its own: `node scripts/test/step.mjs NAME CHOSEN,CHOSEN`. */
+import { programs } from "../lib/programs.mjs";
 import { CommandFailed } from "../lib/run.mjs";
+import { withSetUp } from "./set-up.mjs";
 import { steps } from "./steps.mjs";
 
-const step = steps.find(({ name }) => name === process.argv[2]);
-if (step === undefined) throw new Error(`no such step: ${process.argv[2] ?? ""}`);
+const [wanted, chosen = ""] = process.argv.slice(2);
+const isWanted = (/** @type {{ name: string }} */ { name }) => name === wanted;
+const step =
+  steps.find(isWanted) ??
+  (await withSetUp(steps.filter(({ name }) => chosen.split(",").includes(name)))).find(isWanted);
+if (step === undefined) throw new Error(`no such step: ${wanted ?? ""}`);
+const isNamed = (/** @type {[string, unknown]} */ [, program]) =>
+  program === programs.compiler || step.programs?.some((other) => other === program) === true;
+process.env.SEENGUARD_PROGRAMS = Object.entries(programs)
+  .filter(isNamed)
+  .map(([name]) => name)
+  .join(",");
 try {
   await step.run();
 } catch (error) {

@@ -6,9 +6,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
-import { pathWith, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
+import { pathWith, semverChecks, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { modules } from "../build/wasm.mjs";
+import { compileModules, modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
 import { checkRustImports } from "./rust-imports.mjs";
@@ -22,6 +22,9 @@ import { checkSizes } from "./sizes.mjs";
  * @property {() => void | Promise<void>} run fails when the step has
  * @property {true} [slow] it runs only with --all
  * @property {RegExp} [reads] which files of the project it reads; without it any
+ * @property {readonly import("../lib/programs.mjs").Program[]} [programs] of the system that it runs, beside the compiler
+ * @property {readonly import("../lib/rust.mjs").CargoTool[]} [tools] that it runs
+ * @property {true} [python] whether it runs packages of Python
  * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
@@ -65,12 +68,12 @@ const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("t
  * @param {...string} args
  */
 async function wasmTests(...args) {
-  const programs = readdirSync(inProject("tests")).filter(
+  const files = readdirSync(inProject("tests")).filter(
     (name) =>
       name.endsWith(".rs") &&
       readFileSync(inProject("tests", name), "utf8").includes('#![cfg(target_arch = "wasm32")]'),
   );
-  const chosen = programs.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
+  const chosen = files.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
   if (chosen.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
   // Its tools are on PATH: it must not look for others.
   const env = await pathWith([wasmPack, wasmTestRunner]);
@@ -165,11 +168,29 @@ const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
+const { chromedriver, chromium, firefox, java, python, redis, valgrind } = programs;
+const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
+const otherServers = [programs.go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava];
+
 /** @type {readonly Step[]} */
 export const steps = [
   // Soon done, and soon told.
   { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--all", "--check"), reads: allRust },
-  { name: "build", what: "the package is built", run: () => build(), makesFiles: true },
+  {
+    name: "modules",
+    what: "the crate is compiled to Wasm",
+    run: compileModules,
+    lane: "cargo",
+    makesFiles: true,
+  },
+  {
+    name: "build",
+    what: "the package is built",
+    run: () => build(),
+    tools: [wasmTestRunner],
+    needs: ["modules"],
+    makesFiles: true,
+  },
   {
     name: "cargo",
     what: "Rust's tests, its documentation's examples, the programs in examples/, 300 users of the simulation",
@@ -182,6 +203,7 @@ export const steps = [
     name: "demo",
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
+    programs: [chromium, redis],
     needs: ["build"],
     lane: "browser",
     slow: true,
@@ -191,6 +213,7 @@ export const steps = [
     what: "the demo and the news product over seenguard-server, in Chromium",
     run: () => npmToolIn({ SERVER: "rust" }, PLAYWRIGHT, "test", "--grep", "@over-rust"),
     // It has the service compiled by then: compiled anew, it would be another than the examples of `server` link to.
+    programs: [chromium, redis],
     needs: ["build", "server"],
     lane: "browser",
     slow: true,
@@ -199,6 +222,7 @@ export const steps = [
     name: "browser",
     what: "the package in Chromium",
     run: () => playwright("--project", "package"),
+    programs: [chromium],
     reads: packageAndTests,
     needs: ["build"],
     lane: "browser",
@@ -207,6 +231,7 @@ export const steps = [
     name: "browser-conditions",
     what: "the package in Chromium when things go wrong",
     run: () => playwright("--project", "conditions"),
+    programs: [chromium],
     needs: ["build"],
     lane: "browser",
     slow: true,
@@ -215,6 +240,7 @@ export const steps = [
     name: "news",
     what: "a news product on the packed package in Chromium, as a reader uses it",
     run: () => playwright("--project", "news"),
+    programs: [chromium, redis],
     needs: ["build"],
     lane: "browser",
     slow: true,
@@ -226,6 +252,7 @@ export const steps = [
       await vitest("--project", "adapters");
       await playwright("--project", "adapters");
     },
+    programs: [chromium],
     needs: ["build"],
     lane: "browser",
     slow: true,
@@ -234,6 +261,7 @@ export const steps = [
     name: "panel",
     what: "seenguard/devtools, the engine as JavaScript and the largest snapshot in Chromium",
     run: () => playwright("--project", "panel"),
+    programs: [chromium],
     needs: ["build"],
     lane: "browser",
     slow: true,
@@ -242,6 +270,7 @@ export const steps = [
     name: "capacitor",
     what: "the package over Capacitor's Preferences",
     run: () => playwright("--project", "capacitor"),
+    programs: [chromium],
     needs: ["build"],
     lane: "browser",
     slow: true,
@@ -257,6 +286,7 @@ export const steps = [
     name: "vitest",
     what: "the package and the demo's server in Node",
     run: () => vitest("--project", "node"),
+    programs: [chromium, redis],
     needs: ["build"],
   },
   {
@@ -283,6 +313,7 @@ export const steps = [
     name: "wasm-node",
     what: "the Wasm classes in Node",
     run: () => wasmTests("--node"),
+    tools: [wasmPack, wasmTestRunner],
     reads: rustForWasm,
     lane: "cargo",
   },
@@ -312,6 +343,7 @@ export const steps = [
     name: "prettier",
     what: "everything else is formatted",
     run: () => npmTool("prettier/bin/prettier.cjs", "--check", ...cache("prettier"), "."),
+    needs: ["build"],
   },
   {
     name: "imports",
@@ -324,6 +356,7 @@ export const steps = [
     name: "platforms",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
     run: () => vitest("--project", "platforms", "--reporter", "verbose"),
+    programs: [chromium],
     needs: ["build"],
     slow: true,
   },
@@ -338,6 +371,7 @@ export const steps = [
     name: "semver",
     what: "a change of the crates' API that breaks users' code is told in CHANGELOG.md",
     run: checkSemver,
+    tools: [semverChecks],
     reads: allRust,
     slow: true,
   },
@@ -360,6 +394,7 @@ export const steps = [
     name: "engines",
     what: "the package in Firefox, WebKitGTK and Hermes",
     run: () => vitest("--project", "engines"),
+    programs: [firefox, ...webkit],
     needs: ["build"],
     slow: true,
   },
@@ -367,6 +402,7 @@ export const steps = [
     name: "processes",
     what: "the command, stores in Redis, outages and the documentation's examples, each in processes of its own",
     run: () => vitest("--project", "processes"),
+    programs: [chromium, redis],
     needs: ["build"],
     slow: true,
   },
@@ -374,6 +410,8 @@ export const steps = [
     name: "flink",
     what: "the job in examples/flink on a cluster whose TaskManagers are killed",
     run: () => vitest("--project", "flink", "--reporter", "verbose"),
+    programs: [java, python, redis],
+    python: true,
     needs: ["build"],
     slow: true,
   },
@@ -381,6 +419,7 @@ export const steps = [
     name: "packaging",
     what: "the packed package in real little apps",
     run: () => vitest("--project", "packaging"),
+    programs: [chromium],
     needs: ["build"],
     slow: true,
   },
@@ -388,6 +427,7 @@ export const steps = [
     name: "cluster",
     what: "the store on a Redis Cluster, while consumers are killed and a slot is migrated",
     run: () => vitest("--project", "cluster"),
+    programs: [redis],
     needs: ["build"],
     slow: true,
   },
@@ -395,6 +435,7 @@ export const steps = [
     name: "together",
     what: "the service in Rust and the store in Node serve the same users at the same time, and promise the same",
     run: () => vitest("--project", "together"),
+    programs: [redis],
     needs: ["build", "server"],
     lane: "cargo",
     slow: true,
@@ -403,6 +444,7 @@ export const steps = [
     name: "programs",
     what: "programs made at random against the API",
     run: () => vitest("--project", "programs"),
+    programs: [redis],
     needs: ["build"],
     slow: true,
   },
@@ -418,6 +460,7 @@ export const steps = [
     name: "server",
     what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
     run: checkServer,
+    programs: [redis],
     reads: /^(src|server)\/|^examples\/recall_server\.rs$|^rustfmt\.toml$/,
     lane: "cargo",
     slow: true,
@@ -426,6 +469,8 @@ export const steps = [
     name: "servers",
     what: "servers in other languages, as docs/other-languages.md shows them; alert rules",
     run: () => vitest("--project", "servers"),
+    programs: [...otherServers, programs.lz4, python, redis],
+    python: true,
     needs: ["build"],
     lane: "cargo",
     slow: true,
@@ -434,6 +479,7 @@ export const steps = [
     name: "instructions",
     what: "the hot path takes no more instructions than before",
     run: checkInstructions,
+    programs: [valgrind],
     reads: allRust,
     lane: "cargo",
     slow: true,
@@ -441,7 +487,9 @@ export const steps = [
   {
     name: "wasm-chromium",
     what: "the Wasm classes in Chromium",
-    run: () => wasmTests("--headless", "--chrome", "--chromedriver", programs.chromedriver.find() ?? "chromedriver"),
+    run: () => wasmTests("--headless", "--chrome", "--chromedriver", chromedriver.find() ?? "chromedriver"),
+    programs: [chromedriver, chromium],
+    tools: [wasmPack, wasmTestRunner],
     reads: rustForWasm,
     lane: "cargo",
     slow: true,
@@ -450,6 +498,7 @@ export const steps = [
     name: "toolchain",
     what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",
     run: () => vitest("--project", "toolchain"),
+    tools: [wasmPack, wasmTestRunner],
     needs: ["build"],
     slow: true,
   },
@@ -465,6 +514,7 @@ export const steps = [
     name: "soak-service",
     what: "the service under load for two minutes, over Redis and a cluster, while parts fail",
     run: () => soak("service", "--minutes", "2"),
+    programs: [redis],
     needs: ["build"],
     alone: true,
     slow: true,
@@ -473,6 +523,7 @@ export const steps = [
     name: "soak",
     what: "the demo's server under load and kills, then two browsers over 6 virtual days",
     run: () => soak("step"),
+    programs: [chromium, firefox, redis],
     needs: ["build"],
     alone: true,
     slow: true,

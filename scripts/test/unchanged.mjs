@@ -7,7 +7,6 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject, root } from "../lib/paths.mjs";
-import { programs } from "../lib/programs.mjs";
 import { rustVersion } from "../lib/rust.mjs";
 
 /** What every step depends on: what runs it, and how the machine is set up. */
@@ -22,19 +21,22 @@ const stampOf = (step) => inProject("target", "steps", `${step}.json`);
  * @param {import("./steps.mjs").Step} step
  * @returns {Promise<{ digest: string, files: number }>}
  */
-export async function inputsOf({ reads = /./ }) {
+export async function inputsOf({ reads = /./, programs = [] }) {
   const paths = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root })
     .toString()
     .split("\n")
     .filter((path) => path !== "" && (reads.test(path) || everyStep.test(path)));
   const hash = createHash("sha256").update(hashOf(paths.map((path) => inProject(path))));
-  hash.update(JSON.stringify([process.version, await rustVersion(), foundPrograms(), variables()]));
+  hash.update(JSON.stringify([process.version, await rustVersion(), identities(programs), variables()]));
   return { digest: hash.digest("hex"), files: paths.length };
 }
 
-/** The programs of the system with their sizes and ages, which tell one version from another. */
-function foundPrograms() {
-  return Object.values(programs).map(({ find }) => {
+/**
+ * Programs with their sizes and ages, which tell one version from another.
+ * @param {readonly import("../lib/programs.mjs").Program[]} programs
+ */
+function identities(programs) {
+  return programs.map(({ find }) => {
     const path = find();
     const { size, mtimeMs } = (path === undefined ? undefined : statSync(path, { throwIfNoEntry: false })) ?? {};
     return [path, size, mtimeMs];

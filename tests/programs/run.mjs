@@ -9,7 +9,7 @@ import { build } from "../../scripts/build.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { runAndRead } from "../../scripts/lib/run.mjs";
 import { writeTables } from "../../scripts/lib/tables.mjs";
-import { main, setUp } from "../../scripts/setup.mjs";
+import { main } from "../../scripts/setup.mjs";
 
 const engines = ["wasm", "js"];
 
@@ -41,7 +41,6 @@ function table(texts) {
 
 await main(async () => {
   const { values } = parseArgs({ options: { minutes: { type: "string", default: "20" } } });
-  await setUp("test");
   await build({ sizes: false });
   const seed = process.env.SEENGUARD_PROGRAMS_SEED ?? String(Date.now() % 2 ** 31);
   const env = { SEENGUARD_PROGRAMS_SECONDS: String(60 * Number(values.minutes)), SEENGUARD_PROGRAMS_SEED: seed };

@@ -1,11 +1,12 @@
 /** The soaks, from nothing: set-up, build, run. `npm run soak -- browser`, `-- server`, `-- service`; see README.md. */
 import { build } from "../../scripts/build.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";
+import { programs } from "../../scripts/lib/programs.mjs";
 import { run } from "../../scripts/lib/run.mjs";
 import { main, setUp } from "../../scripts/setup.mjs";
 
 await main(async () => {
-  await setUp("test");
+  await setUp({ programs: [programs.chromium, programs.firefox, programs.redis] });
   await build();
   await run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), ...process.argv.slice(2)]);
 });
