@@ -170,7 +170,15 @@ const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|t
 
 const { chromedriver, chromium, firefox, java, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
-const otherServers = [programs.go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava];
+const otherServers = [
+  programs.go,
+  programs.goBloom,
+  programs.goRedis,
+  programs.goXxhash,
+  java,
+  programs.guava,
+  programs.lz4,
+];
 
 /** @type {readonly Step[]} */
 export const steps = [
@@ -469,7 +477,7 @@ export const steps = [
     name: "servers",
     what: "servers in other languages, as docs/other-languages.md shows them; alert rules",
     run: () => vitest("--project", "servers"),
-    programs: [...otherServers, programs.lz4, python, redis],
+    programs: [...otherServers, programs.promtool, python, redis],
     python: true,
     needs: ["build"],
     lane: "cargo",

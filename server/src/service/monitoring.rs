@@ -10,7 +10,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use metrics::{counter, describe_counter, describe_histogram, histogram};
+use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use seenguard_server::{ConsumerHealth, Problem, Reason, RedisConnection, describe_metrics};
 use tokio::sync::watch;
@@ -55,6 +55,8 @@ fn describe() {
     describe_metrics();
     describe_counter!("seenguard_requests_total", "Requests, by route, method and status.");
     describe_histogram!("seenguard_request_seconds", "How long requests took, by route.");
+    describe_gauge!("seenguard_storage_answers", "1 if the storage answers now, else 0.");
+    describe_gauge!("seenguard_stream_answers", "1 if the stream answers now, else 0.");
 }
 
 /// What the routes need.
@@ -117,10 +119,13 @@ async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) 
             };
         }
     };
-    let Some(connection) = asked else { return Ok("ready\n") };
+    sign_of_life(asked.as_ref()).await.map(|()| "ready\n")
+}
+
+async fn sign_of_life(connection: Option<&RedisConnection>) -> Result<(), Problem> {
+    let Some(connection) = connection else { return Ok(()) };
     match timeout(ANSWER_WITHIN, connection.ping()).await {
-        Ok(Ok(())) => Ok("ready\n"),
-        Ok(Err(error)) => Err(error.into()),
+        Ok(answer) => Ok(answer?),
         Err(_) => Err(Problem::unavailable(
             "storage",
             "it does not answer: try again in a moment",
@@ -129,6 +134,12 @@ async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) 
 }
 
 async fn numbers_as_text(State(monitoring): State<Monitoring>) -> impl IntoResponse {
+    let (storage, stream) = tokio::join!(
+        sign_of_life(monitoring.storage.as_ref()),
+        sign_of_life(monitoring.stream.as_ref())
+    );
+    gauge!("seenguard_storage_answers").set(f64::from(storage.is_ok()));
+    gauge!("seenguard_stream_answers").set(f64::from(stream.is_ok()));
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];
     (kind, monitoring.recorder.render())
 }
