@@ -102,7 +102,7 @@ impl RedisConnection {
     /// As [`RedisConnection::open`].
     pub fn open_cluster<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>) -> Result<Self, Error> {
         let client = ClusterClient::builder(urls)
-            .connection_timeout(OPENED_WITHIN)
+            .connection_timeout(OPENED_WITHIN / 2)
             .response_timeout(NODE_ANSWERS_WITHIN)
             .retries(0)
             .build();

@@ -346,6 +346,20 @@ pub async fn a_master_that_hangs_holds_up_its_own_users_alone() {
     hung.go_on();
 }
 
+pub async fn a_node_that_hangs_keeps_nobody_from_the_others() {
+    let servers = tokio::task::block_in_place(Servers::start);
+    let hung = RedisServer::start(&[]);
+    hung.pause();
+    let urls = servers.cluster.iter().chain([&hung]).map(RedisServer::url);
+    let connection = RedisConnection::open_cluster(urls).unwrap();
+    let begun = Instant::now();
+    while !connection.was_connected() {
+        assert!(begun.elapsed() < PATIENCE, "it waits for the node that hangs");
+        sleep(Duration::from_millis(50)).await;
+    }
+    hung.go_on();
+}
+
 pub async fn what_is_stored_expires_with_the_chain() {
     let redis = RedisServer::start(&[]);
     let (store, _) = store_over(&redis);

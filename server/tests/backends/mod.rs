@@ -65,6 +65,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         an_outage_costs_neither_memory_nor_time,
         a_backend_that_never_answers_holds_no_read_for_ever,
         a_master_that_hangs_holds_up_its_own_users_alone,
+        a_node_that_hangs_keeps_nobody_from_the_others,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
     );
