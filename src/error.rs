@@ -47,6 +47,9 @@ pub enum Error {
     /// and [`MAX_SNAPSHOT_BITS`](crate::MAX_SNAPSHOT_BITS).
     #[error("{0}")]
     TooLarge(&'static str),
+    /// `bad-report`: an id that is taken back has over 256 bytes. Leave it out.
+    #[error("{0}")]
+    BadReport(&'static str),
     /// `out-of-memory`: there is no memory for what the input asks for. The call changed nothing.
     #[error("out of memory")]
     OutOfMemory,
@@ -74,6 +77,7 @@ impl Error {
             Error::BadParameters(_) => "bad-parameters",
             Error::BadPayload(_) => "bad-payload",
             Error::TooLarge(_) => "too-large",
+            Error::BadReport(_) => "bad-report",
             Error::OutOfMemory => "out-of-memory",
             Error::InShard { error, .. } => error.code(),
         }

@@ -166,8 +166,8 @@ pub mod device {
 
 pub use bloom::BloomFilter;
 pub use chain::{
-    ChainOptions, ChainSnapshot, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats, Report,
-    ShardChain, StoredChain,
+    ChainOptions, ChainSnapshot, MAX_ID_BYTES, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats,
+    Report, ShardChain, StoredChain,
 };
 pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
 pub use error::Error;

@@ -5,10 +5,14 @@ mod common;
 
 use std::collections::HashMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use common::model_chain::ModelChain;
 use common::random::Random;
 use common::{DAY, START, at, ids, options, shard_of, shard_with};
-use seenguard::{BloomFilter, ChainOptions, IdList, Parameters, Shard, ShardChain};
+use seenguard::hash::hash_id;
+use seenguard::wire::Reference;
+use seenguard::{BloomFilter, ChainOptions, Format, IdList, Parameters, Shard, ShardChain, StoredChain};
 
 fn chain(options: ChainOptions) -> ShardChain {
     ShardChain::new(options).unwrap()
@@ -402,7 +406,7 @@ fn the_version_never_shrinks_when_the_clock_goes_back_and_forth() {
 
 #[test]
 fn the_version_does_not_shrink_as_long_as_nothing_is_recorded() {
-    let mut chain = chain(options(5, 3, 100));
+    let mut chain = chain(options(1, 3, 100));
     chain.record(&["a"], at(START)).unwrap();
     // The clock goes back, so this shard expires before the one that it follows.
     chain.record(&["b"], at(START - 60)).unwrap();
@@ -461,77 +465,241 @@ fn a_chain_goes_on_from_its_shards() {
 }
 
 #[test]
-fn a_newest_shard_with_other_parameters_is_sealed_and_kept() {
+fn a_newest_shard_with_other_parameters_goes_on_until_it_is_full() {
     let first = options(100, 3, 0);
     let mut chain = chain(first);
     chain.record(&ids("old", 0..20), at(START)).unwrap();
     let others = [
         ChainOptions { capacity: 200, ..first },
+        ChainOptions { capacity: 10, ..first },
         ChainOptions {
             false_positive_rate: 0.01,
             ..first
         },
         ChainOptions { seed: 1, ..first },
-        ChainOptions {
-            ttl_seconds: 100,
-            ..first
-        },
     ];
     for other in others {
         let mut goes_on = restored(&chain, other, START);
-        assert!(goes_on.snapshot(at(START), None).unwrap().version == chain.snapshot(at(START), None).unwrap().version);
-        goes_on.record(&["new"], at(START)).unwrap();
+        // As many as its m and k are made for, but for those that it contains by mistake.
+        goes_on.record(&ids("new", 0..80), at(START)).unwrap();
+        assert_eq!(epochs(&goes_on), [START as u32]);
+        goes_on.record(&ids("newer", 0..2), at(START)).unwrap();
         assert_eq!(epochs(&goes_on), [START as u32 + 1, START as u32]);
-        assert!(has_all(&goes_on, &ids("old", 0..20), START) && goes_on.contains("new", at(START)).unwrap());
+        assert!(has_all(&goes_on, &ids("old", 0..20), START) && has_all(&goes_on, &ids("new", 0..80), START));
         let newest = goes_on.shards().next().unwrap();
         let expected = Parameters::for_capacity(other.capacity, other.false_positive_rate).unwrap();
         assert_eq!(
-            (newest.filter.parameters(), newest.filter.seed(), newest.count),
-            (expected, other.seed, 1)
+            (newest.filter.parameters(), newest.filter.seed()),
+            (expected, other.seed)
         );
-        assert_eq!(newest.expires != 0, other.ttl_seconds != 0);
-        // It goes on in that shard.
-        goes_on.record(&["newer"], at(START)).unwrap();
-        assert_eq!(goes_on.shards().count(), 2);
     }
 }
 
 #[test]
-fn shards_with_other_parameters_drop_out_by_number() {
-    let mut chain = chain(options(10, 3, 0));
-    chain.record(&ids("old", 0..25), at(START)).unwrap();
-    let mut goes_on = restored(&chain, options(20, 3, 0), START);
-    goes_on.record(&ids("new", 0..60), at(START)).unwrap();
-    assert_eq!(goes_on.shards().count(), 3);
-    assert!(has_all(&goes_on, &ids("new", 0..60), START));
-}
-
-#[test]
-fn a_changed_ttl_holds_for_what_comes_after_it() {
-    for (first, second) in [(100, 1_000), (1_000, 100), (0, 100), (100, 0), (40_000_000, 100)] {
+fn a_newest_shard_goes_on_if_it_lives_as_long_as_what_is_recorded_must() {
+    for (first, second, goes_on) in [
+        (1_000, 100, true),
+        (40_000_000, 100, true),
+        (100, 1_000, false),
+        (0, 100, false),
+        (100, 0, false),
+    ] {
         let mut chain = chain(options(10, 5, first));
         chain.record(&["old"], at(START)).unwrap();
         let now = START + 10;
-        let mut goes_on = restored(&chain, options(10, 5, second), now);
-        goes_on.record(&["new"], at(now)).unwrap();
-        assert!(goes_on.contains("old", at(now)).unwrap());
-        if second == 0 {
-            assert!(goes_on.contains("new", at(now + 1_000_000)).unwrap());
-        } else {
-            assert!(goes_on.contains("new", at(now + u64::from(second) - 1)).unwrap());
-            assert!(!goes_on.contains("new", at(now + u64::from(second) * 5 / 4)).unwrap());
+        let mut changed = restored(&chain, options(10, 5, second), now);
+        changed.record(&["new"], at(now)).unwrap();
+        assert_eq!(changed.shards().count() == 1, goes_on, "{first}, {second}");
+        assert!(changed.contains("old", at(now)).unwrap());
+        let kept_for = if second == 0 { 1_000_000 } else { u64::from(second) };
+        assert!(changed.contains("new", at(now + kept_for)).unwrap());
+    }
+}
+
+/// Two servers with other settings take turns, at random, over what the other has stored. Each id is there as long as
+/// the server's ttl lasts that recorded it last, unless so many others came since as either keeps.
+fn check_that_two_settings_forget_nothing(settings: [ChainOptions; 2], seed: u64) {
+    let mut random = Random::seeded(seed);
+    let kept_by = |options: &ChainOptions| (options.shards - 1) * options.capacity as usize;
+    let kept_by_both = settings.iter().map(kept_by).min().unwrap();
+    let mut stored = StoredChain::default();
+    // Of each recording the id, when, and by which server.
+    let mut recorded: Vec<(String, u64, usize)> = Vec::new();
+    let (mut now, mut keys_expire) = (START, None);
+    for _ in 0..400 {
+        now += random.below(20);
+        if keys_expire.is_some_and(|expire| now >= expire) {
+            stored = StoredChain::default();
+        }
+        let server = random.below(2) as usize;
+        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, settings[server]).unwrap();
+        assert!(rejected.is_empty());
+        let newest = chain.shards().next().map(|shard| shard.epoch);
+        let (before, count) = (chain.snapshot(at(now), None).unwrap(), chain.shards().count());
+        for id in (0..1 + random.below(9)).map(|_| format!("item-{}", random.below(400))) {
+            chain.record(&[&id], at(now)).unwrap();
+            recorded.push((id, now, server));
+        }
+        let after = chain.snapshot(at(now), None).unwrap();
+        assert!(after.version >= before.version);
+        let begun = newest.map_or(1, |newest| epochs(&chain)[0].saturating_sub(newest)) as usize;
+        let expired = count - before.shards.len();
+        assert!(
+            count <= chain.shards().count() + begun + expired,
+            "one is dropped for each that is begun"
+        );
+        stored = chain.stored(at(now)).unwrap();
+        keys_expire = match chain.life_seconds(at(now)).unwrap() {
+            0 => None,
+            seconds => Some(now + seconds),
+        };
+        for reader in settings {
+            let (chain, _) = ShardChain::from_shards(&stored.shards, reader).unwrap();
+            for (id, at_second, by) in recorded.iter().rev().take(kept_by_both) {
+                let ttl = u64::from(settings[*by].ttl_seconds);
+                if ttl == 0 || now < at_second + ttl {
+                    assert!(
+                        chain.contains(id, at(now)).unwrap(),
+                        "{id} of {at_second} at {now}, {settings:?}"
+                    );
+                }
+            }
         }
     }
 }
 
 #[test]
-fn more_stored_shards_than_wanted_are_kept_until_room_is_needed() {
+fn two_settings_at_once_forget_nothing() {
+    let settings = [
+        options(10, 20, 1_000),
+        options(100, 3, 1_000),
+        options(10, 3, 1_000),
+        options(10, 20, 100),
+        options(30, 5, 0),
+        options(10, 20, 0),
+        ChainOptions {
+            false_positive_rate: 0.01,
+            seed: 7,
+            ..options(20, 6, 5_000)
+        },
+    ];
+    let mut seed = 0;
+    for one in settings {
+        for other in settings {
+            seed += 1;
+            check_that_two_settings_forget_nothing([one, other], seed);
+        }
+    }
+}
+
+#[test]
+fn the_keys_of_a_chain_expire_with_the_last_of_its_shards() {
+    let mut chain = chain(options(10, 5, 1_000));
+    assert_eq!(chain.life_seconds(at(START)).unwrap(), 1_250);
+    chain.record(&["a"], at(START)).unwrap();
+    for (ttl, now, life) in [(1_000, START, 1_250), (10, START + 50, 1_200), (0, START + 1_249, 1)] {
+        let reader = restored(&chain, options(10, 5, ttl), now);
+        assert_eq!(reader.life_seconds(at(now)).unwrap(), life, "{ttl}");
+    }
+    // One that never expires keeps all of them.
+    let mut goes_on = restored(&chain, options(10, 5, 0), START);
+    goes_on.record(&["b"], at(START)).unwrap();
+    let reader = restored(&goes_on, options(10, 5, 1_000), START);
+    assert_eq!(reader.life_seconds(at(START)).unwrap(), 0);
+}
+
+#[test]
+fn of_more_stored_shards_than_wanted_each_new_one_replaces_one() {
     let mut chain = chain(options(10, 8, 0));
     chain.record(&ids("item", 0..80), at(START)).unwrap();
     let mut goes_on = restored(&chain, options(10, 3, 0), START);
     goes_on.record(&["one more"], at(START)).unwrap();
-    assert_eq!(goes_on.shards().count(), 3);
-    assert!(has_all(&goes_on, &ids("item", 60..80), START));
+    assert_eq!(goes_on.shards().count(), 8);
+    assert!(has_all(&goes_on, &ids("item", 10..80), START));
+}
+
+// What is not understood.
+
+/// Shards that are not of this version: a later one, another library's, and one with a hash scheme to come.
+fn not_understood(shard: &str) -> Vec<String> {
+    let of_bytes = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut bytes = STANDARD.decode(shard).unwrap();
+        change(&mut bytes);
+        let end = bytes.len() - 4;
+        let checksum = hash_id(&bytes[..end], 0) as u32;
+        bytes[end..].copy_from_slice(&checksum.to_le_bytes());
+        STANDARD.encode(bytes)
+    };
+    vec![
+        of_bytes(&|bytes| bytes[3] = b'2'),
+        of_bytes(&|bytes| bytes[4] = 9),
+        "17::AAAAAAAAAAA=".to_owned(),
+        "AQEAAAABAAAAAAAAAAA=".to_owned(),
+    ]
+}
+
+#[test]
+fn what_is_not_understood_stays_in_its_place_and_leaves_as_the_oldest() {
+    let options = options(10, 4, 1_000);
+    let mut before = chain(options);
+    before.record(&ids("item", 0..15), at(START)).unwrap();
+    let shards = before.stored(at(START)).unwrap().shards;
+    for unread in not_understood(&shards[0]) {
+        for place in 0..=2 {
+            let mut stored = shards.clone();
+            stored.insert(place, unread.clone());
+            let (mut chain, rejected) = ShardChain::from_shards(&stored, options).unwrap();
+            assert_eq!(rejected.iter().map(|each| each.index).collect::<Vec<_>>(), [place]);
+            assert_eq!((chain.shards().count(), chain.life_seconds(at(START)).unwrap()), (2, 0));
+            assert_eq!(chain.stored(at(START)).unwrap().shards, stored);
+            // It is shipped to a device that holds it, and to no other.
+            assert_eq!(chain.snapshot(at(START), None).unwrap().shards, shards);
+            let reference = Reference::of(Format::Native, unread.as_bytes());
+            let shipped = chain.snapshot(at(START), Some(&reference.to_string())).unwrap().shards;
+            assert_eq!((shipped.len(), &shipped[place]), (3, &reference.to_element()));
+
+            // Above it a shard begins, whose epoch is the time; else the newest goes on.
+            chain.record(&["new"], at(START + 100)).unwrap();
+            let goes_on = chain.stored(at(START + 100)).unwrap().shards;
+            let begun = usize::from(place == 0);
+            assert_eq!((goes_on.len(), &goes_on[place + begun]), (3 + begun, &unread));
+            assert!(
+                has_all(&chain, &ids("item", 0..15), START + 100) && chain.contains("new", at(START + 100)).unwrap()
+            );
+            assert!(place > 0 || epochs(&chain)[0] == START as u32 + 100);
+
+            // Only the oldest leaves.
+            let mut left = Vec::new();
+            for number in 0..60 {
+                let known = chain.stored(at(START + 100)).unwrap().shards;
+                chain.record(&[format!("later-{number}")], at(START + 100)).unwrap();
+                let now = chain.stored(at(START + 100)).unwrap().shards;
+                left.extend(known[1..].iter().filter(|text| !now.contains(text)).cloned());
+                assert!(now.len() <= 5, "{}", now.len());
+            }
+            assert!(left.contains(&unread));
+        }
+    }
+}
+
+#[test]
+fn only_what_is_damaged_is_dropped() {
+    let chain = recorded(options(10, 4, 0), &ids("item", 0..15), START);
+    let shards = chain.stored(at(START)).unwrap().shards;
+    let cut = shards[0][..shards[0].len() - 8].to_owned();
+    let text_cut = shards[0][..shards[0].len() - 3].to_owned();
+    for damaged in [
+        shards[0].replacen('A', "B", 1),
+        cut,
+        text_cut,
+        "\u{fffd}\u{fffd}".into(),
+        "".into(),
+    ] {
+        let stored = [damaged.clone(), shards[1].clone()];
+        let (chain, rejected) = ShardChain::from_shards(&stored, options(10, 4, 0)).unwrap();
+        assert_eq!(rejected.len(), 1, "{damaged}");
+        assert_eq!(chain.stored(at(START)).unwrap().shards, shards[1..]);
+    }
 }
 
 #[test]

@@ -8,7 +8,9 @@ use common::random::Random;
 use common::{DAY, START, at, at_ms, guard, ids, list_of, options};
 use seenguard::device::Guard;
 use seenguard::wire::Reference;
-use seenguard::{ChainOptions, ChainSnapshot, Error, Format, Impression, Report, ShardChain, Snapshot, Split};
+use seenguard::{
+    ChainOptions, ChainSnapshot, Error, Format, Impression, Report, ShardChain, Snapshot, Split, StoredChain,
+};
 
 const START_MS: u64 = START * 1000;
 
@@ -28,6 +30,20 @@ fn restored(stored: &ChainSnapshot, options: ChainOptions) -> ShardChain {
     chain.restore(&stored.unseen, stored.forget_before).unwrap();
     assert!(rejected.is_empty());
     chain
+}
+
+/// With all that a store keeps.
+fn stored_and_restored(chain: &ShardChain, options: ChainOptions, now: u64) -> ShardChain {
+    let stored = chain.stored(at(now)).unwrap();
+    let (mut chain, _) = ShardChain::from_shards(&stored.shards, options).unwrap();
+    assert_eq!(chain.restore_fields(&fields(&stored)).unwrap(), 0);
+    assert_eq!(chain.stored(at(now)).unwrap(), stored);
+    chain
+}
+
+fn fields(stored: &StoredChain) -> Vec<String> {
+    let fields = stored.fields.iter();
+    fields.flat_map(|(name, value)| [name.clone(), value.clone()]).collect()
 }
 
 fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
@@ -103,7 +119,7 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
             assert_eq!(split.fresh.contains(&index), !model.contains(id, now));
         }
         if random.once_in(6) {
-            chain = restored(&shipped(&chain, now), options);
+            chain = stored_and_restored(&chain, options, now);
             model = model.stored_and_restored(now);
         }
     }
@@ -182,6 +198,95 @@ fn what_no_live_shard_contains_is_dropped_by_rotation_and_by_expiry() {
     chain.unsee(&["a"], at_ms(START_MS)).unwrap();
     assert_eq!(unseen_ids(&chain, START + 199), ["a"]);
     assert_eq!(unseen_ids(&chain, START + 200), [""; 0]);
+}
+
+#[test]
+fn one_user_takes_back_64_kb_of_ids_and_none_of_over_256_bytes() {
+    let long = |number: usize| format!("{number:0>256}");
+    let all: Vec<String> = (0..400).map(long).collect();
+    let mut chain = recorded(ChainOptions::default(), &all, START);
+    for (second, id) in (0..).zip(&all) {
+        chain.unsee(&[id], at_ms(START_MS + 1_000 * second)).unwrap();
+    }
+    let stored = chain.stored(at(START + 400)).unwrap();
+    let bytes: usize = fields(&stored).iter().map(String::len).sum();
+    // The newest, as many as there is room for: 237 of 276 bytes each.
+    assert_eq!((stored.fields.len(), bytes), (237, 65_412));
+    assert_eq!(stored.fields[0].0, format!("unseen:{}", all[399]));
+
+    // What was seen again goes first, the oldest of it before the others.
+    let seen = &all[390..];
+    chain.record(seen, at(START + 1_000)).unwrap();
+    let others: Vec<String> = (400..405).map(long).collect();
+    chain.record(&others, at(START + 1_001)).unwrap();
+    chain.unsee(&others, at_ms(START_MS + 2_000_000)).unwrap();
+    let stored = chain.stored(at(START + 2_000)).unwrap();
+    let seen_again = stored
+        .fields
+        .iter()
+        .filter(|(name, _)| name.starts_with("seen:"))
+        .count();
+    assert_eq!((stored.fields.len(), seen_again), (237, 5));
+    assert!(unseen_ids(&chain, START + 2_000).contains(&all[163]));
+
+    // Other writers may have left more: no page is slower for it, and the next change makes it good.
+    let many = all
+        .iter()
+        .flat_map(|id| [format!("unseen:{id}"), START_MS.to_string()])
+        .collect::<Vec<_>>();
+    let too_long = [format!("unseen:{}", "x".repeat(257)), START_MS.to_string()];
+    let (mut reader, _) = ShardChain::from_shards(&stored.shards, ChainOptions::default()).unwrap();
+    assert_eq!(
+        reader.restore_fields(&[&many[..], &too_long].concat()).unwrap(),
+        400 - 237 + 1
+    );
+    let mut empty = ShardChain::new(ChainOptions::default()).unwrap();
+    let needless = ids("gone", 0..1_005);
+    let needless = needless.iter().flat_map(|id| [format!("unseen:{id}"), "1".to_owned()]);
+    assert_eq!(empty.restore_fields(&needless.collect::<Vec<_>>()).unwrap(), 5);
+
+    let before = chain.stored(at(START + 2_000)).unwrap();
+    let refused = chain.unsee(&["a", &"é".repeat(129)], at_ms(START_MS + 3_000_000));
+    assert_eq!(refused.map_err(|error| error.code()), Err("bad-report"));
+    ingest(&mut chain, &[], &[(&"x".repeat(257), START_MS)], START_MS + 3_000_000);
+    assert_eq!(chain.stored(at(START + 2_000)).unwrap(), before);
+}
+
+#[test]
+fn a_taking_back_that_comes_late_or_twice_does_not_beat_a_later_impression() {
+    let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
+    let [taken_back, seen_again] = [START_MS + 5_000, START_MS + 9_000];
+    let is_fresh = |chain: &ShardChain| chain.filter(&["a"], None, at(START + 60)).unwrap() == [0];
+    ingest(&mut chain, &[], &[("a", taken_back)], START_MS + 6_000);
+    assert!(is_fresh(&chain));
+    ingest(&mut chain, &[("a", seen_again)], &[], START_MS + 10_000);
+    // Twice; late, from another device; and at the same time.
+    for late in [taken_back, START_MS + 8_000, seen_again] {
+        ingest(&mut chain, &[], &[("a", late)], START_MS + 20_000);
+        chain = stored_and_restored(&chain, ChainOptions::default(), START + 20);
+        assert!(!is_fresh(&chain), "{late}");
+    }
+    let fields = chain.stored(at(START + 20)).unwrap().fields;
+    assert_eq!(fields, [("seen:a".to_owned(), seen_again.to_string())]);
+    assert_eq!(unseen_ids(&chain, START + 20), [""; 0]);
+    // A copy elsewhere knows it from a union.
+    let mut copy = recorded(ChainOptions::default(), &["a", "b"], START);
+    copy.unsee(&["a"], at_ms(taken_back)).unwrap();
+    copy.unite(&chain);
+    assert!(!is_fresh(&copy));
+    // A later one counts.
+    ingest(&mut chain, &[], &[("a", seen_again + 1)], START_MS + 20_000);
+    assert!(is_fresh(&chain));
+}
+
+#[test]
+fn what_was_seen_again_is_forgotten_with_the_last_shard_that_contains_it() {
+    let mut chain = recorded(options(10, 2, 0), &["a"], START);
+    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
+    chain.record(&["a"], at(START + 1)).unwrap();
+    assert_eq!(chain.stored(at(START + 1)).unwrap().fields.len(), 1);
+    chain.record(&ids("other", 0..30), at(START + 1)).unwrap();
+    assert_eq!(chain.stored(at(START + 1)).unwrap().fields, []);
 }
 
 // What a device's request says that it has shown.

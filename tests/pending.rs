@@ -366,7 +366,10 @@ fn stores_are_made_for_what_a_plan_says() {
     assert_eq!((guava.ttl_seconds, guava.capacity), (0, 281));
     ShardChain::new(guava).unwrap();
     assert_eq!(
-        ShardChain::new(options(7, 5, 3_600)).unwrap().life_seconds(),
+        ShardChain::new(options(7, 5, 3_600))
+            .unwrap()
+            .life_seconds(at(START))
+            .unwrap(),
         3_600 + 900
     );
 }

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use super::rotation::{Lifetime, RotationSchedule, outlasts};
+use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
 use crate::hash::HashedId;
+use crate::params::Parameters;
 use crate::shard::{Shard, has_expired};
 
 /// A shard, its text, and when it was begun.
@@ -15,13 +17,18 @@ pub(super) struct Link {
     text: Option<String>,
     /// Unix seconds. Of a united shard the earlier beginning, which its expiry does not tell.
     begun: u64,
+    is_unread: bool,
 }
 
 impl Link {
     /// A shard that is not stored yet.
     pub(super) fn new(shard: Shard, begun: u64) -> Self {
-        let text = None;
-        Link { shard, text, begun }
+        Link {
+            shard,
+            text: None,
+            begun,
+            is_unread: false,
+        }
     }
 
     /// The shard of a stored text.
@@ -33,16 +40,46 @@ impl Link {
         let mut kept = String::new();
         kept.try_reserve_exact(text.len())?;
         kept.push_str(text);
-        let text = Some(kept);
-        Ok(Link { shard, text, begun })
+        Ok(Link {
+            text: Some(kept),
+            ..Link::new(shard, begun)
+        })
+    }
+
+    /// What is stored and not understood, of a newer version or another library: a shard that is full, contains nothing
+    /// and never expires.
+    ///
+    /// # Errors
+    /// As [`Link::stored`].
+    pub(super) fn unread(text: &[u8]) -> Result<Self, Error> {
+        let filter = BloomFilter::with_spec(FilterSpec::native(Parameters::unchecked(1, 1), 0))?;
+        let shard = Shard {
+            count: u32::MAX,
+            ..Shard::new(filter, 0, 0)
+        };
+        Ok(Link {
+            is_unread: true,
+            ..Link::stored(shard, text, 0)?
+        })
+    }
+
+    pub(super) fn is_unread(&self) -> bool {
+        self.is_unread
+    }
+
+    /// Where it stands in the chain: as new as the shard of this number.
+    pub(super) fn set_epoch(&mut self, epoch: u32) {
+        self.shard.epoch = epoch;
+    }
+
+    /// The same shard, to go on in under another number.
+    pub(super) fn renumbered(self, epoch: u32) -> Self {
+        let shard = Shard { epoch, ..self.shard };
+        Link::new(shard, self.begun)
     }
 
     pub(super) fn shard(&self) -> &Shard {
         &self.shard
-    }
-
-    pub(super) fn begun(&self) -> u64 {
-        self.begun
     }
 
     /// Whether its shard answers at this time, in Unix seconds.
@@ -81,11 +118,17 @@ impl Link {
 
     /// Whether one of the two can replace the other: copies of one shard, also if one of them went on.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
+        if self.is_unread || other.is_unread {
+            return self.text == other.text;
+        }
         self.replaces(other) || other.replaces(self)
     }
 
     /// Of a shard and its copy, keeps the one that replaces the other, with the higher epoch and count of the two.
     pub(super) fn unite_copy(&mut self, other: &Link) {
+        if self.is_unread {
+            return;
+        }
         let is_one_shard = self.shard.epoch == other.shard.epoch;
         let (begun, epoch, count) = (
             self.begun.min(other.begun),
@@ -141,7 +184,7 @@ impl Link {
         Some(Link::new(shard, self.begun.min(other.begun)))
     }
 
-    fn lifetime(&self) -> Lifetime {
+    pub(super) fn lifetime(&self) -> Lifetime {
         Lifetime {
             begun: self.begun,
             expires: self.shard.expires,

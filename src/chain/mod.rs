@@ -6,12 +6,16 @@
 //!
 //! A newest shard that holds `capacity` items is full: it is sealed and a new one begun. With a ttl, a newest shard
 //! older than a slice, `ttl / max(1, shards − 1)`, is sealed though not full, and a shard expires a ttl and a slice
-//! after its creation. While more than `shards` shards are full or newest, the oldest full one is dropped; what was
-//! sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer, unless
-//! `(shards − 1) · capacity` others were inserted since.
+//! after its creation. When a shard is begun and more than `shards` are full or newest, the oldest full one is dropped;
+//! what was sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer,
+//! unless `(shards − 1) · capacity` others were inserted since.
 //!
-//! Beside the shards a chain keeps the unseen ids, each with its time, and when the history was deleted: a report that
-//! comes late changes nothing of either.
+//! Servers may have other options at the same time, as while a new version is rolled out: what either promises holds
+//! for what it records, but that the smaller number of others counts. A shard of other parameters goes on until it is
+//! full, one of another ttl if it lives long enough, and what a server does not understand stays in its place.
+//!
+//! Beside the shards a chain keeps the ids that were taken back, each with its time, and when the history was deleted:
+//! a report that comes late changes nothing of either.
 //!
 //! What devices have pending is beside all of this, in [`devices`](crate::devices).
 
@@ -33,9 +37,9 @@ mod verdict;
 pub use options::ChainOptions;
 pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 pub use page::{MAX_PAGE_SIZE, Page, PageRequest, Repeats};
+pub use report::{MAX_ID_BYTES, ReceivedReport, Report};
 #[cfg(all(target_arch = "wasm32", feature = "server"))]
-pub(crate) use report::server_time;
-pub use report::{ReceivedReport, Report};
+pub(crate) use report::{check_entries, is_short, server_time};
 pub use shard_chain::{Rejected, ShardChain};
 pub use snapshot::ChainSnapshot;
 pub use stored::StoredChain;

@@ -5,9 +5,15 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::seconds::shard_seconds;
 use super::shard_chain::ShardChain;
+use super::unseen::MAX_UNSEEN_ID_BYTES;
 use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
+
+/// Most bytes of an id that is recorded: in a report a longer one is left out, and in a page's candidates it passes.
+pub const MAX_ID_BYTES: usize = 4_096;
+/// Most entries of a report.
+const MAX_ENTRIES: usize = 1_000;
 
 /// What a device recorded, and which ids it made unseen, by its clock. As JSON it is what the npm package posts.
 ///
@@ -90,6 +96,35 @@ impl Report {
     }
 }
 
+impl ReceivedReport {
+    /// Leaves out the entries whose ids are too long: of over [`MAX_ID_BYTES`], or of over 256 bytes if unseen. Returns
+    /// how many.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for over 1,000 entries: a device then halves its report.
+    pub fn limit(&mut self) -> Result<usize, Error> {
+        let entries = self.impressions.len() + self.unseen.len();
+        check_entries(entries)?;
+        self.impressions.retain(|entry| is_short(entry.id.as_bytes(), false));
+        self.unseen.retain(|entry| is_short(entry.id.as_bytes(), true));
+        Ok(entries - self.impressions.len() - self.unseen.len())
+    }
+}
+
+/// # Errors
+/// [`Error::TooLarge`].
+pub(crate) fn check_entries(entries: usize) -> Result<(), Error> {
+    match entries {
+        ..=MAX_ENTRIES => Ok(()),
+        _ => Err(Error::TooLarge("a report has at most 1,000 entries")),
+    }
+}
+
+/// Whether an id of a report is short enough to be recorded, or to become unseen.
+pub(crate) fn is_short(id: &[u8], is_unseen: bool) -> bool {
+    id.len() <= if is_unseen { MAX_UNSEEN_ID_BYTES } else { MAX_ID_BYTES }
+}
+
 /// A text; nothing for anything else.
 fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
@@ -137,24 +172,24 @@ impl ShardChain {
     /// # Errors
     /// As [`ShardChain::record`].
     pub fn ingest(&mut self, report: &ReceivedReport) -> Result<usize, Error> {
-        shard_seconds(report.received_at)?;
-        let mut ids = Vec::new();
-        ids.try_reserve_exact(report.impressions.len())?;
+        let now = shard_seconds(report.received_at)?;
         let counts_from = self.counts_from();
         // What was not made by `Report::received` may have times after its arrival.
         let at = |impression: &Impression| impression.at.min(report.received_at);
         for unseen in &report.unseen {
             if at(unseen) >= counts_from {
-                self.unseen.insert(unseen.id.as_bytes(), at(unseen));
+                self.unseen.insert(unseen.id.as_bytes(), at(unseen), false);
             }
         }
         let counts = |impression: &&Impression| {
             let unseen_since = self.unseen.since(impression.id.as_bytes());
             at(impression) >= counts_from && unseen_since.is_none_or(|since| at(impression) > since)
         };
-        let counting = report.impressions.iter().filter(counts);
-        ids.extend(counting.map(|impression| impression.id.as_str()));
-        let unknown = self.record(&ids, report.received_at)?;
+        let mut counting = Vec::new();
+        counting.try_reserve_exact(report.impressions.len())?;
+        let each = report.impressions.iter().filter(counts);
+        counting.extend(each.map(|impression| (impression.id.as_bytes(), at(impression))));
+        let unknown = self.record_each(counting.into_iter(), now)?;
         if !report.unseen.is_empty() {
             self.drop_needless_unseen();
         }

@@ -27,12 +27,12 @@ impl RotationSchedule {
         }
     }
 
-    pub(super) fn slice(self) -> u64 {
-        self.slice
-    }
-
-    pub(super) fn has_ttl(self) -> bool {
-        self.ttl > 0
+    /// Whether a shard that was begun and expires then lives as long as what is recorded now must.
+    pub(super) fn lives_long_enough(self, Lifetime { begun, expires }: Lifetime, now: u32) -> bool {
+        match self.ttl {
+            0 => expires == 0,
+            _ => expires != 0 && u64::from(now) <= begun.saturating_add(self.slice),
+        }
     }
 
     /// Seconds for which a shard answers; 0 for ever.

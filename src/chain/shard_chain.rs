@@ -5,7 +5,7 @@ use super::options::ChainOptions;
 use super::rotation::RotationSchedule;
 use super::seconds::{rounded_up, shard_seconds};
 use super::snapshot::{ChainSnapshot, version_of};
-use super::unseen::Unseen;
+use super::unseen::{MAX_UNSEEN_ID_BYTES, Unseen};
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::Error;
 use crate::hash::HashedId;
@@ -14,9 +14,12 @@ use crate::impression::Impression;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, MAX_SNAPSHOT_UNSEEN};
 use crate::shard::Shard;
 use crate::time::Time;
-use crate::wire::{self, Reference};
+use crate::wire::{self, Format, Reference};
 
-/// A stored shard that could not be read.
+/// What the text of every shard of the native format begins with, of version 1: the base64 of its magic.
+const NATIVE_BEGINNING: &[u8] = b"U0dTM";
+
+/// A stored shard that could not be read. It counts for nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
     /// Its index in what was given.
@@ -73,24 +76,41 @@ impl ShardChain {
         })
     }
 
-    /// Goes on from the texts of stored shards, newest first. It leaves out and lists what it cannot read. A newest
-    /// shard with other parameters than the options' is sealed.
+    /// Goes on from the texts of stored shards, newest first. It lists what it cannot read. Of that, what may be right,
+    /// of a newer version or another library, stays in its place as a full shard, so that it leaves as the oldest;
+    /// only damage is left out.
+    ///
+    /// The newest shard goes on whatever its parameters are, until it holds the items that they are made for, if it
+    /// lives as long as the options' ttl demands.
     ///
     /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on,
     /// plus what is inserted.
     ///
     /// # Errors
-    /// As [`ShardChain::new`], for the options alone.
+    /// As [`ShardChain::new`], for the options alone; [`Error::OutOfMemory`] for what is to stay.
     pub fn from_shards(shards: &(impl IdList + ?Sized), options: ChainOptions) -> Result<(Self, Vec<Rejected>), Error> {
         let mut chain = ShardChain::new(options)?;
         let mut rejected = Vec::new();
         for index in 0..shards.len() {
             // Of formats without epochs, their order is all there is.
             let epoch = (!options.format.is_native()).then_some((shards.len() - index) as u32);
-            match chain.read_stored(shards.get(index), epoch) {
+            let text = shards.get(index);
+            match chain.read_stored(text, epoch) {
                 Ok(link) => chain.links.push(link),
-                Err(error) => rejected.push(Rejected { index, error }),
+                Err(error) => {
+                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_right(options.format, text, &error) {
+                        chain.links.push(Link::unread(text)?);
+                    }
+                    rejected.push(Rejected { index, error });
+                }
             }
+        }
+        let mut below = 0;
+        for link in chain.links.iter_mut().rev() {
+            if link.is_unread() {
+                link.set_epoch(below);
+            }
+            below = link.shard().epoch;
         }
         // The newest shards, if they cannot be read, had the numbers that follow: versions must not come again.
         let unread_newest = (0..)
@@ -113,7 +133,7 @@ impl ShardChain {
         }
         let forget_before = forget_before.map(rounded_up).transpose()?;
         for Impression { id, at } in unseen {
-            self.unseen.insert(id.as_bytes(), *at);
+            self.unseen.insert(id.as_bytes(), *at, false);
         }
         self.drop_needless_unseen();
         self.forget_before = self.forget_before.max(forget_before);
@@ -145,14 +165,25 @@ impl ShardChain {
         &self.options
     }
 
-    /// For how many seconds a store must keep what is recorded now; 0 for ever.
-    pub fn life_seconds(&self) -> u64 {
-        self.schedule.life()
+    /// For how many seconds a store must keep what is stored now, until the last of the shards expires; 0 for ever.
+    ///
+    /// # Errors
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds.
+    pub fn life_seconds(&self, now: Time) -> Result<u64, Error> {
+        let now = shard_seconds(now)?;
+        let live = self.links.iter().filter(|link| link.is_live(now));
+        let expiries: Vec<u32> = live.map(|link| link.shard().expires).collect();
+        Ok(match expiries.iter().max() {
+            // A deletion counts as long as what would have been recorded then.
+            None => self.schedule.life(),
+            Some(_) if expiries.contains(&0) => 0,
+            Some(&last) => u64::from(last - now),
+        })
     }
 
     /// The shards, newest first, the expired ones included until the next `record`.
     pub fn shards(&self) -> impl Iterator<Item = &Shard> {
-        self.links.iter().map(Link::shard)
+        self.links.iter().filter(|link| !link.is_unread()).map(Link::shard)
     }
 
     /// Inserts each id that the newest shard does not contain; none of them is unseen any more. Returns how many no
@@ -178,11 +209,20 @@ impl ShardChain {
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
     pub fn record(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<usize, Error> {
-        let now = shard_seconds(now)?;
+        let each = (0..ids.len()).map(|index| (ids.get(index), now));
+        self.record_each(each, shard_seconds(now)?)
+    }
+
+    /// The same of ids that were seen at times of their own.
+    pub(super) fn record_each<'a>(
+        &mut self,
+        ids: impl Iterator<Item = (&'a [u8], Time)>,
+        now: u32,
+    ) -> Result<usize, Error> {
         let mut shards_left = self.drop_expired(now);
         let mut unknown = 0;
-        for index in 0..ids.len() {
-            let id = HashedId::new(ids.get(index));
+        for (id, at) in ids {
+            let id = HashedId::new(id);
             unknown += usize::from(!self.live(now).any(|shard| shard.filter.contains_hashed(id)));
             if self.newest_is_due(now) {
                 self.begin(now)?;
@@ -191,7 +231,7 @@ impl ShardChain {
             if let Some(newest) = self.links.first_mut() {
                 newest.insert(id);
             }
-            self.unseen.remove(id.bytes());
+            self.unseen.see(id.bytes(), at);
         }
         // Only an unseen id that a dropped shard contained can have become needless.
         if shards_left {
@@ -200,8 +240,8 @@ impl ShardChain {
         Ok(unknown)
     }
 
-    /// Makes ids unseen: they are fresh until they are recorded again. The newest 1,000 are kept; an id that no live
-    /// shard contains is fresh anyway, and is not.
+    /// Makes ids unseen: they are fresh until they are recorded again, and unless they were recorded later than this.
+    /// The newest are kept, 1,000 and 64 KB at most; an id that no live shard contains is fresh anyway, and is not.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -214,11 +254,15 @@ impl ShardChain {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a time beyond 2^32 seconds.
+    /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::BadReport`] for an id of over 256 bytes, which
+    /// cannot be taken back: then nothing changes.
     pub fn unsee(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<(), Error> {
+        if (0..ids.len()).any(|index| ids.get(index).len() > MAX_UNSEEN_ID_BYTES) {
+            return Err(Error::BadReport("an id of over 256 bytes cannot be taken back"));
+        }
         self.drop_expired(shard_seconds(now)?);
         for index in 0..ids.len() {
-            self.unseen.insert(ids.get(index), now);
+            self.unseen.insert(ids.get(index), now, false);
         }
         self.drop_needless_unseen();
         Ok(())
@@ -242,7 +286,7 @@ impl ShardChain {
         Time::from_unix_seconds(self.forget_before.unwrap_or(0).into())
     }
 
-    /// Drops the unseen ids that no shard contains, and all but the newest 1,000 of the others.
+    /// Drops the ids that were taken back and that no shard contains, and all but the newest of the others.
     pub(super) fn drop_needless_unseen(&mut self) {
         let links = &self.links;
         self.unseen
@@ -251,8 +295,10 @@ impl ShardChain {
 
     /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
     /// `held` is what the device's request says that it holds: these shards become references. It ignores
-    /// names that it does not understand. Without `held`, this is what to store. A shard that has not changed since it
-    /// was stored keeps its text.
+    /// names that it does not understand. What was stored and is not understood is shipped if the device holds it. A
+    /// shard that has not changed since it was stored keeps its text.
+    ///
+    /// [`ShardChain::stored`] is what to store.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -260,36 +306,37 @@ impl ShardChain {
         let now = shard_seconds(now)?;
         let held = held.map(Reference::split).unwrap_or_default();
         let live = self.links.iter().filter(|link| link.is_live(now));
-        let shards: Result<Vec<String>, Error> = live.map(|link| self.shipped(link, &held)).collect();
+        let shards: Result<Vec<String>, Error> =
+            live.filter_map(|link| self.shipped(link, &held).transpose()).collect();
         // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
         let newest = self.live(now).next().and(self.shards().next());
         let has_versions = self.options.format.is_native();
-        let mut unseen = self.unseen.clone();
-        unseen.retain(|id, _| contained(self.live(now), id));
         Ok(ChainSnapshot {
             version: has_versions.then(|| newest.map_or(0, version_of)),
             shards: shards?,
             format: self.options.format.of_any_size(),
             now: Time::from_unix_seconds(now.into()),
-            unseen: unseen.newest_first(),
+            unseen: self.unseen.newest_first(false, |id| contained(self.live(now), id)),
             forget_before: self.forget_before.map(|before| Time::from_unix_seconds(before.into())),
         })
     }
 
-    /// A shard's text, or the reference that stands for it if it is held.
-    fn shipped(&self, link: &Link, held: &[Reference]) -> Result<String, Error> {
+    /// A shard's text, or the reference that stands for it if it is held; nothing for what is not understood and not
+    /// held.
+    fn shipped(&self, link: &Link, held: &[Reference]) -> Result<Option<String>, Error> {
         let text = link.text()?;
         if !held.is_empty() {
             let reference = Reference::of(self.options.format, text.as_bytes());
             if held.contains(&reference) {
-                return Ok(reference.to_element());
+                return Ok(Some(reference.to_element()));
             }
         }
-        Ok(text.into_owned())
+        Ok((!link.is_unread()).then(|| text.into_owned()))
     }
 
     pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
-        self.links.iter().filter(move |link| link.is_live(now)).map(Link::shard)
+        let live = move |link: &&Link| link.is_live(now) && !link.is_unread();
+        self.links.iter().filter(live).map(Link::shard)
     }
 
     /// Drops the expired shards. The newest stays as long as an older one is live: the version is made of it. Returns
@@ -302,44 +349,57 @@ impl ShardChain {
         self.links.len() < before
     }
 
-    /// Whether a new shard must begin before the next insertion.
+    /// Whether another shard must come before the next insertion.
     fn newest_is_due(&self, now: u32) -> bool {
-        let Some(newest) = self.links.first() else {
-            return true;
-        };
-        let (shard, begun) = (newest.shard(), newest.begun());
-        let expires = shard.expires != 0;
-        if shard.filter.spec() != self.spec
-            || shard.count >= self.options.capacity
-            || expires != self.schedule.has_ttl()
-        {
-            return true;
-        }
-        // A newer one was here, and versions must grow.
-        if Some(shard.epoch) != self.last_epoch {
-            return true;
-        }
-        // A beginning far ahead comes from options that have changed: what goes in would be kept too long.
-        let (now, slice) = (u64::from(now), self.schedule.slice());
-        expires && (now > begun.saturating_add(slice) || begun > now.saturating_add(slice))
+        // Of another number: a newer one was here, and versions must grow.
+        let goes_on = |newest: &Link| self.has_room(newest, now) && Some(newest.shard().epoch) == self.last_epoch;
+        !self.links.first().is_some_and(goes_on)
     }
 
+    /// Whether what is recorded now may go into this shard.
+    fn has_room(&self, link: &Link, now: u32) -> bool {
+        !self.is_full(link) && self.schedule.lives_long_enough(link.lifetime(), now)
+    }
+
+    fn is_full(&self, link: &Link) -> bool {
+        link.shard().count >= self.capacity_of(link)
+    }
+
+    /// How many items a shard is made for: of other parameters than the options', those at which half of its bits are
+    /// set.
+    fn capacity_of(&self, link: &Link) -> u32 {
+        let parameters = link.shard().filter.parameters();
+        match link.is_unread() || parameters == self.spec.parameters {
+            true => self.options.capacity,
+            false => parameters.capacity(),
+        }
+    }
+
+    /// Begins a shard. Of instances with and without a ttl each seals what the other began: it then goes on in its own,
+    /// which becomes the newest, else they would soon have pushed out everything.
     fn begin(&mut self, now: u32) -> Result<(), Error> {
-        let epoch = match self.last_epoch {
-            None => now,
-            Some(last) if self.links.is_empty() => last.saturating_add(1).max(now),
-            Some(last) => last.saturating_add(1),
-        };
-        let begun = u64::from(now);
-        let filter = BloomFilter::with_spec(self.spec)?;
-        let shard = Shard::new(filter, epoch, self.schedule.expires(begun));
+        let next = self.last_epoch.map_or(now, |last| last.saturating_add(1));
         self.links.retain(|link| link.is_live(now));
+        // What number an unread one has is not known; it is below the time.
+        let is_above_unread = self.links.first().is_none_or(Link::is_unread);
+        let epoch = if is_above_unread { next.max(now) } else { next };
+        // The other formats have no ttl, and tell only about how many items there are.
+        let has_room = |link: &Link| self.options.format.is_native() && self.has_room(link, now);
+        let with_room = self.links.iter().position(|link| !is_above_unread && has_room(link));
         if let Some(sealed) = self.links.first_mut() {
             sealed.seal()?;
         }
         self.last_epoch = Some(epoch);
+        if let Some(index) = with_room {
+            let link = self.links.remove(index);
+            self.links.insert(0, link.renumbered(epoch));
+            return Ok(());
+        }
+        let begun = u64::from(now);
+        let shard = Shard::new(BloomFilter::with_spec(self.spec)?, epoch, self.schedule.expires(begun));
         self.links.insert(0, Link::new(shard, begun));
-        self.drop_oldest();
+        self.drop_oldest_full();
+        self.drop_what_no_snapshot_holds();
         Ok(())
     }
 
@@ -349,24 +409,53 @@ impl ShardChain {
             .sum()
     }
 
-    /// Drops the oldest full shards while more than the options' number are full or newest, and the oldest of all while
-    /// a snapshot could not hold them.
-    pub(super) fn drop_oldest(&mut self) {
-        loop {
-            let counts = |index: usize| {
-                let shard = self.links[index].shard();
-                // Without an expiry only the number of shards makes room.
-                index == 0 || shard.count >= self.options.capacity || shard.expires == 0
-            };
-            let counting: Vec<usize> = (0..self.links.len()).filter(|&index| counts(index)).collect();
-            let oldest = match counting.last() {
-                Some(&oldest) if counting.len() > self.options.shards => oldest,
-                _ if self.links.len() > MAX_SNAPSHOT_SHARDS || self.bits() > MAX_SNAPSHOT_BITS => self.links.len() - 1,
-                _ => return,
-            };
+    /// Drops the oldest full shard if more than the options' number are full or newest, and those between these two
+    /// hold as many items as the options promise: an instance with other options may have begun smaller ones. Returns
+    /// whether it has.
+    pub(super) fn drop_oldest_full(&mut self) -> bool {
+        // Without an expiry only the number of shards makes room.
+        let counts = |&index: &usize| {
+            let link = &self.links[index];
+            index == 0 || self.is_full(link) || link.shard().expires == 0
+        };
+        let counting: Vec<usize> = (0..self.links.len()).filter(counts).collect();
+        let &[_, ref between @ .., oldest] = counting.as_slice() else {
+            return false;
+        };
+        // Those with and those without an expiry go on beside each other: the one that went on last is above the other,
+        // and has what was recorded before, too.
+        let is_own_kind = |link: &Link| (link.shard().expires != 0) == (self.options.ttl_seconds > 0);
+        let items = |&index: &usize| match &self.links[index] {
+            link if link.is_unread() || !link.shard().filter.is_native() => self.capacity_of(link),
+            link if is_own_kind(link) => link.shard().count.min(self.capacity_of(link)),
+            _ => 0,
+        };
+        let held: u64 = between.iter().map(|index| u64::from(items(index))).sum();
+        let promised_shards = self.options.shards as u64 - u64::from(is_own_kind(&self.links[oldest]));
+        let promised = promised_shards * u64::from(self.options.capacity);
+        let is_needless = counting.len() > self.options.shards && held >= promised;
+        if is_needless {
             self.links.remove(oldest);
         }
+        is_needless
     }
+
+    /// Drops the oldest of all while a snapshot could not hold them.
+    pub(super) fn drop_what_no_snapshot_holds(&mut self) {
+        while self.links.len() > MAX_SNAPSHOT_SHARDS || self.bits() > MAX_SNAPSHOT_BITS {
+            self.links.pop();
+        }
+    }
+}
+
+/// Whether a stored text that cannot be read may be right all the same: of a newer version, or of another library. What
+/// begins as the chain's own shards do is not, if its text is broken; nor is a text that a client has read from bytes.
+fn may_be_right(format: Format, text: &[u8], error: &Error) -> bool {
+    use Error::{BadEncoding, BadMagic, BadParameters, OutOfMemory};
+    let is_whole = matches!(error, BadMagic | BadEncoding | BadParameters(_) | OutOfMemory);
+    let is_anothers = format.is_native() && !text.starts_with(NATIVE_BEGINNING);
+    let is_text = text.is_ascii() && !text.is_empty() && Reference::from_element(text).is_none();
+    is_text && (is_whole || is_anothers)
 }
 
 /// Whether any of these shards contains the id.

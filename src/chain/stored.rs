@@ -3,21 +3,22 @@
 //! | field | value |
 //! | --- | --- |
 //! | `unseen:<id>` | since when the id is unseen, Unix milliseconds |
+//! | `seen:<id>` | in its place: when it was seen again, Unix milliseconds |
 //! | `forgetBefore` | when the history was deleted, Unix seconds |
-
-use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
 
-use super::shard_chain::ShardChain;
+use super::seconds::{rounded_up, shard_seconds};
+use super::shard_chain::{ShardChain, contained};
+use super::unseen::MAX_UNSEEN_ID_BYTES;
 use crate::error::Error;
 use crate::id_list::IdList;
 use crate::impression::Impression;
-use crate::params::MAX_SNAPSHOT_UNSEEN;
 use crate::time::Time;
 
 /// Any text may be an id, so the names of their fields have a prefix.
 const UNSEEN: &str = "unseen:";
+const SEEN: &str = "seen:";
 const FORGET_BEFORE: &str = "forgetBefore";
 /// The end of the format's 32 bits of seconds: a later time is damage.
 const LAST_SECOND: u64 = u32::MAX as u64;
@@ -32,29 +33,33 @@ pub struct StoredChain {
 }
 
 impl ShardChain {
-    /// What to store as of now.
+    /// What to store as of now. What was stored and is not understood stays in its place.
     ///
     /// # Errors
     /// As [`ShardChain::snapshot`].
     pub fn stored(&self, now: Time) -> Result<StoredChain, Error> {
-        let snapshot = self.snapshot(now, None)?;
-        let unseen = |Impression { id, at }: Impression| (format!("{UNSEEN}{id}"), at.unix_ms().to_string());
-        let forget_before = |at: Time| (FORGET_BEFORE.to_owned(), at.unix_seconds().to_string());
+        let now = shard_seconds(now)?;
+        let live = self.links.iter().filter(|link| link.is_live(now));
+        let shards: Result<Vec<String>, Error> = live.map(|link| Ok(link.text()?.into_owned())).collect();
+        let taken_back = |prefix: &'static str, is_seen: bool| {
+            let ids = self.unseen.newest_first(is_seen, |id| contained(self.live(now), id));
+            ids.into_iter()
+                .map(move |Impression { id, at }| (format!("{prefix}{id}"), at.unix_ms().to_string()))
+        };
+        let forget_before = |at: u32| (FORGET_BEFORE.to_owned(), at.to_string());
         Ok(StoredChain {
-            shards: snapshot.shards,
-            fields: snapshot
-                .unseen
-                .into_iter()
-                .map(unseen)
-                .chain(snapshot.forget_before.map(forget_before))
+            shards: shards?,
+            fields: taken_back(UNSEEN, false)
+                .chain(taken_back(SEEN, true))
+                .chain(self.forget_before.map(forget_before))
                 .chain(self.other_fields.iter().cloned())
                 .collect(),
         })
     }
 
     /// Takes over the fields that were stored beside the shards, as a list of each name followed by its value. It
-    /// leaves out damaged fields, and more unseen ids than a snapshot has. Returns how many fields that are. One of
-    /// another name stays as it is.
+    /// leaves out damaged fields, and ids that were taken back beyond their bounds. Returns how many fields that are.
+    /// One of another name stays as it is.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -70,30 +75,23 @@ impl ShardChain {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn restore_fields(&mut self, fields: &(impl IdList + ?Sized)) -> Result<usize, Error> {
-        let count = fields.len() / 2;
-        let mut unseen = Vec::new();
-        unseen.try_reserve_exact(count)?;
-        let mut forget_before = None;
         let mut left_out = 0;
-        for index in 0..count {
+        for index in 0..fields.len() / 2 {
             match read_field(fields.get(2 * index), fields.get(2 * index + 1)) {
-                Some(Field::Unseen(id, at)) => unseen.push((id, at)),
-                Some(Field::ForgetBefore(at)) => forget_before = forget_before.max(Some(at)),
+                Some(Field::TakenBack { id, at, is_seen }) => self.unseen.insert(id.as_bytes(), at, is_seen),
+                Some(Field::ForgetBefore(at)) => self.forget_before = self.forget_before.max(Some(rounded_up(at)?)),
                 Some(Field::Other(name, value)) => self.other_fields.push((name.to_owned(), value.to_owned())),
                 None => left_out += 1,
             }
         }
-        unseen.sort_unstable_by_key(|&(id, at)| (Reverse(at), id));
-        left_out += unseen.len().saturating_sub(MAX_SNAPSHOT_UNSEEN);
-        let newest = unseen.iter().take(MAX_SNAPSHOT_UNSEEN);
-        let newest: Vec<Impression> = newest.map(|&(id, at)| Impression { id: id.to_owned(), at }).collect();
-        self.restore(&newest, forget_before)?;
+        left_out += self.unseen.keep_newest(|_| true);
+        self.drop_needless_unseen();
         Ok(left_out)
     }
 }
 
 enum Field<'a> {
-    Unseen(&'a str, Time),
+    TakenBack { id: &'a str, at: Time, is_seen: bool },
     ForgetBefore(Time),
     Other(&'a str, &'a str),
 }
@@ -101,13 +99,18 @@ enum Field<'a> {
 fn read_field<'a>(name: &'a [u8], value: &'a [u8]) -> Option<Field<'a>> {
     let [name, value] = [name, value].map(|text| std::str::from_utf8(text).ok());
     let (name, value) = (name?, value?);
-    let unseen = name.strip_prefix(UNSEEN);
-    if unseen.is_none() && name != FORGET_BEFORE {
+    let taken_back = |prefix, is_seen| name.strip_prefix(prefix).map(|id| (id, is_seen));
+    let taken_back = taken_back(UNSEEN, false).or_else(|| taken_back(SEEN, true));
+    if taken_back.is_none() && name != FORGET_BEFORE {
         return Some(Field::Other(name, value));
     }
     let number: u64 = value.parse().ok()?;
-    match unseen {
+    match taken_back {
         None => (number <= LAST_SECOND).then(|| Field::ForgetBefore(Time::from_unix_seconds(number))),
-        Some(id) => (number / 1000 <= LAST_SECOND).then(|| Field::Unseen(id, Time::from_unix_ms(number))),
+        Some((id, is_seen)) => {
+            let at = Time::from_unix_ms(number);
+            let can_be = at.unix_seconds() <= LAST_SECOND && id.len() <= MAX_UNSEEN_ID_BYTES;
+            can_be.then_some(Field::TakenBack { id, at, is_seen })
+        }
     }
 }

@@ -27,7 +27,8 @@ impl ShardChain {
         let counts_from = self.counts_from();
         self.unseen.retain(|_, at| at >= counts_from);
         self.last_epoch = self.last_epoch.max(other.last_epoch);
-        self.drop_oldest();
+        while self.drop_oldest_full() {}
+        self.drop_what_no_snapshot_holds();
         self.drop_needless_unseen();
     }
 

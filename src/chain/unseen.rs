@@ -1,4 +1,5 @@
-//! Unseen ids: they are fresh although a shard contains them, until they are recorded again.
+//! Ids that were taken back: unseen, so that they are fresh although a shard contains them, or seen again since, so
+//! that a taking back that comes late or twice changes nothing.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -8,58 +9,93 @@ use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
 use crate::time::Time;
 
-/// Ids, each with the time since which it is unseen, by the server's clock.
+/// Most bytes of an id that can be taken back.
+pub(super) const MAX_UNSEEN_ID_BYTES: usize = 256;
+/// Most bytes of all of them, as they are stored: every page of their user reads them.
+const MAX_BYTES: usize = 64 << 10;
+/// What is stored beside an id: `unseen:`, and Unix milliseconds in 13 digits.
+const BYTES_BESIDE_ID: usize = 20;
+
+/// What an id that was taken back is, since a time of the server's clock. Of two the later one counts, on a tie seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct TakenBack {
+    at: Time,
+    is_seen: bool,
+}
+
+/// Ids that were taken back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Unseen {
-    times: BTreeMap<Vec<u8>, Time>,
+    ids: BTreeMap<Vec<u8>, TakenBack>,
 }
 
 impl Unseen {
     pub(super) fn contains(&self, id: &[u8]) -> bool {
-        self.times.contains_key(id)
+        self.since(id).is_some()
     }
 
     /// Since when an id is unseen.
     pub(super) fn since(&self, id: &[u8]) -> Option<Time> {
-        self.times.get(id).copied()
+        self.ids.get(id).filter(|known| !known.is_seen).map(|known| known.at)
     }
 
-    /// Adds an id. Of two times the later one counts.
-    pub(super) fn insert(&mut self, id: &[u8], at: Time) {
-        let latest = self.since(id).map_or(at, |known| known.max(at));
-        self.times.insert(id.to_vec(), latest);
+    /// Adds an id, unless it is too long. Of an id that is known the later counts.
+    pub(super) fn insert(&mut self, id: &[u8], at: Time, is_seen: bool) {
+        let new = TakenBack { at, is_seen };
+        if let Some(known) = self.ids.get_mut(id) {
+            *known = new.max(*known);
+        } else if id.len() <= MAX_UNSEEN_ID_BYTES {
+            self.ids.insert(id.to_vec(), new);
+        }
     }
 
-    pub(super) fn remove(&mut self, id: &[u8]) {
-        self.times.remove(id);
+    /// An id is seen, at this time: if it was taken back, it is so no more.
+    pub(super) fn see(&mut self, id: &[u8], at: Time) {
+        if let Some(known) = self.ids.get_mut(id) {
+            *known = TakenBack {
+                at: known.at.max(at),
+                is_seen: true,
+            };
+        }
     }
 
     pub(super) fn unite(&mut self, other: &Unseen) {
-        for (id, &at) in &other.times {
-            self.insert(id, at);
+        for (id, &TakenBack { at, is_seen }) in &other.ids {
+            self.insert(id, at, is_seen);
         }
     }
 
     pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], Time) -> bool) {
-        self.times.retain(|id, at| keep(id, *at));
+        self.ids.retain(|id, known| keep(id, known.at));
     }
 
-    /// Keeps the newest of the ids that `is_needed` names, as many as a snapshot may have.
-    pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) {
+    /// Keeps of the ids that `is_needed` names as many as there is room for: the newest, the unseen ones first. Returns
+    /// how many there was no room for.
+    pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
         self.retain(|id, _| is_needed(id));
-        if self.times.len() > MAX_SNAPSHOT_UNSEEN {
-            let mut entries: Vec<(Vec<u8>, Time)> = mem::take(&mut self.times).into_iter().collect();
-            entries.sort_by_key(|&(_, at)| Reverse(at));
-            self.times = entries.into_iter().take(MAX_SNAPSHOT_UNSEEN).collect();
+        let mut bytes = self.ids.keys().map(|id| id.len() + BYTES_BESIDE_ID).sum::<usize>();
+        if self.ids.len() <= MAX_SNAPSHOT_UNSEEN && bytes <= MAX_BYTES {
+            return 0;
         }
+        let mut all: Vec<(Vec<u8>, TakenBack)> = mem::take(&mut self.ids).into_iter().collect();
+        all.sort_by_key(|&(_, known)| (known.is_seen, Reverse(known.at)));
+        let before = all.len();
+        while all.len() > MAX_SNAPSHOT_UNSEEN || bytes > MAX_BYTES {
+            bytes -= all.pop().map_or(0, |(id, _)| id.len() + BYTES_BESIDE_ID);
+        }
+        let left_out = before - all.len();
+        self.ids = all.into_iter().collect();
+        left_out
     }
 
-    pub(super) fn newest_first(&self) -> Vec<Impression> {
-        let text = |(id, &at): (&Vec<u8>, &Time)| Impression {
+    /// Those that are unseen, or seen again, of the ids that `is_needed` names: the newest first.
+    pub(super) fn newest_first(&self, is_seen: bool, is_needed: impl Fn(&[u8]) -> bool) -> Vec<Impression> {
+        let wanted = |(id, known): &(&Vec<u8>, &TakenBack)| known.is_seen == is_seen && is_needed(id);
+        let text = |(id, known): (&Vec<u8>, &TakenBack)| Impression {
             id: String::from_utf8_lossy(id).into_owned(),
-            at,
+            at: known.at,
         };
-        let mut list: Vec<Impression> = self.times.iter().map(text).collect();
+        let mut list: Vec<Impression> = self.ids.iter().filter(wanted).map(text).collect();
         list.sort_by_key(|entry| Reverse(entry.at));
         list
     }

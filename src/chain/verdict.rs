@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use super::live_shards::LiveShards;
+use super::report::MAX_ID_BYTES;
 use super::seconds::shard_seconds;
 use super::shard_chain::{ShardChain, contained};
 use crate::devices::{Pending, PendingLists};
@@ -22,7 +23,7 @@ impl ShardChain {
     }
 
     /// The indices of the fresh ids, in order; of equal ones the first. An id is fresh if it is unseen or in no live shard
-    /// nor pending on another device, and not pending on the one that asks.
+    /// nor pending on another device, and not pending on the one that asks. One of over [`MAX_ID_BYTES`] passes.
     ///
     /// `pending` is a [`Pending`], or what the device's request says alone. It counts for this call alone. A list that
     /// cannot be read, or comes from a device that does not know that the history was deleted, counts for nothing.
@@ -83,6 +84,9 @@ impl ShardChain {
     /// Where an id was seen last.
     #[inline]
     fn seen_in(&self, pending: &PendingLists, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
+        if id.bytes().len() > MAX_ID_BYTES {
+            return None;
+        }
         if pending.asking_contains(id.unseeded()) {
             return Some(SeenIn::Pending);
         }

@@ -5,6 +5,8 @@ use crate::error::Error;
 /// What the names of a user's other keys end in.
 const META: &str = ":meta";
 const PENDING: &str = ":pending";
+/// Most bytes of a user's name.
+const MAX_USER_BYTES: usize = 512;
 
 /// A user's three keys. On a cluster they share a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,10 +34,13 @@ impl StoreKeys {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a user without a name, or whose list would be another one's hash.
+    /// [`Error::BadOption`] for a user without a name, of over 512 bytes, or whose list would be another one's hash.
     pub fn of(prefix: &str, user: &str, is_cluster: bool) -> Result<Self, Error> {
         if user.is_empty() {
             return Err(Error::BadOption("a store's user must be a text that is not empty"));
+        }
+        if user.len() > MAX_USER_BYTES {
+            return Err(Error::BadOption("a user's name must have at most 512 bytes"));
         }
         if user.ends_with(META) || user.ends_with(PENDING) {
             return Err(Error::BadOption("a user's name must not end in :meta or :pending"));
@@ -84,8 +89,9 @@ mod tests {
     }
 
     #[test]
-    fn a_user_whose_list_would_be_another_ones_hash_is_refused() {
-        for user in ["", "ada:meta", "ada:pending", ":meta"] {
+    fn a_user_whose_list_would_be_another_ones_hash_or_whose_name_is_too_long_is_refused() {
+        StoreKeys::of("seen:", &"a".repeat(512), false).unwrap();
+        for user in ["", "ada:meta", "ada:pending", ":meta", &"é".repeat(257)] {
             assert_eq!(
                 StoreKeys::of("seen:", user, false).map_err(|error| error.code()),
                 Err("bad-option")

@@ -6,10 +6,12 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{bad_option, failure, to_js};
 use crate::chain::{
-    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, server_time,
+    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, check_entries, is_short,
+    server_time,
 };
 use crate::devices::{PENDING_SECONDS, Pending};
 use crate::error::Error;
+use crate::id_list::IdList;
 use crate::time::Time;
 use crate::wire::Format;
 
@@ -139,6 +141,13 @@ impl Chain {
         self.chain.restore_fields(fields).map_err(failure)
     }
 
+    /// The shards to store.
+    #[wasm_bindgen(js_name = storedShards)]
+    pub fn stored_shards(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
+        let stored = self.chain.stored(time(now_seconds)).map_err(failure)?;
+        Ok(to_js(&stored.shards))
+    }
+
     /// The fields to store beside the shards.
     #[wasm_bindgen(js_name = storedFields)]
     pub fn stored_fields(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
@@ -146,10 +155,11 @@ impl Chain {
         Ok(to_js(&stored.fields))
     }
 
-    /// For how many seconds a store must keep what is recorded now; 0 for ever.
+    /// For how many seconds a store must keep what is stored now; 0 for ever.
     #[wasm_bindgen(js_name = lifeSeconds)]
-    pub fn life_seconds(&self) -> f64 {
-        self.chain.life_seconds() as f64
+    pub fn life_seconds(&self, now_seconds: f64) -> Result<f64, JsValue> {
+        let seconds = self.chain.life_seconds(time(now_seconds)).map_err(failure)?;
+        Ok(seconds as f64)
     }
 
     /// Takes in a report, in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
@@ -250,4 +260,14 @@ pub fn server_times(times_ms: &[f64], sent_ms: f64, received_ms: f64) -> Result<
         .map_err(|error| failure(error.into()))?;
     times.extend(times_ms.iter().map(translated));
     Ok(times)
+}
+
+/// Leaves with the batch which of a report's ids are not too long: the first `unseen` of them are those that became
+/// unseen. Returns how many these are.
+#[wasm_bindgen(js_name = withinLimits)]
+pub fn within_limits(ids: &mut TextBatch, unseen: usize) -> Result<usize, JsValue> {
+    check_entries(ids.len()).map_err(failure)?;
+    let is_short = |&index: &u32| is_short(ids.get(index as usize), (index as usize) < unseen);
+    let short: Vec<u32> = (0..ids.len() as u32).filter(is_short).collect();
+    Ok(ids.answer(short, &[]))
 }

@@ -19,8 +19,8 @@ pub struct ModelChain {
     options: ChainOptions,
     newest_first: Vec<Link>,
     last_epoch: Option<u32>,
-    /// Unix milliseconds by id.
-    unseen: BTreeMap<String, u64>,
+    /// Of each id that was taken back since when, in Unix milliseconds, and whether it was seen again then.
+    taken_back: BTreeMap<String, (u64, bool)>,
     forget_before: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ impl ModelChain {
             options,
             newest_first: Vec::new(),
             last_epoch: None,
-            unseen: BTreeMap::new(),
+            taken_back: BTreeMap::new(),
             forget_before: None,
         }
     }
@@ -87,17 +87,24 @@ impl ModelChain {
 
     /// Returns how many ids no shard contained.
     pub fn record<S: AsRef<str>>(&mut self, ids: &[S], now: u64) -> usize {
+        let ids: Vec<(&str, u64)> = ids.iter().map(|id| (id.as_ref(), now * 1000)).collect();
+        self.record_each(&ids, now)
+    }
+
+    fn record_each(&mut self, ids: &[(&str, u64)], now: u64) -> usize {
         self.drop_expired(now);
         let mut unknown = 0;
-        for id in ids {
-            unknown += usize::from(self.newest_with(id.as_ref()).is_none());
+        for &(id, at) in ids {
+            unknown += usize::from(self.newest_with(id).is_none());
             if self.is_due(now) {
                 self.begin(now);
             }
-            self.newest_first[0].shard.insert(id.as_ref().as_bytes());
-            self.unseen.remove(id.as_ref());
+            self.newest_first[0].shard.insert(id.as_bytes());
+            if let Some((since, is_seen)) = self.taken_back.get_mut(id) {
+                (*since, *is_seen) = (at.max(*since), true);
+            }
         }
-        self.trim_unseen();
+        self.trim_taken_back();
         unknown
     }
 
@@ -106,12 +113,12 @@ impl ModelChain {
         for id in ids {
             self.make_unseen(id.as_ref(), now_ms);
         }
-        self.trim_unseen();
+        self.trim_taken_back();
     }
 
     pub fn forget(&mut self, now_ms: u64) {
         self.newest_first.clear();
-        self.unseen.clear();
+        self.taken_back.clear();
         let before = now_ms / 1000 + u64::from(!now_ms.is_multiple_of(1000));
         self.forget_before = self.forget_before.max(Some(before as u32));
     }
@@ -124,37 +131,41 @@ impl ModelChain {
         }
         let mut ids = Vec::new();
         for (id, at) in impressions {
-            let is_late = self.unseen.get(*id).is_some_and(|since| at <= since);
+            let is_late = self
+                .taken_back
+                .get(*id)
+                .is_some_and(|(since, is_seen)| !is_seen && at <= since);
             if *at >= since && !is_late {
-                ids.push(id);
+                ids.push((*id, *at));
             }
         }
-        self.record(&ids, now_ms / 1000)
+        self.record_each(&ids, now_ms / 1000)
     }
 
     fn make_unseen(&mut self, id: &str, at: u64) {
-        let known = self.unseen.entry(id.to_string()).or_insert(at);
-        *known = at.max(*known);
+        let (since, is_seen) = self.taken_back.entry(id.to_string()).or_insert((at, false));
+        if at > *since {
+            (*since, *is_seen) = (at, false);
+        }
     }
 
-    fn trim_unseen(&mut self) {
+    fn trim_taken_back(&mut self) {
         let links = &self.newest_first;
-        self.unseen
+        self.taken_back
             .retain(|id, _| links.iter().any(|link| link.shard.contains(id.as_bytes())));
-        let newest = self.unseen_newest_first();
-        self.unseen = newest
-            .into_iter()
-            .take(1000)
-            .map(|each| (each.id, each.at.unix_ms()))
-            .collect();
+        assert!(self.taken_back.len() <= 1_000, "the model knows no bound");
+    }
+
+    fn is_unseen(&self, id: &str) -> bool {
+        self.taken_back.get(id).is_some_and(|(_, is_seen)| !is_seen)
     }
 
     fn unseen_newest_first(&self) -> Vec<Impression> {
         let mut list: Vec<Impression> = self
-            .unseen
+            .taken_back
             .iter()
-            .filter(|(id, _)| self.newest_with(id).is_some())
-            .map(|(id, &at)| Impression {
+            .filter(|(id, _)| self.is_unseen(id) && self.newest_with(id).is_some())
+            .map(|(id, &(at, _))| Impression {
                 id: id.clone(),
                 at: at_ms(at),
             })
@@ -173,7 +184,7 @@ impl ModelChain {
     pub fn contains(&self, id: &str, now: u64) -> bool {
         let mut live = self.clone();
         live.drop_expired(now);
-        live.newest_with(id).is_some() && !self.unseen.contains_key(id)
+        live.newest_with(id).is_some() && !self.is_unseen(id)
     }
 
     /// The indices of the ids that were seen, the oldest shard's first. The ids are all different.
@@ -182,7 +193,7 @@ impl ModelChain {
         live.drop_expired(now);
         let mut seen = Vec::new();
         for shard in (0..live.newest_first.len()).rev() {
-            let of_shard = |id: &String| live.newest_with(id) == Some(shard) && !live.unseen.contains_key(id);
+            let of_shard = |id: &String| live.newest_with(id) == Some(shard) && !live.is_unseen(id);
             seen.extend(
                 (0..ids.len())
                     .filter(|&index| of_shard(&ids[index]))

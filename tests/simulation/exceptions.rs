@@ -15,6 +15,8 @@ pub struct Exceptions {
     pub forget_before: u32,
     /// What is unseen, each with the server's time of it.
     unseen: BTreeMap<Item, u64>,
+    /// What was and is seen again, each with the server's time of that.
+    seen_again: BTreeMap<Item, u64>,
     /// What ever was.
     ever: BTreeMap<Item, ()>,
 }
@@ -26,39 +28,48 @@ impl Exceptions {
             return false;
         }
         if is_unseen {
-            self.unsee(item, at_ms);
-            return true;
+            return self.unsee(item, at_ms);
         }
         let counts = self.unseen.get(&item).is_none_or(|&unseen| at_ms > unseen);
-        if counts {
-            self.unseen.remove(&item);
+        if counts && let Some(known) = self.unseen.remove(&item).or(self.seen_again.get(&item).copied()) {
+            self.seen_again.insert(item, at_ms.max(known));
         }
         counts
     }
 
-    pub fn unsee(&mut self, item: Item, at_ms: u64) {
+    /// Whether that is later than the item was seen again.
+    pub fn unsee(&mut self, item: Item, at_ms: u64) -> bool {
+        if self.seen_again.get(&item).is_some_and(|&seen| at_ms <= seen) {
+            return false;
+        }
+        self.seen_again.remove(&item);
         let latest = self.unseen.entry(item).or_default();
         *latest = (*latest).max(at_ms);
         self.ever.insert(item, ());
+        true
     }
 
     pub fn forget(&mut self, now: u64) {
         self.unseen.clear();
+        self.seen_again.clear();
         self.forget_before = self.forget_before.max(now.div_ceil(SECOND) as u32);
     }
 
     pub fn clear(&mut self) {
         self.unseen.clear();
+        self.seen_again.clear();
     }
 
     /// The store is that of an earlier state.
     pub fn roll_back(&mut self, state: &State, items: &Items) {
         self.unseen = listed(&state.unseen, items).into_iter().collect();
+        self.seen_again.clear();
         self.forget_before = state.forget_before;
     }
 
     pub fn retain(&mut self, is_needed: impl Fn(Item) -> bool) {
         self.unseen.retain(|&item, _| is_needed(item));
+        self.seen_again.retain(|&item, _| is_needed(item));
     }
 
     pub fn items(&self) -> impl Iterator<Item = Item> {

@@ -361,7 +361,7 @@ impl Server {
 
     /// The chain is read from its store again, with other parameters if they are `other`.
     pub fn reload(&mut self, now: u64, other: Option<ChainOptions>) {
-        let stored = self.snapshot(now, None);
+        let stored = self.chain.stored(ms(now)).expect("there is memory");
         let texts = stored.shards;
         if texts.is_empty() {
             return;
@@ -371,7 +371,8 @@ impl Server {
             ShardChain::from_shards(&texts, self.options).expect("the options are those of a chain");
         assert!(rejected.is_empty(), "the chain is read again: {rejected:?}");
         self.chain = chain;
-        self.restore_exceptions(&stored.unseen);
+        let fields: Vec<String> = stored.fields.into_iter().flat_map(<[String; 2]>::from).collect();
+        assert_eq!(self.chain.restore_fields(&fields), Ok(0));
         if other.is_some() {
             self.forget_promises();
         }
