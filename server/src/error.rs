@@ -150,11 +150,12 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// What the core refuses: an option, a user or a size out of range; or for want of memory.
+/// What the core refuses: an option, a user or a size out of range; what cannot be taken back; or for want of memory.
 impl From<seenguard::Error> for Error {
     fn from(error: seenguard::Error) -> Self {
         let kind = match error {
             seenguard::Error::OutOfMemory => ErrorKind::OutOfMemory,
+            seenguard::Error::BadReport(_) => ErrorKind::BadReport,
             _ => ErrorKind::BadOption,
         };
         Error::new(kind, error)

@@ -2,7 +2,7 @@
 
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram};
 
-const COUNTERS: [(&str, &str); 11] = [
+const COUNTERS: [(&str, &str); 12] = [
     ("seenguard_reports_total", "Reports that were taken into a chain."),
     ("seenguard_impressions_total", "Impressions in them."),
     (
@@ -27,7 +27,11 @@ const COUNTERS: [(&str, &str); 11] = [
     ),
     (
         "seenguard_ids_left_out_total",
-        "Ids of reports that are longer than 4,096 bytes, and were left out.",
+        "Ids of reports that are longer than 4,096 bytes, or 256 if unseen, and were left out.",
+    ),
+    (
+        "seenguard_ids_unfiltered_total",
+        "Candidates whose ids are longer than 4,096 bytes: they pass.",
     ),
     (
         "seenguard_claimed_total",

@@ -12,7 +12,8 @@ use crate::error::Error;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreEvent<'a> {
-    /// Something that is stored of a user cannot be read, and is left out.
+    /// Something that is stored of a user cannot be read, and counts for nothing: damage, which the next change drops,
+    /// or what another version or another library has written, which stays.
     Damaged(&'a seenguard::Error),
     /// A page was made without what is stored of its user, who may see again what another device has shown.
     Degraded(&'a Error),

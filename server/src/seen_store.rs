@@ -1,15 +1,16 @@
 //! The verbs that apps call, over any backend.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use metrics::counter;
 use seenguard::{
-    ChainSnapshot, IdList, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain, StoreKeys,
-    StoredChain, Time,
+    ChainSnapshot, IdList, MAX_ID_BYTES, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
+    StoreKeys, StoredChain, Time,
 };
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
@@ -20,14 +21,10 @@ use crate::error::{Error, ErrorKind, in_time};
 use crate::json;
 use crate::options::{StoreEvent, StoreOptions};
 
-/// Most entries of a report: a device halves what is refused.
-const MAX_REPORT_ENTRIES: usize = 1_000;
 /// Most bytes of a report's body.
 const MAX_REPORT_BYTES: usize = 256 << 10;
 /// From so many bytes on a chain is read in the pool for what blocks: other requests go on meanwhile.
 const BLOCKING_FROM_BYTES: usize = 256 << 10;
-/// Most bytes of an id that is recorded.
-const MAX_ID_BYTES: usize = 4_096;
 
 /// Users' chains, and what their devices have pending, in a [`Backend`]. A clone shares them.
 ///
@@ -54,6 +51,8 @@ pub struct SeenStore {
     has_told_degraded: Arc<AtomicBool>,
     has_told_refusal: Arc<AtomicBool>,
     even_if_full: bool,
+    /// By how many milliseconds the backend's clock was ahead of this process's.
+    ahead_ms: Arc<AtomicI64>,
 }
 
 /// A page.
@@ -85,6 +84,7 @@ impl SeenStore {
             has_told_degraded: Arc::default(),
             has_told_refusal: Arc::default(),
             even_if_full: false,
+            ahead_ms: Arc::default(),
         })
     }
 
@@ -204,6 +204,8 @@ impl SeenStore {
             namespace,
         };
         let now = self.now(loaded.as_ref().ok());
+        let too_long = (0..ranked.len()).filter(|&index| ranked.get(index).len() > MAX_ID_BYTES);
+        counter!("seenguard_ids_unfiltered_total").increment(too_long.count() as u64);
         let page = chain.page(ranked, &PageRequest { pending, ..*request }, now)?;
         Ok(Page {
             items: page.items,
@@ -244,25 +246,18 @@ impl SeenStore {
     /// The first half of [`SeenStore::accept`].
     pub(crate) fn check(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         check_user(user)?;
-        let too_large = |what| Err(Error::new(ErrorKind::BadReport, seenguard::Error::TooLarge(what)));
+        let too_large = |error| Error::new(ErrorKind::BadReport, error);
         if body.len() > MAX_REPORT_BYTES {
-            return too_large("a report has at most 256 KB");
+            return Err(too_large(seenguard::Error::TooLarge("a report has at most 256 KB")));
         }
         let report: Report = json::from_slice(body).map_err(|error| Error::new(ErrorKind::BadReport, error))?;
-        if report.impressions.len() + report.unseen.len() > MAX_REPORT_ENTRIES {
-            return too_large("a report has at most 1,000 entries");
-        }
         if report.namespace.is_empty() {
             return Err(Error::new(ErrorKind::BadReport, "its namespace is empty"));
         }
         self.refuse_another(user, &report.namespace)?;
         let mut report = report.received(self.now(None));
-        let count = |report: &ReceivedReport| report.impressions.len() + report.unseen.len();
-        let all = count(&report);
-        for list in [&mut report.impressions, &mut report.unseen] {
-            list.retain(|entry| entry.id.len() <= MAX_ID_BYTES);
-        }
-        counter!("seenguard_ids_left_out_total").increment((all - count(&report)) as u64);
+        let left_out = report.limit().map_err(too_large)?;
+        counter!("seenguard_ids_left_out_total").increment(left_out as u64);
         Ok(report)
     }
 
@@ -318,10 +313,15 @@ impl SeenStore {
         for report in reports {
             self.refuse_another(user, &report.namespace)?;
         }
-        let ingest = |chain: &mut ShardChain, _| {
-            reports
-                .iter()
-                .try_fold(0, |sum, report| Ok(sum + chain.ingest(report)?))
+        let ingest = |chain: &mut ShardChain, now| {
+            reports.iter().try_fold(0, |sum, report| {
+                // A server whose clock is ahead has received it after now.
+                let mut report = Cow::Borrowed(report);
+                if report.received_at > now {
+                    report.to_mut().received_at = now;
+                }
+                Ok(sum + chain.ingest(&report)?)
+            })
         };
         self.change(user, ingest, false, deadline).await
     }
@@ -329,7 +329,7 @@ impl SeenStore {
     /// Makes ids unseen, as [`ShardChain::unsee`].
     ///
     /// # Errors
-    /// As [`SeenStore::update`].
+    /// As [`SeenStore::update`], and [`ErrorKind::BadReport`] for an id of over 256 bytes.
     pub async fn unsee(&self, user: &str, ids: &(impl IdList + Sync + ?Sized)) -> Result<(), Error> {
         self.update(user, |chain, now| chain.unsee(ids, now)).await
     }
@@ -457,8 +457,8 @@ impl SeenStore {
         let result = change(&mut chain, now)?;
         let after = chain.stored(now)?;
         let is_same = !is_damaged && fields_before == after.fields && loaded.stored.shards == after.shards;
-        let after = (forgets || !is_same).then(|| (after, chain.life_seconds()));
-        Ok((result, after))
+        let life_seconds = chain.life_seconds(now)?;
+        Ok((result, (forgets || !is_same).then_some((after, life_seconds))))
     }
 
     fn attempts(&self, time: Duration) -> Attempts<'_> {
@@ -517,13 +517,19 @@ impl SeenStore {
         }
     }
 
-    /// As of what was loaded.
+    /// The backend's time: as it was loaded, or as this process's clock tells it since.
     fn now(&self, loaded: Option<&Loaded>) -> Time {
-        match &self.options.clock {
-            Some(clock) => clock(),
-            None => loaded
-                .and_then(|loaded| loaded.now)
-                .unwrap_or_else(|| Time::from(SystemTime::now())),
+        if let Some(clock) = &self.options.clock {
+            return clock();
+        }
+        let own = Time::from(SystemTime::now()).unix_ms();
+        match loaded.and_then(|loaded| loaded.now) {
+            Some(now) => {
+                self.ahead_ms
+                    .store(now.unix_ms() as i64 - own as i64, Ordering::Relaxed);
+                now
+            }
+            None => Time::from_unix_ms(own.saturating_add_signed(self.ahead_ms.load(Ordering::Relaxed))),
         }
     }
 
@@ -552,7 +558,7 @@ impl SeenStore {
     fn note_damaged(&self, error: &seenguard::Error) {
         self.options.tell(&StoreEvent::Damaged(error));
         counter!("seenguard_damaged_total", "code" => error.code()).increment(1);
-        tracing::warn!(code = error.code(), %error, "something stored cannot be read, and is left out");
+        tracing::warn!(code = error.code(), %error, "something stored cannot be read, and counts for nothing");
     }
 
     fn note_conflict(&self) {

@@ -21,6 +21,7 @@ use seenguard::device::{DEFAULT_REMEMBER, Guard, Place as StoragePlace, Step, St
 use seenguard::{ChainOptions, Impression, PageRequest, Report, ShardChain, StoredChain, Time};
 
 use crate::backend::{Backend, Replacement};
+use crate::error::ErrorKind;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::seen_store::SeenStore;
 
@@ -82,6 +83,8 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
         many_writers_of_one_user_lose_nothing,
         a_store_holds_the_chain_that_the_same_calls_make_by_themselves,
         what_is_damaged_is_left_out_and_told,
+        what_is_not_understood_stays_and_is_told,
+        settings_may_change_while_a_user_has_a_history,
         a_user_without_a_name_is_refused,
     ]
 }
@@ -417,7 +420,24 @@ async fn what_is_unseen_is_fresh(place: Place) {
         store.at(after(30)).ingest("ada", &report).await.unwrap();
         assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(30)).await, left);
     }
-    assert!(store.backend.load("ada", None).await.unwrap().stored.fields.is_empty());
+    // The same taking back once more comes too late.
+    let mut report = Report::new(namespace_of("ada"), after(10));
+    report.unseen = vec![Impression {
+        id: "b".into(),
+        at: after(10),
+    }];
+    let report = report.received(after(10));
+    store.at(after(40)).ingest("ada", &report).await.unwrap();
+    assert!(page(&store, "ada", &["a", "b", "c"], None, after(40)).await.is_empty());
+    let seen_again = ("seen:b".to_owned(), after(20).unix_ms().to_string());
+    assert_eq!(
+        store.backend.load("ada", None).await.unwrap().stored.fields,
+        [seen_again]
+    );
+    // An id that is too long is left out of a report.
+    let too_long = "x".repeat(257);
+    let refused = store.at(after(40)).unsee("ada", &[&too_long]).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadReport, "bad-report"));
 }
 
 async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) {
@@ -544,22 +564,16 @@ async fn what_is_damaged_is_left_out_and_told(place: Place) {
         }))
         .await;
     record(&store, "ada", &["a"], START).await;
-    let before = store.backend.load("ada", None).await.unwrap();
-    let mut damaged = StoredChain::clone(&before.stored);
-    damaged.shards.insert(0, "not a shard".to_owned());
-    damaged.fields.push(("forgetBefore".to_owned(), "soon".to_owned()));
-    let replacement = Replacement {
-        revision: before.revision,
-        before: before.stored,
-        after: Arc::new(damaged),
-        life_seconds: 0,
-        even_if_full: false,
-    };
-    assert!(store.backend.replace("ada", &replacement).await.unwrap());
+    put(&store, |stored| {
+        let shard = &stored.shards[0];
+        stored.shards.insert(0, shard[..shard.len() - 4].to_owned());
+        stored.fields.push(("forgetBefore".to_owned(), "soon".to_owned()));
+    })
+    .await;
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["b"]);
     assert_eq!(
         std::mem::take(&mut *told.lock().unwrap()),
-        ["bad-snapshot", "bad-base64"]
+        ["bad-snapshot", "bad-checksum"]
     );
     // The next change stores what is right.
     record(&store, "ada", &["c"], START).await;
@@ -568,9 +582,80 @@ async fn what_is_damaged_is_left_out_and_told(place: Place) {
     assert!(told.lock().unwrap().is_empty());
 }
 
+async fn what_is_not_understood_stays_and_is_told(place: Place) {
+    let told = Arc::new(AtomicU64::new(0));
+    let counted = told.clone();
+    let options = options().on_event(move |event| {
+        if matches!(event, StoreEvent::Damaged(_)) {
+            counted.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let store = place.store(options).await;
+    record(&store, "ada", &["a"], START).await;
+    let theirs = "17::AAAAAAAAAAA=".to_owned();
+    let field = ("theirs".to_owned(), "{ \"of\": \"another\" }".to_owned());
+    put(&store, |stored| {
+        stored.shards.insert(0, theirs.clone());
+        stored.fields.push(field.clone());
+    })
+    .await;
+    assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["b"]);
+    assert_eq!(told.load(Ordering::SeqCst), 1);
+    record(&store, "ada", &["b"], after(1)).await;
+    let stored = store.backend.load("ada", None).await.unwrap().stored;
+    assert_eq!(
+        (stored.shards.len(), &stored.shards[1], &stored.fields),
+        (3, &theirs, &vec![field])
+    );
+    assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(1)).await, ["c"]);
+}
+
+async fn settings_may_change_while_a_user_has_a_history(place: Place) {
+    let chain = |capacity, shards, ttl_seconds| ChainOptions {
+        capacity,
+        shards,
+        ttl_seconds,
+        ..ChainOptions::default()
+    };
+    let backend = (place.make)(place.name).await;
+    let stores: Vec<SeenStore> = [chain(5, 9, 3_000), chain(50, 3, 0), chain(20, 4, 60)]
+        .into_iter()
+        .map(|chain| SeenStore::new(backend.clone(), StoreOptions::new().chain(chain).clock(|| START)).unwrap())
+        .collect();
+    // Each keeps so many for at least a minute.
+    let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
+    for (id, store) in ids.iter().zip(stores.iter().cycle()) {
+        store
+            .update("ada", |chain, now| chain.record(&[id], now))
+            .await
+            .unwrap();
+    }
+    for store in stores {
+        let chain = store.read("ada").await.unwrap();
+        assert!(chain.filter(&ids, None, START).unwrap().is_empty());
+        // One of the shards never expires.
+        assert_eq!(chain.life_seconds(START).unwrap(), 0);
+    }
+}
+
+/// Changes what is stored of Ada, as another program may.
+async fn put(store: &Store, change: impl FnOnce(&mut StoredChain)) {
+    let before = store.backend.load("ada", None).await.unwrap();
+    let mut stored = StoredChain::clone(&before.stored);
+    change(&mut stored);
+    let replacement = Replacement {
+        revision: before.revision,
+        before: before.stored,
+        after: Arc::new(stored),
+        life_seconds: 0,
+        even_if_full: false,
+    };
+    assert!(store.backend.replace("ada", &replacement).await.unwrap());
+}
+
 async fn a_user_without_a_name_is_refused(place: Place) {
     let store = place.store(options()).await;
-    for user in ["", "ada:meta", "ada:pending"] {
+    for user in ["", "ada:meta", "ada:pending", &"a".repeat(513)] {
         let request = PageRequest {
             size: 1,
             ..PageRequest::default()

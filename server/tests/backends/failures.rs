@@ -368,7 +368,7 @@ pub async fn what_is_stored_expires_with_the_chain() {
     let pending = shows(&mut device("ada", 1), &["b"], now());
     page(&store, &[], Some(&pending)).await;
     let mut client = redis.client();
-    let life = store.read("ada").await.unwrap().life_seconds() as i64;
+    let life = store.read("ada").await.unwrap().life_seconds(now()).unwrap() as i64;
     for (key, seconds) in [
         ("seen:ada", life),
         ("seen:ada:meta", life),

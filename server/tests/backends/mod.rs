@@ -1,5 +1,6 @@
 //! The tests, as trials over the backends.
 
+mod clock;
 mod consumers;
 mod failures;
 mod odd;
@@ -75,6 +76,12 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         an_entry_over_which_the_backend_panics_is_set_aside_alone,
         what_a_slow_one_works_on_is_taken_over_by_no_other,
     );
+    let name = "a server whose clock is ahead loses nothing";
+    trials.push(trial(
+        "memory",
+        name,
+        clock::a_server_whose_clock_is_ahead_loses_nothing,
+    ));
     trials
 }
 

@@ -1,0 +1,87 @@
+//! A store with a clock of its own, which is an hour behind this process's: for such a store this server is ahead.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use seenguard::{Impression, PendingToKeep, Report, Time};
+use seenguard_server::{Backend, Error, Loaded, MemoryStore, Replacement, SeenStore, StoreOptions};
+
+const HOUR: Duration = Duration::from_secs(3_600);
+
+struct HourBehind(MemoryStore);
+
+#[async_trait]
+impl Backend for HourBehind {
+    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        let mut loaded = self.0.load(user, told).await?;
+        loaded.now = Some(right_time());
+        Ok(loaded)
+    }
+
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+        self.0.keep(user, told).await
+    }
+
+    async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        self.0.replace(user, replacement).await
+    }
+
+    async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
+        self.0.forget(user, replacement).await
+    }
+}
+
+fn right_time() -> Time {
+    Time::from(SystemTime::now() - HOUR)
+}
+
+fn report(ids: &[&str], unseen: &[&str]) -> Vec<u8> {
+    let entries = |ids: &[&str]| {
+        let entry = |&id: &&str| Impression {
+            id: id.into(),
+            at: right_time(),
+        };
+        ids.iter().map(entry).collect()
+    };
+    let mut report = Report::new("home:ada", right_time());
+    report.impressions = entries(ids);
+    report.unseen = entries(unseen);
+    serde_json::to_vec(&report).unwrap()
+}
+
+pub async fn a_server_whose_clock_is_ahead_loses_nothing() {
+    let backend = Arc::new(HourBehind(MemoryStore::default()));
+    let ahead = SeenStore::new(backend.clone(), StoreOptions::new()).unwrap();
+    let right = SeenStore::new(backend, StoreOptions::new().clock(right_time)).unwrap();
+    let is_seen = async |id: &str| right.read("ada").await.unwrap().contains(id, right_time()).unwrap();
+
+    // It has not heard of the store's clock yet. What it takes in counts as of now.
+    let early = ahead.accept("ada", &report(&["a"], &[])).await.unwrap();
+    assert_eq!(ahead.ingest("ada", &early).await.unwrap(), 1);
+    tokio::time::sleep(Duration::from_millis(5)).await;
+    right.unsee("ada", &["a"]).await.unwrap();
+    assert!(!is_seen("a").await);
+    let late = ahead.accept("ada", &report(&[], &["b"])).await.unwrap();
+    assert!(late.received_at < right_time() + Duration::from_secs(1));
+
+    // What comes after it has deleted the history, or taken back, counts: to the second above the deletion's.
+    ahead.forget("ada").await.unwrap();
+    let deleted = right.snapshot("ada", None).await.unwrap().forget_before.unwrap();
+    assert!(deleted <= right_time() + Duration::from_secs(1));
+    while right_time() < deleted {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    for store in [&right, &ahead] {
+        let recorded = store.accept("ada", &report(&["c"], &[])).await.unwrap();
+        store.ingest("ada", &recorded).await.unwrap();
+        assert!(is_seen("c").await);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        ahead.unsee("ada", &["c"]).await.unwrap();
+        assert!(!is_seen("c").await);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let again = right.accept("ada", &report(&["c"], &[])).await.unwrap();
+    right.ingest("ada", &again).await.unwrap();
+    assert!(is_seen("c").await);
+}
