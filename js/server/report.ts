@@ -4,7 +4,7 @@ import { copyImpressions, REPORTED } from "../input/impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
-import { call, serverEngine } from "./engine.js";
+import { call, callWith, serverEngine } from "./engine.js";
 
 /** What reports on their way from a device, and those that were received, have in common. */
 const commonRules = {
@@ -40,19 +40,17 @@ export function parseReport(body: unknown, options?: TimeOptions): ReceivedRepor
   return { ...report, receivedAt, impressions: inServerTime(impressions), unseen: inServerTime(unseen) };
 }
 
-/** A device halves a report that has more entries. */
-const MOST_ENTRIES = 1_000;
-/** Most bytes of an id that is recorded. */
-const MOST_ID_BYTES = 4_096;
-
 /** Refuses a report with too many entries, and leaves out those whose id is too long. */
 export function withinLimits(report: ReceivedReport): ReceivedReport {
   const { impressions, unseen } = report;
-  if (impressions.length + unseen.length > MOST_ENTRIES)
-    throw new SeenGuardError("too-large", `a report has at most ${MOST_ENTRIES} entries`);
-  const utf8 = new TextEncoder();
-  const isShort = ({ id }: Impression) => 3 * id.length <= MOST_ID_BYTES || utf8.encode(id).length <= MOST_ID_BYTES;
-  return { ...report, impressions: impressions.filter(isShort), unseen: unseen.filter(isShort) };
+  const all = [...unseen, ...impressions];
+  const engine = serverEngine();
+  const { writer } = engine;
+  const ids = all.map(({ id }) => id);
+  const short = callWith(engine, ids, () => writer.indices(engine.classes.withinLimits(writer.batch, unseen.length)));
+  const isShort = new Set(short);
+  const kept = (list: readonly Impression[], first: number) => list.filter((_, index) => isShort.has(first + index));
+  return { ...report, unseen: kept(unseen, 0), impressions: kept(impressions, unseen.length) };
 }
 
 /** Checks a report that was received. Throws a `SeenGuardError`. */

@@ -83,14 +83,19 @@ export class ShardChain implements Api.ShardChain {
     return this.callWith(fields, (chain, batch) => chain.restoreFields(batch));
   }
 
+  /** For stores: the shards to store, with those that are not understood. */
+  storedShards(now: number): string[] {
+    return this.call((chain) => chain.storedShards(now) as string[]);
+  }
+
   /** For stores: what to store beside the shards. */
   storedFields(now: number): [name: string, value: string][] {
     return this.call((chain) => chain.storedFields(now) as [string, string][]);
   }
 
   /** For stores: for how many seconds to keep what is stored now; 0 for ever. */
-  lifeSeconds(): number {
-    return this.call((chain) => chain.lifeSeconds());
+  lifeSeconds(now: number): number {
+    return this.call((chain) => chain.lifeSeconds(now));
   }
 
   /** For `pageOf` and stores. */

@@ -9,8 +9,8 @@ export declare class ShardChain {
   static create(options?: ChainOptions): Promise<ShardChain>;
   /**
    * Goes on from what the store holds: a list of shards, or a snapshot, whose `unseen` and `forgetBefore` it takes. An
-   * element that cannot be read (a reference is one) is left out and listed in `rejected`. A newest shard with other
-   * parameters than the options' is sealed.
+   * element that cannot be read (a reference is one) counts for nothing and is listed in `rejected`. A newest shard of
+   * other parameters than the options' goes on until it is full, if it lives as long as `ttlSeconds` demands.
    */
   static from(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain>;
   readonly rejected: readonly { index: number; reason: string }[];
@@ -26,8 +26,8 @@ export declare class ShardChain {
    */
   ingest(report: ReceivedReport): number;
   /**
-   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000, the
-   * newest; what no live shard contains is dropped.
+   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000 and
+   * 64 KB, the newest; what no live shard contains is dropped. Throws `bad-report` for an id of more than 256 bytes.
    */
   unsee(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): void;
   /** Deletes the history as of now, rounded up to a second: no shards, and `forgetBefore`. */
@@ -100,7 +100,8 @@ export interface SeenStore {
   /**
    * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for
    * `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, and `too-large` for more than
-   * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes is left out.
+   * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes, or 256 if unseen, is left
+   * out.
    * Rejects with `storage` if what is pending cannot be kept: do not acknowledge the report, and the device keeps it.
    */
   accept(user: string, body: unknown): Promise<ReceivedReport>;
@@ -124,8 +125,8 @@ export interface StoreOptions extends ChainOptions {
   /** Unix seconds. @default the backend's, which all servers share; where it has no clock, this process's */
   clock?: () => number;
   /**
-   * Told what is damaged in the store and was left out; that pages are degraded, once until a read succeeds; and once
-   * that what devices have pending cannot be kept (a read-only replica, a full Redis). No user is named.
+   * Told what cannot be read in the store and counts for nothing; that pages are degraded, once until a read succeeds;
+   * and once that what devices have pending cannot be kept (a read-only replica, a full Redis). No user is named.
    * @default console.warn once for each code
    */
   onError?: (error: SeenGuardError) => void;

@@ -224,13 +224,15 @@ describe.each(stores)("%s", (_, open) => {
     expect((await store.page("ada", ["item-1"], { size: 1 })).items).toEqual([]);
   });
 
-  test("leaves out of a report the entries whose id has more than 4,096 bytes", async () => {
+  test("leaves out of a report the entries whose id has more than 4,096 bytes, or 256 if unseen", async () => {
     const store = open();
     const ids = ["a", "é".repeat(2_048), `é${"é".repeat(2_048)}`, "x".repeat(4_096), "x".repeat(4_097)];
     const { impressions, ...report } = new Device("home:ada", 1).report(ids);
-    const received = await store.accept("ada", { ...report, impressions, unseen: impressions });
-    for (const list of [received.impressions, received.unseen])
-      expect(list.map(({ id }) => id)).toEqual([ids[0], ids[1], ids[3]]);
+    const unseen = ["é".repeat(128), "é".repeat(129)].map((id) => ({ id, at: report.now }));
+    const received = await store.accept("ada", { ...report, impressions, unseen });
+    expect(received.impressions.map(({ id }) => id)).toEqual([ids[0], ids[1], ids[3]]);
+    expect(received.unseen.map(({ id }) => id)).toEqual(["é".repeat(128)]);
+    await expect(store.unsee("ada", ["a", "é".repeat(129)])).rejects.toMatchObject({ code: "bad-report" });
   });
 
   test("takes a report, at once or long afterwards", async () => {

@@ -138,7 +138,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     });
     expect(await fields()).toEqual(["revision", "unseen:item-3"]);
     await store.update("ada", (chain) => chain.record("item-3"));
-    expect(await fields()).toEqual(["revision"]);
+    expect(await fields()).toEqual(["revision", "seen:item-3"]);
     expect((await redis.client.keys("*")).sort()).toEqual(["seen:ada", "seen:ada:meta"]);
   });
 
@@ -152,6 +152,10 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
       expect(await redis.client.ttl(key)).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
       expect(await redis.client.ttl(key)).toBeLessThanOrEqual(Math.ceil(ttl * (1 + 1 / 19)));
     }
+    // One that keeps chains for a shorter time goes on in the same shard, and takes nothing from it.
+    await open({ ttlSeconds: 100 }).update("ada", (chain) => chain.record("b2"));
+    expect(await list()).toHaveLength(1);
+    expect(await redis.client.ttl("seen:ada")).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
     await open({ ttlSeconds: 0 }).update("ada", (chain) => chain.record("c"));
     expect(await redis.client.ttl("seen:ada")).toBe(-1);
   });
@@ -182,22 +186,35 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await missing(store, "ada", ["a", "b", "c"])).toEqual(["c"]);
   });
 
-  test("takes out what is no shard, says so to the change, and leaves a field of another name", async () => {
+  test("takes out what is damaged, says so to the change, and leaves a field of another name", async () => {
     const store = open({ capacity: 10, shards: 5 });
     await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
-    await redis.client.lset("seen:ada", 1, "damaged");
+    const [, whole = ""] = await list();
+    await redis.client.lset("seen:ada", 1, whole.slice(0, -4));
     await redis.client.hset("seen:ada:meta", { "unseen:item-0": "not a time", "hidden:item-20": "1", other: "?" });
     const rejected = await store.update("ada", (chain) => {
       chain.record("new");
       return [...chain.rejected];
     });
-    expect(rejected).toEqual([{ index: 1, reason: "bad-base64" }]);
+    expect(rejected).toEqual([{ index: 1, reason: "bad-checksum" }]);
     expect((await store.read("ada")).rejected).toEqual([]);
     expect(await missing(store, "ada", [...idsOf("item", 10), ...idsOf("item", 5, 20), "new"])).toEqual([]);
     expect(await fields()).toEqual(["hidden:item-20", "other", "revision"]);
     await store.forget("ada");
     expect(await fields()).toEqual(["forgetBefore", "hidden:item-20", "other", "revision"]);
     expect(await redis.client.hget("seen:ada:meta", "other")).toBe("?");
+  });
+
+  test("leaves what another version or library has written in its place", async () => {
+    const store = open({ capacity: 10, shards: 5 });
+    await store.update("ada", (chain) => chain.record(idsOf("item", 15)));
+    const before = await list();
+    await push("17::AAAAAAAAAAA=");
+    await store.update("ada", (chain) => chain.record("new"));
+    expect((await list()).slice(1)).toEqual(["17::AAAAAAAAAAA=", ...before]);
+    const { shards } = await store.read("ada").then((chain) => chain.snapshot());
+    expect(shards.slice(1)).toEqual(before);
+    expect(await missing(store, "ada", [...idsOf("item", 15), "new", "fresh"])).toEqual(["fresh"]);
   });
 
   test("passes on what Redis answers", async () => {
@@ -235,6 +252,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
 
   test("refuses a user whose list would be another one's hash", async () => {
     await expect(open().read("ada:meta")).rejects.toThrow(/must not end in :meta/);
+    await expect(open().read("é".repeat(257))).rejects.toMatchObject({ code: "bad-option" });
   });
 });
 

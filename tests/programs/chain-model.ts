@@ -10,24 +10,29 @@ export class ChainModel {
   private readonly shards = new Set<string>();
   /** What was taken back, and when (Unix ms). */
   private readonly unseen = new Map<string, number>();
+  /** What was taken back and seen again, and when. */
+  private readonly seenAgain = new Map<string, number>();
   private forgetBeforeMs = 0;
 
   copy(): ChainModel {
     const copy = new ChainModel();
     for (const id of this.shards) copy.shards.add(id);
     for (const [id, at] of this.unseen) copy.unseen.set(id, at);
+    for (const [id, at] of this.seenAgain) copy.seenAgain.set(id, at);
     copy.forgetBeforeMs = this.forgetBeforeMs;
     return copy;
   }
 
   /** Returns how many no shard contained. */
-  record(ids: readonly string[]): number {
-    return ids.filter((id) => this.insert(id)).length;
+  record(ids: readonly string[], nowMs: number): number {
+    return ids.filter((id) => this.insert(id, nowMs)).length;
   }
 
-  private insert(id: string): boolean {
+  private insert(id: string, atMs: number): boolean {
     const isNew = !this.shards.has(id);
     this.shards.add(id);
+    const known = this.unseen.get(id) ?? this.seenAgain.get(id);
+    if (known !== undefined) this.seenAgain.set(id, Math.max(known, atMs));
     this.unseen.delete(id);
     return isNew;
   }
@@ -38,12 +43,15 @@ export class ChainModel {
   }
 
   private takeBack(id: string, atMs: number): void {
+    if (atMs <= (this.seenAgain.get(id) ?? -1)) return;
+    this.seenAgain.delete(id);
     this.unseen.set(id, Math.max(atMs, this.unseen.get(id) ?? 0));
   }
 
   /** What no shard contains passes as it is. */
   private dropNeedless(): void {
-    for (const id of this.unseen.keys()) if (!this.shards.has(id)) this.unseen.delete(id);
+    for (const taken of [this.unseen, this.seenAgain])
+      for (const id of taken.keys()) if (!this.shards.has(id)) taken.delete(id);
   }
 
   /** Returns how many ids no shard contained. */
@@ -51,7 +59,7 @@ export class ChainModel {
     const counts = ({ at }: Reported) => at >= this.forgetBeforeMs;
     for (const { id, at } of unseen.filter(counts)) this.takeBack(id, at);
     const left = impressions.filter(counts).filter(({ id, at }) => at > (this.unseen.get(id) ?? -1));
-    const unknown = this.record(left.map(({ id }) => id));
+    const unknown = left.filter(({ id, at }) => this.insert(id, at)).length;
     this.dropNeedless();
     return unknown;
   }
@@ -59,7 +67,13 @@ export class ChainModel {
   forget(now: number): void {
     this.shards.clear();
     this.unseen.clear();
+    this.seenAgain.clear();
     this.forgetBeforeMs = Math.ceil(now) * 1000;
+  }
+
+  /** A snapshot has nothing of what was seen again. */
+  ship(): void {
+    this.seenAgain.clear();
   }
 
   isFresh(id: string): boolean {

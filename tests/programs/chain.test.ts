@@ -57,7 +57,7 @@ const reported = (list: readonly Ago[], now: number): Reported[] =>
 
 /** Makes a change to a model. Returns what the chain's method does. */
 function applyTo(model: ChainModel, step: Step, now: number): number | undefined {
-  if (step.do === "record") return model.record(step.ids.map(String));
+  if (step.do === "record") return model.record(step.ids.map(String), now * 1000);
   if (step.do === "ingest") return model.ingest(reported(step.impressions, now), reported(step.unseen, now));
   if (step.do === "unsee") model.unsee(step.ids.map(String), now * 1000);
   else if (step.do === "forget") model.forget(now);
@@ -110,7 +110,7 @@ function comparePages(chain: ShardChain, model: ChainModel, step: Step & { do: "
     given.push(...items);
     cursor = next;
     const id = recorded[page];
-    if (id !== undefined) expect(chain.record(id, { now })).toBe(model.record([id]));
+    if (id !== undefined) expect(chain.record(id, { now })).toBe(model.record([id], now * 1000));
     if (page > ranked.length) throw new Error("the pages do not end");
   }
   expect(new Set(given).size).toBe(given.length);
@@ -133,8 +133,10 @@ runPrograms("a chain", () =>
     for (const step of steps) {
       countCommands();
       if (step.do === "filter") compareAnswers(chain, model, step, now);
-      else if (step.do === "ship") chain = await ship(chain, now);
-      else if (step.do === "page") comparePages(chain, model, step, now);
+      else if (step.do === "ship") {
+        chain = await ship(chain, now);
+        model.ship();
+      } else if (step.do === "page") comparePages(chain, model, step, now);
       else makeChange(chain, model, step, now);
       now += SECONDS_A_STEP;
     }
@@ -186,7 +188,7 @@ runPrograms("a store in Redis", () =>
           store.update(own, (chain) => chain.record(ids, { now: at }));
         await Promise.all(recorded.map((ids, turn) => record(turn % 2 === 0 ? changing : other, ids)));
         await record(inMemory, recorded.flat());
-        model.record(recorded.flat().map(String));
+        model.record(recorded.flat().map(String), at * 1000);
       }
       for (const store of stores) {
         const chain = await store.read(own);

@@ -116,7 +116,10 @@ export class ChainStore implements Api.SeenStore {
   async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
     const checked = checkReceived(report);
     refuseAnother(checked, await this.namespaceFor(user));
-    return this.change(user, (chain) => chain.ingest(checked));
+    // A server whose clock is ahead has received it after now.
+    return this.change(user, (chain, now) =>
+      chain.ingest({ ...checked, receivedAt: Math.min(checked.receivedAt, now * 1000) }),
+    );
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
@@ -215,10 +218,10 @@ export class ChainStore implements Api.SeenStore {
       const fieldsBefore = chain.storedFields(now);
       const result = change(chain, now);
       if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
-      const after = { shards: chain.snapshot({ now }).shards, fields: chain.storedFields(now) };
+      const after = { shards: chain.storedShards(now), fields: chain.storedFields(now) };
       const areFieldsSame = !isDamaged && isSameList(fieldsBefore.flat(), after.fields.flat());
       if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return result;
-      const replacement = { revision, before, after, lifeSeconds: chain.lifeSeconds() };
+      const replacement = { revision, before, after, lifeSeconds: chain.lifeSeconds(now) };
       const { backend } = this;
       const store = () => (forgets ? backend.forget(user, replacement) : backend.replace(user, replacement));
       if (!(await asked(store))) throw StoreFailure.of(OVERTAKEN);
@@ -239,7 +242,7 @@ export class ChainStore implements Api.SeenStore {
     }
     for (const { index, reason } of chain.rejected)
       this.tell(
-        new SeenGuardError("bad-snapshot", `${reason}: a user's shard ${index} cannot be read, and is left out`),
+        new SeenGuardError("bad-snapshot", `${reason}: a user's shard ${index} cannot be read, and counts for nothing`),
       );
     return { chain, isDamaged: leftOut > 0 };
   }
