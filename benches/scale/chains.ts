@@ -4,7 +4,7 @@ import { plan, type ChainOptions, type ShardChain } from "seenguard/server";
 export type Sizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">>;
 
 export const PER_DAY = 200;
-export const WINDOW_DAYS = 30;
+const WINDOW_DAYS = 30;
 export const DAY_SECONDS = 86_400;
 const FALSE_POSITIVE_RATE = 0.005;
 

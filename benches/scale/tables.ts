@@ -1,7 +1,6 @@
 /** What was found, as the tables of docs/scale.md, by their names there. */
 import { tableOf } from "../tables.ts";
 import { FULL, HALF } from "./chains.ts";
-import type { Deploy } from "./deploy.ts";
 import type { UserMemory } from "./memory.ts";
 import type { Cost } from "./operations.ts";
 import { needsOf, type Load, type Machines, type Measured, type Needs } from "./sizing.ts";
@@ -17,7 +16,6 @@ export interface ScaleResults {
   readonly costs: readonly Cost[];
   /** The recommended chain's first. */
   readonly wire: readonly WireBytes[];
-  readonly deploy: readonly Deploy[];
   readonly report: { readonly impressions: number; readonly bytes: number };
 }
 
@@ -35,7 +33,7 @@ export const LOAD: Load = {
 export const MACHINES: Machines = { nodeBytes: 64e9, memoryShare: 0.6, coreShare: 0.5 };
 
 export function tablesOf(results: ScaleResults): Record<string, string> {
-  const { machine, load, redisVersion, memory, fragmentation, costs, wire, report, deploy } = results;
+  const { machine, load, redisVersion, memory, fragmentation, costs, wire, report } = results;
   const versions = `Redis ${redisVersion}, Node ${process.versions.node}`;
   return {
     "scale-machine": `On a ${machine}${load.replace(", ", ",\n")};\n${versions}.`,
@@ -66,10 +64,6 @@ export function tablesOf(results: ScaleResults): Record<string, string> {
       ]),
     ),
     "scale-report": `A report of ${String(report.impressions)} impressions is a body of **${bytes(report.bytes)}**.`,
-    "scale-deploy": tableOf(
-      ["updates in turns", "shards in the list", "of the 30 days still known"],
-      deploy.map(({ updates, shards, known }) => [whole(updates), whole(shards), `${(100 * known).toFixed(1)}%`]),
-    ),
     "scale-needs": tableOf(
       ["", "chains half full", "chains full"],
       rowsOf([HALF.name, FULL.name].map((age) => needsOf(LOAD, MACHINES, measuredOf(results, age)))),
