@@ -280,14 +280,14 @@ const serverCalls: Record<string, Call> = {
     arguments: () => [
       "user",
       items(),
-      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), repeats: "last", now: NOW, id: idOf },
+      { size: 2, cursor: "1.a", held: "000000000000", pending: device(), repeats: "last", id: idOf },
     ],
     run: ({ store }, user: Anything, ranked: Anything, options: Anything) => store.page(user, ranked, options),
   },
   "SeenStore.accept": {
     refuses: true,
-    arguments: () => ["user", received(), { now: NOW }],
-    run: ({ store }, user: Anything, body: Anything, options: Anything) => store.accept(user, body, options),
+    arguments: () => ["user", received()],
+    run: ({ store }, user: Anything, body: Anything) => store.accept(user, body),
   },
   "SeenStore.ingest": {
     refuses: true,
