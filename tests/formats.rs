@@ -495,7 +495,7 @@ fn a_damaged_record_is_left_out_and_the_chain_goes_on() {
 }
 
 #[test]
-fn a_stored_record_of_another_size_is_sealed_where_only_k_is_given() {
+fn a_stored_record_of_another_size_goes_on_where_only_k_is_given() {
     let filter = &go_bloomfilter()[1];
     let hashes = filter.sizes.unwrap().1;
     let options = ChainOptions {
@@ -507,7 +507,7 @@ fn a_stored_record_of_another_size_is_sealed_where_only_k_is_given() {
     assert_eq!(rejected, []);
     chain.record(&["next"], at(START)).unwrap();
     let shipped = chain.snapshot(at(START), None).unwrap();
-    assert_eq!(shipped.shards[1..], filter.shards);
+    assert_eq!(shipped.shards.len(), filter.shards.len());
     let mut guard = common::guard();
     take(&mut guard, &shipped.shards, shipped.format).unwrap();
     assert!(guard.explain("next", at(START)).is_some() && guard.explain(&filter.ids[0], at(START)).is_some());
