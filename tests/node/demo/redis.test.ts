@@ -222,9 +222,11 @@ describe("a consumer that dies", () => {
 });
 
 describe("damage", () => {
+  const cut = (shard = "") => shard.slice(0, 40);
+
   test("an unreadable newest element is reported and replaced, and the others go on", async () => {
     const sealed = await listOf(someIds(SHARD, "sealed"));
-    await redis.client.rpush(seenKey(USER), "no shard at all", ...sealed);
+    await redis.client.rpush(seenKey(USER), cut(sealed[0]), ...sealed);
     await addToStream(USER, someIds(5));
     startHere({ name: "consumer" });
     await everythingRecorded();
@@ -237,7 +239,7 @@ describe("damage", () => {
 
   test("an unreadable element further down is taken out, and what lies around it stays", async () => {
     const [newest = "", oldest = ""] = [await listOf(someIds(20, "new")), await listOf(someIds(SHARD, "old"))].flat();
-    await redis.client.rpush(seenKey(USER), newest, "damaged", oldest);
+    await redis.client.rpush(seenKey(USER), newest, cut(newest), oldest);
     await addToStream(USER, someIds(5));
     startHere({ name: "consumer" });
     await everythingRecorded();
