@@ -211,7 +211,9 @@ export const steps = [
     name: "demo",
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
-    programs: [chromium, redis],
+    // Its test over Flink needs Java and Python.
+    programs: [chromium, java, python, redis],
+    python: true,
     needs: ["build"],
     lane: "browser",
     slow: true,
