@@ -25,11 +25,13 @@ const MAX_ENTRIES: usize = 1_000;
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Report {
     /// What the device's guard was opened with: who is signed in, and in which feed.
     pub namespace: String,
     /// When it was sent, by the device's clock.
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub now: Time,
     /// What was on the screen.
     pub impressions: Vec<Impression>,

@@ -14,6 +14,7 @@ const COUNT_BITS: u32 = 21;
 /// What the server ships beside a feed's items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Snapshot))]
 #[non_exhaustive]
 pub struct ChainSnapshot {
     /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was
@@ -24,14 +25,16 @@ pub struct ChainSnapshot {
     pub shards: Vec<String>,
     /// What they are written in.
     #[serde(default, skip_serializing_if = "Format::is_native")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub format: Format,
-    /// The server's clock, in whole seconds.
+    /// The server's clock, in whole Unix seconds.
+    #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     #[serde(serialize_with = "as_unix_seconds", deserialize_with = "from_unix_seconds")]
     pub now: Time,
     /// Ids that are fresh although a shard contains them, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Impression>,
-    /// When the history was deleted, in whole seconds: devices forget what they recorded before. Snapshots are ordered
+    /// When the history was deleted, in whole Unix seconds: devices forget what they recorded before. Snapshots are ordered
     /// by this, then by the version.
     #[serde(
         default,
@@ -39,6 +42,7 @@ pub struct ChainSnapshot {
         deserialize_with = "from_unix_seconds",
         skip_serializing_if = "Option::is_none"
     )]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>))]
     pub forget_before: Option<Time>,
 }
 

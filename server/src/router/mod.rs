@@ -15,11 +15,12 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, Report, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -125,6 +126,10 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
             let detail = "there is nothing at this address: /openapi.json has all that there are";
             Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
         })
+        .layer(CatchPanicLayer::custom(|_| {
+            let detail = "this is a mistake of the server, whose log says more";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail).into_response()
+        }))
         .layer(DefaultBodyLimit::max(options.max_body_bytes))
         .layer(from_fn_with_state(requests, with_room))
 }
@@ -143,7 +148,7 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     ),
     request_body = PageBody,
     responses(
-        (status = 200, description = "The page", body = schema::Page),
+        (status = 200, description = "The page", body = PageAnswer),
         (status = 400, description = "It cannot be made of this", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
@@ -207,12 +212,21 @@ enum Repeats {
     Last,
 }
 
-#[derive(Serialize)]
+/// A page.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Page)]
 struct PageAnswer<'a> {
+    /// The items of the page, by their ids.
+    #[schema(value_type = Vec<String>)]
     items: IdsAt<'a>,
+    /// The cursor of the next page: short, and safe in a URL. null: there is no more.
     next: Option<&'a str>,
+    /// What the items were filtered against: send it to the device, which gives it to `guard.apply`. Absent if the page is
+    /// degraded.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<ChainSnapshot>)]
     snapshot: Option<&'a ChainSnapshot>,
+    /// Whether the page was made without what is stored of its user, which was away: send it to the device, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
 }
@@ -225,7 +239,7 @@ struct PageAnswer<'a> {
     post,
     path = "/v1/users/{user}/impressions",
     params(("user" = String, Path, description = "Whose device it is")),
-    request_body = schema::Report,
+    request_body = Report,
     responses(
         (status = 204, description = "It is stored"),
         (status = 400, description = "It is no report", body = Problem, content_type = "application/problem+json"),
@@ -266,7 +280,7 @@ async fn impressions(
         ("Seen-Held" = Option<String>, Header, description = "The device's, passed on: which shards it holds"),
     ),
     responses(
-        (status = 200, description = "What is known to be seen", body = schema::Snapshot),
+        (status = 200, description = "What is known to be seen", body = ChainSnapshot),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]

@@ -2,7 +2,7 @@
 
 use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::{Modify, OpenApi, ToSchema};
+use utoipa::{Modify, OpenApi};
 
 /// The description, without the routes.
 #[derive(OpenApi)]
@@ -27,61 +27,4 @@ impl Modify for Token {
         let token = SecurityRequirement::new("token", Vec::<String>::new());
         document.security = Some(vec![nothing, token]);
     }
-}
-
-/// A page.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it describes what PageAnswer writes")]
-pub struct Page {
-    /// The items of the page, by their ids.
-    items: Vec<String>,
-    /// The cursor of the next page: short, and safe in a URL. null: there is no more.
-    next: Option<String>,
-    /// What the items were filtered against: send it to the device, which gives it to `guard.apply`. Absent if the page is
-    /// degraded.
-    snapshot: Option<Snapshot>,
-    /// Whether the page was made without what is stored of its user, which was away: send it to the device, too.
-    degraded: Option<bool>,
-}
-
-/// What is known to be seen, for a device.
-#[derive(ToSchema)]
-#[schema(rename_all = "camelCase")]
-#[expect(dead_code, reason = "it describes a seenguard::ChainSnapshot")]
-pub struct Snapshot {
-    /// Grows with every change.
-    version: Option<u64>,
-    /// Newest first: base64, or the reference to a shard that the device holds.
-    shards: Vec<String>,
-    /// The server's clock, Unix seconds.
-    now: u64,
-    /// Ids that are unseen; absent if none was.
-    unseen: Option<Vec<Impression>>,
-    /// When the history was deleted, Unix seconds; absent if never.
-    forget_before: Option<u64>,
-}
-
-/// What a device posts.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it describes a seenguard::Report")]
-pub struct Report {
-    /// What the page opened its guard with.
-    namespace: String,
-    /// The device's clock, Unix milliseconds.
-    now: u64,
-    /// What was on the screen.
-    impressions: Vec<Impression>,
-    /// What is unseen.
-    unseen: Option<Vec<Impression>>,
-    /// What the device has pending.
-    pending: Option<String>,
-}
-
-/// An id and a time.
-#[derive(ToSchema)]
-#[expect(dead_code, reason = "it describes a seenguard::Impression")]
-pub struct Impression {
-    id: String,
-    /// Unix milliseconds.
-    at: u64,
 }

@@ -5,6 +5,7 @@ mod consumers;
 mod failures;
 mod odd;
 mod over_http;
+mod routes;
 
 use std::future::Future;
 
@@ -49,12 +50,12 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         .into_iter()
         .flat_map(|(backend, promises)| promises.into_iter().map(move |promise| kept(backend, promise)))
         .collect();
-    macro_rules! over_redis {
-        ($module:ident: $($test:ident),* $(,)?) => {$(
-            trials.push(trial("redis", stringify!($test), $module::$test));
+    macro_rules! over {
+        ($backend:literal, $module:ident: $($test:ident),* $(,)?) => {$(
+            trials.push(trial($backend, stringify!($test), $module::$test));
         )*};
     }
-    over_redis!(failures:
+    over!("redis", failures:
         a_script_that_redis_has_forgotten_is_sent_again,
         a_redis_that_is_started_anew_is_waited_for,
         pages_go_on_in_a_full_redis,
@@ -70,18 +71,14 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
     );
-    over_redis!(consumers:
+    over!("redis", consumers:
         a_batch_that_takes_too_long_to_come_is_halved,
         one_that_cannot_read_is_not_ready,
         an_entry_over_which_the_backend_panics_is_set_aside_alone,
         what_a_slow_one_works_on_is_taken_over_by_no_other,
     );
-    let name = "a server whose clock is ahead loses nothing";
-    trials.push(trial(
-        "memory",
-        name,
-        clock::a_server_whose_clock_is_ahead_loses_nothing,
-    ));
+    over!("memory", clock: a_server_whose_clock_is_ahead_loses_nothing);
+    over!("memory", routes: a_panic_is_answered_and_the_next_request_too);
     trials
 }
 

@@ -131,7 +131,9 @@ pub fn a_request_that_is_wrong_is_told_what_to_do() {
     let program = Program::serve(&[], &[]);
     let (page, report, unsee) = ("/v1/users/ada/page", "/v1/users/ada/impressions", "/v1/users/ada/unsee");
     let another = r#"{"namespace": "home:bob", "now": 1, "impressions": []}"#;
+    let of_a_long_name = format!("/v1/users/{}/snapshot", "x".repeat(60_000));
     for (method, path, body, status, code) in [
+        ("GET", of_a_long_name.as_str(), "", 400, "bad-option"),
         ("POST", page, "", 400, "bad-request"),
         ("POST", page, "{", 400, "bad-request"),
         ("POST", page, r#"{"size": 1}"#, 400, "bad-request"),
