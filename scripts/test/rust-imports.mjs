@@ -20,7 +20,7 @@ const layers = [
   ["wire"],
   ["snapshot", "table"],
   ["chain", "guard", "inspect"],
-  ["storage"],
+  ["redis", "storage"],
   ["plan"],
   ["web"],
   ["lib"],
