@@ -6,6 +6,8 @@ export interface Reported {
   readonly at: number;
 }
 
+export const canBeTakenBack = (id: string): boolean => new TextEncoder().encode(id).length <= 256;
+
 export class ChainModel {
   private readonly shards = new Set<string>();
   /** What was taken back, and when (Unix ms). */
@@ -37,12 +39,15 @@ export class ChainModel {
     return isNew;
   }
 
+  /** Changes nothing if one of them cannot be taken back. */
   unsee(ids: readonly string[], nowMs: number): void {
+    if (!ids.every(canBeTakenBack)) return;
     for (const id of ids) this.takeBack(id, nowMs);
     this.dropNeedless();
   }
 
   private takeBack(id: string, atMs: number): void {
+    if (!canBeTakenBack(id)) return;
     if (atMs <= (this.seenAgain.get(id) ?? -1)) return;
     this.seenAgain.delete(id);
     this.unseen.set(id, Math.max(atMs, this.unseen.get(id) ?? 0));

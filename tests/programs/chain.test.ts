@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect } from "vitest";
 import { startRedis, type RunningRedis } from "../../scripts/lib/redis.mjs";
 import { pendingListOf } from "../node/devices.js";
 import { NOW } from "../node/support.js";
-import { ChainModel, type Reported } from "./chain-model.js";
+import { canBeTakenBack, ChainModel, type Reported } from "./chain-model.js";
 import { singleItems, buildList, listOf, POOL, poolId, type ListDescription } from "./items.js";
 import { countCommands, runPrograms } from "./programs.js";
 
@@ -68,9 +68,15 @@ function applyTo(model: ChainModel, step: Step, now: number): number | undefined
 function makeChange(chain: ShardChain, model: ChainModel, step: Step, now: number): void {
   const returned = applyTo(model, step, now);
   if (step.do === "record") expect(chain.record(step.ids, { now })).toBe(returned);
-  else if (step.do === "unsee") chain.unsee(step.ids, { now });
-  else if (step.do === "forget") chain.forget({ now });
-  else if (step.do === "ingest") {
+  else if (step.do === "unsee") {
+    const unsee = () => {
+      chain.unsee(step.ids, { now });
+    };
+    if (step.ids.every((id) => canBeTakenBack(String(id)))) unsee();
+    else expect(unsee).toThrow(expect.objectContaining({ code: "bad-report" }));
+  }
+  if (step.do === "forget") chain.forget({ now });
+  if (step.do === "ingest") {
     const [impressions, unseen] = [reported(step.impressions, now), reported(step.unseen, now)];
     expect(chain.ingest({ namespace: "home", receivedAt: now * 1000, impressions, unseen })).toBe(returned);
   }
