@@ -134,6 +134,8 @@ impl Conditions {
                 conditions.devices = 1;
                 conditions.most_tabs = 3;
                 conditions.clears = false;
+                // A server takes nothing back of over 256 bytes.
+                conditions.unsees &= kind != Kind::LongIds;
                 if kind == Kind::Apart {
                     conditions.pace = Pace::Lively;
                 }
