@@ -11,7 +11,7 @@ import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { root } from "../../scripts/lib/paths.mjs";
 import { startRedis } from "../../scripts/lib/redis.mjs";
 
-const PROMISES = 15;
+const PROMISES = 17;
 
 /** The tests of the crate's stores, as the step `server` has compiled them. */
 async function storesTest(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
