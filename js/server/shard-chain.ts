@@ -83,14 +83,9 @@ export class ShardChain implements Api.ShardChain {
     return this.callWith(fields, (chain, batch) => chain.restoreFields(batch));
   }
 
-  /** For stores: the shards to store, with those that are not understood. */
-  storedShards(now: number): string[] {
-    return this.call((chain) => chain.storedShards(now) as string[]);
-  }
-
-  /** For stores: what to store beside the shards. */
-  storedFields(now: number): [name: string, value: string][] {
-    return this.call((chain) => chain.storedFields(now) as [string, string][]);
+  /** For stores: what to store, with what is not understood. */
+  stored(now: number): Api.StoredChain {
+    return this.call((chain) => chain.stored(now) as Api.StoredChain);
   }
 
   /** For stores: for how many seconds to keep what is stored now; 0 for ever. */

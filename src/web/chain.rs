@@ -141,18 +141,10 @@ impl Chain {
         self.chain.restore_fields(fields).map_err(failure)
     }
 
-    /// The shards to store.
-    #[wasm_bindgen(js_name = storedShards)]
-    pub fn stored_shards(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
-        let stored = self.chain.stored(time(now_seconds)).map_err(failure)?;
-        Ok(to_js(&stored.shards))
-    }
-
-    /// The fields to store beside the shards.
-    #[wasm_bindgen(js_name = storedFields)]
-    pub fn stored_fields(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
-        let stored = self.chain.stored(time(now_seconds)).map_err(failure)?;
-        Ok(to_js(&stored.fields))
+    /// What to store.
+    pub fn stored(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
+        let stored = self.chain.stored(time(now_seconds));
+        Ok(to_js(&stored.map_err(failure)?))
     }
 
     /// For how many seconds a store must keep what is stored now; 0 for ever.

@@ -215,10 +215,10 @@ export class ChainStore implements Api.SeenStore {
       // The caller has been told that it failed: nothing happens afterwards.
       if (isOver()) throw StoreFailure.of(OVERTAKEN);
       const now = this.now(loaded);
-      const fieldsBefore = chain.storedFields(now);
+      const { fields: fieldsBefore } = chain.stored(now);
       const result = change(chain, now);
       if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
-      const after = { shards: chain.storedShards(now), fields: chain.storedFields(now) };
+      const after = chain.stored(now);
       const areFieldsSame = !isDamaged && isSameList(fieldsBefore.flat(), after.fields.flat());
       if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return result;
       const replacement = { revision, before, after, lifeSeconds: chain.lifeSeconds(now) };
