@@ -1,36 +1,15 @@
 //! A store with a clock of its own, which is an hour behind this process's: for such a store this server is ahead.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use async_trait::async_trait;
-use seenguard::{Impression, PendingToKeep, Report, Time};
-use seenguard_server::{Backend, Error, Loaded, MemoryStore, Replacement, SeenStore, StoreOptions};
+use seenguard::{Impression, Report, Time};
+use seenguard_server::{SeenStore, StoreOptions};
+
+use super::odd::Odd;
 
 const HOUR: Duration = Duration::from_secs(3_600);
-
-struct HourBehind(MemoryStore);
-
-#[async_trait]
-impl Backend for HourBehind {
-    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
-        let mut loaded = self.0.load(user, told).await?;
-        loaded.now = Some(right_time());
-        Ok(loaded)
-    }
-
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
-        self.0.keep(user, told).await
-    }
-
-    async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
-        self.0.replace(user, replacement).await
-    }
-
-    async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
-        self.0.forget(user, replacement).await
-    }
-}
 
 fn right_time() -> Time {
     Time::from(SystemTime::now() - HOUR)
@@ -51,7 +30,7 @@ fn report(ids: &[&str], unseen: &[&str]) -> Vec<u8> {
 }
 
 pub async fn a_server_whose_clock_is_ahead_loses_nothing() {
-    let backend = Arc::new(HourBehind(MemoryStore::default()));
+    let backend = Arc::new(Odd::new(|_| ready(())).clock(right_time));
     let ahead = SeenStore::new(backend.clone(), StoreOptions::new()).unwrap();
     let right = SeenStore::new(backend, StoreOptions::new().clock(right_time)).unwrap();
     let is_seen = async |id: &str| right.read("ada").await.unwrap().contains(id, right_time()).unwrap();

@@ -1,12 +1,13 @@
 //! A backend in memory that does something odd.
 
-use seenguard::PendingToKeep;
+use seenguard::{PendingToKeep, Time};
 use seenguard_server::{Backend, Error, Loaded, MemoryStore, Replacement, async_trait};
 
 /// It does this before it loads, and before it replaces something.
 pub struct Odd<F> {
     memory: MemoryStore,
     before: F,
+    clock: Option<fn() -> Time>,
 }
 
 impl<F, W> Odd<F>
@@ -16,7 +17,14 @@ where
 {
     pub fn new(before: F) -> Self {
         let memory = MemoryStore::default();
-        Odd { memory, before }
+        let clock = None;
+        Odd { memory, before, clock }
+    }
+
+    /// It has a clock of its own.
+    pub fn clock(self, clock: fn() -> Time) -> Self {
+        let clock = Some(clock);
+        Odd { clock, ..self }
     }
 }
 
@@ -28,7 +36,9 @@ where
 {
     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
         (self.before)(None).await;
-        self.memory.load(user, told).await
+        let mut loaded = self.memory.load(user, told).await?;
+        loaded.now = self.clock.map(|clock| clock());
+        Ok(loaded)
     }
 
     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
