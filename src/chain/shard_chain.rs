@@ -16,9 +16,6 @@ use crate::shard::Shard;
 use crate::time::Time;
 use crate::wire::{self, Format, Reference};
 
-/// What the text of every shard of the native format begins with, of version 1: the base64 of its magic.
-const NATIVE_BEGINNING: &[u8] = b"U0dTM";
-
 /// A stored shard that could not be read. It counts for nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
@@ -453,7 +450,7 @@ impl ShardChain {
 fn may_be_right(format: Format, text: &[u8], error: &Error) -> bool {
     use Error::{BadEncoding, BadMagic, BadParameters, OutOfMemory};
     let is_whole = matches!(error, BadMagic | BadEncoding | BadParameters(_) | OutOfMemory);
-    let is_anothers = format.is_native() && !text.starts_with(NATIVE_BEGINNING);
+    let is_anothers = format.is_native() && !text.starts_with(wire::native::TEXT_BEGINNING);
     let is_text = text.is_ascii() && !text.is_empty() && Reference::from_element(text).is_none();
     is_text && (is_whole || is_anothers)
 }

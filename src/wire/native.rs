@@ -36,6 +36,8 @@ use crate::shard::Shard;
 
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
+/// What a shard's text begins with: the base64 of these, as far as the byte behind them does not tell.
+pub const TEXT_BEGINNING: &[u8] = b"U0dTM";
 
 const RAW: u8 = 0;
 const RICE: u8 = 1;
