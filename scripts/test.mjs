@@ -1,7 +1,8 @@
 /**
- * The tests: `npm test`. Runs steps side by side, all of them even when one fails, what they need of the machine being
- * set up beside those that do not need it, and ends with a table and `N passed, N failed, N skipped`. A step is skipped if nothing that it reads has changed since it
- * last passed here. With `--all` a few steps that failed run once more, alone: the table says which passed only then.
+ * The tests: `npm test`. Runs steps side by side, all of them even when one fails; what they need of the machine is set
+ * up beside those that do not need it. Ends with a table and `N passed, N failed, N skipped`. A step is skipped if
+ * nothing that it reads has changed since it last passed here. With `--all` a few steps that failed run once more, alone:
+ * the table says which passed only then.
  *
  *     npm test -- --all                   the slow steps, too
  *     npm test -- --fresh                 none is skipped

@@ -82,9 +82,8 @@
 //!
 //! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
-//! person's devices have [`Pending`]. A store has a user's [`StoredChain`]; one in
-//! Redis sends what [`StoreKeys`] plan. [`plan()`] says which
-//! options a feed needs and what they cost:
+//! person's devices have [`Pending`]. A store has a user's [`StoredChain`]; one in Redis sends what [`StoreKeys`] plan.
+//! [`plan()`] says which options a feed needs and what they cost:
 //!
 //! ```
 //! use seenguard::{PlanOptions, plan};

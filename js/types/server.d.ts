@@ -87,8 +87,9 @@ export interface SeenStore {
   /** As of now, for reading: free it afterwards. */
   read(user: string): Promise<ShardChain>;
   /**
-   * Changes a chain, as of the time that `change` is given, and stores it; `change` runs again on what somebody else has stored meanwhile, so that nobody's
-   * impressions are lost. Rejects with `storage` also if others were quicker all the time.
+   * Changes a chain, as of the time that `change` is given, and stores it; `change` runs again on what somebody else
+   * has stored meanwhile, so that nobody's impressions are lost. Rejects with `storage` also if others were quicker all
+   * the time.
    */
   update<R>(user: string, change: (chain: ShardChain, now: number) => R): Promise<R>;
   /**
@@ -100,9 +101,9 @@ export interface SeenStore {
   /**
    * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for
    * `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, and `too-large` for more than
-   * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes, or 256 if unseen, is left
-   * out.
-   * Rejects with `storage` if what is pending cannot be kept: do not acknowledge the report, and the device keeps it.
+   * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes, or 256 if unseen,
+   * is left out. Rejects with `storage` if what is pending cannot be kept: do not acknowledge the report, and the device
+   * keeps it.
    */
   accept(user: string, body: unknown): Promise<ReceivedReport>;
   /** Takes a report into the chain. Returns how many ids no live shard contained. */

@@ -34,8 +34,8 @@ pub struct ChainSnapshot {
     /// Ids that are fresh although a shard contains them, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Impression>,
-    /// When the history was deleted, in whole Unix seconds: devices forget what they recorded before. Snapshots are ordered
-    /// by this, then by the version.
+    /// When the history was deleted, in whole Unix seconds: devices forget what they recorded before. Snapshots are
+    /// ordered by this, then by the version.
     #[serde(
         default,
         serialize_with = "as_unix_seconds",

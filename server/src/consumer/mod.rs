@@ -112,8 +112,8 @@ impl ConsumerOptions {
 /// An entry is acknowledged when it is stored. One that no chain takes is set aside in
 /// [`Stream::dead_letters`], in the step that acknowledges it: unreadable at once, of a user whose key is something else
 /// after a while. Between consumers a Redis stream keeps no order: of an impression and a taking back of one id that
-/// different consumers have at a time, either may come first. Each has its time, so a late impression makes nothing seen that
-/// was taken back since; but what is taken back before its impression has come is not known yet, and stays seen.
+/// different consumers have at a time, either may come first. Each has its time, so a late impression makes nothing seen
+/// that was taken back since; but what is taken back before its impression has come is not known yet, and stays seen.
 ///
 /// ```no_run
 /// use seenguard_server::{

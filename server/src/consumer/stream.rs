@@ -71,7 +71,8 @@ impl Stream {
         Stream { room, ..self }
     }
 
-    /// The stream of what was set aside, about 10,000 entries: consume it once the cause is mended. On a cluster it shares the stream's slot.
+    /// The stream of what was set aside, about 10,000 entries: consume it once the cause is mended. On a cluster it
+    /// shares the stream's slot.
     pub fn dead_letters(&self) -> String {
         match self.name.contains('{') {
             true => format!("{}:dead", self.name),

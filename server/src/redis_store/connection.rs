@@ -85,8 +85,8 @@ enum Way {
 
 impl RedisConnection {
     /// To the Redis at this URL: `redis://[user:password@]host[:port][/database]`, or, with the feature `tls`,
-    /// `rediss://…`, whose certificate must be of an authority that this system knows, or that the file that the variable
-    /// `SSL_CERT_FILE` names has. Within a runtime of Tokio.
+    /// `rediss://…`, whose certificate must be of an authority that this system knows, or of one in the file that the
+    /// variable `SSL_CERT_FILE` names. Within a runtime of Tokio.
     ///
     /// # Errors
     /// [`BadOption`](crate::ErrorKind::BadOption) for what is no such URL.
@@ -102,6 +102,7 @@ impl RedisConnection {
     /// As [`RedisConnection::open`].
     pub fn open_cluster<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>) -> Result<Self, Error> {
         let client = ClusterClient::builder(urls)
+            // One node that hangs leaves time to ask another.
             .connection_timeout(OPENED_WITHIN / 2)
             .response_timeout(NODE_ANSWERS_WITHIN)
             .retries(0)
