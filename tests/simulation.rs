@@ -8,7 +8,7 @@
 //! stopped is a matter of chance, and tested as such.
 //!
 //! ```text
-//! cargo test --test simulation                                            2,000 users of 100 refreshes
+//! cargo test --test simulation                                            1,000 users of 100 refreshes
 //! SEENGUARD_USERS=50000 cargo test --release --test simulation            a long run
 //! SEENGUARD_SEED=81985529216486895 cargo test --test simulation           one user alone: what a failure prints
 //! ```

@@ -94,14 +94,6 @@ export const wasmPack = {
   install: ["wasm-pack", "--version", "0.15.1", "--locked"],
 };
 
-/** @type {CargoTool} */
-export const semverChecks = {
-  binary: "cargo-semver-checks",
-  version: "0.51.0",
-  root: installRoot("cargo-semver-checks", "0.51.0"),
-  install: ["cargo-semver-checks", "--version", "0.51.0", "--locked"],
-};
-
 /**
  * @param {string} name
  * @param {string} version

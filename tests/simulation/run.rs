@@ -9,7 +9,7 @@ use super::world::World;
 use crate::random::Random;
 
 const MASTER_SEED: u64 = 0x5EE9_0A2D;
-const USERS: usize = 2_000;
+const USERS: usize = 1_000;
 const REFRESHES: usize = 100;
 /// Failures that are told; more of them say nothing new.
 const MOST_FAILURES: usize = 5;
