@@ -99,7 +99,7 @@ test("the way back from another site leads to the same list, and a reload begins
   expect(reader.complaints).toEqual([]);
 });
 
-test("what was seen in one tab is not in the other's next list", OVER_RUST, async ({ name, openTab, setStream }) => {
+test("what was seen in one tab is not in the other's next list", async ({ name, openTab, setStream }) => {
   setStream(false);
   const left = await openTab();
   await left.signIn(name);
@@ -118,80 +118,80 @@ test("what was seen in one tab is not in the other's next list", OVER_RUST, asyn
   expect([...left.complaints, ...right.complaints]).toEqual([]);
 });
 
-test(
-  "what waits is delivered before signing out, and the next person begins anew",
-  OVER_RUST,
-  async ({ name, openTab, openDevice }) => {
-    const reader = await openTab();
-    await reader.signIn(name);
-    const titles = await reader.titles();
-    await reader.look();
-    await reader.signOut();
-    const changes = reader.changes.filter((change) => !change.includes("history"));
-    expect(changes).toEqual([...changes.slice(0, -2), "POST /api/seen 202", "DELETE /api/session 204"]);
+test("what waits is delivered before signing out, and the next person begins anew", async ({
+  name,
+  openTab,
+  openDevice,
+}) => {
+  const reader = await openTab();
+  await reader.signIn(name);
+  const titles = await reader.titles();
+  await reader.look();
+  await reader.signOut();
+  const changes = reader.changes.filter((change) => !change.includes("history"));
+  expect(changes).toEqual([...changes.slice(0, -2), "POST /api/seen 202", "DELETE /api/session 204"]);
 
-    await reader.signIn(`${name} Grace`);
-    expect(await reader.titles()).toEqual(titles);
+  await reader.signIn(`${name} Grace`);
+  expect(await reader.titles()).toEqual(titles);
 
-    const other = await openDevice();
-    await other.signIn(name);
-    await expect(async () => {
-      await other.refresh();
-      expect(common(await other.titles(), reader.seen)).toEqual([]);
-    }).toPass();
-    expect(reader.complaints).toEqual([]);
-  },
-);
+  const other = await openDevice();
+  await other.signIn(name);
+  await expect(async () => {
+    await other.refresh();
+    expect(common(await other.titles(), reader.seen)).toEqual([]);
+  }).toPass();
+  expect(reader.complaints).toEqual([]);
+});
 
-test(
-  "nothing is recorded for a person who signs in while another's tab is open",
-  OVER_RUST,
-  async ({ name, openTab, openDevice }) => {
-    const [ada, grace] = [name, `${name} Grace`];
-    const left = await openTab();
-    await left.signIn(grace);
-    await left.signOut();
-    await left.signIn(ada);
-    const right = await openTab();
-    await right.loaded();
+test("nothing is recorded for a person who signs in while another's tab is open", async ({
+  name,
+  openTab,
+  openDevice,
+}) => {
+  const [ada, grace] = [name, `${name} Grace`];
+  const left = await openTab();
+  await left.signIn(grace);
+  await left.signOut();
+  await left.signIn(ada);
+  const right = await openTab();
+  await right.loaded();
 
-    // Nothing of this tab arrives until the other has become Grace's.
-    await left.page.route("**/api/seen", (route) => route.abort());
-    await left.page.bringToFront();
-    await left.scrollUntil(24);
-    await left.look();
-    const seen = new Set(left.seen);
-    expect(seen.size).toBeGreaterThan(3);
-    await right.page.bringToFront();
-    await right.readAs(grace);
-    await left.page.unroute("**/api/seen");
-    await expect.poll(() => left.changes).toContain("POST /api/seen 409");
-    // She has seen the top of her own list, and nothing of what the other tab shows.
-    const herOther = await openDevice();
-    await herOther.signIn(grace);
-    await herOther.scrollUntil(24);
-    const top = (await right.titles()).slice(0, 8);
-    const below = [...seen].filter((title) => !top.includes(title));
-    expect(below.length).toBeGreaterThan(3);
-    expect(common(below, await herOther.titles())).toEqual(below);
+  // Nothing of this tab arrives until the other has become Grace's.
+  await left.page.route("**/api/seen", (route) => route.abort());
+  await left.page.bringToFront();
+  await left.scrollUntil(24);
+  await left.look();
+  const seen = new Set(left.seen);
+  expect(seen.size).toBeGreaterThan(3);
+  await right.page.bringToFront();
+  await right.readAs(grace);
+  await left.page.unroute("**/api/seen");
+  await expect.poll(() => left.changes).toContain("POST /api/seen 409");
+  // She has seen the top of her own list, and nothing of what the other tab shows.
+  const herOther = await openDevice();
+  await herOther.signIn(grace);
+  await herOther.scrollUntil(24);
+  const top = (await right.titles()).slice(0, 8);
+  const below = [...seen].filter((title) => !top.includes(title));
+  expect(below.length).toBeGreaterThan(3);
+  expect(common(below, await herOther.titles())).toEqual(below);
 
-    // The tab notices with its next request; what it kept arrives once the person is back.
-    await left.page.bringToFront();
-    await left.page.getByRole("button", { name: "Refresh" }).click();
-    await expect(left.page.locator("summary")).toHaveText(grace);
-    await left.readAs(ada);
-    await left.reload();
-    await expect
-      .poll(() => left.changes.slice(left.changes.indexOf("POST /api/seen 409")))
-      .toContain("POST /api/seen 202");
-    const other = await openDevice();
-    await other.signIn(ada);
-    await expect(async () => {
-      await other.refresh();
-      expect(common(await other.titles(), seen)).toEqual([]);
-    }).toPass();
-  },
-);
+  // The tab notices with its next request; what it kept arrives once the person is back.
+  await left.page.bringToFront();
+  await left.page.getByRole("button", { name: "Refresh" }).click();
+  await expect(left.page.locator("summary")).toHaveText(grace);
+  await left.readAs(ada);
+  await left.reload();
+  await expect
+    .poll(() => left.changes.slice(left.changes.indexOf("POST /api/seen 409")))
+    .toContain("POST /api/seen 202");
+  const other = await openDevice();
+  await other.signIn(ada);
+  await expect(async () => {
+    await other.refresh();
+    expect(common(await other.titles(), seen)).toEqual([]);
+  }).toPass();
+});
 
 test("after a repost its original does not come, nor a repost after its original", async ({ name, openTab }) => {
   const reader = await openTab();
@@ -210,39 +210,39 @@ test("after a repost its original does not come, nor a repost after its original
 });
 
 for (const running of [true, false]) {
-  test(
-    `a small pool puts what was seen last, the oldest first, ${running ? "as ever" : "also when the stream is late"}`,
-    OVER_RUST,
-    async ({ name, openTab, setStream }) => {
-      setStream(running);
-      const reader = await openTab();
-      await reader.signIn(name);
-      await reader.goTo("Lighthouses");
-      const all = new Set(await reader.titles());
-      expect(all.size).toBe(10);
-      reader.seen.clear();
-      await reader.look();
-      const first = new Set(reader.seen);
+  test(`a small pool puts what was seen last, the oldest first, ${running ? "as ever" : "also when the stream is late"}`, async ({
+    name,
+    openTab,
+    setStream,
+  }) => {
+    setStream(running);
+    const reader = await openTab();
+    await reader.signIn(name);
+    await reader.goTo("Lighthouses");
+    const all = new Set(await reader.titles());
+    expect(all.size).toBe(10);
+    reader.seen.clear();
+    await reader.look();
+    const first = new Set(reader.seen);
 
-      await reader.refresh();
-      const afterFirst = await reader.titles();
-      expect(new Set(afterFirst)).toEqual(all);
-      expect(new Set(afterFirst.slice(-first.size))).toEqual(first);
+    await reader.refresh();
+    const afterFirst = await reader.titles();
+    expect(new Set(afterFirst)).toEqual(all);
+    expect(new Set(afterFirst.slice(-first.size))).toEqual(first);
 
-      await reader.look();
-      await reader.refresh();
-      const afterSecond = await reader.titles();
-      const second = [...reader.seen].filter((title) => !first.has(title));
-      expect(second.length).toBeGreaterThan(3);
-      const unseen = all.size - reader.seen.size;
-      expect(new Set(afterSecond.slice(unseen, unseen + first.size))).toEqual(first);
-      expect(new Set(afterSecond.slice(unseen + first.size))).toEqual(new Set(second));
-      expect(reader.complaints).toEqual([]);
-    },
-  );
+    await reader.look();
+    await reader.refresh();
+    const afterSecond = await reader.titles();
+    const second = [...reader.seen].filter((title) => !first.has(title));
+    expect(second.length).toBeGreaterThan(3);
+    const unseen = all.size - reader.seen.size;
+    expect(new Set(afterSecond.slice(unseen, unseen + first.size))).toEqual(first);
+    expect(new Set(afterSecond.slice(unseen + first.size))).toEqual(new Set(second));
+    expect(reader.complaints).toEqual([]);
+  });
 }
 
-test("a story that is to be shown again is in the list again, and no other", OVER_RUST, async ({ name, openTab }) => {
+test("a story that is to be shown again is in the list again, and no other", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.look();
