@@ -90,7 +90,8 @@ async function server(users: number, minutes: number, kills: number): Promise<bo
 async function service(users: number, minutes: number): Promise<boolean> {
   const machine = machineAndLoad();
   const seed = Number(values.seed ?? randomInt(2 ** 31));
-  const outcomes = await soakService({ users, minutes, seed, say });
+  const profile = values.record ? "release" : "debug";
+  const outcomes = await soakService({ users, minutes, seed, profile, say });
   const headings = outcomes.map(({ place }) => `over ${place}`);
   const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
   say(`\nOn a ${machine}.\n\n${table}`);

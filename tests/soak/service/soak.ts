@@ -19,6 +19,8 @@ export interface ServiceOptions {
   readonly users: number;
   readonly minutes: number;
   readonly seed: number;
+  /** How the service is compiled. */
+  readonly profile: "debug" | "release";
   readonly say: (line: string) => void;
 }
 
@@ -43,11 +45,11 @@ const SAMPLES = 80;
 /** From this share of the run on no fault begins. */
 export const QUIET_FROM = 0.7;
 
-export async function soakService({ users, minutes, seed, say }: ServiceOptions): Promise<ServiceOutcome[]> {
+export async function soakService({ users, minutes, seed, profile, say }: ServiceOptions): Promise<ServiceOutcome[]> {
   // Each of the servers and programs is ended with this process by a listener of its own.
   process.setMaxListeners(50);
   say(`seed ${String(seed)}: --seed ${String(seed)} has the same faults strike at the same times`);
-  const program = await buildService();
+  const program = await buildService(profile);
   const directory = await mkdtemp(join(tmpdir(), "seenguard-soak-"));
   const half = Math.floor(users / 2);
   const runs = await Promise.allSettled(
@@ -74,7 +76,7 @@ export async function soakService({ users, minutes, seed, say }: ServiceOptions)
 async function soakOver(
   deployment: Deployment,
   readers: { readonly first: number; readonly count: number },
-  { minutes, seed, say }: Omit<ServiceOptions, "users">,
+  { minutes, seed, say }: Pick<ServiceOptions, "minutes" | "seed" | "say">,
   random: Random,
 ): Promise<ServiceOutcome> {
   const { name } = deployment.place;
