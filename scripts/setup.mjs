@@ -14,14 +14,7 @@ import { inProject, root, toolDirectory } from "./lib/paths.mjs";
 import { withProgress } from "./lib/progress.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
-import {
-  findCargoTool,
-  minimumRust,
-  wasmBindgenTool,
-  wasmPack,
-  wasmTarget,
-  wasmTestRunner,
-} from "./lib/rust.mjs";
+import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
 /**

@@ -120,16 +120,17 @@ const LAST_CHARACTERS = 4_000;
  */
 function summarise(outcomes, seconds) {
   console.log("\n━━━ summary");
-  for (const { name, result, seconds, reason = "" } of outcomes) {
+  console.log(`${"".padEnd(24)}seconds  of a processor`);
+  for (const { name, result, seconds, processor = "", reason = "" } of outcomes) {
     const mark = result === "failed" ? "FAILED " : result;
-    console.log(`${name.padEnd(20)}${seconds.toFixed(1).padStart(7)} s  ${mark} ${reason}`);
+    console.log(`${name.padEnd(24)}${seconds.toFixed(1).padStart(7)}${processor.padStart(16)}  ${mark} ${reason}`);
   }
   for (const { name, result, said } of outcomes) {
     if (result === "failed" && said) console.log(`\n━━━ ${name} said at its end:\n${said.slice(-LAST_CHARACTERS)}`);
   }
   const count = (/** @type {Outcome["result"]} */ wanted) =>
     String(outcomes.filter(({ result }) => result === wanted).length);
-  console.log(`${"all".padEnd(20)}${seconds.toFixed(1).padStart(7)} s`);
+  console.log(`${"all".padEnd(24)}${seconds.toFixed(1).padStart(7)}`);
   console.log(`\n${count("passed")} passed, ${count("failed")} failed, ${count("skipped")} skipped`);
   if (count("failed") !== "0") process.exitCode = 1;
 }

@@ -13,6 +13,7 @@ import { withProgress } from "../lib/progress.mjs";
  * @property {string} name
  * @property {"passed" | "failed" | "skipped"} result
  * @property {number} seconds
+ * @property {string} [processor] how many seconds of a processor it has used
  * @property {string} [reason] why it failed or was skipped
  * @property {string} [said] what it printed, if it failed
  */
@@ -93,7 +94,14 @@ export async function runStep({ name, what }, { atOnce, chosen }) {
   const seconds = (Date.now() - started) / 1000;
   const result = code === 0 ? "passed" : "failed";
   process.stdout.write(`${atOnce ? "" : title + said}━━━ ${name}: ${result} after ${seconds.toFixed(1)} s\n`);
-  return { name, result, seconds, ...(code === 0 ? {} : { reason: /^failed: (.*)$/m.exec(said)?.[1] ?? "", said }) };
+  const processor = /^processor: ([\d.]+) s$/m.exec(said)?.[1] ?? "";
+  return {
+    name,
+    result,
+    seconds,
+    processor,
+    ...(code === 0 ? {} : { reason: /^failed: (.*)$/m.exec(said)?.[1] ?? "", said }),
+  };
 }
 
 /**

@@ -1,4 +1,8 @@
-/** One of the chosen steps of `npm test`, in a process of its own: `node scripts/test/step.mjs NAME CHOSEN,CHOSEN`. */
+/**
+ * One of the chosen steps of `npm test`, in a process of its own: `node scripts/test/step.mjs NAME CHOSEN,CHOSEN`. The
+ * last line that it prints says how long it has used a processor, where the system tells.
+ */
+import { readIfThere } from "../lib/files.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed } from "../lib/run.mjs";
 import { withSetUp } from "./set-up.mjs";
@@ -22,4 +26,14 @@ try {
   if (!(error instanceof CommandFailed)) console.error(error);
   console.error(`failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
+}
+
+// Of this process and of those that it has waited for: the fields 14 to 17 of proc(5), in hundredths of a second.
+const fields = readIfThere("/proc/self/stat")
+  ?.toString()
+  .replace(/^.*\) /, "")
+  .split(" ");
+if (fields !== undefined) {
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+  console.log(`processor: ${(ticks / 100).toFixed(1)} s`);
 }

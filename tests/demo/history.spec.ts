@@ -74,36 +74,32 @@ test(
   },
 );
 
-test(
-  "what was taken back in one browser is offered in another one of the same reader",
-  OVER_RUST,
-  async ({ page, browser }) => {
-    const reader = await withSomethingStopped(page, "again-elsewhere");
-    // From now on nothing is looked at for long enough.
-    const idle = `${demo.url}?user=${reader.user}&dwell=100000`;
-    await page.goto(idle);
-    await expect(async () => {
-      await reader.refresh();
-      await expect(firstStopped(reader)).toBeAttached({ timeout: 100 });
-    }).toPass();
-    await page.locator("#guarded .stopped > summary").first().click();
-    await reader.setLag(0);
-    await reader.setStream(true);
-    await reader.expectNothingPending();
-    await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
-    await expect.poll(async () => (await takenBack(reader.user)).size).toBeGreaterThan(0);
-    const unseen = await takenBack(reader.user);
+test("what was taken back in one browser is offered in another one of the same reader", async ({ page, browser }) => {
+  const reader = await withSomethingStopped(page, "again-elsewhere");
+  // From now on nothing is looked at for long enough.
+  const idle = `${demo.url}?user=${reader.user}&dwell=100000`;
+  await page.goto(idle);
+  await expect(async () => {
+    await reader.refresh();
+    await expect(firstStopped(reader)).toBeAttached({ timeout: 100 });
+  }).toPass();
+  await page.locator("#guarded .stopped > summary").first().click();
+  await reader.setLag(0);
+  await reader.setStream(true);
+  await reader.expectNothingPending();
+  await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
+  await expect.poll(async () => (await takenBack(reader.user)).size).toBeGreaterThan(0);
+  const unseen = await takenBack(reader.user);
 
-    const context = await browser.newContext();
-    const other = new Reader(await context.newPage(), demo.url, reader.user);
-    await other.page.goto(idle);
-    await expect(async () => {
-      await other.refresh();
-      expect((await other.shown("guarded")).filter((id) => unseen.has(id))).not.toEqual([]);
-    }).toPass({ timeout: 30_000 });
-    await context.close();
-  },
-);
+  const context = await browser.newContext();
+  const other = new Reader(await context.newPage(), demo.url, reader.user);
+  await other.page.goto(idle);
+  await expect(async () => {
+    await other.refresh();
+    expect((await other.shown("guarded")).filter((id) => unseen.has(id))).not.toEqual([]);
+  }).toPass({ timeout: 30_000 });
+  await context.close();
+});
 
 /** The ids that the server has as taken back. */
 async function takenBack(user: string): Promise<Set<string>> {
@@ -177,7 +173,7 @@ for (const [kind, reason] of [
   });
 }
 
-test("references spare most of what a refresh would bring", OVER_RUST, async ({ page }) => {
+test("references spare most of what a refresh would bring", async ({ page }) => {
   const user = "spared";
   const ids = Array.from({ length: 3000 }, (_, number) => `elsewhere ${String(number)}`);
   await fetch(`${demo.url}api/users/${user}/stream`, {
@@ -226,7 +222,7 @@ async function referencesIn(reader: Reader): Promise<number> {
   return parseInt((await reader.factOf("By reference").textContent()) ?? "", 10);
 }
 
-test("from a small pool, the oldest of what was seen come last and are marked as such", OVER_RUST, async ({ page }) => {
+test("from a small pool, the oldest of what was seen come last and are marked as such", async ({ page }) => {
   const reader = new Reader(page, demo.url, "small");
   await reader.open();
   await page.getByRole("switch", { name: "Read from a small pool" }).check();
