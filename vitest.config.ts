@@ -5,10 +5,10 @@ import { defineConfig } from "vitest/config";
 /** For a machine that is busy with other things: what is right passes long before. */
 const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
 
-/** Which tests in Node are of the guard's answers. What it stores, and when, is the same with either engine. */
+/** Which tests in Node are of the guard. */
 const ofTheGuard = [
-  ...["apply", "clock", "feed", "filter", "formats", "ids", "keyed-feed", "lifecycle", "limits", "record"],
-  ...["several-ids", "vectors"],
+  ...["apply", "clock", "feed", "filter", "formats", "ids", "interleaving", "keyed-feed", "lifecycle", "limits"],
+  ...["record", "several-ids", "storage", "storage-clear", "storage-held", "storage-keys", "vectors"],
 ];
 
 /** Which are of chains. */
