@@ -129,7 +129,7 @@ pub use self::backend::{Backend, Loaded, Replacement};
 pub use self::consumer::{Consumer, ConsumerHealth, ConsumerOptions, ReportStream, Stream};
 pub use self::error::{Error, ErrorKind};
 #[cfg(feature = "kafka")]
-pub use self::kafka::Kafka;
+pub use self::kafka::{EventMapping, Kafka};
 pub use self::memory::MemoryStore;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};

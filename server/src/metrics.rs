@@ -89,6 +89,10 @@ fn describe_kafka() {
             "How often this consumer was out of its group for being too slow.",
         ),
         (
+            "seenguard_skipped_records_total",
+            "Events that are no impressions by the event mapping.",
+        ),
+        (
             "seenguard_kafka_commit_errors_total",
             "Commits of offsets that have failed: the next one tells them, too.",
         ),

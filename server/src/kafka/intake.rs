@@ -29,6 +29,8 @@ use crate::consumer::{ConsumerOptions, Intake};
 use crate::error::{Error, ErrorKind};
 use crate::taking::{DeadLetter, Entry, EntryId};
 
+/// So many events that the mapping cannot read, and none that it can, are the mapping's fault.
+const MOST_UNREADABLE: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
 /// A batch is given so long after its first record, or when it is full.
 const LINGER: Duration = Duration::from_millis(20);
@@ -46,6 +48,9 @@ pub(super) struct Reader {
     /// The thread has it, too, and is the last to let it go: that may take most of a minute.
     consumer: Option<Arc<BaseConsumer<Context>>>,
     thread: Option<JoinHandle<()>>,
+    /// Whether the event mapping has made a report of an event, and how many it could not read before.
+    has_read_one: bool,
+    unreadable: usize,
 }
 
 /// Between the thread that polls and what takes in.
@@ -79,7 +84,30 @@ impl Reader {
             shared,
             consumer: Some(consumer),
             thread: Some(thread),
+            has_read_one: false,
+            unreadable: 0,
         })
+    }
+
+    /// Until an event could be read none is taken to be wrong: it may be the mapping.
+    fn checked(&mut self, given: Vec<Entry>) -> Result<Vec<Entry>, Error> {
+        if self.kafka.mapping.is_none() || self.has_read_one {
+            return Ok(given);
+        }
+        self.has_read_one = given.iter().any(|entry| entry.content.is_ok());
+        if self.has_read_one {
+            // Those that were held back come with it.
+            self.shared.lock().give_again();
+            return Ok(Vec::new());
+        }
+        self.unreadable += given.len();
+        match self.unreadable {
+            ..MOST_UNREADABLE => Ok(Vec::new()),
+            _ => Err(Error::new(
+                ErrorKind::BadOption,
+                "none of the first 100 events could be read by the event mapping: nothing was done with them",
+            )),
+        }
     }
 
     /// What comes after these is committed, from now on or when the group takes the partition away.
@@ -138,14 +166,14 @@ impl Intake for Reader {
         if let Some(failure) = &partitions.failure {
             return Err(Error::new(ErrorKind::BadOption, failure.clone()));
         }
-        let given: Vec<Entry> = partitions
-            .give(most, self.options.batch_bytes)
-            .into_iter()
-            .map(|(id, record)| Entry {
-                id,
-                content: record.content(),
-            })
-            .collect();
+        let mapping = self.kafka.mapping.as_deref();
+        let (mut given, mut skipped) = (Vec::new(), Vec::new());
+        for (id, record) in partitions.give(most, self.options.batch_bytes) {
+            match record.content(mapping).transpose() {
+                Some(content) => given.push(Entry { id, content }),
+                None => skipped.push(id),
+            }
+        }
         if given.is_empty() && told.is_away() {
             return Err(Error::new(ErrorKind::Unavailable, "no broker can be reached"));
         }
@@ -153,7 +181,12 @@ impl Intake for Reader {
             let what = "a partition has records of a newer version, and waits for it";
             return Err(Error::new(ErrorKind::Unavailable, what));
         }
-        Ok(given)
+        drop(partitions);
+        if !skipped.is_empty() {
+            counter!("seenguard_skipped_records_total").increment(skipped.len() as u64);
+            self.settle_ids(skipped.into_iter());
+        }
+        self.checked(given)
     }
 
     fn give_again(&mut self) {

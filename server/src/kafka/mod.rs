@@ -1,6 +1,7 @@
 //! Reports by way of a topic of Kafka.
 
 mod intake;
+mod mapping;
 mod partitions;
 mod producer;
 mod properties;
@@ -16,6 +17,7 @@ use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use seenguard::ReceivedReport;
 
 use self::intake::Reader;
+pub use self::mapping::EventMapping;
 use self::producer::Producer;
 use self::properties::Properties;
 use crate::consumer::{ConsumerOptions, Intake, ReportStream};
@@ -44,6 +46,7 @@ pub struct Kafka {
     hosts: String,
     topic: String,
     dead_letters: Option<String>,
+    mapping: Option<Arc<EventMapping>>,
     properties: Properties,
     producer: Arc<Producer>,
 }
@@ -55,6 +58,7 @@ impl Kafka {
             hosts: hosts.into(),
             topic: topic.into(),
             dead_letters: None,
+            mapping: None,
             properties: Properties::default(),
             producer: Arc::default(),
         }
@@ -74,6 +78,12 @@ impl Kafka {
     pub fn dead_letters(self, topic: impl Into<String>) -> Self {
         let dead_letters = Some(topic.into());
         Kafka { dead_letters, ..self }
+    }
+
+    /// The topic has a team's own tracking events.
+    pub fn event_mapping(self, mapping: EventMapping) -> Self {
+        let mapping = Some(Arc::new(mapping));
+        Kafka { mapping, ..self }
     }
 
     /// Appends a report, without what the device has pending, which the store has. All in-sync replicas have it when this

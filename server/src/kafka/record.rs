@@ -4,7 +4,7 @@ use rdkafka::Timestamp;
 use rdkafka::message::{BorrowedMessage, Headers, Message, OwnedHeaders};
 use seenguard::{ReceivedReport, Time};
 
-use super::{FORM, FORM_HEADER};
+use super::{EventMapping, FORM, FORM_HEADER};
 use crate::error::ErrorKind;
 use crate::received;
 
@@ -45,14 +45,22 @@ impl Record {
         })
     }
 
-    /// Whose report it is, and the report; or the code of what is wrong with it.
-    pub(super) fn content(&self) -> Result<(String, ReceivedReport), &'static str> {
+    /// Whose report it is, and the report; nothing for an event that is no impression. Fails with the code of what is
+    /// wrong with it.
+    pub(super) fn content(
+        &self,
+        mapping: Option<&EventMapping>,
+    ) -> Result<Option<(String, ReceivedReport)>, &'static str> {
+        let value = self.value.as_deref().ok_or(ErrorKind::BadReport.code())?;
+        let written = Time::from_unix_ms(self.timestamp);
+        if let Some(mapping) = mapping {
+            return mapping.report(self.key.as_deref(), value, written);
+        }
         let user = self.key.as_deref().and_then(|key| std::str::from_utf8(key).ok());
         let user = user
             .filter(|user| !user.is_empty())
             .ok_or(ErrorKind::BadOption.code())?;
-        let value = self.value.as_deref().ok_or(ErrorKind::BadReport.code())?;
-        let report = received::of_record(value, Time::from_unix_ms(self.timestamp)).map_err(|error| error.code())?;
-        Ok((user.to_owned(), report))
+        let report = received::of_record(value, written).map_err(|error| error.code())?;
+        Ok(Some((user.to_owned(), report)))
     }
 }

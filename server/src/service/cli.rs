@@ -36,6 +36,12 @@ pub struct Cli {
 pub enum Command {
     /// Takes what the service has appended to a stream (--stream) into the users' chains. Run as many as you like
     Consume(Consume),
+    /// Says of events on the standard input, one a line, what an event mapping makes of them
+    #[cfg(feature = "kafka")]
+    Mapping {
+        /// As of `consume --kafka-event-mapping`
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -101,6 +107,10 @@ pub struct Consume {
     /// Most reports that are taken in at once
     #[arg(long, env = "SEENGUARD_BATCH", value_name = "REPORTS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub batch: u32,
+    /// The topic has a team's own tracking events: a file of JSON that says where they have what a report needs
+    #[cfg(feature = "kafka")]
+    #[arg(long, env = "SEENGUARD_KAFKA_EVENT_MAPPING", value_name = "FILE", requires = "kafka")]
+    pub kafka_event_mapping: Option<PathBuf>,
     /// Most bytes of them that Kafka brings at once
     #[cfg(feature = "kafka")]
     #[arg(long, env = "SEENGUARD_BATCH_BYTES", value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..))]
@@ -229,6 +239,8 @@ impl Cli {
         let common = match &self.command {
             None => &self.serve.common,
             Some(Command::Consume(consume)) => &consume.common,
+            #[cfg(feature = "kafka")]
+            Some(Command::Mapping { .. }) => &self.serve.common,
         };
         (common, &common.logs)
     }

@@ -51,9 +51,12 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
 /// Where the reports are.
 fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
     #[cfg(feature = "kafka")]
-    if let Some(mut kafka) = topic(&options.kafka)? {
+    if let Some(mut kafka) = topic(&options.common, &options.kafka)? {
         if let Some(dead_letters) = &options.kafka_dead_letters {
             kafka = kafka.dead_letters(dead_letters);
+        }
+        if let Some(file) = &options.kafka_event_mapping {
+            kafka = kafka.event_mapping(crate::mapping::read(file)?);
         }
         return Ok(Arc::new(kafka));
     }

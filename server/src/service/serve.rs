@@ -17,7 +17,7 @@ use crate::{Failure, listen, shutdown};
 /// Where reports wait for consumers, if they do.
 fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
     #[cfg(feature = "kafka")]
-    if let Some(kafka) = topic(&options.kafka)? {
+    if let Some(kafka) = topic(&options.common, &options.kafka)? {
         let stream: Arc<dyn ReportStream> = Arc::new(kafka);
         let warmed = stream.clone();
         // The first record would wait for the brokers to be known, and what is wrong is told now.

@@ -44,8 +44,11 @@ pub fn connect(common: &Common) -> Result<RedisConnection, Failure> {
 
 /// The topic of Kafka that is asked for, if one is.
 #[cfg(feature = "kafka")]
-pub fn topic(options: &Kafka) -> Result<Option<seenguard_server::Kafka>, Failure> {
+pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server::Kafka>, Failure> {
     let Some(hosts) = &options.kafka else { return Ok(None) };
+    if common.redis_urls()?.is_empty() {
+        return Err("--kafka needs --redis, where the users' chains are".into());
+    }
     let mut kafka = seenguard_server::Kafka::new(hosts, &options.kafka_topic);
     if let Some(file) = &options.kafka_properties {
         let told = |error: std::io::Error| format!("--kafka-properties {}: {error}", file.display());

@@ -12,7 +12,7 @@ use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::json;
 
 use super::Place;
-use super::program::{Program, now};
+use super::program::{Program, command, now};
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
 use seenguard_server::testing::body;
@@ -544,10 +544,56 @@ pub fn wrong_settings_of_kafka_end_it_and_are_told() {
         ("no.such.key=1", "no.such.key"),
     ] {
         std::fs::write(&file, text).unwrap();
-        let arguments = ["--kafka", "localhost:1", "--kafka-properties", file.to_str().unwrap()];
-        let output = super::program::command(arguments.map(str::to_owned)).output().unwrap();
+        let arguments = [
+            "--listen",
+            "127.0.0.1:0",
+            "--redis",
+            "redis://127.0.0.1:1",
+            "--namespace",
+            "home:{user}",
+        ];
+        let kafka = ["--kafka", "localhost:1", "--kafka-properties", file.to_str().unwrap()];
+        let arguments = arguments.iter().chain(&kafka).map(|&argument| argument.to_owned());
+        let output = command(arguments).output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();
         assert!(!output.status.success() && log.contains(told), "{log}");
     }
+    std::fs::remove_file(&file).unwrap();
+}
+
+pub fn a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = Program::serve(&place.arguments, &[]);
+    let at = now().unix_ms();
+    let ids: Vec<String> = (0..120).map(|id| format!("article-{id}")).collect();
+    for id in &ids {
+        let event = json!({ "event": "view", "context": { "userId": "ada" }, "item": { "id": id }, "ts": at });
+        topic.write(Some("ada"), Some(&event.to_string()), None);
+    }
+    topic.write(Some("ada"), Some(r#"{ "event": "click" }"#), None);
+    let hidden = json!({ "event": "hide", "context": { "userId": "ada" }, "item": { "id": ids[0] }, "ts": at + 1 });
+    topic.write(Some("ada"), Some(&hidden.to_string()), None);
+    let file = std::env::temp_dir().join(format!("seenguard-mapping-{}.json", std::process::id()));
+    let write = |user: &str| {
+        let mapping = json!({ "user": user, "id": "/item/id", "at": "/ts", "namespace": "home:{user}",
+            "when": [{ "field": "/event", "is": ["view"] }], "unseenWhen": [{ "field": "/event", "is": ["hide"] }] });
+        std::fs::write(&file, mapping.to_string()).unwrap();
+    };
+    let consume = || {
+        let mapping = ["--kafka-event-mapping", file.to_str().unwrap()];
+        topic.consume("one", &[&["--kafka-dead-letters", DEAD], &mapping[..]].concat())
+    };
+    write("/context/user");
+    let (status, log) = consume().ended();
+    assert!(!status.success() && log.contains("by the event mapping"), "{log}");
+    write("/context/userId");
+    let consumer = consume();
+    let seen: Vec<&str> = ids[1..].iter().map(String::as_str).collect();
+    knows(&service, "ada", &seen);
+    assert_eq!(service.page("ada", &[&ids[0], &ids[1]], 2), [ids[0].clone()]);
+    assert_eq!(consumer.number("seenguard_skipped_records_total"), 1.0);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     std::fs::remove_file(&file).unwrap();
 }

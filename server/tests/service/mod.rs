@@ -134,6 +134,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             a_consumer_without_brokers_ends_when_it_is_asked,
             a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer,
             wrong_settings_of_kafka_end_it_and_are_told,
+            a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing,
         );
     }
     trials
