@@ -44,6 +44,8 @@ impl ClientContext for Told {
             Some(RDKafkaErrorCode::BrokerTransportFailure | RDKafkaErrorCode::Resolve) => {
                 tracing::debug!(%error, reason, "a broker cannot be reached");
             }
+            // What reads is told, too, and it is no failure.
+            Some(RDKafkaErrorCode::PartitionEOF) => {}
             _ => self.note_failure(&error, reason),
         }
     }
