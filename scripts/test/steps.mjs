@@ -108,9 +108,9 @@ async function checkLab() {
 /** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
 async function checkServer() {
   const member = ["--package", "seenguard-server"];
-  await cargo("test", "--profile", "dev", "--no-fail-fast", "--features", "testing", ...member);
+  await cargo("test", "--profile", "dev", "--no-fail-fast", "--features", "testing,kafka", ...member);
   // Its library alone, as those compile it who want the stores and nothing else, and with each of its parts.
-  for (const features of ["", "redis", "tls", "axum", "consumer", "testing", "formats"]) {
+  for (const features of ["", "redis", "tls", "axum", "consumer", "kafka", "testing", "formats"]) {
     await cargo("clippy", "--lib", ...member, "--no-default-features", "--features", features, ...denyWarnings);
   }
   await run("cargo", ["doc", "--no-deps", ...member], { env: { RUSTDOCFLAGS: "-D warnings" } });

@@ -91,6 +91,7 @@
 //! - `tls`, by default: Redis by TLS, at `rediss://`.
 //! - `axum`, by default: `router`, the routes of the service for an app of one's own.
 //! - `consumer`, by default: `Consumer`, which takes a stream of reports into the chains.
+//! - `kafka`, `kafka-ssl`, `kafka-ssl-vendored`: `Kafka`, a topic in the stream's place, also by TLS.
 //! - `service`, by default: what the program `seenguard-server` needs.
 //! - `testing`: the promises that every backend keeps, as tests.
 //! - `formats`: chains in the formats of other libraries, as of the crate `seenguard`.
@@ -105,14 +106,19 @@ mod backend;
 mod consumer;
 mod error;
 pub mod json;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod memory;
 mod metrics;
 mod options;
+mod received;
 #[cfg(feature = "redis")]
 mod redis_store;
 #[cfg(feature = "axum")]
 mod router;
 mod seen_store;
+#[cfg(any(feature = "axum", feature = "consumer"))]
+mod taking;
 #[cfg(feature = "testing")]
 pub mod testing;
 
@@ -120,8 +126,10 @@ pub use async_trait::async_trait;
 
 pub use self::backend::{Backend, Loaded, Replacement};
 #[cfg(feature = "consumer")]
-pub use self::consumer::{Consumer, ConsumerHealth, ConsumerOptions, Stream};
+pub use self::consumer::{Consumer, ConsumerHealth, ConsumerOptions, ReportStream, Stream};
 pub use self::error::{Error, ErrorKind};
+#[cfg(feature = "kafka")]
+pub use self::kafka::{EventMapping, Kafka};
 pub use self::memory::MemoryStore;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};

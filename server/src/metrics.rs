@@ -65,9 +65,68 @@ pub fn describe_metrics() {
         "seenguard_lag_seconds",
         "From when an item was on the screen, as the device reports it, until the user's chain has it."
     );
+    #[cfg(feature = "kafka")]
+    describe_kafka();
     describe_gauge!(
         "seenguard_stream_entries",
         "Entries of the stream that wait for a consumer, or are with one."
+    );
+}
+
+#[cfg(feature = "kafka")]
+fn describe_kafka() {
+    for (name, what) in [
+        (
+            "seenguard_kafka_producer_restarts_total",
+            "Producers that were made anew, after an error that one does not recover from.",
+        ),
+        (
+            "seenguard_kafka_resets_total",
+            "Partitions of which records were deleted before this group had read them: these are lost.",
+        ),
+        (
+            "seenguard_kafka_lost_total",
+            "How often this consumer was out of its group for being too slow.",
+        ),
+        (
+            "seenguard_skipped_records_total",
+            "Events that are no impressions by the event mapping.",
+        ),
+        (
+            "seenguard_kafka_commit_errors_total",
+            "Commits of offsets that have failed: the next one tells them, too.",
+        ),
+    ] {
+        describe_counter!(name, what);
+        counter!(name).increment(0);
+    }
+    describe_counter!(
+        "seenguard_kafka_rebalances_total",
+        "Changes of this consumer's partitions, by kind: assign, revoke, or lost."
+    );
+    describe_histogram!(
+        "seenguard_kafka_produce_seconds",
+        "How long a report took until all in-sync replicas had it."
+    );
+    describe_gauge!(
+        "seenguard_kafka_producer_queue",
+        "Reports that wait for Kafka's acknowledgement."
+    );
+    describe_gauge!(
+        "seenguard_kafka_lag_records",
+        "Records of a partition that are not taken in yet, by partition."
+    );
+    describe_gauge!(
+        "seenguard_kafka_lag_seconds",
+        "How long ago the oldest record was written that was read and is not taken in yet."
+    );
+    describe_gauge!(
+        "seenguard_kafka_assigned_partitions",
+        "Partitions that this consumer has now."
+    );
+    describe_gauge!(
+        "seenguard_kafka_paused",
+        "1 while this consumer reads nothing more, since it has enough to take in."
     );
 }
 

@@ -18,11 +18,9 @@ use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind, in_time};
-use crate::json;
 use crate::options::{StoreEvent, StoreOptions};
+use crate::received;
 
-/// Most bytes of a report's body.
-const MAX_REPORT_BYTES: usize = 256 << 10;
 /// From so many bytes on a chain is read in the pool for what blocks: other requests go on meanwhile.
 const BLOCKING_FROM_BYTES: usize = 256 << 10;
 
@@ -246,19 +244,12 @@ impl SeenStore {
     /// The first half of [`SeenStore::accept`].
     pub(crate) fn check(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         check_user(user)?;
-        let too_large = |error| Error::new(ErrorKind::BadReport, error);
-        if body.len() > MAX_REPORT_BYTES {
-            return Err(too_large(seenguard::Error::TooLarge("a report has at most 256 KB")));
-        }
-        let report: Report = json::from_slice(body).map_err(|error| Error::new(ErrorKind::BadReport, error))?;
+        let report: Report = received::read(body)?;
         if report.namespace.is_empty() {
             return Err(Error::new(ErrorKind::BadReport, "its namespace is empty"));
         }
         self.refuse_another(user, &report.namespace)?;
-        let mut report = report.received(self.now(None));
-        let left_out = report.limit().map_err(too_large)?;
-        counter!("seenguard_ids_left_out_total").increment(left_out as u64);
-        Ok(report)
+        received::limited(report.received(self.now(None)))
     }
 
     /// The second half: keeps what the device has pending.
@@ -272,6 +263,11 @@ impl SeenStore {
             Some(told) => self.within_deadline(|| self.backend.keep(user, &told)).await,
             None => Ok(()),
         }
+    }
+
+    #[cfg(feature = "axum")]
+    pub(crate) fn deadline(&self) -> Duration {
+        self.options.deadline
     }
 
     /// Tries until it has succeeded or failed for good, at most until the deadline.
@@ -518,7 +514,7 @@ impl SeenStore {
     }
 
     /// The backend's time: as it was loaded, or as this process's clock tells it since.
-    fn now(&self, loaded: Option<&Loaded>) -> Time {
+    pub(crate) fn now(&self, loaded: Option<&Loaded>) -> Time {
         if let Some(clock) = &self.options.clock {
             return clock();
         }

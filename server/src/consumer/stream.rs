@@ -1,22 +1,31 @@
 //! The stream of reports between the service and its consumers: a stream of Redis, an entry a report.
 
-use std::collections::HashMap;
+use std::convert::Infallible;
 use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
+use metrics::{counter, gauge};
 use redis::streams::{StreamAutoClaimOptions, StreamAutoClaimReply, StreamId, StreamReadOptions, StreamReadReply};
 use redis::{AsyncCommands, RedisResult, Value, cmd};
-use seenguard::ReceivedReport;
+use seenguard::{ReceivedReport, Time};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 
-use crate::error::{Error, ErrorKind};
+use super::ConsumerOptions;
+use super::intake::{Intake, ReportStream};
+use crate::error::{Error, ErrorKind, in_time};
+use crate::received;
 use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, error_of};
+use crate::taking::{DeadLetter, Entry, EntryId};
 
 const USER: &str = "user";
 const REPORT: &str = "report";
-/// The first of all entries.
-const BEGINNING: &str = "0-0";
+/// Before all entries.
+const BEGINNING: EntryId = EntryId(0, 0);
+/// How often to look whether there is a first connection.
+const CONNECTING: Duration = Duration::from_millis(50);
 /// How often what appends looks how large the stream is.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -35,20 +44,6 @@ struct Room {
     max_bytes: u64,
     bytes: AtomicU64,
     next_look: Mutex<Instant>,
-}
-
-/// An entry of the stream.
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) id: String,
-    fields: HashMap<String, Value>,
-}
-
-/// Why an entry is set aside.
-#[derive(Debug)]
-pub(super) struct DeadLetter {
-    pub(super) entry: Entry,
-    pub(super) code: &'static str,
 }
 
 impl Stream {
@@ -78,11 +73,6 @@ impl Stream {
             true => format!("{}:dead", self.name),
             false => format!("{{{}}}:dead", self.name),
         }
-    }
-
-    /// Whether there is a connection now.
-    pub(super) fn is_connected(&self) -> bool {
-        self.connection.is_connected()
     }
 
     /// Appends a report, without what the device has pending, which the store has. It is in Redis when this returns.
@@ -127,114 +117,190 @@ impl Stream {
         }
         room.bytes.load(Ordering::Relaxed) > room.max_bytes
     }
+}
 
-    /// Makes the stream and its group, where they are not there yet, in a full Redis, too.
-    pub(super) async fn prepare(&self, group: &str) -> Result<(), Error> {
-        let keys = slice::from_ref(&self.name);
-        PREPARE.run(&self.connection, keys, &[group]).await.map(drop)
+#[async_trait]
+impl ReportStream for Stream {
+    async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        Stream::append(self, user, report).await
     }
 
-    /// Entries that no consumer of the group was given yet; after a while none.
-    pub(super) async fn read(
-        &self,
-        group: &str,
-        consumer: &str,
-        most: usize,
-        wait: Duration,
-    ) -> Result<Vec<Entry>, Error> {
+    async fn ping(&self) -> Result<(), Error> {
+        self.connection.ping().await
+    }
+
+    fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error> {
+        Ok(Box::new(Reader {
+            stream: self.clone(),
+            options: options.clone(),
+            own_after: Some(BEGINNING),
+            next_claim: Instant::now(),
+        }))
+    }
+
+    /// A full Redis must not keep the stream from draining.
+    fn is_with_the_chains(&self) -> bool {
+        true
+    }
+}
+
+/// One of the consumers of a group.
+struct Reader {
+    stream: Stream,
+    options: ConsumerOptions,
+    /// Of what this consumer was given and has not acknowledged, what comes after this one is next, if any.
+    own_after: Option<EntryId>,
+    next_claim: Instant,
+}
+
+#[async_trait]
+impl Intake for Reader {
+    /// This consumer's own that are not done, then what others have left, then new ones.
+    async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
+        if self.own_after == Some(BEGINNING) {
+            self.prepare().await?;
+        }
+        if let Some(after) = self.own_after.take() {
+            let after = after.to_string();
+            let own = self.read(&after, StreamReadOptions::default(), most);
+            let own = in_time(self.options.call_within, own).await?;
+            self.own_after = own.last().map(|entry| entry.id);
+            if !own.is_empty() {
+                return Ok(own);
+            }
+        }
+        if Instant::now() >= self.next_claim {
+            let claimed = in_time(self.options.call_within, self.claim(most)).await?;
+            // While there are some, there may be more.
+            if !claimed.is_empty() {
+                return Ok(claimed);
+            }
+            self.next_claim = Instant::now() + self.options.claim_after / 2;
+        }
+        let wait = self.options.wait;
         let options = StreamReadOptions::default().block(wait.as_millis() as usize);
-        self.read_from(">", options.group(group, consumer).count(most)).await
+        in_time(wait + self.options.call_within, self.read(">", options, most)).await
     }
 
-    /// Entries that this consumer was given and has not acknowledged, from after this one on.
-    pub(super) async fn read_own(
-        &self,
-        group: &str,
-        consumer: &str,
-        most: usize,
-        after: &str,
-    ) -> Result<Vec<Entry>, Error> {
-        let options = StreamReadOptions::default();
-        self.read_from(after, options.group(group, consumer).count(most)).await
+    fn give_again(&mut self) {
+        self.own_after = Some(BEGINNING);
     }
 
-    async fn read_from(&self, id: &str, options: StreamReadOptions) -> Result<Vec<Entry>, Error> {
-        let mut connection = self.connection.clone();
+    async fn hold(&self, entries: &[EntryId]) -> Infallible {
+        let ids: Vec<String> = entries.iter().map(EntryId::to_string).collect();
+        let mut ticks = interval((self.options.claim_after / 3).max(Duration::from_millis(1)));
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        // The first comes at once.
+        ticks.tick().await;
+        loop {
+            ticks.tick().await;
+            if ids.is_empty() {
+                continue;
+            }
+            if let Err(error) = in_time(self.options.call_within, self.renew(&ids)).await {
+                tracing::debug!(%error, "another consumer may take over what this one works on");
+            }
+        }
+    }
+
+    async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
+        let Reader { stream, options, .. } = self;
+        if !done.is_empty() {
+            let ids = done.iter().map(EntryId::to_string);
+            let arguments: Vec<String> = [options.group.clone()].into_iter().chain(ids).collect();
+            let acknowledge = ACKNOWLEDGE.run(&stream.connection, slice::from_ref(&stream.name), &arguments);
+            in_time(options.call_within, acknowledge).await?;
+        }
+        for DeadLetter { id, code } in dead {
+            let arguments = [&options.group, &id.to_string(), *code];
+            let keys = [stream.name.clone(), stream.dead_letters()];
+            let set_aside = SET_ASIDE.run(&stream.connection, &keys, &arguments);
+            in_time(options.call_within, set_aside).await?;
+        }
+        Ok(())
+    }
+
+    async fn is_at_end(&mut self) -> Result<bool, Error> {
+        Ok(in_time(self.options.call_within, self.stream.len()).await? == 0)
+    }
+}
+
+impl Reader {
+    /// Makes the stream and its group, where they are not there yet, in a full Redis, too.
+    async fn prepare(&self) -> Result<(), Error> {
+        let Reader { stream, options, .. } = self;
+        // The first connection is not there at once.
+        let patience = Instant::now() + options.call_within;
+        while !stream.connection.is_connected() && Instant::now() < patience {
+            sleep(CONNECTING).await;
+        }
+        let arguments = [&options.group];
+        let prepare = PREPARE.run(&stream.connection, slice::from_ref(&stream.name), &arguments);
+        in_time(options.call_within, prepare).await.map(drop)
+    }
+
+    /// Those after this one; after `>`, those that no consumer of the group was given yet.
+    async fn read(&self, after: &str, options: StreamReadOptions, most: usize) -> Result<Vec<Entry>, Error> {
+        let ConsumerOptions { group, name, .. } = &self.options;
+        let options = options.group(group, name).count(most);
+        let mut connection = self.stream.connection.clone();
         let reply: RedisResult<Option<StreamReadReply>> =
-            connection.xread_options(&[&self.name], &[id], &options).await;
+            connection.xread_options(&[&self.stream.name], &[after], &options).await;
         let keys = reply.map_err(error_of)?.map(|reply| reply.keys).unwrap_or_default();
-        Ok(keys.into_iter().flat_map(|key| key.ids).map(Entry::of).collect())
+        keys.into_iter().flat_map(|key| key.ids).map(entry_of).collect()
     }
 
-    /// Takes over entries that a consumer of the group was given so long ago and has not acknowledged.
-    pub(super) async fn claim(
-        &self,
-        group: &str,
-        consumer: &str,
-        most: usize,
-        after: Duration,
-    ) -> Result<Vec<Entry>, Error> {
+    /// Takes over what another consumer of the group was given long ago and has not acknowledged.
+    async fn claim(&self, most: usize) -> Result<Vec<Entry>, Error> {
+        let ConsumerOptions {
+            group,
+            name,
+            claim_after,
+            ..
+        } = &self.options;
         let options = StreamAutoClaimOptions::default().count(most);
-        let mut connection = self.connection.clone();
-        let after = after.as_millis() as usize;
+        let after = claim_after.as_millis() as usize;
+        let mut connection = self.stream.connection.clone();
         let reply: RedisResult<StreamAutoClaimReply> = connection
-            .xautoclaim_options(&self.name, group, consumer, after, BEGINNING, options)
+            .xautoclaim_options(&self.stream.name, group, name, after, BEGINNING.to_string(), options)
             .await;
-        Ok(reply.map_err(error_of)?.claimed.into_iter().map(Entry::of).collect())
+        let claimed = reply.map_err(error_of)?.claimed;
+        counter!("seenguard_claimed_total").increment(claimed.len() as u64);
+        gauge!("seenguard_stream_entries").set(self.stream.len().await? as f64);
+        claimed.into_iter().map(entry_of).collect()
     }
 
-    /// This consumer still works on these.
-    pub(super) async fn renew(&self, group: &str, consumer: &str, ids: &[String]) -> Result<(), Error> {
+    async fn renew(&self, ids: &[String]) -> Result<(), Error> {
+        let ConsumerOptions { group, name, .. } = &self.options;
         let mut claim = cmd("XCLAIM");
         claim
-            .arg(&self.name)
+            .arg(&self.stream.name)
             .arg(group)
-            .arg(consumer)
+            .arg(name)
             .arg(0)
             .arg(ids)
             .arg("JUSTID");
-        let claimed: RedisResult<Value> = claim.query_async(&mut self.connection.clone()).await;
+        let claimed: RedisResult<Value> = claim.query_async(&mut self.stream.connection.clone()).await;
         claimed.map(drop).map_err(error_of)
     }
+}
 
-    /// These entries need not come again.
-    pub(super) async fn acknowledge(&self, group: &str, done: &[String]) -> Result<(), Error> {
-        if done.is_empty() {
-            return Ok(());
-        }
-        let arguments: Vec<&str> = [group].into_iter().chain(done.iter().map(String::as_str)).collect();
-        let keys = slice::from_ref(&self.name);
-        ACKNOWLEDGE.run(&self.connection, keys, &arguments).await.map(drop)
-    }
-
-    /// Acknowledges an entry that no chain takes, and sets it aside in the same step.
-    pub(super) async fn set_aside(&self, group: &str, DeadLetter { entry, code }: &DeadLetter) -> Result<(), Error> {
-        let mut arguments = [group, &entry.id, "code", code, "entry", &entry.id]
-            .map(Vec::from)
-            .to_vec();
-        for (name, value) in &entry.fields {
-            if let Value::BulkString(value) = value {
-                arguments.extend([name.clone().into_bytes(), value.clone()]);
-            }
-        }
-        let keys = [self.name.clone(), self.dead_letters()];
-        SET_ASIDE.run(&self.connection, &keys, &arguments).await.map(drop)
-    }
-
-    /// How many entries the stream has.
-    pub(super) async fn len(&self) -> Result<u64, Error> {
+impl Stream {
+    /// How many entries it has.
+    async fn len(&self) -> Result<u64, Error> {
         self.connection.clone().xlen(&self.name).await.map_err(error_of)
     }
 }
 
-impl Entry {
-    fn of(StreamId { id, map, .. }: StreamId) -> Self {
-        Entry { id, fields: map }
-    }
-
-    /// Whose report it is, and the report; none if it cannot be read.
-    pub(super) fn content(&self) -> Option<(String, ReceivedReport)> {
-        let text = |name: &str| -> Option<String> { redis::from_redis_value_ref(self.fields.get(name)?).ok() };
-        Some((text(USER)?, serde_json::from_str(&text(REPORT)?).ok()?))
-    }
+fn entry_of(StreamId { id, map, .. }: StreamId) -> Result<Entry, Error> {
+    let id: EntryId = id.parse().map_err(|error| Error::new(ErrorKind::WrongType, error))?;
+    let text = |name: &str| -> Option<String> { redis::from_redis_value_ref(map.get(name)?).ok() };
+    let content = match (text(USER), text(REPORT)) {
+        (Some(user), Some(report)) => {
+            let report = received::of_record(report.as_bytes(), Time::from_unix_ms(id.0));
+            report.map(|report| (user, report)).map_err(|error| error.code())
+        }
+        _ => Err(ErrorKind::BadReport.code()),
+    };
+    Ok(Entry { id, content })
 }

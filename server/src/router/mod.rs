@@ -1,5 +1,6 @@
 //! The routes, and what each takes and answers.
 
+mod bulk;
 mod ids;
 mod limits;
 mod problem;
@@ -29,7 +30,7 @@ use self::ids::{Ids, IdsAt};
 use self::limits::{BODY_WITHIN, Limits, MAX_REQUESTS, with_room};
 use self::schema::Description;
 #[cfg(feature = "consumer")]
-use crate::consumer::Stream;
+use crate::consumer::ReportStream;
 use crate::error::Error;
 use crate::metrics::note_taken;
 use crate::seen_store::SeenStore;
@@ -43,7 +44,7 @@ const MAX_IDS: usize = 20_000;
 #[derive(Debug, Clone)]
 pub struct RouterOptions {
     #[cfg(feature = "consumer")]
-    stream: Option<Stream>,
+    stream: Option<Arc<dyn ReportStream>>,
     max_body_bytes: usize,
 }
 
@@ -60,9 +61,9 @@ impl RouterOptions {
 
     /// Reports go into this stream, for a [`Consumer`](crate::Consumer).
     #[cfg(feature = "consumer")]
-    pub fn stream(self, stream: Stream) -> Self {
-        let stream = Some(stream);
-        RouterOptions { stream, ..self }
+    pub fn stream(mut self, stream: impl ReportStream + 'static) -> Self {
+        self.stream = Some(Arc::new(stream));
+        self
     }
 
     /// Most bytes of a request's body.
@@ -82,7 +83,7 @@ impl Default for RouterOptions {
 struct Service {
     store: SeenStore,
     #[cfg(feature = "consumer")]
-    stream: Option<Stream>,
+    stream: Option<Arc<dyn ReportStream>>,
     limits: Limits,
 }
 
@@ -109,6 +110,7 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(page))
         .routes(routes!(impressions))
+        .routes(routes!(bulk::impressions_of_many))
         .routes(routes!(snapshot))
         .routes(routes!(unsee))
         .routes(routes!(forget))
@@ -259,10 +261,9 @@ async fn impressions(
     if let Some(stream) = &service.stream {
         let append = store.within_deadline(|| stream.append(&user, &report));
         let (appended, kept) = tokio::join!(append, store.keep(&user, &report));
-        return appended
-            .and(kept)
-            .map(|()| StatusCode::NO_CONTENT)
-            .map_err(Problem::from);
+        appended.map_err(Problem::of_stream)?;
+        kept?;
+        return Ok(StatusCode::NO_CONTENT);
     }
     let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep(&user, &report));
     ingested?;

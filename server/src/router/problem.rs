@@ -82,6 +82,20 @@ impl From<Error> for Problem {
     }
 }
 
+impl Problem {
+    /// The stream has not taken a report.
+    #[cfg(feature = "consumer")]
+    pub(super) fn of_stream(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::BadReport => error.into(),
+            _ => Problem {
+                cause: error.to_string(),
+                ..Problem::unavailable("stream", "the stream does not take reports now: try again in a moment")
+            },
+        }
+    }
+}
+
 impl From<BytesRejection> for Problem {
     fn from(rejection: BytesRejection) -> Self {
         match rejection.status() {

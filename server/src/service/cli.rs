@@ -36,6 +36,12 @@ pub struct Cli {
 pub enum Command {
     /// Takes what the service has appended to a stream (--stream) into the users' chains. Run as many as you like
     Consume(Consume),
+    /// Says of events on the standard input, one a line, what an event mapping makes of them
+    #[cfg(feature = "kafka")]
+    Mapping {
+        /// As of `consume --kafka-event-mapping`
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +59,9 @@ pub struct Serve {
     /// Append reports to this stream in Redis, for `seenguard-server consume`; without it they are taken in at once
     #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: Option<String>,
+    #[cfg(feature = "kafka")]
+    #[command(flatten)]
+    pub kafka: Kafka,
     /// Most bytes of the stream in Redis, which needs room for the users' chains, too: beyond them reports are answered by
     /// 503
     #[arg(long, env = "SEENGUARD_STREAM_MAX_BYTES", value_name = "BYTES", default_value_t = 1 << 30)]
@@ -80,8 +89,15 @@ pub struct Serve {
 #[derive(Debug, Args)]
 pub struct Consume {
     /// The stream in Redis
-    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME", required = true)]
-    pub stream: String,
+    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
+    pub stream: Option<String>,
+    #[cfg(feature = "kafka")]
+    #[command(flatten)]
+    pub kafka: Kafka,
+    /// The topic in which to set aside what no chain takes; without it that is skipped and counted
+    #[cfg(feature = "kafka")]
+    #[arg(long, env = "SEENGUARD_KAFKA_DEAD_LETTERS", value_name = "TOPIC", requires = "kafka")]
+    pub kafka_dead_letters: Option<String>,
     /// The group of consumers that share it
     #[arg(long, env = "SEENGUARD_GROUP", value_name = "NAME", default_value = "seenguard")]
     pub group: String,
@@ -91,7 +107,18 @@ pub struct Consume {
     /// Most reports that are taken in at once
     #[arg(long, env = "SEENGUARD_BATCH", value_name = "REPORTS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub batch: u32,
-    /// After so many seconds another consumer takes over what one was given and has not acknowledged
+    /// The topic has a team's own tracking events: a file of JSON that says where they have what a report needs
+    #[cfg(feature = "kafka")]
+    #[arg(long, env = "SEENGUARD_KAFKA_EVENT_MAPPING", value_name = "FILE", requires = "kafka")]
+    pub kafka_event_mapping: Option<PathBuf>,
+    /// Most bytes of them that Kafka brings at once
+    #[cfg(feature = "kafka")]
+    #[arg(long, env = "SEENGUARD_BATCH_BYTES", value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..))]
+    pub batch_bytes: u32,
+    /// End when all is taken in that was in the stream at the beginning: for a rebuild, with a group and a prefix of its own
+    #[arg(long)]
+    pub until_end: bool,
+    /// After so many seconds another consumer takes over what one was given from Redis and has not acknowledged
     #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     claim_seconds: u64,
     /// Where to serve /healthz, /readyz and /metrics; beyond the loopback only with --token-file. Without it, nowhere
@@ -101,6 +128,26 @@ pub struct Consume {
     pub listening: Listening,
     #[command(flatten)]
     pub common: Common,
+}
+
+/// A topic of Kafka in the place of a stream in Redis.
+#[cfg(feature = "kafka")]
+#[derive(Debug, Clone, Args)]
+pub struct Kafka {
+    /// Reports are in a topic of Kafka, in place of --stream: some of its brokers, host:port,host:port
+    #[arg(long, env = "SEENGUARD_KAFKA", value_name = "HOSTS", conflicts_with = "stream")]
+    pub kafka: Option<String>,
+    /// The topic, which must be there
+    #[arg(
+        long,
+        env = "SEENGUARD_KAFKA_TOPIC",
+        value_name = "NAME",
+        default_value = "seenguard-reports"
+    )]
+    pub kafka_topic: String,
+    /// A file with more of librdkafka's settings, a key=value a line: docs/service.md says which ones are the service's
+    #[arg(long, env = "SEENGUARD_KAFKA_PROPERTIES", value_name = "FILE", requires = "kafka")]
+    pub kafka_properties: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
@@ -192,6 +239,8 @@ impl Cli {
         let common = match &self.command {
             None => &self.serve.common,
             Some(Command::Consume(consume)) => &consume.common,
+            #[cfg(feature = "kafka")]
+            Some(Command::Mapping { .. }) => &self.serve.common,
         };
         (common, &common.logs)
     }

@@ -1,15 +1,18 @@
 //! The consumer, and what an operator looks at.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use seenguard_server::{Consumer, ConsumerOptions, Stream};
+use seenguard_server::{Consumer, ConsumerOptions, ReportStream, Stream};
 use tokio::task::JoinHandle;
 
 use crate::auth::{Tokens, authorize};
 use crate::cli::Consume;
 use crate::monitoring::{self, Monitoring};
 use crate::shutdown::{self, Stage};
+#[cfg(feature = "kafka")]
+use crate::store::topic;
 use crate::store::{connect, open};
 use crate::{Failure, listen};
 
@@ -18,33 +21,49 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
     // There is nothing to drain: other consumers take what this one does not.
     let mut stage = shutdown::requested(Duration::ZERO)?;
     let (store, connection) = open(&options.common)?;
-    let stream = Stream::new(connect(&options.common)?, &options.stream);
     let consumer_options = ConsumerOptions::new(&options.name)
         .group(&options.group)
         .batch(options.batch as usize)
+        .until_end(options.until_end)
         .claim_after(options.claim_after());
-    let consumer = Consumer::new(store, stream, consumer_options);
+    #[cfg(feature = "kafka")]
+    let consumer_options = consumer_options.batch_bytes(options.batch_bytes as usize);
+    let stream = stream(&options)?;
+    let consumer = Consumer::new(store, stream.clone(), consumer_options);
     let monitoring = Monitoring {
         recorder,
         storage: connection,
         consumer: Some(consumer.health()),
         ready_from: Instant::now(),
         stage: stage.clone(),
-        stream: None,
+        stream: Some(stream.clone()),
     };
     let serving = serve(&options, monitoring).await?;
-    tracing::info!(
-        stream = options.stream,
-        group = options.group,
-        consumer = options.name,
-        "consuming"
-    );
-    consumer.run(shutdown::wait(&mut stage, Stage::Stopping)).await;
-    if let Some(serving) = serving {
+    tracing::info!(?stream, group = options.group, consumer = options.name, "consuming");
+    consumer.run(shutdown::wait(&mut stage, Stage::Stopping)).await?;
+    if let Some(serving) = serving.filter(|_| *stage.borrow() == Stage::Stopping) {
         serving.await??;
     }
     tracing::info!("ended");
     Ok(())
+}
+
+/// Where the reports are.
+fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
+    #[cfg(feature = "kafka")]
+    if let Some(mut kafka) = topic(&options.common, &options.kafka)? {
+        if let Some(dead_letters) = &options.kafka_dead_letters {
+            kafka = kafka.dead_letters(dead_letters);
+        }
+        if let Some(file) = &options.kafka_event_mapping {
+            kafka = kafka.event_mapping(crate::mapping::read(file)?);
+        }
+        return Ok(Arc::new(kafka));
+    }
+    let Some(name) = &options.stream else {
+        return Err("--stream names the stream to consume".into());
+    };
+    Ok(Arc::new(Stream::new(connect(&options.common)?, name)))
 }
 
 /// Serves what an operator looks at, if that is wanted.

@@ -8,6 +8,8 @@ mod cli;
 mod consume;
 mod listen;
 mod logs;
+#[cfg(feature = "kafka")]
+mod mapping;
 mod monitoring;
 mod serve;
 mod shutdown;
@@ -41,5 +43,7 @@ async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         None => serve::serve(cli.serve).await,
         Some(Command::Consume(options)) => consume::consume(options).await,
+        #[cfg(feature = "kafka")]
+        Some(Command::Mapping { file }) => mapping::try_events(&file),
     }
 }

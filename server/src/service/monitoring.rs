@@ -1,7 +1,7 @@
 //! What an operator looks at: whether the process lives, whether it can do its work, and its numbers for Prometheus.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -12,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use seenguard_server::{ConsumerHealth, Problem, Reason, RedisConnection, describe_metrics};
+use seenguard_server::{ConsumerHealth, Error, Problem, Reason, RedisConnection, ReportStream, describe_metrics};
 use tokio::sync::watch;
 use tokio::time::{interval, timeout};
 
@@ -38,6 +38,10 @@ pub fn start() -> Result<PrometheusHandle, Failure> {
     let recorder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("seenguard_request_seconds".into()), &REQUEST_SECONDS)?
         .set_buckets_for_metric(Matcher::Full("seenguard_lag_seconds".into()), &LAG_SECONDS)?
+        .set_buckets_for_metric(
+            Matcher::Full("seenguard_kafka_produce_seconds".into()),
+            &REQUEST_SECONDS,
+        )?
         .install_recorder()?;
     describe();
     let kept_up = recorder.clone();
@@ -68,7 +72,7 @@ pub struct Monitoring {
     pub ready_from: Instant,
     /// What holds the chains; none in memory.
     pub storage: Option<RedisConnection>,
-    pub stream: Option<RedisConnection>,
+    pub stream: Option<Arc<dyn ReportStream>>,
     pub consumer: Option<ConsumerHealth>,
 }
 
@@ -102,42 +106,45 @@ async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) 
             "this consumer has not got on for a while: look at its log",
         ));
     }
-    let asked = match query.as_deref() {
-        Some("storage") => &monitoring.storage,
-        Some("stream") => &monitoring.stream,
-        _ => {
-            let waits = monitoring
-                .storage
-                .as_ref()
-                .is_some_and(|storage| !storage.was_connected());
-            return match waits && Instant::now() < monitoring.ready_from {
-                true => Err(Problem::unavailable(
-                    "storage",
-                    "it is not connected to its storage yet",
-                )),
-                false => Ok("ready\n"),
-            };
-        }
-    };
-    sign_of_life(asked.as_ref()).await.map(|()| "ready\n")
+    match query.as_deref() {
+        Some("storage") => return monitoring.storage_answers().await.map(|()| "ready\n"),
+        Some("stream") => return monitoring.stream_answers().await.map(|()| "ready\n"),
+        _ => {}
+    }
+    let waits = monitoring
+        .storage
+        .as_ref()
+        .is_some_and(|storage| !storage.was_connected());
+    match waits && Instant::now() < monitoring.ready_from {
+        true => Err(Problem::unavailable(
+            "storage",
+            "it is not connected to its storage yet",
+        )),
+        false => Ok("ready\n"),
+    }
 }
 
-async fn sign_of_life(connection: Option<&RedisConnection>) -> Result<(), Problem> {
-    let Some(connection) = connection else { return Ok(()) };
-    match timeout(ANSWER_WITHIN, connection.ping()).await {
-        Ok(answer) => Ok(answer?),
-        Err(_) => Err(Problem::unavailable(
-            "storage",
-            "it does not answer: try again in a moment",
-        )),
+impl Monitoring {
+    async fn storage_answers(&self) -> Result<(), Problem> {
+        let Some(storage) = &self.storage else { return Ok(()) };
+        sign_of_life("storage", storage.ping()).await
+    }
+
+    async fn stream_answers(&self) -> Result<(), Problem> {
+        let Some(stream) = &self.stream else { return Ok(()) };
+        sign_of_life("stream", stream.ping()).await
+    }
+}
+
+async fn sign_of_life(code: &'static str, ping: impl Future<Output = Result<(), Error>>) -> Result<(), Problem> {
+    match timeout(ANSWER_WITHIN, ping).await {
+        Ok(Ok(())) => Ok(()),
+        _ => Err(Problem::unavailable(code, "it does not answer: try again in a moment")),
     }
 }
 
 async fn numbers_as_text(State(monitoring): State<Monitoring>) -> impl IntoResponse {
-    let (storage, stream) = tokio::join!(
-        sign_of_life(monitoring.storage.as_ref()),
-        sign_of_life(monitoring.stream.as_ref())
-    );
+    let (storage, stream) = tokio::join!(monitoring.storage_answers(), monitoring.stream_answers());
     gauge!("seenguard_storage_answers").set(f64::from(storage.is_ok()));
     gauge!("seenguard_stream_answers").set(f64::from(stream.is_ok()));
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")];

@@ -1,15 +1,33 @@
 //! The service: how its parts go together.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use seenguard_server::{RouterOptions, Stream, router};
+use seenguard_server::{ReportStream, RouterOptions, Stream, router};
 
 use crate::auth::{Tokens, authorize};
 use crate::cli::Serve;
 use crate::monitoring::{self, Monitoring};
+#[cfg(feature = "kafka")]
+use crate::store::topic;
 use crate::store::{connect, open};
 use crate::{Failure, listen, shutdown};
+
+/// Where reports wait for consumers, if they do.
+fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
+    #[cfg(feature = "kafka")]
+    if let Some(kafka) = topic(&options.common, &options.kafka)? {
+        let stream: Arc<dyn ReportStream> = Arc::new(kafka);
+        let warmed = stream.clone();
+        // The first record would wait for the brokers to be known, and what is wrong is told now.
+        tokio::spawn(async move { warmed.ping().await });
+        return Ok(Some(stream));
+    }
+    let Some(name) = &options.stream else { return Ok(None) };
+    let stream = Stream::new(connect(&options.common)?, name).max_bytes(options.stream_max_bytes);
+    Ok(Some(Arc::new(stream)))
+}
 
 pub async fn serve(options: Serve) -> Result<(), Failure> {
     let recorder = monitoring::start()?;
@@ -18,16 +36,14 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
     let listener = listen::bind(options.listen).await?;
     let (store, connection) = open(&options.common)?;
     let mut router_options = RouterOptions::new().max_body_bytes(options.max_body_bytes as usize);
-    let mut stream_connection = None;
-    if let Some(name) = &options.stream {
-        let connection = connect(&options.common)?;
-        stream_connection = Some(connection.clone());
-        router_options = router_options.stream(Stream::new(connection, name).max_bytes(options.stream_max_bytes));
+    let stream = stream(&options)?;
+    if let Some(stream) = &stream {
+        router_options = router_options.stream(stream.clone());
     }
     let monitoring = Monitoring {
         recorder,
         storage: connection,
-        stream: stream_connection,
+        stream,
         ready_from: Instant::now() + options.ready_within(),
         stage: stage.clone(),
         consumer: None,

@@ -4,6 +4,8 @@ use seenguard_server::{MemoryStore, RedisConnection, RedisStore, SeenStore, Stor
 
 use crate::Failure;
 use crate::cli::Common;
+#[cfg(feature = "kafka")]
+use crate::cli::Kafka;
 
 /// Opens the store, and the connection that it has to Redis, if it is there.
 pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Failure> {
@@ -39,3 +41,33 @@ pub fn connect(common: &Common) -> Result<RedisConnection, Failure> {
         (urls, _) => RedisConnection::open_cluster(urls.iter().map(String::as_str))?,
     })
 }
+
+/// The topic of Kafka that is asked for, if one is.
+#[cfg(feature = "kafka")]
+pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server::Kafka>, Failure> {
+    let Some(hosts) = &options.kafka else { return Ok(None) };
+    if common.redis_urls()?.is_empty() {
+        return Err("--kafka needs --redis, where the users' chains are".into());
+    }
+    let mut kafka = seenguard_server::Kafka::new(hosts, &options.kafka_topic);
+    if let Some(file) = &options.kafka_properties {
+        let told = |error: std::io::Error| format!("--kafka-properties {}: {error}", file.display());
+        let text = std::fs::read_to_string(file).map_err(told)?;
+        warn_of_readers(file, &text);
+        kafka = kafka.properties(&text)?;
+    }
+    Ok(Some(kafka))
+}
+
+/// A password that everybody on this machine may read is none.
+#[cfg(all(feature = "kafka", unix))]
+fn warn_of_readers(file: &std::path::Path, text: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let may_all_read = std::fs::metadata(file).is_ok_and(|of| of.permissions().mode() & 0o004 != 0);
+    if may_all_read && text.contains("password") {
+        tracing::warn!(file = %file.display(), "it has a password, and everybody on this machine may read it");
+    }
+}
+
+#[cfg(all(feature = "kafka", not(unix)))]
+fn warn_of_readers(_: &std::path::Path, _: &str) {}

@@ -95,7 +95,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     proxy.slow_down(BYTES_A_SECOND);
     let options = ConsumerOptions::new("one").call_within(Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
-    consumer.run(until_all_is_taken_in(&redis)).await;
+    consumer.run(until_all_is_taken_in(&redis)).await.unwrap();
     for user in (0..USERS).map(|user| format!("user-{user}")) {
         assert!(
             store.read(&user).await.unwrap().contains(ids[999], now()).unwrap(),
@@ -134,7 +134,7 @@ pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
     }));
     let options = ConsumerOptions::new("one").mended_within(Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(redis.url()), options);
-    consumer.run(until_all_is_taken_in(&redis)).await;
+    consumer.run(until_all_is_taken_in(&redis)).await.unwrap();
     for id in ["a", "b", "c"] {
         assert!(knows(&store, id).await, "{id}");
     }
@@ -166,6 +166,6 @@ pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
     .await;
     let other = store(MemoryStore::default());
     let other_one = Consumer::new(other.clone(), stream(redis.url()), options("other"));
-    other_one.run(until_all_is_taken_in(&redis)).await;
+    other_one.run(until_all_is_taken_in(&redis)).await.unwrap();
     assert!(knows(&slow, "a").await && !knows(&other, "a").await);
 }

@@ -1,5 +1,7 @@
 //! The tests, as trials.
 
+#[cfg(feature = "kafka")]
+mod kafka;
 mod operation;
 mod program;
 mod routes;
@@ -73,7 +75,11 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_one_device_has_pending_does_not_come_on_another,
         what_is_unseen_comes_again_and_a_deleted_history_too,
     );
+    everywhere!(routes:
+        what_many_have_reported_is_taken_in_at_once,
+    );
     once!(routes:
+        many_reports_at_once_are_so_many_and_no_more,
         seen_items_fill_up_pages_if_they_may,
         a_request_that_is_wrong_is_told_what_to_do,
         a_request_may_have_so_much_and_no_more,
@@ -111,6 +117,26 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         nothing_is_acknowledged_that_is_not_stored,
         a_stream_that_has_filled_redis_drains,
     );
+    #[cfg(feature = "kafka")]
+    {
+        each!(kafka: reports_reach_the_chains_through_kafka);
+        once!(kafka:
+            without_a_broker_reports_are_refused_and_pages_go_on,
+            an_acknowledgement_is_of_all_replicas,
+            after_a_fatal_error_a_new_producer_goes_on,
+            what_no_chain_takes_goes_into_the_topic_of_dead_letters,
+            what_cannot_be_set_aside_stays_in_the_topic,
+            a_partition_waits_for_a_version_that_reads_it,
+            an_outage_of_redis_moves_no_offset,
+            brokers_that_change_their_minds_cost_nothing,
+            all_codecs_are_read,
+            consumers_of_kafka_that_are_killed_and_stopped_lose_nothing,
+            a_consumer_without_brokers_ends_when_it_is_asked,
+            a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer,
+            wrong_settings_of_kafka_end_it_and_are_told,
+            a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing,
+        );
+    }
     trials
 }
 

@@ -248,6 +248,79 @@ pub fn a_chain_is_planned_as_the_crate_plans_it() {
     assert_eq!(planned, expected);
 }
 
+/// Lines of a job: a user, and a report as it lies in the stream.
+fn lines(records: &[(&str, Value)]) -> String {
+    let line = |(user, report): &(&str, Value)| json!({ "user": user, "form": 1, "report": report }).to_string() + "\n";
+    records.iter().map(line).collect()
+}
+
+pub fn what_many_have_reported_is_taken_in_at_once(place: &Place) {
+    let program = Program::serve(&place.arguments, &[]);
+    let at = now().unix_ms();
+    let entry = |id: &str| json!([{ "id": id, "at": at }]);
+    let report = |user: &str, id: &str| json!({ "namespace": format!("home:{user}"), "receivedAt": at, "impressions": entry(id) });
+    let posted: Value = serde_json::from_slice(&body("bob", &["a"], now(), None)).unwrap();
+    let taken_back = json!({ "namespace": "home:ada", "receivedAt": at, "impressions": [], "unseen": entry("a") });
+    let batch = lines(&[
+        ("ada", report("ada", "a")),
+        ("bob", posted),
+        ("ada", report("ada", "b")),
+        ("eve", report("bob", "a")),
+        ("", report("", "a")),
+        ("ada", json!("no report")),
+        ("ada", taken_back),
+    ]) + "no JSON\n\n";
+    for _ in 0..2 {
+        // All of it may come again.
+        let answer = program.post("/v1/impressions", &batch).json(200);
+        let refused = [
+            (3, "wrong-namespace"),
+            (4, "bad-option"),
+            (5, "bad-report"),
+            (7, "bad-report"),
+        ];
+        let refused: Vec<Value> = refused.map(|(line, code)| json!({ "line": line, "code": code })).into();
+        assert_eq!(answer, json!({ "taken": 4, "refused": refused }));
+        assert_eq!(program.page("ada", &["a", "b", "c"], 3), ["a", "c"]);
+        assert_eq!(program.page("bob", &["a", "b"], 2), ["b"]);
+        assert_eq!(program.page("eve", &["a", "b"], 2), ["a", "b"]);
+    }
+    assert_eq!(
+        program.post("/v1/impressions", "").json(200),
+        json!({ "taken": 0, "refused": [] })
+    );
+    // What a newer version has written is for a newer one: nothing is taken, and nothing is lost.
+    let newer = lines(&[("ada", report("ada", "d"))]) + &json!({ "user": "ada", "form": 2, "report": {} }).to_string();
+    assert_eq!(program.post("/v1/impressions", newer).code(503), "newer-form");
+    assert_eq!(program.page("ada", &["c", "d"], 2), ["c", "d"]);
+}
+
+pub fn many_reports_at_once_are_so_many_and_no_more() {
+    let program = Program::serve(&[], &[]);
+    let at = now().unix_ms();
+    let of = |user: &str, ids: usize| {
+        let impressions: Vec<Value> = (0..ids).map(|id| json!({ "id": id.to_string(), "at": at })).collect();
+        json!({ "namespace": format!("home:{user}"), "receivedAt": at, "impressions": impressions })
+    };
+    let users: Vec<String> = (0..=500).map(|user| user.to_string()).collect();
+    let of_users = |users: &[String]| -> String { users.iter().map(|user| lines(&[(user, of(user, 1))])).collect() };
+    assert_eq!(
+        program.post("/v1/impressions", of_users(&users[1..])).json(200)["taken"],
+        500
+    );
+    assert_eq!(program.post("/v1/impressions", of_users(&users)).code(413), "too-large");
+    let of_ids = |more: usize| lines(&vec![("ada", of("ada", 1_000)); 10]) + &lines(&vec![("ada", of("ada", 1)); more]);
+    assert_eq!(program.post("/v1/impressions", of_ids(0)).json(200)["taken"], 10);
+    assert_eq!(program.post("/v1/impressions", of_ids(1)).code(413), "too-large");
+    let large = " ".repeat((1 << 20) + 1);
+    assert_eq!(program.post("/v1/impressions", large).code(413), "too-large");
+    // A report may have so much by itself, too.
+    let answer = program
+        .post("/v1/impressions", lines(&[("ada", of("ada", 1_001))]))
+        .json(200);
+    assert_eq!(answer["refused"][0], json!({ "line": 0, "code": "too-large" }));
+}
+
 pub fn the_description_has_what_is_answered() {
     let program = Program::serve(&[], &[]);
     let description = program.get("/openapi.json").json(200);
@@ -270,6 +343,7 @@ pub fn the_description_has_what_is_answered() {
         "DELETE /v1/users/{user}/history",
         "GET /v1/plan",
         "GET /v1/users/{user}/snapshot",
+        "POST /v1/impressions",
         "POST /v1/users/{user}/impressions",
         "POST /v1/users/{user}/page",
         "POST /v1/users/{user}/unsee",

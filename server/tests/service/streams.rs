@@ -377,9 +377,9 @@ pub fn a_stream_that_has_filled_redis_drains() {
         .arg(&["SET", "maxmemory", "1"])
         .exec(&mut redis.client())
         .unwrap();
-    for service in [&service, &direct] {
+    for (service, code) in [(&service, "stream"), (&direct, "storage")] {
         let posted = service.post("/v1/users/eve/impressions", body("eve", &["b"], now(), None));
-        assert_eq!(posted.code(503), "storage");
+        assert_eq!(posted.code(503), code);
     }
     let consumer = stream.consume("one", "30");
     eventually("all are taken in", || (stream.len() == 0).then_some(()));
@@ -403,7 +403,7 @@ pub fn a_stream_that_is_too_large_leaves_room_for_the_chains(place: &Place) {
     let report = || service.post("/v1/users/ada/impressions", body("ada", &ids, now(), None));
     eventually("it takes no more", || {
         let answer = report();
-        (answer.status == 503).then(|| assert_eq!(answer.code(503), "storage"))
+        (answer.status == 503).then(|| assert_eq!(answer.code(503), "stream"))
     });
     assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
     let consumer = stream.consume("one", "30");

@@ -1,0 +1,94 @@
+//! What a consumer is told.
+
+use std::time::Duration;
+
+/// What a consumer is told.
+#[derive(Debug, Clone)]
+pub struct ConsumerOptions {
+    pub(crate) group: String,
+    pub(crate) name: String,
+    pub(crate) batch: usize,
+    pub(crate) batch_bytes: usize,
+    pub(crate) until_end: bool,
+    pub(crate) claim_after: Duration,
+    pub(crate) wait: Duration,
+    pub(crate) call_within: Duration,
+    pub(crate) batch_within: Duration,
+    pub(crate) ready_within: Duration,
+    pub(crate) mended_within: Duration,
+}
+
+impl ConsumerOptions {
+    /// Of this name in the group, other than those that run beside it.
+    pub fn new(name: impl Into<String>) -> Self {
+        ConsumerOptions {
+            group: "seenguard".to_owned(),
+            name: name.into(),
+            batch: 200,
+            batch_bytes: 1 << 20,
+            until_end: false,
+            claim_after: Duration::from_secs(30),
+            wait: Duration::from_millis(500),
+            call_within: Duration::from_secs(5),
+            batch_within: Duration::from_secs(30),
+            ready_within: Duration::from_secs(60),
+            mended_within: Duration::from_secs(10),
+        }
+    }
+
+    /// The group of consumers that share the stream; `seenguard`.
+    pub fn group(self, group: impl Into<String>) -> Self {
+        let group = group.into();
+        ConsumerOptions { group, ..self }
+    }
+
+    /// Most reports that are taken in at once, 200. They are fewer while an answer takes long.
+    pub fn batch(self, batch: usize) -> Self {
+        ConsumerOptions {
+            batch: batch.max(1),
+            ..self
+        }
+    }
+
+    /// Most bytes of them that Kafka brings at once, or one report. 1 MiB.
+    pub fn batch_bytes(self, batch_bytes: usize) -> Self {
+        ConsumerOptions { batch_bytes, ..self }
+    }
+
+    /// Ends when all is taken in that the stream had at the beginning: for a rebuild beside the running consumers, with
+    /// a group of its own.
+    pub fn until_end(self, until_end: bool) -> Self {
+        ConsumerOptions { until_end, ..self }
+    }
+
+    /// How long another consumer of a Redis stream may have an entry and not acknowledge it, or say that it works on it,
+    /// before this one takes it over. 30 s.
+    pub fn claim_after(self, claim_after: Duration) -> Self {
+        ConsumerOptions { claim_after, ..self }
+    }
+
+    /// How long to wait for entries before looking whether there is something else to do. 500 ms.
+    pub fn wait(self, wait: Duration) -> Self {
+        ConsumerOptions { wait, ..self }
+    }
+
+    /// For one answer of the stream. Beyond it the next batch is half as large. 5 s.
+    pub fn call_within(self, call_within: Duration) -> Self {
+        ConsumerOptions { call_within, ..self }
+    }
+
+    /// For all tries to take in the entries of one user. 30 s.
+    pub fn batch_within(self, batch_within: Duration) -> Self {
+        ConsumerOptions { batch_within, ..self }
+    }
+
+    /// It is not ready when no round has succeeded for so long. 60 s.
+    pub fn ready_within(self, ready_within: Duration) -> Self {
+        ConsumerOptions { ready_within, ..self }
+    }
+
+    /// For so long an entry that fails by itself is tried again, 5 times at least, before it is set aside. 10 s.
+    pub fn mended_within(self, mended_within: Duration) -> Self {
+        ConsumerOptions { mended_within, ..self }
+    }
+}

@@ -1,0 +1,422 @@
+//! A consumer of a topic: a thread polls, and what it has read is taken in beside it.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant, SystemTime};
+
+use async_trait::async_trait;
+use metrics::{counter, gauge};
+use rdkafka::config::RDKafkaLogLevel;
+use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
+use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
+use rdkafka::message::{BorrowedMessage, Header, Message};
+use rdkafka::producer::FutureRecord;
+use rdkafka::{ClientContext, Statistics, TopicPartitionList};
+use seenguard::Time;
+use tokio::sync::Notify;
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+use super::partitions::Partitions;
+use super::record::Record;
+use super::told::Told;
+use super::{Kafka, error_of};
+use crate::consumer::{ConsumerOptions, Intake};
+use crate::error::{Error, ErrorKind};
+use crate::taking::{DeadLetter, Entry, EntryId};
+
+/// So many events that the mapping cannot read, and none that it can, are the mapping's fault.
+const MOST_UNREADABLE: usize = 100;
+const POLL: Duration = Duration::from_millis(100);
+/// A batch is given so long after its first record, or when it is full.
+const LINGER: Duration = Duration::from_millis(20);
+/// Pausing throws away what librdkafka has fetched: not for a batch that takes no longer.
+const PAUSE_AFTER: Duration = Duration::from_secs(1);
+/// How long a rebalance waits for the batch under way. Without an answer for longer the group gives up this consumer.
+const REVOKED_WITHIN: Duration = Duration::from_secs(5);
+/// How long the end waits for the group and its last commit.
+const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+
+pub(super) struct Reader {
+    kafka: Kafka,
+    options: ConsumerOptions,
+    shared: Arc<Shared>,
+    /// The thread has it, too, and is the last to let it go: that may take most of a minute.
+    consumer: Option<Arc<BaseConsumer<Context>>>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether the event mapping has made a report of an event, and how many it could not read before.
+    has_read_one: bool,
+    unreadable: usize,
+}
+
+/// Between the thread that polls and what takes in.
+#[derive(Default)]
+struct Shared {
+    partitions: Mutex<Partitions>,
+    has_arrived: Notify,
+    has_settled: Condvar,
+    is_paused: AtomicBool,
+    is_ending: AtomicBool,
+    told: Told,
+}
+
+struct Context(Arc<Shared>);
+
+impl Reader {
+    pub(super) fn open(kafka: Kafka, options: ConsumerOptions) -> Result<Self, Error> {
+        let shared = Arc::<Shared>::default();
+        let mut config = kafka.consumer_config(&options);
+        config.set("client.id", &options.name);
+        let consumer: BaseConsumer<Context> = config.create_with_context(Context(shared.clone())).map_err(error_of)?;
+        consumer.subscribe(&[&kafka.topic]).map_err(error_of)?;
+        let consumer = Arc::new(consumer);
+        let thread = {
+            let (consumer, shared, options) = (consumer.clone(), shared.clone(), options.clone());
+            thread::spawn(move || shared.poll(&consumer, &options))
+        };
+        Ok(Reader {
+            kafka,
+            options,
+            shared,
+            consumer: Some(consumer),
+            thread: Some(thread),
+            has_read_one: false,
+            unreadable: 0,
+        })
+    }
+
+    /// Until an event could be read none is taken to be wrong: it may be the mapping.
+    fn checked(&mut self, given: Vec<Entry>) -> Result<Vec<Entry>, Error> {
+        if self.kafka.mapping.is_none() || self.has_read_one {
+            return Ok(given);
+        }
+        self.has_read_one = given.iter().any(|entry| entry.content.is_ok());
+        if self.has_read_one {
+            // Those that were held back come with it.
+            self.shared.lock().give_again();
+            return Ok(Vec::new());
+        }
+        self.unreadable += given.len();
+        match self.unreadable {
+            ..MOST_UNREADABLE => Ok(Vec::new()),
+            _ => Err(Error::new(
+                ErrorKind::BadOption,
+                "none of the first 100 events could be read by the event mapping: nothing was done with them",
+            )),
+        }
+    }
+
+    /// What comes after these is committed, from now on or when the group takes the partition away.
+    fn settle_ids(&self, ids: impl Iterator<Item = EntryId>) {
+        let settled = self.shared.lock().settle(ids);
+        for (partition, offset) in settled {
+            let stored = self
+                .consumer
+                .as_ref()
+                .map(|consumer| consumer.store_offset(&self.kafka.topic, partition, offset));
+            match stored {
+                None | Some(Ok(())) => {}
+                // It is another consumer's now.
+                Some(Err(KafkaError::StoreOffset(RDKafkaErrorCode::State | RDKafkaErrorCode::UnknownPartition))) => {}
+                Some(Err(error)) => self.shared.told.note_failure(&error, "an offset was not stored"),
+            }
+        }
+        self.shared.has_settled.notify_all();
+    }
+
+    /// Returns when the other topic has it, if there is one.
+    async fn set_aside(&self, id: EntryId, code: &str) -> Result<(), Error> {
+        let (Some(topic), Some(record)) = (&self.kafka.dead_letters, self.shared.lock().get(id).cloned()) else {
+            return Ok(());
+        };
+        let mut headers = record.headers.unwrap_or_default();
+        for (key, value) in [
+            ("seenguard-topic", self.kafka.topic.clone()),
+            ("seenguard-partition", id.0.to_string()),
+            ("seenguard-offset", id.1.to_string()),
+            ("seenguard-timestamp", record.timestamp.to_string()),
+            ("seenguard-code", code.to_owned()),
+        ] {
+            let value = Some(&value);
+            headers = headers.insert(Header { key, value });
+        }
+        let mut letter: FutureRecord<'_, [u8], [u8]> = FutureRecord::to(topic).headers(headers);
+        letter.key = record.key.as_deref();
+        letter.payload = record.value.as_deref();
+        self.kafka.producer.send(&self.kafka, letter).await
+    }
+}
+
+#[async_trait]
+impl Intake for Reader {
+    async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
+        let Shared { has_arrived, told, .. } = &*self.shared;
+        let end = Instant::now() + self.options.wait;
+        while self.shared.lock().fresh() == 0 && Instant::now() < end {
+            let _ = timeout(end.saturating_duration_since(Instant::now()), has_arrived.notified()).await;
+        }
+        if (1..most).contains(&self.shared.lock().fresh()) {
+            sleep(LINGER).await;
+        }
+        let mut partitions = self.shared.lock();
+        if let Some(failure) = &partitions.failure {
+            return Err(Error::new(ErrorKind::BadOption, failure.clone()));
+        }
+        let mapping = self.kafka.mapping.as_deref();
+        let (mut given, mut skipped) = (Vec::new(), Vec::new());
+        for (id, record) in partitions.give(most, self.options.batch_bytes) {
+            match record.content(mapping).transpose() {
+                Some(content) => given.push(Entry { id, content }),
+                None => skipped.push(id),
+            }
+        }
+        if given.is_empty() && told.is_away() {
+            return Err(Error::new(ErrorKind::Unavailable, "no broker can be reached"));
+        }
+        if given.is_empty() && partitions.newer().next().is_some() {
+            let what = "a partition has records of a newer version, and waits for it";
+            return Err(Error::new(ErrorKind::Unavailable, what));
+        }
+        drop(partitions);
+        if !skipped.is_empty() {
+            counter!("seenguard_skipped_records_total").increment(skipped.len() as u64);
+            self.settle_ids(skipped.into_iter());
+        }
+        self.checked(given)
+    }
+
+    fn give_again(&mut self) {
+        self.shared.lock().give_again();
+    }
+
+    /// Nobody takes over what this consumer's partitions have.
+    async fn hold(&self, _: &[EntryId]) -> Infallible {
+        pending().await
+    }
+
+    async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
+        self.settle_ids(done.iter().copied());
+        for DeadLetter { id, code } in dead {
+            self.set_aside(*id, code).await?;
+            self.settle_ids([*id].into_iter());
+        }
+        Ok(())
+    }
+
+    async fn is_at_end(&mut self) -> Result<bool, Error> {
+        Ok(self.shared.lock().are_at_end())
+    }
+
+    async fn close(mut self: Box<Self>) {
+        let thread = self.thread.take();
+        drop(self);
+        let Some(thread) = thread else { return };
+        if timeout(CLOSED_WITHIN, spawn_blocking(|| thread.join())).await.is_err() {
+            tracing::warn!(
+                "the group was not told in time: it gives the partitions to others after its session's timeout"
+            );
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.consumer = None;
+        self.shared.is_ending.store(true, Ordering::Relaxed);
+        self.shared.has_settled.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Partitions> {
+        self.partitions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_ending(&self) -> bool {
+        self.is_ending.load(Ordering::Relaxed)
+    }
+
+    fn poll(&self, consumer: &BaseConsumer<Context>, options: &ConsumerOptions) {
+        let mut full_since = None;
+        while !self.is_ending() {
+            let (fresh, bytes) = {
+                let partitions = self.lock();
+                (partitions.fresh(), partitions.bytes)
+            };
+            // One batch under way, and one more.
+            let is_full = fresh >= options.batch || bytes >= 2 * options.batch_bytes;
+            if !is_full {
+                full_since = None;
+            } else if full_since.get_or_insert_with(Instant::now).elapsed() < PAUSE_AFTER {
+                thread::sleep(LINGER);
+                continue;
+            }
+            if is_full != self.is_paused.load(Ordering::Relaxed) {
+                self.pause(consumer, is_full);
+            }
+            match consumer.poll(POLL) {
+                None => {}
+                Some(Ok(message)) => self.push(consumer, &message),
+                Some(Err(KafkaError::PartitionEOF(partition))) => {
+                    self.told.note_success();
+                    self.lock().note_end(partition);
+                }
+                Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
+                    self.lock().failure = Some(error.to_string());
+                    self.has_arrived.notify_one();
+                    return;
+                }
+                Some(Err(error)) => self.told.note_failure(&error, "nothing can be read"),
+            }
+            let oldest = self.lock().oldest().map(Time::from_unix_ms);
+            let now = Time::from(SystemTime::now()).unix_ms();
+            let lag = oldest.map_or(0, |oldest| now.saturating_sub(oldest.unix_ms()));
+            gauge!("seenguard_kafka_lag_seconds").set(lag as f64 / 1000.0);
+        }
+    }
+
+    fn push(&self, consumer: &BaseConsumer<Context>, message: &BorrowedMessage<'_>) {
+        self.told.note_success();
+        let (partition, offset) = (message.partition(), message.offset());
+        let mut partitions = self.lock();
+        if Record::is_newer(message) {
+            tracing::error!(
+                partition,
+                offset,
+                "a newer version has written it: this partition waits for one"
+            );
+            partitions.stop_at(partition, offset);
+            drop(partitions);
+            let mut list = TopicPartitionList::new();
+            list.add_partition(message.topic(), partition);
+            self.note_result(consumer.pause(&list), "a partition was not paused");
+            return;
+        }
+        partitions.push(partition, offset, Record::of(message));
+        drop(partitions);
+        self.has_arrived.notify_one();
+    }
+
+    /// All that this consumer has, but for those that wait for a newer version.
+    fn pause(&self, consumer: &BaseConsumer<Context>, is_paused: bool) {
+        self.is_paused.store(is_paused, Ordering::Relaxed);
+        gauge!("seenguard_kafka_paused").set(f64::from(is_paused));
+        let newer: BTreeSet<i32> = self.lock().newer().collect();
+        let result = consumer.assignment().and_then(|assigned| {
+            let mut list = TopicPartitionList::new();
+            for element in assigned.elements().iter().filter(|of| !newer.contains(&of.partition())) {
+                list.add_partition(element.topic(), element.partition());
+            }
+            match is_paused {
+                true => consumer.pause(&list),
+                false => consumer.resume(&list),
+            }
+        });
+        self.note_result(result, "the partitions were not paused, or not resumed");
+    }
+
+    fn note_result(&self, result: KafkaResult<()>, what: &str) {
+        if let Err(error) = result {
+            self.told.note_failure(&error, what);
+        }
+    }
+
+    /// Waits until what was given of these is settled, or the time is over.
+    fn wait_for(&self, partitions: &[i32]) {
+        let end = Instant::now() + REVOKED_WITHIN;
+        let mut guard = self.lock();
+        while guard.has_given(partitions) && !self.is_ending() && Instant::now() < end {
+            let left = end.saturating_duration_since(Instant::now());
+            guard = self
+                .has_settled
+                .wait_timeout(guard, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
+        }
+    }
+}
+
+fn partitions_of(list: &TopicPartitionList) -> Vec<i32> {
+    // A cooperative rebalance brings empty ones.
+    match list.count() {
+        0 => Vec::new(),
+        _ => list.elements().iter().map(|element| element.partition()).collect(),
+    }
+}
+
+impl ConsumerContext for Context {
+    fn pre_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        let Context(shared) = self;
+        match rebalance {
+            Rebalance::Assign(list) => {
+                counter!("seenguard_kafka_rebalances_total", "kind" => "assign").increment(1);
+                let mut partitions = shared.lock();
+                for partition in partitions_of(list) {
+                    partitions.add(partition);
+                }
+            }
+            Rebalance::Revoke(list) => {
+                let revoked = partitions_of(list);
+                let is_lost = consumer.assignment_lost();
+                let kind = if is_lost { "lost" } else { "revoke" };
+                counter!("seenguard_kafka_rebalances_total", "kind" => kind).increment(1);
+                // Others may have it already, and it is theirs to commit.
+                if !is_lost {
+                    shared.wait_for(&revoked);
+                }
+                let mut partitions = shared.lock();
+                for partition in revoked {
+                    partitions.remove(partition);
+                    gauge!("seenguard_kafka_lag_records", "partition" => partition.to_string()).set(0.0);
+                }
+            }
+            Rebalance::Error(error) => shared.told.note_failure(error, "a rebalance has failed"),
+        }
+        gauge!("seenguard_kafka_assigned_partitions").set(shared.lock().assigned().len() as f64);
+    }
+
+    fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
+        if let (Rebalance::Assign(_), true) = (rebalance, self.0.is_paused.load(Ordering::Relaxed)) {
+            self.0.pause(consumer, true);
+        }
+    }
+
+    fn commit_callback(&self, result: KafkaResult<()>, _: &TopicPartitionList) {
+        match result {
+            Ok(()) | Err(KafkaError::ConsumerCommit(RDKafkaErrorCode::NoOffset)) => {}
+            Err(error) => {
+                counter!("seenguard_kafka_commit_errors_total").increment(1);
+                tracing::debug!(%error, "what was not committed is committed with what comes next");
+            }
+        }
+    }
+}
+
+impl ClientContext for Context {
+    fn error(&self, error: KafkaError, reason: &str) {
+        self.0.told.error(error, reason);
+    }
+
+    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
+        self.0.told.log(level, facility, message);
+    }
+
+    fn stats(&self, statistics: Statistics) {
+        let Context(shared) = self;
+        if shared.told.is_away() && statistics.brokers.values().any(|broker| broker.state == "UP") {
+            shared.told.note_success();
+        }
+        let assigned = shared.lock().assigned();
+        for of in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
+            // Before the first fetch there is none.
+            if assigned.contains(&of.partition) && of.consumer_lag_stored >= 0 {
+                gauge!("seenguard_kafka_lag_records", "partition" => of.partition.to_string())
+                    .set(of.consumer_lag_stored as f64);
+            }
+        }
+    }
+}

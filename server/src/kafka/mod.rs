@@ -1,0 +1,158 @@
+//! Reports by way of a topic of Kafka.
+
+mod intake;
+mod mapping;
+mod partitions;
+mod producer;
+mod properties;
+mod record;
+mod told;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use seenguard::ReceivedReport;
+
+use self::intake::Reader;
+pub use self::mapping::EventMapping;
+use self::producer::Producer;
+use self::properties::Properties;
+use crate::consumer::{ConsumerOptions, Intake, ReportStream};
+use crate::error::{Error, ErrorKind};
+
+/// Form of the records, as the header [`FORM_HEADER`] tells it. Without one it is this, too.
+const FORM: &str = "1";
+const FORM_HEADER: &str = "seenguard";
+
+/// A topic of Kafka in which reports wait for consumers. The user is the record's key, and the partitioner is that of Java's
+/// clients: of one user the order is kept, whoever writes. Nothing here makes topics.
+///
+/// ```no_run
+/// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryStore, SeenStore, StoreOptions};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), seenguard_server::Error> {
+/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
+/// let kafka = Kafka::new("localhost:9092", "seenguard-reports").properties("security.protocol=SSL")?;
+/// let consumer = Consumer::new(store, kafka.dead_letters("seenguard-dead"), ConsumerOptions::new("first"));
+/// let asked_to_end = std::future::pending();
+/// consumer.run(asked_to_end).await
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Kafka {
+    hosts: String,
+    topic: String,
+    dead_letters: Option<String>,
+    mapping: Option<Arc<EventMapping>>,
+    properties: Properties,
+    producer: Arc<Producer>,
+}
+
+impl Kafka {
+    /// Of a cluster some of its brokers, `host:port,host:port`, and a topic that is there.
+    pub fn new(hosts: impl Into<String>, topic: impl Into<String>) -> Self {
+        Kafka {
+            hosts: hosts.into(),
+            topic: topic.into(),
+            dead_letters: None,
+            mapping: None,
+            properties: Properties::default(),
+            producer: Arc::default(),
+        }
+    }
+
+    /// More settings of librdkafka, a `key=value` a line: `#` begins a comment, `producer.` or `consumer.` before the key is
+    /// for this side alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::BadOption`] for what is none of its settings, or is set here.
+    pub fn properties(self, text: &str) -> Result<Self, Error> {
+        let properties = Properties::parse(text)?;
+        Ok(Kafka { properties, ..self })
+    }
+
+    /// The topic in which a consumer sets aside what no chain takes. Without one that is skipped and counted.
+    pub fn dead_letters(self, topic: impl Into<String>) -> Self {
+        let dead_letters = Some(topic.into());
+        Kafka { dead_letters, ..self }
+    }
+
+    /// The topic has a team's own tracking events.
+    pub fn event_mapping(self, mapping: EventMapping) -> Self {
+        let mapping = Some(Arc::new(mapping));
+        Kafka { mapping, ..self }
+    }
+
+    /// Appends a report, without what the device has pending, which the store has. All in-sync replicas have it when this
+    /// returns.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Timeout`] after 3 s: it may be in the topic all the same. [`ErrorKind::BadReport`] if it is larger than
+    /// the topic's records may be. [`ErrorKind::OutOfMemory`] while too many wait, [`ErrorKind::Denied`], and what else
+    /// Kafka meets.
+    pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        let mut report = report.clone();
+        report.pending = None;
+        let value = serde_json::to_vec(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
+        self.producer.send_report(self, user, &value, report.received_at).await
+    }
+}
+
+#[async_trait]
+impl ReportStream for Kafka {
+    async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+        Kafka::append(self, user, report).await
+    }
+
+    async fn ping(&self) -> Result<(), Error> {
+        self.producer.ping(self).await
+    }
+
+    fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error> {
+        Ok(Box::new(Reader::open(self.clone(), options.clone())?))
+    }
+}
+
+impl fmt::Debug for Kafka {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Settings may have a password.
+        let Kafka { hosts, topic, .. } = self;
+        formatter
+            .debug_struct("Kafka")
+            .field("hosts", hosts)
+            .field("topic", topic)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What librdkafka reports. Nothing of it is tried again at once: librdkafka has tried.
+fn error_of(error: KafkaError) -> Error {
+    use RDKafkaErrorCode::*;
+    let kind = match error.rdkafka_error_code() {
+        Some(MessageSizeTooLarge | InvalidMessageSize) => {
+            let too_large = seenguard::Error::TooLarge("the report is larger than the topic's records may be");
+            return Error::new(ErrorKind::BadReport, too_large);
+        }
+        Some(QueueFull) => ErrorKind::OutOfMemory,
+        Some(
+            TopicAuthorizationFailed
+            | GroupAuthorizationFailed
+            | ClusterAuthorizationFailed
+            | SaslAuthenticationFailed
+            | Authentication,
+        ) => ErrorKind::Denied,
+        _ => match error {
+            KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) | KafkaError::Subscription(_) => {
+                ErrorKind::BadOption
+            }
+            _ => ErrorKind::Timeout,
+        },
+    };
+    Error::new(kind, error)
+}
+
+/// How long librdkafka tries to hand over a record, and waits for an answer.
+const DELIVERED_WITHIN: Duration = Duration::from_millis(3_000);

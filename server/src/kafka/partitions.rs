@@ -1,0 +1,151 @@
+//! What a consumer has read of its partitions and not settled.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::record::Record;
+use crate::taking::EntryId;
+
+/// The partitions that this consumer has now.
+#[derive(Default)]
+pub(super) struct Partitions {
+    all: BTreeMap<i32, Partition>,
+    /// What was not given yet, in the order of its arrival.
+    fresh: VecDeque<EntryId>,
+    pub(super) bytes: usize,
+    /// Why nothing more can be read.
+    pub(super) failure: Option<String>,
+}
+
+/// A partition.
+#[derive(Default)]
+struct Partition {
+    /// What is not settled, by its offset.
+    unsettled: BTreeMap<i64, Record>,
+    /// The offset after all that was read; none was.
+    read_to: Option<i64>,
+    /// Whether its end was reached once.
+    is_at_end: bool,
+    /// From here on it has records of a newer version.
+    newer_from: Option<i64>,
+}
+
+impl Partitions {
+    pub(super) fn add(&mut self, partition: i32) {
+        self.all.insert(partition, Partition::default());
+    }
+
+    pub(super) fn remove(&mut self, partition: i32) {
+        let removed = self.all.remove(&partition).unwrap_or_default();
+        self.bytes -= removed.unsettled.values().map(Record::bytes).sum::<usize>();
+        self.fresh.retain(|id| id.0 != partition as u64);
+    }
+
+    pub(super) fn assigned(&self) -> Vec<i32> {
+        self.all.keys().copied().collect()
+    }
+
+    pub(super) fn newer(&self) -> impl Iterator<Item = i32> {
+        let newer = self.all.iter().filter(|(_, of)| of.newer_from.is_some());
+        newer.map(|(&partition, _)| partition)
+    }
+
+    /// A record that was read. Of a partition that was taken away nothing is kept.
+    pub(super) fn push(&mut self, partition: i32, offset: i64, record: Record) {
+        let Some(of) = self.all.get_mut(&partition) else { return };
+        if of.newer_from.is_some_and(|newer_from| offset >= newer_from) {
+            return;
+        }
+        of.read_to = Some(offset + 1);
+        self.bytes += record.bytes();
+        of.unsettled.insert(offset, record);
+        self.fresh.push_back(EntryId(partition as u64, offset as u64));
+    }
+
+    /// Nothing from this record on is taken.
+    pub(super) fn stop_at(&mut self, partition: i32, offset: i64) {
+        if let Some(of) = self.all.get_mut(&partition) {
+            of.newer_from.get_or_insert(offset);
+        }
+    }
+
+    pub(super) fn note_end(&mut self, partition: i32) {
+        if let Some(of) = self.all.get_mut(&partition) {
+            of.is_at_end = true;
+        }
+    }
+
+    /// Whether all of them are settled to their end.
+    pub(super) fn are_at_end(&self) -> bool {
+        !self.all.is_empty() && self.all.values().all(|of| of.is_at_end && of.unsettled.is_empty())
+    }
+
+    /// How many were not given yet.
+    pub(super) fn fresh(&self) -> usize {
+        self.fresh.len()
+    }
+
+    /// At most so many, or bytes of them, which are given now.
+    pub(super) fn give(&mut self, most: usize, most_bytes: usize) -> Vec<(EntryId, &Record)> {
+        let (mut count, mut bytes) = (0, 0);
+        for id in self.fresh.iter().take(most) {
+            bytes += self.get(*id).map_or(0, Record::bytes);
+            if count > 0 && bytes > most_bytes {
+                break;
+            }
+            count += 1;
+        }
+        let ids: Vec<EntryId> = self.fresh.drain(..count).collect();
+        ids.into_iter().filter_map(|id| Some((id, self.get(id)?))).collect()
+    }
+
+    pub(super) fn get(&self, EntryId(partition, offset): EntryId) -> Option<&Record> {
+        self.all.get(&(partition as i32))?.unsettled.get(&(offset as i64))
+    }
+
+    /// All that is not settled is fresh.
+    pub(super) fn give_again(&mut self) {
+        self.fresh = self
+            .all
+            .iter()
+            .flat_map(|(&partition, of)| {
+                of.unsettled
+                    .keys()
+                    .map(move |&offset| EntryId(partition as u64, offset as u64))
+            })
+            .collect();
+    }
+
+    /// These are settled. Returns of each of their partitions the last offset behind which all is.
+    pub(super) fn settle(&mut self, ids: impl Iterator<Item = EntryId>) -> Vec<(i32, i64)> {
+        let mut settled = BTreeMap::new();
+        for EntryId(partition, offset) in ids {
+            let partition = partition as i32;
+            let Some(of) = self.all.get_mut(&partition) else {
+                continue;
+            };
+            if let Some(record) = of.unsettled.remove(&(offset as i64)) {
+                self.bytes -= record.bytes();
+            }
+            let first = of.unsettled.keys().next().copied();
+            if let Some(next) = first.or(of.read_to) {
+                settled.insert(partition, next - 1);
+            }
+        }
+        settled.into_iter().collect()
+    }
+
+    /// Whether something of these partitions was given and is not settled.
+    pub(super) fn has_given(&self, partitions: &[i32]) -> bool {
+        let unsettled = |partition| self.all.get(partition).map_or(0, |of| of.unsettled.len());
+        let fresh = |partition: i32| self.fresh.iter().filter(|id| id.0 == partition as u64).count();
+        partitions
+            .iter()
+            .any(|partition| unsettled(partition) > fresh(*partition))
+    }
+
+    /// When the oldest was written that is not settled, in Unix ms.
+    pub(super) fn oldest(&self) -> Option<u64> {
+        let first = |of: &Partition| of.unsettled.values().next().map(|record| record.timestamp);
+        self.all.values().filter_map(first).min()
+    }
+}

@@ -1,0 +1,121 @@
+//! Writes to topics, and knows only what was acknowledged.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use metrics::{counter, gauge, histogram};
+use rdkafka::error::KafkaError;
+use rdkafka::message::{Header, OwnedHeaders};
+use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
+use seenguard::Time;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::told::Told;
+use super::{DELIVERED_WITHIN, FORM, FORM_HEADER, Kafka, error_of};
+use crate::error::{Error, ErrorKind};
+
+/// For what librdkafka does not do in its time.
+const MARGIN: Duration = Duration::from_millis(500);
+/// For a sign of life.
+const ANSWERED_WITHIN: Duration = Duration::from_millis(1_500);
+
+type Client = FutureProducer<Told>;
+pub(super) type Record<'a> = FutureRecord<'a, [u8], [u8]>;
+
+/// It is made when it is needed first, and anew after an error that librdkafka does not recover from.
+#[derive(Default)]
+pub(super) struct Producer {
+    client: Mutex<Option<Client>>,
+    told: Told,
+}
+
+impl Producer {
+    pub(super) async fn send_report(&self, kafka: &Kafka, user: &str, value: &[u8], at: Time) -> Result<(), Error> {
+        let header = |key, value| Header {
+            key,
+            value: Some(value),
+        };
+        let headers = OwnedHeaders::new()
+            .insert(header("content-type", "application/json"))
+            .insert(header(FORM_HEADER, FORM));
+        let record = FutureRecord::to(&kafka.topic)
+            .key(user.as_bytes())
+            .payload(value)
+            .timestamp(at.unix_ms() as i64)
+            .headers(headers);
+        let begun = Instant::now();
+        self.send(kafka, record).await?;
+        histogram!("seenguard_kafka_produce_seconds").record(begun.elapsed().as_secs_f64());
+        Ok(())
+    }
+
+    /// Returns when all in-sync replicas have it.
+    pub(super) async fn send(&self, kafka: &Kafka, record: Record<'_>) -> Result<(), Error> {
+        let client = self.client(kafka)?;
+        gauge!("seenguard_kafka_producer_queue").set(f64::from(client.in_flight_count()));
+        // A request does not wait for room in the queue.
+        let delivered = match client.send_result(record) {
+            Ok(delivery) => timeout(DELIVERED_WITHIN + MARGIN, delivery).await,
+            Err((error, _)) => return Err(self.failed(&client, error)),
+        };
+        match delivered {
+            Ok(Ok(Ok(_))) => {
+                self.told.note_success();
+                Ok(())
+            }
+            Ok(Ok(Err((error, _)))) => Err(self.failed(&client, error)),
+            Ok(Err(_)) => Err(self.failed(&client, KafkaError::Canceled)),
+            Err(_) => Err(ErrorKind::Timeout.into()),
+        }
+    }
+
+    /// Whether a broker tells of the topic.
+    pub(super) async fn ping(&self, kafka: &Kafka) -> Result<(), Error> {
+        let (client, topic) = (self.client(kafka)?, kafka.topic.clone());
+        let asked = spawn_blocking(move || {
+            let metadata = client.client().fetch_metadata(Some(&topic), ANSWERED_WITHIN)?;
+            let error = metadata.topics().first().and_then(|topic| topic.error());
+            error.map_or(Ok(()), |error| Err(KafkaError::MetadataFetch(error.into())))
+        });
+        let answer = asked.await.unwrap_or(Err(KafkaError::Canceled));
+        answer.map_err(|error| {
+            self.told.note_failure(&error, "its topic's metadata");
+            error_of(error)
+        })
+    }
+
+    fn client(&self, kafka: &Kafka) -> Result<Client, Error> {
+        let mut client = self.lock();
+        if let Some(client) = &*client {
+            return Ok(client.clone());
+        }
+        let made: Client = kafka
+            .producer_config()
+            .create_with_context(self.told.clone())
+            .map_err(error_of)?;
+        *client = Some(made.clone());
+        Ok(made)
+    }
+
+    fn failed(&self, client: &Client, error: KafkaError) -> Error {
+        self.told.note_failure(&error, "a record was not taken");
+        if client.client().fatal_error().is_some() {
+            let mut current = self.lock();
+            // Others have met it, too: the first of them has made room for a new one.
+            if current
+                .as_ref()
+                .is_some_and(|current| current.client().fatal_error().is_some())
+            {
+                counter!("seenguard_kafka_producer_restarts_total").increment(1);
+                tracing::warn!("a new producer is made");
+                *current = None;
+            }
+        }
+        error_of(error)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Client>> {
+        self.client.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

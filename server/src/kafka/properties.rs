@@ -1,0 +1,221 @@
+//! Settings of librdkafka: ours, and those of a file.
+
+use rdkafka::ClientConfig;
+
+use super::{DELIVERED_WITHIN, Kafka, error_of};
+use crate::consumer::ConsumerOptions;
+use crate::error::{Error, ErrorKind};
+
+/// What the service sets, and nobody else.
+const OURS: [&str; 12] = [
+    "acks",
+    "allow.auto.create.topics",
+    "auto.offset.reset",
+    "bootstrap.servers",
+    "delivery.timeout.ms",
+    "enable.auto.commit",
+    "enable.auto.offset.store",
+    "enable.idempotence",
+    "enable.partition.eof",
+    "group.id",
+    "partitioner",
+    "statistics.interval.ms",
+];
+/// Java's, and what librdkafka has in their place.
+const JAVAS: [(&str, &str); 5] = [
+    ("sasl.jaas.config", "sasl.username and sasl.password"),
+    ("ssl.truststore.location", "ssl.ca.location, a file of PEM"),
+    (
+        "ssl.truststore.password",
+        "ssl.ca.location, a file of PEM without a password",
+    ),
+    (
+        "ssl.keystore.type",
+        "ssl.certificate.location and ssl.key.location, files of PEM",
+    ),
+    ("sasl.login.callback.handler.class", "no other way than PLAIN and SCRAM"),
+];
+
+/// Which of the two clients.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Producer,
+    Consumer,
+}
+
+/// The lines of a properties file, for one side or for both.
+#[derive(Clone, Default)]
+pub(super) struct Properties(Vec<(Option<Side>, String, String)>);
+
+impl Properties {
+    /// # Errors
+    /// [`ErrorKind::BadOption`], which names the key and no value.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        let refused = |what: String| Error::new(ErrorKind::BadOption, what);
+        let mut all = Vec::new();
+        for line in text.lines().map(str::trim) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (key, value) = line.split_once('=').ok_or_else(|| {
+                refused(format!(
+                    "a line of Kafka's properties has no \"=\": it begins with {:?}",
+                    &line.split(' ').next()
+                ))
+            })?;
+            let (side, key) = match (
+                key.trim().strip_prefix("producer."),
+                key.trim().strip_prefix("consumer."),
+            ) {
+                (Some(key), _) => (Some(Side::Producer), key),
+                (_, Some(key)) => (Some(Side::Consumer), key),
+                _ => (None, key.trim()),
+            };
+            if OURS.contains(&key) {
+                return Err(refused(format!("Kafka's {key} is set by the service: leave it out")));
+            }
+            if let Some((_, instead)) = JAVAS.iter().find(|(java, _)| *java == key) {
+                return Err(refused(format!(
+                    "{key} is a setting of Java's clients: here it is {instead}"
+                )));
+            }
+            all.push((side, key.to_owned(), value.trim().to_owned()));
+        }
+        let properties = Properties(all);
+        for side in [Side::Producer, Side::Consumer] {
+            let mut config = ClientConfig::new();
+            properties.add_to(&mut config, side);
+            config.create_native_config().map_err(|error| match error {
+                rdkafka::error::KafkaError::ClientConfig(_, what, key, _) => refused(format!("Kafka's {key}: {what}")),
+                error => error_of(error),
+            })?;
+        }
+        Ok(properties)
+    }
+
+    fn add_to(&self, config: &mut ClientConfig, side: Side) {
+        for (_, key, value) in self.0.iter().filter(|(of, _, _)| of.is_none_or(|of| of == side)) {
+            config.set(key, value);
+        }
+    }
+}
+
+impl Kafka {
+    fn config(&self, side: Side) -> ClientConfig {
+        let mut config = ClientConfig::new();
+        config
+            .set("bootstrap.servers", &self.hosts)
+            .set("client.id", "seenguard")
+            .set("allow.auto.create.topics", "false")
+            .set("socket.timeout.ms", "3000")
+            // A broker's thread that waits for longer does not see what has timed out: 503 came after 11 s.
+            .set("reconnect.backoff.max.ms", "500");
+        self.properties.add_to(&mut config, side);
+        config
+    }
+
+    pub(super) fn producer_config(&self) -> ClientConfig {
+        let mut config = self.config(Side::Producer);
+        let delivered_within = DELIVERED_WITHIN.as_millis().to_string();
+        for (key, value) in [
+            ("acks", "all"),
+            ("enable.idempotence", "true"),
+            // Java's, so that its clients and these send a user to one partition.
+            ("partitioner", "murmur2_random"),
+            ("delivery.timeout.ms", &delivered_within),
+        ] {
+            config.set(key, value);
+        }
+        self.with_defaults(
+            config,
+            &[
+                ("linger.ms", "2"),
+                ("compression.codec", "lz4"),
+                ("queue.buffering.max.messages", "100000"),
+                ("queue.buffering.max.kbytes", "65536"),
+            ],
+        )
+    }
+
+    pub(super) fn consumer_config(&self, options: &ConsumerOptions) -> ClientConfig {
+        let mut config = self.config(Side::Consumer);
+        for (key, value) in [
+            ("group.id", options.group.as_str()),
+            ("enable.auto.offset.store", "false"),
+            ("enable.auto.commit", "true"),
+            // With "latest" what comes in a group's first seconds would be lost.
+            ("auto.offset.reset", "earliest"),
+            ("enable.partition.eof", "true"),
+            ("statistics.interval.ms", "5000"),
+        ] {
+            config.set(key, value);
+        }
+        let defaults = [
+            ("auto.commit.interval.ms", "1000"),
+            ("fetch.wait.max.ms", "100"),
+            // What lies ready: the memory of a consumer must stay flat.
+            ("queued.max.messages.kbytes", "16384"),
+            ("queued.min.messages", "10000"),
+            ("max.poll.interval.ms", "60000"),
+            ("partition.assignment.strategy", "cooperative-sticky"),
+            ("session.timeout.ms", "10000"),
+            ("heartbeat.interval.ms", "2000"),
+        ];
+        // The newer protocol of groups takes none of the last three, which its brokers set.
+        let is_newer = config.get("group.protocol") == Some("consumer");
+        let config = self.with_defaults(config, &defaults[..if is_newer { 5 } else { 8 }]);
+        config
+    }
+
+    /// What a file may set otherwise.
+    fn with_defaults(&self, mut config: ClientConfig, defaults: &[(&str, &str)]) -> ClientConfig {
+        for (key, value) in defaults {
+            if config.get(key).is_none() {
+                config.set(*key, *value);
+            }
+        }
+        config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_setting_is_refused_by_its_name_and_never_by_its_value() {
+        for (text, named) in [
+            ("acks=1-secret", "acks"),
+            ("producer.partitioner=secret", "partitioner"),
+            ("no.such.setting=secret", "no.such.setting"),
+            ("linger.ms=secret", "linger.ms"),
+            ("sasl.jaas.config=secret", "sasl.username"),
+            ("ssl.truststore.location=secret", "ssl.ca.location"),
+            ("linger.ms", "linger.ms"),
+        ] {
+            let Err(error) = Properties::parse(text) else {
+                panic!("{text}")
+            };
+            assert_eq!(error.kind(), ErrorKind::BadOption);
+            let told = error.to_string();
+            assert!(told.contains(named) && !told.contains("secret"), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_setting_is_for_both_sides_or_one() {
+        let text = "# of the team\n\n client.rack = a \nproducer.linger.ms=7\nconsumer.fetch.wait.max.ms=70\n";
+        let kafka = Kafka::new("localhost:1", "reports").properties(text).unwrap();
+        let producer = kafka.producer_config();
+        let consumer = kafka.consumer_config(&ConsumerOptions::new("one"));
+        assert_eq!(producer.get("client.rack"), consumer.get("client.rack"));
+        assert_eq!(
+            (producer.get("linger.ms"), consumer.get("linger.ms")),
+            (Some("7"), None)
+        );
+        assert_eq!(
+            (producer.get("fetch.wait.max.ms"), consumer.get("fetch.wait.max.ms")),
+            (None, Some("70"))
+        );
+    }
+}

@@ -1,0 +1,66 @@
+//! What the records of a topic have.
+
+use rdkafka::Timestamp;
+use rdkafka::message::{BorrowedMessage, Headers, Message, OwnedHeaders};
+use seenguard::{ReceivedReport, Time};
+
+use super::{EventMapping, FORM, FORM_HEADER};
+use crate::error::ErrorKind;
+use crate::received;
+
+/// A record that is not settled yet.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    pub(super) key: Option<Vec<u8>>,
+    pub(super) value: Option<Vec<u8>>,
+    pub(super) headers: Option<OwnedHeaders>,
+    /// When it was written, in Unix ms.
+    pub(super) timestamp: u64,
+}
+
+impl Record {
+    pub(super) fn of(message: &BorrowedMessage<'_>) -> Self {
+        let timestamp = match message.timestamp() {
+            Timestamp::NotAvailable => 0,
+            Timestamp::CreateTime(ms) | Timestamp::LogAppendTime(ms) => ms.max(0) as u64,
+        };
+        Record {
+            key: message.key().map(Vec::from),
+            value: message.payload().map(Vec::from),
+            headers: message.headers().map(|headers| headers.detach()),
+            timestamp,
+        }
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        [&self.key, &self.value].into_iter().flatten().map(Vec::len).sum()
+    }
+
+    /// Whether a newer version has written it.
+    pub(super) fn is_newer(message: &BorrowedMessage<'_>) -> bool {
+        message.headers().is_some_and(|headers| {
+            headers
+                .iter()
+                .any(|header| header.key == FORM_HEADER && header.value.is_some_and(|form| form != FORM.as_bytes()))
+        })
+    }
+
+    /// Whose report it is, and the report; nothing for an event that is no impression. Fails with the code of what is
+    /// wrong with it.
+    pub(super) fn content(
+        &self,
+        mapping: Option<&EventMapping>,
+    ) -> Result<Option<(String, ReceivedReport)>, &'static str> {
+        let value = self.value.as_deref().ok_or(ErrorKind::BadReport.code())?;
+        let written = Time::from_unix_ms(self.timestamp);
+        if let Some(mapping) = mapping {
+            return mapping.report(self.key.as_deref(), value, written);
+        }
+        let user = self.key.as_deref().and_then(|key| std::str::from_utf8(key).ok());
+        let user = user
+            .filter(|user| !user.is_empty())
+            .ok_or(ErrorKind::BadOption.code())?;
+        let report = received::of_record(value, written).map_err(|error| error.code())?;
+        Ok(Some((user.to_owned(), report)))
+    }
+}

@@ -1,0 +1,51 @@
+//! Reports as they come, from a device or out of a stream.
+
+use metrics::counter;
+use seenguard::{ReceivedReport, Report};
+use serde::de::DeserializeOwned;
+
+use crate::error::{Error, ErrorKind};
+use crate::json;
+
+/// Most bytes of a report.
+const MAX_BYTES: usize = 256 << 10;
+
+/// Reads a report of either kind.
+///
+/// # Errors
+/// [`ErrorKind::BadReport`], of more than 256 KB with the code `too-large`.
+pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
+    if text.len() > MAX_BYTES {
+        return Err(too_large(seenguard::Error::TooLarge("a report has at most 256 KB")));
+    }
+    json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
+}
+
+/// The report of a record in a stream: in the server's time, or as a device has posted it, which arrived then.
+///
+/// # Errors
+/// As [`read`] and [`limited`].
+#[cfg(any(feature = "axum", feature = "consumer"))]
+pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
+    limited(match read(value) {
+        Ok(report) => report,
+        Err(error) => match read::<Report>(value) {
+            Ok(posted) => posted.received(arrived),
+            Err(_) => return Err(error),
+        },
+    })
+}
+
+/// Without the entries whose ids are too long, which are counted.
+///
+/// # Errors
+/// [`ErrorKind::BadReport`] with the code `too-large`, for more than 1,000 entries.
+pub(crate) fn limited(mut report: ReceivedReport) -> Result<ReceivedReport, Error> {
+    let left_out = report.limit().map_err(too_large)?;
+    counter!("seenguard_ids_left_out_total").increment(left_out as u64);
+    Ok(report)
+}
+
+fn too_large(error: seenguard::Error) -> Error {
+    Error::new(ErrorKind::BadReport, error)
+}

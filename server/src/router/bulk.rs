@@ -1,0 +1,132 @@
+//! Reports of many users at once, from a job that processes a stream.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use seenguard::{ReceivedReport, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+
+use super::{Problem, Raw, Service};
+use crate::error::ErrorKind;
+use crate::received;
+use crate::taking::{Entry, EntryId, take_in};
+
+const MAX_BYTES: usize = 1 << 20;
+const MAX_USERS: usize = 500;
+const MAX_IDS: usize = 10_000;
+/// Of the reports that this version reads.
+const FORM: u32 = 1;
+
+/// What many users' devices have reported.
+///
+/// NDJSON, a record of the stream a line, `{"user": "ada", "form": 1, "report": …}` with the report as it is in the record:
+/// in the server's time, or as a device has posted it. Those of a user are taken in in their order. For a job that takes the
+/// consumer's place.
+#[utoipa::path(
+    post,
+    path = "/v1/impressions",
+    request_body(content = String, content_type = "application/x-ndjson", description = "At most 1 MB, of 500 users, with 10,000 ids"),
+    responses(
+        (status = 200, description = "All are stored, but for those that are refused", body = BulkAnswer),
+        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Some may be stored: send all of them again in a moment. With the code newer-form a newer version has written one: wait for a newer service", body = Problem, content_type = "application/problem+json"),
+    )
+)]
+pub(super) async fn impressions_of_many(
+    State(service): State<Arc<Service>>,
+    Raw(body, _room): Raw,
+) -> Result<Response, Problem> {
+    if body.len() > MAX_BYTES {
+        return Err(Problem::too_large("the body has more than 1 MB: send fewer lines"));
+    }
+    let store = &service.store;
+    let arrived = store.now(None);
+    let lines = body
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.trim_ascii().is_empty());
+    let mut entries = Vec::new();
+    for (index, line) in lines.enumerate() {
+        entries.push(Entry {
+            id: EntryId(0, index as u64),
+            content: content_of(line, arrived)?,
+        });
+    }
+    check_sizes(&entries)?;
+    let lines = entries.len();
+    let outcome = take_in(store, entries, store.deadline()).await;
+    if let Some(failure) = outcome.failure {
+        return Err(failure.into());
+    }
+    let struck = outcome.struck.into_iter().map(|id| (id, ErrorKind::WrongType.code()));
+    let mut refused: Vec<Refused> = outcome
+        .dead
+        .into_iter()
+        .map(|letter| (letter.id, letter.code))
+        .chain(struck)
+        .map(|(EntryId(_, line), code)| Refused { line, code })
+        .collect();
+    refused.sort_by_key(|refused| refused.line);
+    let taken = lines - refused.len();
+    Ok(Json(BulkAnswer { taken, refused }).into_response())
+}
+
+/// What came of them.
+#[derive(Serialize, ToSchema)]
+struct BulkAnswer {
+    /// How many are stored.
+    taken: usize,
+    /// The others, which no chain takes: they need not be sent again.
+    refused: Vec<Refused>,
+}
+
+/// A line that no chain takes.
+#[derive(Serialize, ToSchema)]
+struct Refused {
+    /// Which one, from 0 on; empty ones are not counted.
+    line: u64,
+    /// Why, as of a problem.
+    #[schema(example = "wrong-namespace")]
+    code: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    user: String,
+    #[serde(default)]
+    form: Option<u32>,
+    #[serde(borrow)]
+    report: &'a RawValue,
+}
+
+type Content = Result<(String, ReceivedReport), &'static str>;
+
+fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
+    let Ok(Line { user, form, report }) = serde_json::from_slice(line) else {
+        return Ok(Err(ErrorKind::BadReport.code()));
+    };
+    if form.is_some_and(|form| form > FORM) {
+        let what = "a report is of a form that this version does not know: it waits for a newer one";
+        return Err(Problem::unavailable("newer-form", what));
+    }
+    let report = received::of_record(report.get().as_bytes(), arrived);
+    Ok(report.map(|report| (user, report)).map_err(|error| error.code()))
+}
+
+fn check_sizes(entries: &[Entry]) -> Result<(), Problem> {
+    let readable = || entries.iter().filter_map(|entry| entry.content.as_ref().ok());
+    let users: BTreeSet<&str> = readable().map(|(user, _)| user.as_str()).collect();
+    let ids: usize = readable()
+        .map(|(_, report)| report.impressions.len() + report.unseen.len())
+        .sum();
+    match (users.len(), ids) {
+        (..=MAX_USERS, ..=MAX_IDS) => Ok(()),
+        (users, ids) => Err(Problem::too_large(format!(
+            "{ids} ids of {users} users are more than {MAX_IDS} of {MAX_USERS}: send fewer lines"
+        ))),
+    }
+}

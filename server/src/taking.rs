@@ -1,0 +1,131 @@
+//! Takes entries of a stream into their users' chains.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::str::FromStr;
+use std::time::Duration;
+
+use futures_util::stream::iter;
+use futures_util::{FutureExt, StreamExt};
+use seenguard::ReceivedReport;
+
+use crate::error::{Error, ErrorKind};
+use crate::metrics::note_taken;
+use crate::seen_store::SeenStore;
+
+/// How many users' chains are changed side by side.
+const USERS_AT_ONCE: usize = 32;
+
+/// Which one of a stream's: in Redis a time and a number, in Kafka a partition and an offset.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId(pub u64, pub u64);
+
+/// A report in the stream.
+#[derive(Debug)]
+pub struct Entry {
+    pub id: EntryId,
+    /// Whose it is, and the report; or the code of what is wrong with it.
+    pub content: Result<(String, ReceivedReport), &'static str>,
+}
+
+/// An entry that no chain takes.
+#[derive(Debug)]
+pub struct DeadLetter {
+    pub id: EntryId,
+    pub code: &'static str,
+}
+
+impl fmt::Display for EntryId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.0, self.1)
+    }
+}
+
+impl FromStr for EntryId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (first, second) = text.split_once('-').unwrap_or((text, "0"));
+        Ok(EntryId(first.parse()?, second.parse()?))
+    }
+}
+
+/// What becomes of entries.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    pub(crate) done: Vec<EntryId>,
+    pub(crate) dead: Vec<DeadLetter>,
+    /// They have failed by themselves, and the cause may be mended.
+    pub(crate) struck: Vec<EntryId>,
+    /// What is in none of these has met it.
+    pub(crate) failure: Option<Error>,
+}
+
+impl Outcome {
+    fn add(&mut self, other: Outcome) {
+        self.done.extend(other.done);
+        self.dead.extend(other.dead);
+        self.struck.extend(other.struck);
+        self.failure = other.failure.or(self.failure.take());
+    }
+}
+
+/// Takes entries in: those of a user in their order in one change, within this time.
+pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, within: Duration) -> Outcome {
+    let mut all = Outcome::default();
+    let mut users: BTreeMap<String, (Vec<EntryId>, Vec<ReceivedReport>)> = BTreeMap::new();
+    for Entry { id, content } in entries {
+        match content {
+            Ok((user, report)) => {
+                let (ids, reports) = users.entry(user).or_default();
+                ids.push(id);
+                reports.push(report);
+            }
+            Err(code) => all.dead.push(DeadLetter { id, code }),
+        }
+    }
+    let mut outcomes = iter(users)
+        .map(async |(user, (ids, reports))| take_in_user(store, &user, &ids, &reports, within).await)
+        .buffer_unordered(USERS_AT_ONCE);
+    while let Some(outcome) = outcomes.next().await {
+        all.add(outcome);
+    }
+    all
+}
+
+/// All at once; one by one where that fails for an entry's own sake.
+async fn take_in_user(
+    store: &SeenStore,
+    user: &str,
+    ids: &[EntryId],
+    reports: &[ReceivedReport],
+    within: Duration,
+) -> Outcome {
+    let mut outcome = Outcome::default();
+    match ingest(store, user, reports, within).await {
+        Ok(()) => outcome.done.extend(ids),
+        Err(error) if error.is_transient() || error.kind() == ErrorKind::Denied => outcome.failure = Some(error),
+        Err(_) if reports.len() > 1 => {
+            for (id, report) in ids.chunks(1).zip(reports.chunks(1)) {
+                outcome.add(Box::pin(take_in_user(store, user, id, report, within)).await);
+            }
+        }
+        // A key of something else, or a panic: the cause may be mended.
+        Err(error) if error.kind() == ErrorKind::WrongType => outcome.struck.extend(ids),
+        Err(error) => {
+            let code = error.code();
+            outcome.dead.extend(ids.iter().map(|&id| DeadLetter { id, code }));
+        }
+    }
+    outcome
+}
+
+async fn ingest(store: &SeenStore, user: &str, reports: &[ReceivedReport], within: Duration) -> Result<(), Error> {
+    let taking = store.ingest_all(user, reports, within);
+    // A panic is that entry's matter, not the consumer's.
+    let taken = AssertUnwindSafe(taking).catch_unwind().await;
+    taken.unwrap_or_else(|_| Err(Error::new(ErrorKind::WrongType, "what takes it in panics")))?;
+    note_taken(reports);
+    Ok(())
+}

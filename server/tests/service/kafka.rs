@@ -1,0 +1,599 @@
+//! Reports by way of Kafka: a cluster of librdkafka's, which fails as it is told.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rdkafka::ClientConfig;
+use rdkafka::consumer::{BaseConsumer, Consumer};
+use rdkafka::message::{BorrowedMessage, Header, Headers, Message, OwnedHeaders};
+use rdkafka::mocking::{MockCluster, MockCoordinator};
+use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedProducer};
+use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
+use serde_json::json;
+
+use super::Place;
+use super::program::{Program, command, now};
+use crate::redis_server::RedisServer;
+use crate::waiting::eventually;
+use seenguard_server::testing::body;
+
+const TOPIC: &str = "reports";
+const DEAD: &str = "dead";
+const PARTITIONS: i32 = 3;
+const BROKERS: i32 = 3;
+const USERS: usize = 40;
+const ROUNDS: usize = 15;
+const GROUP: &str = "seenguard";
+
+/// A topic in a cluster of this test's own.
+struct Topic<'a> {
+    cluster: MockCluster<'static, DefaultProducerContext>,
+    place: &'a Place,
+    hosts: String,
+}
+
+impl<'a> Topic<'a> {
+    fn new(place: &'a Place) -> Self {
+        let cluster = MockCluster::new(BROKERS).unwrap();
+        for topic in [TOPIC, DEAD] {
+            cluster.create_topic(topic, PARTITIONS, BROKERS).unwrap();
+        }
+        let hosts = cluster.bootstrap_servers();
+        Topic { cluster, place, hosts }
+    }
+
+    fn serve(&self) -> Program {
+        let service = Program::serve(&self.place.arguments, &["--kafka", &self.hosts, "--kafka-topic", TOPIC]);
+        eventually("Kafka answers", || {
+            (service.get("/readyz?stream").status == 200).then_some(())
+        });
+        service
+    }
+
+    fn consume(&self, name: &str, more: &[&str]) -> Program {
+        let options = ["--kafka", &self.hosts, "--kafka-topic", TOPIC, "--name", name];
+        Program::consume(&self.place.arguments, &[&options, more].concat())
+    }
+
+    /// As another program writes.
+    fn write(&self, key: Option<&str>, value: Option<&str>, form: Option<&str>) {
+        self.write_with("none", key, value, form);
+    }
+
+    fn write_with(&self, codec: &str, key: Option<&str>, value: Option<&str>, form: Option<&str>) {
+        let producer: ThreadedProducer<DefaultProducerContext> = ClientConfig::new()
+            .set("bootstrap.servers", &self.hosts)
+            .set("partitioner", "murmur2_random")
+            .set("compression.codec", codec)
+            .create()
+            .unwrap();
+        let mut record: BaseRecord<'_, str, str> = BaseRecord::to(TOPIC);
+        record.key = key;
+        record.payload = value;
+        record.headers = form.map(|form| {
+            OwnedHeaders::new().insert(Header {
+                key: "seenguard",
+                value: Some(form),
+            })
+        });
+        producer.send(record).unwrap();
+        producer.flush(Duration::from_secs(30)).unwrap();
+    }
+
+    /// All records of a topic, with what `of` makes of each.
+    fn read<T>(&self, topic: &str, count: usize, of: impl Fn(&BorrowedMessage<'_>) -> T) -> Vec<T> {
+        let reader: BaseConsumer = ClientConfig::new()
+            .set("bootstrap.servers", &self.hosts)
+            .set("group.id", "the test")
+            .set("auto.offset.reset", "earliest")
+            .create()
+            .unwrap();
+        reader.subscribe(&[topic]).unwrap();
+        let mut read = Vec::new();
+        eventually("the records come", || {
+            if let Some(Ok(message)) = reader.poll(Duration::from_millis(100)) {
+                read.push(of(&message));
+            }
+            (read.len() == count).then_some(())
+        });
+        read
+    }
+
+    /// Errors of the next requests of this kind.
+    fn fail(&self, requests: RDKafkaApiKey, error: RDKafkaRespErr, count: usize) {
+        self.cluster.request_errors(requests, &vec![error; count]);
+    }
+}
+
+/// Waits until a page of this user leaves these out.
+fn knows(service: &Program, user: &str, ids: &[&str]) {
+    let mut ranked = ids.to_vec();
+    ranked.push("never shown");
+    eventually("it is taken in", || {
+        (service.page(user, &ranked, ranked.len()) == ["never shown"]).then_some(())
+    });
+}
+
+fn posts(service: &Program, user: &str, id: &str) -> u16 {
+    let body = body(user, &[id], now(), None);
+    service.post(&format!("/v1/users/{user}/impressions"), body).status
+}
+
+pub fn reports_reach_the_chains_through_kafka(place: &Place) {
+    let topic = Topic::new(place);
+    let service = topic.serve();
+    service.report("ada", &["a"]);
+    service.report("ada", &["b"]);
+    service.report("bob", &["c"]);
+    let refused = service.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
+    assert_eq!(refused.code(409), "wrong-namespace");
+    // The user is the key, and what the device has pending is with the store alone.
+    let records = topic.read(TOPIC, 3, |message| {
+        let text = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
+        (text(message.key()), text(message.payload()), message.partition())
+    });
+    assert!(
+        records.iter().all(|(_, value, _)| !value.contains("pending")),
+        "{records:?}"
+    );
+    let partitions: Vec<i32> = records
+        .iter()
+        .filter(|(user, ..)| user == "ada")
+        .map(|of| of.2)
+        .collect();
+    assert_eq!(partitions.len(), 2);
+    assert_eq!(partitions[0], partitions[1]);
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["a", "b"]);
+
+    let consumer = topic.consume("first", &[]);
+    knows(&service, "ada", &["a", "b"]);
+    knows(&service, "bob", &["c"]);
+    assert_eq!(consumer.number("seenguard_reports_total"), 3.0);
+    assert_eq!(
+        consumer.number("seenguard_kafka_assigned_partitions"),
+        f64::from(PARTITIONS)
+    );
+    assert_eq!(consumer.get("/readyz").status, 200);
+    consumer.ask_to_end();
+    let (status, log) = consumer.ended();
+    assert!(status.success(), "{log}");
+    // What is done is done for the group.
+    let consumer = topic.consume("second", &[]);
+    service.report("bob", &["d"]);
+    knows(&service, "bob", &["c", "d"]);
+    assert_eq!(consumer.number("seenguard_reports_total"), 1.0);
+}
+
+pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["a"]);
+    knows(&service, "ada", &["a"]);
+    topic.cluster.broker_down(-1).unwrap();
+    let refused = service.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
+    assert_eq!(refused.code(503), "stream");
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+    assert_eq!(service.get("/readyz").status, 200);
+    assert_eq!(service.get("/readyz?stream").code(503), "stream");
+    assert_eq!(service.number("seenguard_stream_answers"), 0.0);
+    topic.cluster.broker_up(-1).unwrap();
+    eventually("reports are taken again", || {
+        (posts(&service, "ada", "b") == 204).then_some(())
+    });
+    knows(&service, "ada", &["a", "b"]);
+    drop(consumer);
+}
+
+pub fn an_acknowledgement_is_of_all_replicas() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    // For longer than the service tries.
+    let (produce, too_few) = (
+        RDKafkaApiKey::Produce,
+        RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
+    );
+    topic.fail(produce, too_few, 10_000);
+    let refused = service.post("/v1/users/ada/impressions", body("ada", &["a"], now(), None));
+    assert_eq!(refused.code(503), "stream");
+    topic.cluster.clear_request_errors(produce);
+    eventually("reports are taken again", || {
+        (posts(&service, "ada", "b") == 204).then_some(())
+    });
+    topic.fail(produce, RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
+    let refused = service.post("/v1/users/ada/impressions", body("ada", &["c"], now(), None));
+    assert_eq!(refused.code(413), "too-large");
+}
+
+pub fn after_a_fatal_error_a_new_producer_goes_on() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    service.report("ada", &["a"]);
+    let out_of_order = RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
+    topic.fail(RDKafkaApiKey::Produce, out_of_order, 1);
+    assert_eq!(posts(&service, "ada", "b"), 503);
+    eventually("reports are taken again", || {
+        (posts(&service, "ada", "b") == 204).then_some(())
+    });
+    assert_eq!(service.number("seenguard_kafka_producer_restarts_total"), 1.0);
+    let consumer = topic.consume("one", &[]);
+    knows(&service, "ada", &["a", "b"]);
+    drop(consumer);
+}
+
+pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let at = now().unix_ms();
+    let report = json!({ "namespace": "home:ada", "receivedAt": at, "impressions": [{ "id": "a", "at": at }] });
+    let report = report.to_string();
+    let too_large = report.replace(r#""a""#, &format!("{:?}", "a".repeat(300_000)));
+    service.report("bob", &["a"]);
+    topic.write(None, Some(&report), None);
+    topic.write(Some(""), Some(&report), None);
+    topic.write(Some("bob"), Some("no JSON"), Some("1"));
+    topic.write(Some("bob"), Some(&report), Some("1"));
+    topic.write(Some("ada"), Some(&too_large), None);
+    topic.write(Some("ada"), None, None);
+    service.report("bob", &["b"]);
+    // A device's body as it was posted is as good.
+    let posted = String::from_utf8(body("ada", &["b"], now(), None)).unwrap();
+    topic.write(Some("ada"), Some(&posted), None);
+    let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD]);
+    knows(&service, "bob", &["a", "b"]);
+    knows(&service, "ada", &["b"]);
+    let mut letters = topic.read(DEAD, 6, |message| {
+        let headers = message.headers().unwrap();
+        let headers: BTreeMap<String, String> = headers
+            .iter()
+            .map(|header| {
+                (
+                    header.key.to_owned(),
+                    String::from_utf8(header.value.unwrap().to_vec()).unwrap(),
+                )
+            })
+            .collect();
+        assert_eq!(headers["seenguard-topic"], TOPIC);
+        assert!(headers.contains_key("seenguard-partition") && headers.contains_key("seenguard-offset"));
+        let text = |bytes: Option<&[u8]>| bytes.map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+        (
+            headers["seenguard-code"].clone(),
+            text(message.key()),
+            text(message.payload()),
+        )
+    });
+    letters.sort();
+    let expected = [
+        ("bad-option", None, Some(report.as_str())),
+        ("bad-option", Some(""), Some(&report)),
+        ("bad-report", Some("ada"), None),
+        ("bad-report", Some("bob"), Some("no JSON")),
+        ("too-large", Some("ada"), Some(&too_large)),
+        ("wrong-namespace", Some("bob"), Some(&report)),
+    ]
+    .map(|(code, key, value)| (code.to_owned(), key.map(str::to_owned), value.map(str::to_owned)));
+    assert_eq!(letters, expected);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 6.0);
+}
+
+pub fn what_cannot_be_set_aside_stays_in_the_topic() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    topic.write(Some("bob"), Some("no JSON"), None);
+    let too_few = RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS;
+    topic.fail(RDKafkaApiKey::Produce, too_few, 10_000);
+    let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD]);
+    eventually("it has failed", || {
+        (consumer.number("seenguard_failed_rounds_total") >= 1.0).then_some(())
+    });
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+    // What is after it waits for no dead letter.
+    topic.cluster.clear_request_errors(RDKafkaApiKey::Produce);
+    service.report("bob", &["a"]);
+    knows(&service, "bob", &["a"]);
+    assert_eq!(topic.read(DEAD, 1, |message| message.offset()), [0]);
+}
+
+pub fn a_partition_waits_for_a_version_that_reads_it() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    service.report("ada", &["a"]);
+    topic.write(Some("ada"), Some("something new"), Some("2"));
+    service.report("ada", &["b"]);
+    let others: Vec<String> = (0..9).map(|user| format!("user-{user}")).collect();
+    for user in &others {
+        service.report(user, &["a"]);
+    }
+    let partitions: BTreeMap<String, i32> = topic
+        .read(TOPIC, 3 + others.len(), |message| {
+            let user = String::from_utf8(message.key().unwrap().to_vec()).unwrap();
+            (user, message.partition())
+        })
+        .into_iter()
+        .collect();
+    let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD]);
+    knows(&service, "ada", &["a"]);
+    let elsewhere: Vec<&String> = others
+        .iter()
+        .filter(|&user| partitions[user] != partitions["ada"])
+        .collect();
+    assert!(!elsewhere.is_empty());
+    for user in elsewhere {
+        knows(&service, user, &["a"]);
+    }
+    eventually("it says so", || {
+        consumer.log().contains("a newer version").then_some(())
+    });
+    eventually("it does not get on", || {
+        (consumer.number("seenguard_failed_rounds_total") >= 2.0).then_some(())
+    });
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+}
+
+pub fn an_outage_of_redis_moves_no_offset() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let at = now().unix_ms();
+    for user in 0..USERS {
+        let report = json!({ "namespace": format!("home:user-{user}"), "receivedAt": at,
+            "impressions": [{ "id": "a", "at": at }] });
+        topic.write(Some(&format!("user-{user}")), Some(&report.to_string()), None);
+    }
+    redis.pause();
+    let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD, "--batch", "10"]);
+    eventually("it has failed again and again", || {
+        (consumer.number("seenguard_failed_rounds_total") >= 2.0).then_some(())
+    });
+    assert_eq!(consumer.get("/readyz?storage").status, 503);
+    // Another one begins where it was.
+    consumer.kill();
+    redis.go_on();
+    let consumer = topic.consume("two", &["--kafka-dead-letters", DEAD]);
+    let service = Program::serve(&place.arguments, &[]);
+    for user in 0..USERS {
+        knows(&service, &format!("user-{user}"), &["a"]);
+    }
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+}
+
+pub fn brokers_that_change_their_minds_cost_nothing() {
+    use RDKafkaRespErr::*;
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["0"]);
+    knows(&service, "ada", &["0"]);
+    let cluster = &topic.cluster;
+    let changes: [(&str, &dyn Fn()); 7] = [
+        ("1", &|| {
+            cluster
+                .coordinator(MockCoordinator::Group(GROUP.to_owned()), 2)
+                .unwrap()
+        }),
+        ("2", &|| {
+            topic.fail(RDKafkaApiKey::Heartbeat, RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID, 1)
+        }),
+        ("3", &|| {
+            topic.fail(
+                RDKafkaApiKey::OffsetCommit,
+                RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE,
+                3,
+            )
+        }),
+        ("4", &|| {
+            topic.fail(
+                RDKafkaApiKey::Heartbeat,
+                RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS,
+                3,
+            )
+        }),
+        ("5", &|| {
+            (0..PARTITIONS).for_each(|partition| cluster.partition_leader(TOPIC, partition, Some(3)).unwrap())
+        }),
+        ("6", &|| {
+            topic.fail(RDKafkaApiKey::Fetch, RD_KAFKA_RESP_ERR__TRANSPORT, 2)
+        }),
+        ("7", &|| {
+            topic.fail(RDKafkaApiKey::Produce, RD_KAFKA_RESP_ERR_UNKNOWN_PRODUCER_ID, 1)
+        }),
+    ];
+    let mut shown = vec!["0"];
+    for (id, change) in &changes {
+        change();
+        eventually("a report is taken", || {
+            (posts(&service, "ada", id) == 204).then_some(())
+        });
+        shown.push(id);
+        knows(&service, "ada", &shown);
+    }
+    drop(consumer);
+}
+
+pub fn all_codecs_are_read() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
+    for codec in codecs {
+        let posted = String::from_utf8(body("ada", &[codec], now(), None)).unwrap();
+        topic.write_with(codec, Some("ada"), Some(&posted), None);
+    }
+    let consumer = topic.consume("one", &[]);
+    knows(&service, "ada", &codecs);
+    drop(consumer);
+}
+
+pub fn consumers_of_kafka_that_are_killed_and_stopped_lose_nothing() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
+    let mut killed = topic.consume("killed", &["--batch", "10"]);
+    let stopped = topic.consume("stopped", &["--batch", "10"]);
+    let id = |round: usize| format!("article-{round}");
+    for round in 0..ROUNDS {
+        for user in &users {
+            service.report(user, &[&id(round)]);
+            // In each round what the last one brought is taken back: in another order it would stay seen.
+            if round > 0 {
+                let at = now().unix_ms();
+                let unseen = json!({ "namespace": format!("home:{user}"), "now": at, "impressions": [],
+                    "unseen": [{ "id": id(round - 1), "at": at }] });
+                let path = format!("/v1/users/{user}/impressions");
+                assert_eq!(service.post(&path, unseen.to_string()).status, 204);
+            }
+        }
+        match round {
+            3 | 9 => {
+                killed.kill();
+                killed = topic.consume("killed", &["--batch", "10"]);
+            }
+            5 => stopped.pause(),
+            12 => stopped.go_on(),
+            _ => {}
+        }
+    }
+    // All but the last are fresh again.
+    let ranked: Vec<String> = (0..ROUNDS).map(id).collect();
+    let ranked: Vec<&str> = ranked.iter().map(String::as_str).collect();
+    for user in &users {
+        eventually("the order is kept, and nothing is lost", || {
+            (service.page(user, &ranked, ROUNDS) == ranked[..ROUNDS - 1]).then_some(())
+        });
+    }
+    drop((killed, stopped));
+}
+
+pub fn a_consumer_without_brokers_ends_when_it_is_asked() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["a"]);
+    knows(&service, "ada", &["a"]);
+    topic.cluster.broker_down(-1).unwrap();
+    consumer.ask_to_end();
+    let (status, log) = consumer.ended();
+    assert!(status.success(), "{log}");
+}
+
+pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let running = topic.consume("running", &[]);
+    let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
+    for user in &users {
+        service.report(user, &["a", "b"]);
+        service.report(user, &["c"]);
+        knows(&service, user, &["a", "b", "c"]);
+    }
+    let anew = Place::in_redis(redis.url(), "new:");
+    let options = [
+        "--kafka",
+        &topic.hosts,
+        "--kafka-topic",
+        TOPIC,
+        "--group",
+        "rebuild-1",
+        "--until-end",
+    ];
+    let (status, log) = Program::consume(&anew.arguments, &options).ended();
+    assert!(status.success(), "{log}");
+    let mut client = redis.client();
+    for user in &users {
+        let shards = |prefix: &str, client: &mut redis::Connection| -> Vec<String> {
+            redis::cmd("LRANGE")
+                .arg(format!("{prefix}{user}"))
+                .arg(&["0", "-1"])
+                .query(client)
+                .unwrap()
+        };
+        let before = shards("seen:", &mut client);
+        assert!(!before.is_empty());
+        assert_eq!(shards("new:", &mut client), before, "{user}");
+    }
+    drop(running);
+}
+
+pub fn wrong_settings_of_kafka_end_it_and_are_told() {
+    let file = std::env::temp_dir().join(format!("seenguard-kafka-{}.properties", std::process::id()));
+    for (text, told) in [
+        ("security.protocol=SSL\nssl.truststore.location=/a", "ssl.ca.location"),
+        ("acks=1", "is set by the service"),
+        ("no.such.key=1", "no.such.key"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let arguments = [
+            "--listen",
+            "127.0.0.1:0",
+            "--redis",
+            "redis://127.0.0.1:1",
+            "--namespace",
+            "home:{user}",
+        ];
+        let kafka = ["--kafka", "localhost:1", "--kafka-properties", file.to_str().unwrap()];
+        let arguments = arguments.iter().chain(&kafka).map(|&argument| argument.to_owned());
+        let output = command(arguments).output().unwrap();
+        let log = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && log.contains(told), "{log}");
+    }
+    std::fs::remove_file(&file).unwrap();
+}
+
+pub fn a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = Program::serve(&place.arguments, &[]);
+    let at = now().unix_ms();
+    let ids: Vec<String> = (0..120).map(|id| format!("article-{id}")).collect();
+    for id in &ids {
+        let event = json!({ "event": "view", "context": { "userId": "ada" }, "item": { "id": id }, "ts": at });
+        topic.write(Some("ada"), Some(&event.to_string()), None);
+    }
+    topic.write(Some("ada"), Some(r#"{ "event": "click" }"#), None);
+    let hidden = json!({ "event": "hide", "context": { "userId": "ada" }, "item": { "id": ids[0] }, "ts": at + 1 });
+    topic.write(Some("ada"), Some(&hidden.to_string()), None);
+    let file = std::env::temp_dir().join(format!("seenguard-mapping-{}.json", std::process::id()));
+    let write = |user: &str| {
+        let mapping = json!({ "user": user, "id": "/item/id", "at": "/ts", "namespace": "home:{user}",
+            "when": [{ "field": "/event", "is": ["view"] }], "unseenWhen": [{ "field": "/event", "is": ["hide"] }] });
+        std::fs::write(&file, mapping.to_string()).unwrap();
+    };
+    let consume = || {
+        let mapping = ["--kafka-event-mapping", file.to_str().unwrap()];
+        topic.consume("one", &[&["--kafka-dead-letters", DEAD], &mapping[..]].concat())
+    };
+    write("/context/user");
+    let (status, log) = consume().ended();
+    assert!(!status.success() && log.contains("by the event mapping"), "{log}");
+    write("/context/userId");
+    let consumer = consume();
+    let seen: Vec<&str> = ids[1..].iter().map(String::as_str).collect();
+    knows(&service, "ada", &seen);
+    assert_eq!(service.page("ada", &[&ids[0], &ids[1]], 2), [ids[0].clone()]);
+    assert_eq!(consumer.number("seenguard_skipped_records_total"), 1.0);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+    std::fs::remove_file(&file).unwrap();
+}
