@@ -24,6 +24,7 @@ import { checkSizes } from "./sizes.mjs";
  * @property {readonly import("../lib/programs.mjs").Program[]} [programs] of the system that it runs, beside the compiler
  * @property {readonly import("../lib/rust.mjs").CargoTool[]} [tools] that it runs
  * @property {true} [python] whether it runs packages of Python
+ * @property {true} [broker] whether it runs a Kafka broker
  * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
