@@ -6,9 +6,10 @@
  * Programs of the system are installed by apt on Debian as root; elsewhere it says what is missing and how to get it.
  * Tools that cargo builds go into the user's cache, never among the user's own.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { kafkaJars, kafkaPom } from "./lib/kafka.mjs";
 import { npmCi } from "./lib/npm.mjs";
 import { inProject, root, toolDirectory } from "./lib/paths.mjs";
 import { withProgress } from "./lib/progress.mjs";
@@ -23,6 +24,7 @@ import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./li
  * @property {readonly import("./lib/programs.mjs").Program[]} [programs] of the system
  * @property {readonly import("./lib/rust.mjs").CargoTool[]} [tools] that cargo builds
  * @property {true} [python] the packages that tests/servers/requirements.txt names
+ * @property {true} [broker] the jars of a Kafka broker
  */
 
 /** What a person has to do before set-up can go on. */
@@ -43,6 +45,7 @@ export async function setUp(needs = {}, meanwhile) {
   await Promise.all([npmCi(root, "the development dependencies"), cargoTool(wasmBindgenTool), meanwhile?.()]);
   for (const tool of needs.tools ?? []) await cargoTool(tool);
   if (needs.python) await pythonPackages();
+  if (needs.broker) await brokerJars();
 }
 
 /** What compiles Rust, natively and to Wasm, on a Node that runs all else. */
@@ -188,6 +191,21 @@ export async function pythonPackages() {
   writeFileSync(pythonStamp(), "");
 }
 
+/** Kafka's jars, which Maven gets: the directory is there once they all are. */
+export async function brokerJars() {
+  if (existsSync(kafkaJars())) return;
+  say(`copying the jars of a Kafka broker into ${kafkaJars()} (once; 43 MB)`);
+  mkdirSync(toolDirectory, { recursive: true });
+  const directory = mkdtempSync(join(toolDirectory, "jars-"));
+  const flags = ["--quiet", "--batch-mode", "--file", kafkaPom, `-DoutputDirectory=${directory}`];
+  try {
+    await withProgress("mvn", () => run(programs.maven.find() ?? "mvn", [...flags, "dependency:copy-dependencies"]));
+    renameSync(directory, kafkaJars());
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
 /**
  * Runs a script's body: what a person has to do, or what has failed, is said in one line and ends it with exit code
  * 1.
@@ -209,6 +227,6 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     if (level === "start") return setUp();
     if (level !== undefined) throw new Missing("usage: node scripts/setup.mjs [start]");
     await setUpLinters();
-    await setUp({ programs: Object.values(programs), tools: [wasmTestRunner, wasmPack], python: true });
+    await setUp({ programs: Object.values(programs), tools: [wasmTestRunner, wasmPack], python: true, broker: true });
   });
 }

@@ -148,10 +148,20 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "golang-github-cespare-xxhash-dev",
     elsewhere: "the Go library github.com/cespare/xxhash/v2 in GOPATH's src",
   },
+  jre: {
+    find: () => which("java"),
+    apt: "default-jre-headless",
+    elsewhere: "Java 17 or newer as `java` on PATH",
+  },
   java: {
     find: () => which("javac"),
     apt: "default-jdk-headless",
     elsewhere: "a JDK, 17 or newer, with `javac` and `java` on PATH",
+  },
+  maven: {
+    find: () => which("mvn"),
+    apt: "maven",
+    elsewhere: "Maven as `mvn` on PATH",
   },
   guava: {
     find: guavaJar,

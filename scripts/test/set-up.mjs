@@ -1,11 +1,12 @@
 /** What the chosen steps need that this machine lacks, as steps that go before them and beside all others. */
 import { existsSync } from "node:fs";
+import { kafkaJars } from "../lib/kafka.mjs";
 import { npmCi, npmIsThere } from "../lib/npm.mjs";
 import { root } from "../lib/paths.mjs";
 import { programs } from "../lib/programs.mjs";
 import { findCargoTool } from "../lib/rust.mjs";
 import { pythonStamp } from "../lib/servers.mjs";
-import { cargoTool, missingPrograms, pythonPackages, systemPrograms } from "../setup.mjs";
+import { brokerJars, cargoTool, missingPrograms, pythonPackages, systemPrograms } from "../setup.mjs";
 
 /** @typedef {import("./steps.mjs").Step} Step */
 
@@ -66,6 +67,15 @@ async function partsFor(chosen) {
       run: pythonPackages,
       needs: lacking.includes(programs.python) ? ["system-programs"] : [],
       isFor: ({ python }) => python === true,
+      makesFiles: true,
+    });
+  if (!existsSync(kafkaJars()))
+    parts.push({
+      name: "broker-jars",
+      what: "the jars of a Kafka broker, by Maven",
+      run: brokerJars,
+      needs: lacking.includes(programs.maven) ? ["system-programs"] : [],
+      isFor: ({ broker }) => broker === true,
       makesFiles: true,
     });
   return parts;

@@ -1,0 +1,160 @@
+/**
+ * A Kafka broker of our own: Apache Kafka, one node, on ports of the loopback that stay its own for the run, with its
+ * data in a directory that goes with it. It can be killed or stopped, and started again with what it has.
+ */
+import { execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { readFileSync, rmSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { inProject, toolDirectory } from "./paths.mjs";
+import { freePort } from "./ports.mjs";
+import { programs } from "./programs.mjs";
+import { CommandFailed } from "./run.mjs";
+
+/** It names the broker's jars, and the plugin of Maven that copies them. */
+export const kafkaPom = inProject("scripts", "tools", "kafka", "pom.xml");
+
+/** Where they lie: elsewhere when it changes. */
+export const kafkaJars = () => {
+  const digest = createHash("sha256").update(readFileSync(kafkaPom)).digest("hex").slice(0, 16);
+  return join(toolDirectory, `kafka-${digest}`);
+};
+
+/** For a broker to be ready, and for a command: several times what they take on a busy machine. */
+const PATIENCE_MS = 60_000;
+
+/**
+ * @typedef {object} RunningKafka
+ * @property {string} address host and port, for clients
+ * @property {(name: string, partitions: number) => Promise<void>} createTopic
+ * @property {(command: string, ...args: string[]) => Promise<string>} tool runs one of Kafka's own commands, by its class
+ *   in `org.apache.kafka.tools`, against it; resolves to its standard output
+ * @property {() => Promise<void>} kill by SIGKILL; what it has acknowledged is in its directory
+ * @property {() => Promise<void>} startAgain after `kill`; resolves when its topics have leaders
+ * @property {() => void} pause by SIGSTOP: it answers nothing, and no connection ends
+ * @property {() => void} goOn
+ * @property {() => Promise<void>} stop ends it, and removes its data
+ */
+
+/**
+ * Resolves when it serves. It ends when this process exits.
+ * @returns {Promise<RunningKafka>}
+ */
+export async function startKafka() {
+  const directory = await mkdtemp(join(tmpdir(), "seenguard-kafka-"));
+  const [port, controllerPort] = [await freePort(), await freePort()];
+  const address = `127.0.0.1:${String(port)}`;
+  const settings = join(directory, "server.properties");
+  await writeFile(settings, settingsOf(address, `127.0.0.1:${String(controllerPort)}`, join(directory, "data")));
+  await command("kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER, "-c", settings);
+  let broker = spawnBroker(settings);
+  const endAtOnce = () => {
+    broker.kill("SIGKILL");
+    rmSync(directory, { recursive: true, force: true });
+  };
+  process.once("exit", endAtOnce);
+  const kill = async () => {
+    if (broker.exitCode !== null || broker.signalCode !== null) return;
+    const ended = once(broker, "exit");
+    broker.kill("SIGKILL");
+    await ended;
+  };
+  const tool = (/** @type {string} */ name, /** @type {string[]} */ ...args) =>
+    command(`org.apache.kafka.tools.${name}`, "--bootstrap-server", address, ...args);
+  await isReady(broker);
+  return {
+    address,
+    createTopic: async (name, partitions) => {
+      await tool("TopicCommand", "--create", "--topic", name, "--partitions", String(partitions));
+    },
+    tool,
+    kill,
+    startAgain: async () => {
+      broker = spawnBroker(settings);
+      await isReady(broker);
+    },
+    pause: () => void broker.kill("SIGSTOP"),
+    goOn: () => void broker.kill("SIGCONT"),
+    stop: async () => {
+      await kill();
+      process.removeListener("exit", endAtOnce);
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Any 16 bytes: a cluster's name. */
+const CLUSTER = Buffer.from("seenguard's test").toString("base64url");
+
+/**
+ * One node is broker and controller, so nothing has a replica.
+ * @param {string} address
+ * @param {string} controller
+ * @param {string} data
+ */
+const settingsOf = (address, controller, data) => `
+process.roles=broker,controller
+node.id=1
+listeners=PLAINTEXT://${address},CONTROLLER://${controller}
+advertised.listeners=PLAINTEXT://${address},CONTROLLER://${controller}
+controller.listener.names=CONTROLLER
+controller.quorum.bootstrap.servers=${controller}
+log.dirs=${data}
+auto.create.topics.enable=false
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+group.initial.rebalance.delay.ms=0
+# After SIGKILL the next start is fenced until the session before it has ended.
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+# By default half of the heap.
+log.cleaner.dedupe.buffer.size=4194304
+`;
+
+const java = () => programs.jre.find() ?? "java";
+const classPath = () => ["-cp", join(kafkaJars(), "*")];
+
+/** @param {string} settings */
+function spawnBroker(settings) {
+  const logging = `-Dlog4j2.configurationFile=${inProject("scripts", "tools", "kafka", "log4j2.properties")}`;
+  const args = ["-Xmx256m", logging, ...classPath(), "kafka.Kafka", settings];
+  // Not in our group: a terminal's Ctrl-C is for us, who end what writes to it first.
+  return spawn(java(), args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
+}
+
+/**
+ * It says that it has started once the controller lets it lead: from then on clients are told leaders.
+ * @param {ReturnType<typeof spawnBroker>} broker
+ */
+async function isReady(broker) {
+  let said = "";
+  const tooLate = setTimeout(() => broker.kill("SIGKILL"), PATIENCE_MS);
+  await new Promise((resolve, reject) => {
+    broker.stdout.on("data", (/** @type {Buffer} */ chunk) => {
+      said = (said + chunk.toString()).slice(-10_000);
+      if (said.includes("Kafka Server started")) resolve(undefined);
+    });
+    broker.once("error", reject);
+    broker.once("exit", () => {
+      reject(new CommandFailed(`the Kafka broker ended before it was ready:\n${said}`));
+    });
+  }).finally(() => {
+    clearTimeout(tooLate);
+  });
+}
+
+/** @param {string} name @param {string[]} args */
+async function command(name, ...args) {
+  const all = ["-Xmx128m", "-XX:TieredStopAtLevel=1", ...classPath(), name, ...args];
+  const { stdout } = await promisify(execFile)(java(), all, { timeout: PATIENCE_MS, maxBuffer: 1 << 26 });
+  return stdout;
+}
