@@ -85,6 +85,17 @@ export default defineConfig({
         },
       },
       {
+        // The service is compiled first, if that was not done before; a broker takes its time to start again.
+        test: {
+          ...patient,
+          name: "kafka",
+          include: ["tests/kafka/**/*.test.ts"],
+          fileParallelism: false,
+          testTimeout: 600_000,
+          hookTimeout: 1_200_000,
+        },
+      },
+      {
         // A cluster of JVMs on a machine with little.
         test: {
           ...patient,

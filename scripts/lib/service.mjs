@@ -15,10 +15,11 @@ import { CommandFailed, run } from "./run.mjs";
 /**
  * Builds it. Resolves to the program's path.
  * @param {"debug" | "release"} [profile]
+ * @param {string} [features] beside its default ones, with commas between them
  */
-export async function buildService(profile = "debug") {
-  const release = profile === "release" ? ["--release"] : [];
-  await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...release]);
+export async function buildService(profile = "debug", features = "") {
+  const options = ["--features", features, ...(profile === "release" ? ["--release"] : [])];
+  await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...options]);
   const ending = process.platform === "win32" ? ".exe" : "";
   return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
 }

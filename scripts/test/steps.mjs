@@ -168,17 +168,9 @@ const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
-const { chromedriver, chromium, firefox, java, python, redis, valgrind } = programs;
+const { chromedriver, chromium, firefox, go, java, jre, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
-const otherServers = [
-  programs.go,
-  programs.goBloom,
-  programs.goRedis,
-  programs.goXxhash,
-  java,
-  programs.guava,
-  programs.lz4,
-];
+const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
 
 /** @type {readonly Step[]} */
 export const steps = [
@@ -474,6 +466,17 @@ export const steps = [
     run: () => vitest("--project", "servers"),
     programs: [...otherServers, programs.promtool, python, redis],
     python: true,
+    needs: ["build"],
+    lane: "cargo",
+    slow: true,
+  },
+  {
+    name: "kafka",
+    what: "the service over a real Kafka broker that is killed and stopped; producers in other languages",
+    run: () => vitest("--project", "kafka"),
+    programs: [go, java, jre, maven, python, redis],
+    python: true,
+    broker: true,
     needs: ["build"],
     lane: "cargo",
     slow: true,
