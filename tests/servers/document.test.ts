@@ -1,12 +1,15 @@
-/** Every example of docs/other-languages.md in another language is run by one of these tests. */
+/** Every example of docs/other-languages.md in another language is run by one of these tests, or by tests/kafka. */
 import { expect, test } from "vitest";
 import { foreignExamples } from "./tools.ts";
 
-test("every example in another language is one that a test here runs", () => {
+test("every example in another language is one that a test runs", () => {
   const kinds = [
     "go client",
     "java Seenguard",
     "python client",
+    "go reports",
+    "java Reports",
+    "python reports",
     "go snapshot",
     "go list",
     "java Snapshot",

@@ -1,6 +1,7 @@
 /** The Java examples of docs/other-languages.md with the real Guava and Flink. Guava reads what ShardChain writes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShardChain, type Snapshot } from "seenguard/server";
+import { flinkJars } from "../../scripts/lib/servers.mjs";
 import { answersOf, base64, buildJava, expectReferences, ids, makeTempDirectory } from "./tools.ts";
 
 describe("Guava", () => {
@@ -103,7 +104,7 @@ describe("Flink", () => {
   afterAll(directory.remove);
 
   test("the function keeps each user's filters, rotates them, and emits snapshots that a guard reads", async () => {
-    const drive = await buildJava(directory.path, ["Snapshot", "SeenFunction"], "Job", true);
+    const drive = await buildJava(directory.path, ["Snapshot", "SeenFunction"], "Job", [flinkJars()]);
     const impressions = [
       ...ids.slice(0, 2500).map((id) => ["ada", id] as const),
       ...ids.slice(3000, 3010).map((id) => ["bob", id] as const),

@@ -3,12 +3,12 @@
  * directory.
  */
 import { spawn } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SeenGuard, type Snapshot } from "seenguard/formats";
 import { expect } from "vitest";
-import { flinkJars, goBloom, goLibrary, goXxhash, guavaJar, lz4Jar, python } from "../../scripts/lib/servers.mjs";
+import { goBloom, goLibrary, goXxhash, guavaJar, lz4Jar, python } from "../../scripts/lib/servers.mjs";
 import { examplesIn, readPage, type Example } from "../node/docs/examples.ts";
 import { heldBy } from "../node/support.js";
 import { ids as allIds } from "../vectors/foreign.ts";
@@ -84,19 +84,33 @@ export async function buildGo(directory: string, example: string, driver: string
   return program;
 }
 
-/** Compiles Java examples with a driver. Returns a function that runs it with an input, and arguments if it has any. */
+/** Compiles a Go example with the driver in a directory that has its go.mod: Go downloads what that names, once. */
+export async function buildGoModule(directory: string, example: string, driver: string): Promise<string> {
+  const sources = join(directory, driver);
+  cpSync(driverFile("go", driver), sources, { recursive: true });
+  writeFileSync(join(sources, "example.go"), exampleOf(example));
+  const env = { GO111MODULE: "on", GOFLAGS: "-buildvcs=false" };
+  await run("go", ["vet", "."], { cwd: sources, env });
+  await run("go", ["build", "-o", "program", "."], { cwd: sources, env });
+  return join(sources, "program");
+}
+
+/**
+ * Compiles Java examples with a driver, and with more jars than the page's examples share. Returns a function that runs
+ * it with an input, and arguments if it has any.
+ */
 export async function buildJava(
   directory: string,
   classes: readonly string[],
   driver: string,
-  withFlink = false,
+  jars: readonly string[] = [],
 ): Promise<(input: string, args?: readonly string[]) => Promise<string>> {
   const files = classes.map((name) => {
     const file = join(directory, `${name}.java`);
     writeFileSync(file, exampleOf(`java ${name}`));
     return file;
   });
-  const libraries = [guavaJar() ?? "", lz4Jar() ?? "", ...(withFlink ? [flinkJars()] : [])];
+  const libraries = [guavaJar() ?? "", lz4Jar() ?? "", ...jars];
   const classPath = [directory, ...libraries].join(delimiter);
   // Debian's Guava jar refers to annotations that are not installed.
   const flags = [
