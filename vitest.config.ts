@@ -96,14 +96,14 @@ export default defineConfig({
         },
       },
       {
-        // A cluster of JVMs on a machine with little.
+        // JVMs on a machine with little, and the service is compiled first, if that was not done before.
         test: {
           ...patient,
           name: "flink",
           include: ["tests/flink/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 900_000,
-          hookTimeout: 300_000,
+          hookTimeout: 1_200_000,
         },
       },
       {

@@ -68,8 +68,12 @@ export async function setUpLinters() {
   }
 }
 
-/** What Flink needs, for `npm start -- --flink` and examples/flink. @type {Needs} */
-export const forFlink = { programs: [programs.redis, programs.java, programs.python], python: true };
+/** What `npm start -- --flink` needs: Redis, a Kafka broker, Flink and what compiles its job. @type {Needs} */
+export const forFlink = {
+  programs: [programs.redis, programs.java, programs.jre, programs.maven, programs.python],
+  python: true,
+  broker: true,
+};
 
 function checkNode() {
   const { engines } = /** @type {{ engines: { node: string } }} */ (

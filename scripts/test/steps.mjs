@@ -168,7 +168,7 @@ const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
-const { chromedriver, chromium, firefox, go, java, jre, maven, python, redis, valgrind } = programs;
+const { chromedriver, chromium, firefox, go, java, jre, kcat, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
 const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
 
@@ -203,10 +203,11 @@ export const steps = [
     name: "demo",
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
-    // Its test over Flink needs Java and Python.
-    programs: [chromium, java, python, redis],
+    // Its test over Flink needs a broker, and what compiles the job.
+    programs: [chromium, java, jre, maven, python, redis],
     python: true,
-    needs: ["build"],
+    broker: true,
+    needs: ["build", "server"],
     lane: "browser",
     slow: true,
   },
@@ -402,11 +403,13 @@ export const steps = [
   },
   {
     name: "flink",
-    what: "the job in examples/flink on a cluster whose TaskManagers are killed",
+    what: "the job in examples/flink between a Kafka broker and the service, killed and rescaled",
     run: () => vitest("--project", "flink", "--reporter", "verbose"),
-    programs: [java, python, redis],
+    programs: [java, jre, kcat, maven, python, redis],
     python: true,
+    broker: true,
     needs: ["build"],
+    lane: "cargo",
     slow: true,
   },
   {

@@ -2,7 +2,7 @@
 //!
 //! Of each user there are three [`keys`]: a list of shards, newest first; beside it a hash with the revision and the
 //! fields of a [`StoredChain`](crate::StoredChain); and a hash from each device's name to `<unix seconds> <text>`, what
-//! it has pending. The job in `examples/flink/` runs the scripts, too.
+//! it has pending.
 
 mod answer;
 mod command;

@@ -1,312 +1,311 @@
-/** The job on a standalone cluster: TaskManagers die, the job is rescaled, and others change the same lists. */
-import { mkdtempSync, rmSync } from "node:fs";
+/**
+ * The job of examples/flink between a real broker and the service: it is killed and rescaled, the service is away, and
+ * what is refused becomes a dead letter. What counts is what people's pages then leave out.
+ */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { SeenGuard } from "seenguard";
-import { ShardChain, type SeenStore } from "seenguard/server";
-import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
-import { FlinkCluster } from "../../examples/flink/cluster.mjs";
-import { buildJob } from "../../examples/flink/job.mjs";
-import { startRedis, type RunningRedis } from "../demo/processes.ts";
+import { afterAll, beforeAll, describe, expect, onTestFailed, onTestFinished, test } from "vitest";
 import {
-  CHAIN,
-  IMPRESSIONS_EACH,
-  STREAMS,
-  addImpressions,
-  idsOf,
-  incomplete,
-  nameOf,
-  readStreams,
-  rotated,
-  storeOf,
-  streamOf,
-  undisturbedList,
-  type Entry,
-} from "./stream.ts";
+  ask,
+  buildJob,
+  configure,
+  flink,
+  running,
+  startJob,
+  startJvm,
+  type RunningJob,
+} from "../../scripts/lib/flink.mjs";
+import { startKafka, type RunningKafka } from "../../scripts/lib/kafka.mjs";
+import { freePort } from "../../scripts/lib/ports.mjs";
+import { startRedis, type RunningRedis } from "../../scripts/lib/redis.mjs";
+import { buildService, chainFlags, startService, type RunningService } from "../../scripts/lib/service.mjs";
+import { pageOf } from "../kafka/deployment.ts";
+import { until } from "../waiting.ts";
+import { Histories, Producer, lettersOf, reportOf } from "./reports.ts";
 
-const usersFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
-/** 5,000 users with 40 impressions each. */
-const calm = usersFrom(0, 1500);
-const disturbed = [usersFrom(1500, 1000), usersFrom(2500, 1000)];
-const rescaled = usersFrom(3500, 1500);
-/** In one round, each of the users has one impression at most. */
-const ROUND_MS = 250;
-/** When a twelfth of the users is about to begin a new shard in each round. */
-const KILL_ROUND = 30;
+const TOPIC = "impressions";
+const DEAD_LETTERS = "dead-letters";
+/** None of its false positives is ever met. */
+const CHAIN = chainFlags({ capacity: 1000, falsePositiveRate: 1e-9 });
+/** For all of a test's records to be in the chains, on a machine that is busy. */
+const PATIENCE_MS = 120_000;
+/** Checkpoints come each second. */
+const OUTAGE_MS = 4_000;
 
+const directory = mkdtempSync(join(tmpdir(), "seenguard-flink-"));
+const stops: (() => Promise<void>)[] = [];
 let failed = false;
-let directory: string;
 let jar: string;
+let program: string;
 let redis: RunningRedis;
-let store: SeenStore;
-let cluster: FlinkCluster;
-let job: string;
+let kafka: RunningKafka;
+let service: RunningService;
+let job: RunningJob;
 
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), "seenguard-flink-"));
   jar = await buildJob();
+  program = await buildService("debug", "kafka");
   redis = await startRedis();
-  store = storeOf(redis.client);
-  cluster = await FlinkCluster.start(directory);
+  stops.push(() => redis.stop());
+  kafka = await startKafka();
+  stops.push(() => kafka.stop());
+  for (const topic of [TOPIC, DEAD_LETTERS, "newer"]) await kafka.createTopic(topic, 4);
+  service = await serve("--listen", `127.0.0.1:${String(await freePort())}`);
+  stops.push(() => service.stop("SIGKILL"));
 });
 afterAll(async () => {
-  await cluster.stop();
-  await redis.stop();
-  if (failed) console.error(`Flink's logs are in ${directory}`);
+  for (let stop = stops.pop(); stop !== undefined; stop = stops.pop()) await stop();
+  if (failed) console.error(`the logs of Flink are in ${directory}`);
   else rmSync(directory, { recursive: true, force: true });
 });
 
-const figures = (line: string): void => console.log(`  … ${line}`);
-const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const serve = (...args: string[]) =>
+  startService(program, ["--redis", redis.url, "--namespace", "home:{user}", "--log", "warn", ...CHAIN, ...args]);
 
-const submit = (parallelism: number, savepoint?: string): Promise<string> =>
-  cluster.submit(jar, {
-    redis: redis.url,
-    streams: STREAMS,
-    chain: CHAIN,
-    parallelism,
-    ...(savepoint !== undefined && { savepoint }),
-  });
+const argumentsFor = (topic: string, ...args: string[]) => [
+  ...["--kafka", kafka.address, "--kafka-topic", topic, "--checkpoint-ms", "1000"],
+  ...(args.includes("--service") ? [] : ["--service", service.url]),
+  ...args,
+];
+/** A job that ends with the tests. */
+const launch: typeof startJob = async (...args) => {
+  const started = await startJob(...args);
+  stops.push(() => started.stop("SIGKILL"));
+  return started;
+};
+const start = (parallelism: number, from?: string) =>
+  launch(directory, jar, argumentsFor(TOPIC, "--dead-letters", DEAD_LETTERS), { parallelism, from });
 
-/** Until the lists answer for all of the users' impressions. */
-async function stored(users: readonly number[]): Promise<void> {
-  const left = [...users];
-  await cluster.until("all impressions are in the lists", async () => {
-    // A few at a time: to ask is work, too.
-    const asked = left.splice(0, 100);
-    left.unshift(...(await incomplete(store, asked)));
-    return left.length === 0;
-  });
-}
-
-/** Until nothing of what was stored would be read again after a failure. */
-async function checkpointed(): Promise<void> {
-  const { completed } = await cluster.checkpoints(job);
-  await cluster.until("two checkpoints", async () => (await cluster.checkpoints(job)).completed >= completed + 2);
-}
-
-/** From a moment on, until impressions of all of these users are stored. Adds one for each. */
-async function untilStored(users: readonly string[]): Promise<number> {
-  const start = performance.now();
-  const additions = redis.client.pipeline();
-  for (const [index, user] of users.entries())
-    additions.xadd(streamOf(index), "*", "user", user, "id", "probe", "at", String(Date.now()));
-  await additions.exec();
-  await cluster.until("the impressions are stored", async () => {
-    return (await redis.client.exists(...users.map((user) => `seen:${user}`))) === users.length;
-  });
-  return performance.now() - start;
-}
-
-interface Header {
-  readonly count: number;
-  readonly epoch: number;
-}
-
-function headerOf(shard: string): Header {
-  const bytes = Buffer.from(shard, "base64");
-  return { count: bytes.readUInt32LE(12), epoch: bytes.readUInt32LE(24) };
-}
-
-/** Which of the ids each shard of a list contains, the oldest first. */
-async function contentsOf(list: readonly string[], ids: readonly string[]): Promise<Set<string>[]> {
-  const contents: Set<string>[] = [];
-  for (const shard of [...list].reverse()) {
-    const chain = await ShardChain.from([shard], CHAIN);
-    contents.push(new Set(ids.filter((id) => chain.has(id))));
-    chain.free();
-  }
-  return contents;
-}
-
-const isEqual = (one: readonly Set<string>[], other: readonly Set<string>[]): boolean =>
-  one.length === other.length &&
-  one.every((ids, index) => ids.size === other[index]?.size && [...ids].every((id) => other[index]?.has(id)));
-
-/** Expects a list to be that of a stream of which one stretch was read twice. Returns whether it makes a difference. */
-async function expectReadAgain(user: number, entries: readonly Entry[]): Promise<boolean> {
-  const list = await redis.client.lrange(`seen:${nameOf(user)}`, 0, -1);
-  const undisturbed = await undisturbedList(entries);
-  if (isSameList(list, undisturbed)) return false;
-  const contents = await contentsOf(list, idsOf(user));
-  const ids = entries.map(({ id }) => id);
-  const isReadAgain = ids.some((_, end) =>
-    ids.slice(0, end + 1).some((_, from) => isEqual(rotated([...ids.slice(0, end + 1), ...ids.slice(from)]), contents)),
-  );
-  expect(isReadAgain, nameOf(user)).toBe(true);
-  // The first epoch is when the first impression arrived, and the others count on from there.
-  const first = headerOf(undisturbed.at(-1) ?? "").epoch;
-  const headers = contents.map(({ size }, index) => ({ count: size, epoch: first + index }));
-  expect(list.map(headerOf).reverse()).toEqual(headers);
-  return true;
-}
-
-const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((shard, index) => shard === other[index]);
-
-async function expectUndisturbed(users: readonly number[], streams: ReadonlyMap<string, Entry[]>): Promise<void> {
-  for (const user of users) {
-    const list = await redis.client.lrange(`seen:${nameOf(user)}`, 0, -1);
-    expect(list, nameOf(user)).toEqual(await undisturbedList(streams.get(nameOf(user)) ?? []));
+/** Until pages leave out exactly what has been seen, and not taken back after that. */
+async function taken(histories: Histories, by = service): Promise<void> {
+  for (const user of histories.users) {
+    const expected = histories.freshOf(user);
+    const isSame = (fresh: readonly string[]) => fresh.join() === expected.join();
+    const isTaken = async () => isSame(await pageOf(by, user, histories.idsOf(user)));
+    await until(`all of ${user} is taken`, isTaken, PATIENCE_MS).catch(() => undefined);
+    expect(await pageOf(by, user, histories.idsOf(user)), user).toEqual(expected);
   }
 }
+
+/** The latest checkpoint that a job has left behind. */
+function latestCheckpoint(): string {
+  const all = readdirSync(join(directory, "checkpoints"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith("_metadata"))
+    .map((path) => join(directory, "checkpoints", path));
+  const ages = new Map(all.map((path) => [path, statSync(path).mtimeMs]));
+  const [latest] = all.sort((one, other) => (ages.get(other) ?? 0) - (ages.get(one) ?? 0));
+  if (latest === undefined) throw new Error("there is no checkpoint");
+  return join(latest, "..");
+}
+
+/** Why Flink has started tasks of the job again. */
+async function failuresOf({ url, id }: RunningJob): Promise<unknown[]> {
+  const { exceptionHistory } = (await ask(`${url}/jobs/${id}/exceptions`)) as {
+    exceptionHistory: { entries: unknown[] };
+  };
+  return exceptionHistory.entries;
+}
+
+/** What the sink's tasks have counted together. */
+async function counted(of: RunningJob, name: string): Promise<number> {
+  const { vertices } = (await ask(`${of.url}/jobs/${of.id}`)) as { vertices: { id: string; name: string }[] };
+  const sink = vertices.find((vertex) => vertex.name.startsWith("service"))?.id ?? "";
+  const metrics = `${of.url}/jobs/${of.id}/vertices/${sink}/subtasks/metrics`;
+  const ids = ((await ask(metrics)) as { id: string }[]).map(({ id }) => id);
+  const id = ids.find((known) => known.endsWith(`.${name}`)) ?? "";
+  const [metric] = (await ask(`${metrics}?agg=sum&get=${encodeURIComponent(id)}`)) as { sum: number }[];
+  return metric?.sum ?? 0;
+}
+
+const many = Array.from({ length: 12 }, (_, record) =>
+  Array.from({ length: 900 }, (_, index) => `many-${String(record)}-${String(index)}`),
+);
 
 describe("the job", () => {
-  test("takes in what waits in the streams", async () => {
+  test("takes what waits in the topic, and makes dead letters of what the service refuses", async () => {
     onTestFailed(() => void (failed = true));
-    await addImpressions(redis.client, calm);
-    job = await submit(2);
-    const start = performance.now();
-    await stored(calm);
-    const entries = (await Promise.all(STREAMS.map((stream) => redis.client.xlen(stream)))).reduce((a, b) => a + b);
-    figures(`2 slots: ${String(entries)} entries that waited, in ${seconds(performance.now() - start)}`);
-    await checkpointed();
-    await expectUndisturbed(calm, await readStreams(redis.client));
-  });
-
-  test("loses nothing when a TaskManager is killed, twice", async () => {
-    onTestFailed(() => void (failed = true));
-    for (const [kill, users] of disturbed.entries()) {
-      // The first time another one is started then, the second time it is there already.
-      const hasSpare = kill === 1;
-      if (hasSpare) cluster.addTaskManager();
-      await cluster.hasSlots(hasSpare ? 3 : 2);
-      const probes = Array.from({ length: 16 }, (_, index) => `probe-${String(kill)}-${String(index)}`);
-      let recovery = Promise.resolve(0);
-      let round = 0;
-      await addImpressions(redis.client, users, async () => {
-        await wait(ROUND_MS);
-        if (++round !== KILL_ROUND) return;
-        await cluster.killTaskManager();
-        if (!hasSpare) cluster.addTaskManager();
-        recovery = untilStored(probes);
-      });
-      const how = hasSpare ? "with a spare one" : "another is started";
-      figures(`a TaskManager is killed, ${how}: stored again after ${seconds(await recovery)}`);
-      await stored(users);
-      await checkpointed();
+    const now = Date.now();
+    const indented = JSON.stringify(reportOf("ada", "impressions", "b"), undefined, 2);
+    const refused: [key: string | Buffer, report: string | object][] = [
+      ["ada", "no JSON"],
+      ["ada", ""],
+      ["ada", reportOf("bob", "impressions", "c")],
+      ["ada", '{}, "user": "bob"'],
+      [Buffer.from([0x61, 0xff]), reportOf("a\ufffd", "impressions", "c")],
+      ["ada", { namespace: "home:ada", receivedAt: now, impressions: [], unseen: [], filler: "x".repeat(900_000) }],
+    ];
+    const withoutKey = reportOf("ada", "impressions", "c");
+    const keyless = new Producer(kafka.address, TOPIC, { keyed: false });
+    keyless.send("", withoutKey);
+    await keyless.end();
+    const producer = new Producer(kafka.address, TOPIC, { headers: ["seenguard=1", "of=tests"] });
+    for (const [key, report] of refused.slice(0, 3)) producer.send(key, report);
+    producer.send("ada", reportOf("ada", "impressions", "a"));
+    producer.send("ada", indented);
+    for (const [key, report] of refused.slice(3)) producer.send(key, report);
+    // More than the service takes in one request.
+    for (const ids of many) {
+      const impressions = ids.map((id) => ({ id, at: now }));
+      producer.send("many", { namespace: "home:many", receivedAt: now, impressions, unseen: [] });
     }
-    const streams = await readStreams(redis.client);
-    await expectUndisturbed(calm, streams);
-    let different = 0;
-    for (const user of disturbed.flat())
-      different += Number(await expectReadAgain(user, streams.get(nameOf(user)) ?? []));
-    figures(`${String(different)} of ${String(disturbed.flat().length)} lists have ids that were inserted twice`);
-  });
+    await producer.end();
 
-  test("goes on from a savepoint with 4 slots instead of 2", async () => {
-    onTestFailed(() => void (failed = true));
-    let stopped: Promise<string> | undefined;
-    let round = 0;
-    await addImpressions(redis.client, rescaled, async () => {
-      if (++round === 20) stopped = cluster.stopWithSavepoint(job);
-      await wait(100);
-    });
-    cluster.addTaskManager();
-    cluster.addTaskManager();
-    await cluster.hasSlots(4);
-    job = await submit(4, await stopped);
-    const start = performance.now();
-    await stored(rescaled);
-    figures(`4 slots: what waited of ${String(rescaled.length)} users, in ${seconds(performance.now() - start)}`);
-    await checkpointed();
-    await expectUndisturbed([...calm, ...rescaled], await readStreams(redis.client));
-  });
+    job = await start(2);
+    const isTaken = async () => (await pageOf(service, "ada", ["a", "b", "c"])).join() === "c";
+    await until("what is readable is in the chain", isTaken, PATIENCE_MS);
+    for (const ids of many)
+      await until("so are many ids", async () => (await pageOf(service, "many", ids)).length === 0, PATIENCE_MS);
+    const isRefused = async () => (await counted(job, "numRecordsSendErrors")) === refused.length + 1;
+    await until("what is refused is counted", isRefused, PATIENCE_MS);
 
-  test("has kept 200,000 impressions of 5,000 users, and a guard takes each list", async () => {
-    onTestFailed(() => void (failed = true));
-    const all = [...calm, ...disturbed.flat(), ...rescaled];
-    expect(all.length * IMPRESSIONS_EACH).toBe(200_000);
-    expect(await incomplete(store, all)).toEqual([]);
-    for (const user of all) {
-      const chain = await store.read(nameOf(user));
-      expect(chain.rejected).toEqual([]);
-      const guard = await SeenGuard.open({ namespace: `home:${nameOf(user)}`, storage: "none" });
-      expect(guard.apply(chain.snapshot())).toMatchObject({ applied: true });
-      expect(guard.filter([...idsOf(user), "fresh"])).toEqual(["fresh"]);
-      await guard.close();
-      chain.free();
-    }
-    const { bytes, medianMs, mostMs } = await cluster.checkpoints(job);
-    figures(`a checkpoint: ${String(bytes)} bytes, ${String(medianMs)} ms, at most ${String(mostMs)} ms`);
-    expect(bytes).toBeLessThan(10_000);
-  });
-
-  test("goes on when Redis has cut its connections and forgotten the scripts", async () => {
-    onTestFailed(() => void (failed = true));
-    const users = usersFrom(20_000, 200);
-    let round = 0;
-    await addImpressions(redis.client, users, async () => {
-      await wait(50);
-      if (++round === 20) await redis.client.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
-      if (round !== 40) return;
-      await untilStored(["probe-connected"]);
-      await redis.client.script("FLUSH");
-    });
-    await stored(users);
-    const failures = (await cluster.failures(job)).join();
-    expect(failures).toContain("Redis has closed the connection");
-    expect(failures).toContain("NOSCRIPT");
-  });
-
-  test("shares the lists with other writers", async () => {
-    onTestFailed(() => void (failed = true));
-    const users = usersFrom(10_000, 100);
-    // No more than the chain has room for beside the stream's, however fast the machine is.
-    const MOST_OTHERS = 100;
-    let isOver = false;
-    const others = users.map(async (user) => {
-      const recorded: string[] = [];
-      while (!isOver && recorded.length < MOST_OTHERS) {
-        const id = `other-${String(recorded.length)}`;
-        await store.update(nameOf(user), (chain) => chain.record(id));
-        recorded.push(id);
-      }
-      return recorded;
-    });
-    await addImpressions(redis.client, users, () => wait(20));
-    isOver = true;
-    const recorded = await Promise.all(others);
-    await stored(users);
-    for (const [index, user] of users.entries()) {
-      const chain = await store.read(nameOf(user));
-      expect(recorded[index]).not.toEqual([]);
-      expect(chain.filter(recorded[index] ?? [])).toEqual([]);
-      chain.free();
+    const letters = await lettersOf(kafka.address, DEAD_LETTERS);
+    const texts = refused.map(([, report]) => (typeof report === "string" ? report : JSON.stringify(report)));
+    expect(letters.map(({ payload }) => payload).sort()).toEqual([JSON.stringify(withoutKey), ...texts].sort());
+    for (const { key, headers } of letters) {
+      expect(headers.get("seenguard-topic")).toBe(TOPIC);
+      expect(headers.get("seenguard-code")).toMatch(/^[a-z-]+$/);
+      expect(Number(headers.get("seenguard-offset"))).toBeGreaterThanOrEqual(0);
+      if (key !== null) expect(headers.get("of")).toBe("tests");
     }
   });
 
-  test("lets nothing from before a deletion or a taking back count", async () => {
+  test("loses nothing when it is killed, and goes on from its checkpoint with more or fewer tasks", async () => {
     onTestFailed(() => void (failed = true));
-    const add = (user: string, fields: Record<string, string>) =>
-      redis.client.xadd(STREAMS[0] ?? "", "*", "user", user, ...Object.entries(fields).flat());
-    const freshOf = async (user: string): Promise<string[]> => {
-      const chain = await store.read(user);
-      const fresh = chain.filter(["a", "b", "c"]);
-      chain.free();
-      return fresh;
+    const histories = new Histories("killed", 200);
+    const producer = new Producer(kafka.address, TOPIC);
+    const kills = new Map([
+      [12, 4],
+      [30, 1],
+    ]);
+    let again = Promise.resolve();
+    onTestFinished(() => again);
+    await histories.send(producer, async (round) => {
+      const parallelism = kills.get(round);
+      if (parallelism === undefined) return;
+      await again;
+      await job.stop("SIGKILL");
+      const from = latestCheckpoint();
+      again = start(parallelism, from).then((started) => void (job = started));
+    });
+    await producer.end();
+    await again;
+    await taken(histories);
+  });
+
+  test("stands still while the service is away, and Flink starts nothing again", async () => {
+    onTestFailed(() => void (failed = true));
+    const histories = new Histories("away", 100);
+    const producer = new Producer(kafka.address, TOPIC);
+    const outages = async () => {
+      service.process.kill("SIGSTOP");
+      await wait(OUTAGE_MS);
+      service.process.kill("SIGCONT");
+      await wait(OUTAGE_MS / 4);
+      const { host } = new URL(service.url);
+      await service.stop("SIGKILL");
+      await wait(OUTAGE_MS);
+      service = await serve("--listen", host);
     };
-    const users = ["eve", "bob", "joe"];
-    const before = { at: String(Date.now()) };
-    for (const user of users) for (const id of ["a", "b"]) await add(user, { id, ...before });
-    const areStored = async () => (await Promise.all(users.map(freshOf))).every((fresh) => fresh.join() === "c");
-    await cluster.until("they are stored", areStored);
-    await store.update("eve", (chain) => chain.forget());
-    await store.update("bob", (chain) => chain.unsee("a"));
-    await add("joe", { kind: "unseen", id: "b", at: String(Date.now()) });
-    // A deletion is up to the end of its second.
-    await wait(1000);
-    for (const user of users) {
-      for (const id of ["a", "b"]) await add(user, { id, ...before });
-      await add(user, { kind: "neither", id: "c", ...before });
-      await add(user, { id: "c", at: "yesterday" });
-      await add(user, { id: "c", at: String(Date.now()) });
-    }
-    const takeC = async () => (await Promise.all(users.map(freshOf))).every((fresh) => !fresh.includes("c"));
-    await cluster.until("they are stored", takeC);
-    expect(await freshOf("eve")).toEqual(["a", "b"]);
-    expect(await freshOf("bob")).toEqual(["a"]);
-    expect(await freshOf("joe")).toEqual(["b"]);
+    let over = Promise.resolve();
+    await histories.send(producer, (round) => {
+      if (round === 5) over = outages();
+      return Promise.resolve();
+    });
+    await producer.end();
+    await over;
+    await taken(histories);
+    expect(await failuresOf(job)).toEqual([]);
   });
+
+  test("stands still before a record of a newer form, and can be cancelled then", async () => {
+    onTestFailed(() => void (failed = true));
+    const newer = new Producer(kafka.address, "newer", { headers: ["seenguard=2"] });
+    newer.send("eve", { whatever: "comes" });
+    await newer.end();
+    const producer = new Producer(kafka.address, "newer");
+    producer.send("eve", reportOf("eve", "impressions", "a"));
+    await producer.end();
+    const before = (await lettersOf(kafka.address, DEAD_LETTERS)).length;
+    const own = join(directory, "newer");
+    const args = argumentsFor("newer", "--group", "newer", "--dead-letters", DEAD_LETTERS);
+    const standing = await launch(own, jar, args, { parallelism: 1 });
+    const says = () => Promise.resolve(readFileSync(standing.log, "utf8").split("newer-form").length > 2);
+    await until("it has tried again", says, PATIENCE_MS);
+    expect(await failuresOf(standing)).toEqual([]);
+    expect(await pageOf(service, "eve", ["a"])).toEqual(["a"]);
+    expect((await lettersOf(kafka.address, DEAD_LETTERS)).length).toBe(before);
+    await ask(`${standing.url}/jobs/${standing.id}?mode=cancel`, "PATCH");
+    await until("it has ended", () => Promise.resolve(standing.process.exitCode !== null));
+  });
+
+  test("rebuilds all chains under another prefix, from the topic's beginning, beside itself", async () => {
+    onTestFailed(() => void (failed = true));
+    const histories = new Histories("rebuilt", 50);
+    const producer = new Producer(kafka.address, TOPIC);
+    await histories.send(producer, () => Promise.resolve());
+    await producer.end();
+    await taken(histories);
+    const other = await serve("--prefix", "rebuilt:");
+    const args = argumentsFor(TOPIC, "--group", "rebuilt", "--service", other.url);
+    const replay = await launch(join(directory, "replay"), jar, args);
+    await taken(histories, other);
+    expect(await pageOf(other, "ada", ["a", "b", "c"])).toEqual(["c"]);
+    await replay.stop("SIGKILL");
+    await other.stop();
+  });
+});
+
+/** What Flink's scripts would say to its processes. */
+const STANDALONE = {
+  "jobmanager.rpc.address": "127.0.0.1",
+  "jobmanager.bind-host": "127.0.0.1",
+  "taskmanager.host": "127.0.0.1",
+  "taskmanager.bind-host": "127.0.0.1",
+  "taskmanager.cpu.cores": 1,
+  "taskmanager.memory.task.heap.size": "256m",
+  "taskmanager.memory.task.off-heap.size": "0m",
+  "taskmanager.memory.framework.heap.size": "64m",
+  "taskmanager.memory.framework.off-heap.size": "64m",
+  "taskmanager.memory.jvm-metaspace.size": "256m",
+  "taskmanager.memory.jvm-overhead.min": "192m",
+  "taskmanager.memory.jvm-overhead.max": "192m",
+};
+
+test("flink run and flink cancel, on a cluster of Flink's own processes", async () => {
+  onTestFailed(() => void (failed = true));
+  await job.stop("SIGKILL");
+  const own = join(directory, "cluster");
+  const url = await configure(own, { ...STANDALONE, "jobmanager.rpc.port": await freePort() });
+  const [token, properties] = [join(own, "token"), join(own, "kafka.properties")];
+  writeFileSync(token, "a-token-of-this-test\n");
+  writeFileSync(properties, "security.protocol=PLAINTEXT\n");
+  const guarded = await serve("--token-file", token);
+  const files = ["--token-file", token, "--kafka-properties", properties];
+  const args = argumentsFor(TOPIC, "--group", "cluster", "--service", guarded.url, ...files);
+  const runtime = "org.apache.flink.runtime";
+  const cluster = [
+    startJvm(own, "jobmanager", `${runtime}.entrypoint.StandaloneSessionClusterEntrypoint`, ["--configDir", own]),
+    startJvm(own, "taskmanager", `${runtime}.taskexecutor.TaskManagerRunner`, ["--configDir", own]),
+  ] as const;
+  try {
+    const hasSlot = async () => ((await ask(`${url}/overview`)) as { "slots-total": number })["slots-total"] > 0;
+    await until("there is a slot", () => hasSlot().catch(() => false), PATIENCE_MS);
+    const run = flink(own, "run", "run", "--detached", jar, ...args);
+    await run.ended;
+    expect(run.process.exitCode, readFileSync(run.log, "utf8")).toBe(0);
+    const id = await running(url, cluster[0]);
+    const producer = new Producer(kafka.address, TOPIC);
+    producer.send("joe", reportOf("joe", "impressions", "a"));
+    await producer.end();
+    await until("it is in the chain", async () => (await pageOf(service, "joe", ["a"])).length === 0, PATIENCE_MS);
+    const cancel = flink(own, "cancel", "cancel", id);
+    await cancel.ended;
+    expect(cancel.process.exitCode, readFileSync(cancel.log, "utf8")).toBe(0);
+    const { state } = (await ask(`${url}/jobs/${id}`)) as { state: string };
+    expect(state).toMatch(/^CANCEL/);
+  } finally {
+    await Promise.all([...cluster.map((jvm) => jvm.stop("SIGKILL")), guarded.stop()]);
+  }
 });

@@ -6,7 +6,8 @@
  *     REDIS_URL     such as redis://127.0.0.1:6379; without it, everything is kept in memory
  *     SHARD_FORMAT  what is kept there: "seenguard", the default, or "go-bloomfilter", a list as a Go service has it
  *     CONSUMER      the name of this server's consumer in Redis, default "server"; "none" when others consume; "flink"
- *                   to start Flink for it, and a Redis if REDIS_URL names none
+ *                   for a Flink job between Kafka and seenguard-server, which pages come from then: all are built and
+ *                   started, and a Redis if REDIS_URL names none
  *     SERVER        "rust": pages come from seenguard-server, and its consumer takes the impressions in; both are
  *                   built and started, and a Redis if REDIS_URL names none
  *     LOG_LEVEL     default "warn"
@@ -16,7 +17,7 @@ import { buildPage } from "../build.ts";
 import { startRedis } from "../../scripts/lib/redis.mjs";
 import { buildApp } from "./app.ts";
 import { readCatalogue } from "./catalogue.ts";
-import { startFlink, type RunningFlink } from "./flink/flink.ts";
+import { startFlink } from "./flink/flink.ts";
 import { MemoryStore } from "./memory/store.ts";
 import { Consumer } from "./redis/consumer.ts";
 import { RedisStore } from "./redis/store.ts";
@@ -37,8 +38,9 @@ async function main(): Promise<void> {
   const pageDirectory = await buildPage(say);
   const needsRedis = CONSUMER === "flink" || SERVER === "rust";
   const redisUrl = REDIS_URL === "" && needsRedis ? await startOwnRedis() : REDIS_URL;
-  const flink = CONSUMER === "flink" ? await startOwnFlink(redisUrl) : undefined;
-  const rust = SERVER === "rust" ? await startOwnRustServer(redisUrl) : undefined;
+  const flink = CONSUMER === "flink" ? await startFlink(redisUrl, say) : undefined;
+  const rust = flink ?? (SERVER === "rust" ? await startRustServer(redisUrl, say) : undefined);
+  if (rust !== undefined) stops.push(() => rust.stop());
   const store = openStore(redisUrl, rust);
   const catalogue = await readCatalogue();
   const app = buildApp({ store, catalogue, pageDirectory, logLevel: LOG_LEVEL, ...(flink && { flink }) });
@@ -69,7 +71,7 @@ function openStore(redisUrl: string, rust: RunningRustServer | undefined): Store
     ...(rust && { stored: rust.stored, fieldsOf: rust.fieldsOf }),
   });
   stops.push(() => store.close());
-  if (rust === undefined && CONSUMER !== "none" && CONSUMER !== "flink") {
+  if (rust === undefined && CONSUMER !== "none") {
     const consumer = new Consumer(redisUrl, { name: CONSUMER }, problems);
     stops.push(() => consumer.stop());
   }
@@ -80,18 +82,6 @@ async function startOwnRedis(): Promise<string> {
   const redis = await startRedis();
   stops.push(() => redis.stop());
   return redis.url;
-}
-
-async function startOwnFlink(redisUrl: string): Promise<RunningFlink> {
-  const flink = await startFlink(redisUrl, say);
-  stops.push(() => flink.stop());
-  return flink;
-}
-
-async function startOwnRustServer(redisUrl: string): Promise<RunningRustServer> {
-  const rust = await startRustServer(redisUrl, say);
-  stops.push(() => rust.stop());
-  return rust;
 }
 
 async function stop(): Promise<void> {

@@ -1,48 +1,58 @@
 /**
- * Flink as the consumer: a standalone cluster of this server's own, a JobManager and two TaskManagers, that runs the
- * job of examples/flink/. It reads the stream that `redis/store.ts` writes, and writes the lists that it reads.
+ * Flink as the consumer: a Kafka broker, `seenguard-server`, which writes reports into it, and the job of
+ * examples/flink/, which gives them back to the service. What leaves the demo's lag goes to the service's front door.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FlinkCluster } from "../../../examples/flink/cluster.mjs";
-import { buildJob } from "../../../examples/flink/job.mjs";
+import { buildJob, startJob } from "../../../scripts/lib/flink.mjs";
+import { startKafka } from "../../../scripts/lib/kafka.mjs";
 import { withProgress } from "../../../scripts/lib/progress.mjs";
-import { CHAIN_OPTIONS } from "../chain.ts";
-import { IMPRESSIONS } from "../redis/layout.ts";
+import { buildService, startService } from "../../../scripts/lib/service.mjs";
+import { ServiceStore, argumentsOf, fieldsOf, type RunningRustServer } from "../rust/server.ts";
+import { Carrier } from "./carrier.ts";
 
-const TASK_MANAGERS = 2;
+const TOPIC = "impressions";
+const PARTITIONS = 4;
 
-export interface RunningFlink {
+export interface RunningFlink extends RunningRustServer {
   /** The address of Flink's own page. */
   readonly dashboard: string;
-  stop(): Promise<void>;
 }
 
 /** Resolves when all tasks of the job run. */
 export async function startFlink(redisUrl: string, say: (line: string) => void): Promise<RunningFlink> {
-  if (CHAIN_OPTIONS.format !== undefined) throw new Error("Flink's job writes native shards: leave SHARD_FORMAT out");
-  say("compiling Flink's job");
-  const jar = await withProgress("javac", buildJob);
-  say(`starting Flink: a JobManager and ${String(TASK_MANAGERS)} TaskManagers`);
-  const directory = await mkdtemp(join(tmpdir(), "seenguard-flink-"));
-  const remove = () => rm(directory, { recursive: true, force: true });
+  const stops: (() => Promise<unknown>)[] = [];
+  const stop = async (): Promise<void> => {
+    for (let next = stops.pop(); next !== undefined; next = stops.pop()) await next();
+  };
   try {
-    const cluster = await withProgress("Flink", () => startJob(directory, jar, redisUrl));
-    return { dashboard: `${cluster.url}/`, stop: () => cluster.stop().then(remove) };
-  } catch (error) {
-    await remove();
-    throw error;
-  }
-}
+    say("compiling seenguard-server and Flink's job");
+    const program = await withProgress("cargo", () => buildService("debug", "kafka"));
+    const jar = await withProgress("mvn", buildJob);
 
-async function startJob(directory: string, jar: string, redisUrl: string): Promise<FlinkCluster> {
-  const cluster = await FlinkCluster.start(directory, { taskManagers: TASK_MANAGERS });
-  try {
-    await cluster.submit(jar, { redis: redisUrl, streams: [IMPRESSIONS], chain: CHAIN_OPTIONS });
-    return cluster;
+    say("starting Kafka, the service and Flink");
+    const kafka = await startKafka();
+    stops.push(() => kafka.stop());
+    await kafka.createTopic(TOPIC, PARTITIONS);
+    const service = await startService(program, [
+      ...argumentsOf(redisUrl),
+      ...["--kafka", kafka.address, "--kafka-topic", TOPIC],
+    ]);
+    stops.push(() => service.stop());
+
+    const directory = await mkdtemp(join(tmpdir(), "seenguard-flink-"));
+    stops.push(() => rm(directory, { recursive: true, force: true }));
+    const args = ["--kafka", kafka.address, "--kafka-topic", TOPIC, "--service", service.url];
+    const job = await withProgress("Flink", () => startJob(directory, jar, args));
+    stops.push(() => job.stop());
+
+    const stored = new ServiceStore(service.url);
+    const carrier = new Carrier(redisUrl, stored, say);
+    stops.push(() => carrier.stop());
+    return { url: service.url, dashboard: `${job.url}/`, stored, fieldsOf, stop };
   } catch (error) {
-    await cluster.stop();
+    await stop();
     throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { KnownStore } from "../redis/store.ts";
 import { ServiceClient } from "./client.ts";
 
 /** Reads a chain from what the service ships, so that the recommender filters as over the other stores. */
-class ServiceStore extends ServiceClient implements KnownStore {
+export class ServiceStore extends ServiceClient implements KnownStore {
   async read(user: string): Promise<ShardChain> {
     return ShardChain.from(await this.snapshot(user), CHAIN_OPTIONS);
   }
@@ -19,33 +19,32 @@ class ServiceStore extends ServiceClient implements KnownStore {
 const namespaceOf = (user: string): string => `demo:${user}`;
 
 /** The fields of an entry, as the consumer reads them. */
-const fieldsOf = (user: string, event: SeenEvent) => [
+export const fieldsOf = (user: string, event: SeenEvent) => [
   ...["user", user],
   ...["report", JSON.stringify(reportOf([event], namespaceOf(user)))],
 ];
 
 export interface RunningRustServer {
+  /** The address of the service. */
   readonly url: string;
   readonly stored: KnownStore;
   readonly fieldsOf: (user: string, event: SeenEvent) => readonly string[];
   stop(): Promise<void>;
 }
 
-/** Resolves when the service listens and the consumer reads the stream. */
-export async function startRustServer(redisUrl: string, say: (line: string) => void): Promise<RunningRustServer> {
+/** What the service and its consumers are started with. */
+export function argumentsOf(redisUrl: string): string[] {
   if (CHAIN_OPTIONS.format !== undefined)
     throw new Error("seenguard-server writes native shards: leave SHARD_FORMAT out");
+  const namespace = ["--namespace", namespaceOf("{user}")];
+  return ["--redis", redisUrl, ...namespace, "--log", "warn", ...chainFlags(CHAIN_OPTIONS)];
+}
+
+/** Resolves when the service listens and the consumer reads the stream. */
+export async function startRustServer(redisUrl: string, say: (line: string) => void): Promise<RunningRustServer> {
+  const args = argumentsOf(redisUrl);
   say("compiling seenguard-server");
   const program = await withProgress("cargo", buildService);
-  const args = [
-    "--redis",
-    redisUrl,
-    "--namespace",
-    namespaceOf("{user}"),
-    "--log",
-    "warn",
-    ...chainFlags(CHAIN_OPTIONS),
-  ];
   const service = await startService(program, args);
   const consumer = await startService(program, ["consume", ...args, "--stream", IMPRESSIONS]);
   return {

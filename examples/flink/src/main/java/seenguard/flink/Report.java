@@ -1,0 +1,69 @@
+package seenguard.flink;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.core.io.JsonStringEncoder;
+import java.io.ByteArrayOutputStream;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDeserializationSchema;
+import org.apache.flink.util.Collector;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+
+/** A record of the topic. The job copies it: whether it is a report of its user, the service says. */
+public record Report(
+        byte[] key,
+        byte[] value,
+        Map<String, byte[]> headers,
+        String topic,
+        int partition,
+        long offset,
+        long timestamp) {
+
+    /** The key as text; where it is none, "", which the service refuses. */
+    public String user() {
+        String user = key == null ? "" : new String(key, UTF_8);
+        return Arrays.equals(user.getBytes(UTF_8), key) ? user : "";
+    }
+
+    /** A line of the bulk route. */
+    byte[] line() {
+        ByteArrayOutputStream line = new ByteArrayOutputStream();
+        line.writeBytes("{\"user\":\"".getBytes(UTF_8));
+        line.writeBytes(JsonStringEncoder.getInstance().quoteAsUTF8(user()));
+        line.writeBytes("\",\"form\":".getBytes(UTF_8));
+        line.writeBytes(bytesOr(headers.get("seenguard"), "1"));
+        line.writeBytes(",\"report\":".getBytes(UTF_8));
+        line.writeBytes(bytesOr(value, "null"));
+        line.writeBytes("}\n".getBytes(UTF_8));
+        byte[] bytes = line.toByteArray();
+        // Within a line, JSON has a line's end between its tokens alone, where a space is as good.
+        for (int index = 0; index < bytes.length - 1; index++) if (bytes[index] == '\n') bytes[index] = ' ';
+        return bytes;
+    }
+
+    private static byte[] bytesOr(byte[] bytes, String otherwise) {
+        return bytes == null ? otherwise.getBytes(UTF_8) : bytes;
+    }
+
+    static final class Schema implements KafkaRecordDeserializationSchema<Report> {
+        private static final long serialVersionUID = 1;
+
+        @Override
+        public void deserialize(ConsumerRecord<byte[], byte[]> record, Collector<Report> out) {
+            Map<String, byte[]> headers = new LinkedHashMap<>();
+            record.headers().forEach(header -> headers.put(header.key(), header.value()));
+            out.collect(
+                    new Report(
+                            record.key(), record.value(), headers,
+                            record.topic(), record.partition(), record.offset(), record.timestamp()));
+        }
+
+        @Override
+        public TypeInformation<Report> getProducedType() {
+            return TypeInformation.of(Report.class);
+        }
+    }
+}
