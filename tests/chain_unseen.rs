@@ -414,6 +414,24 @@ fn what_one_report_unsees_is_judged_before_its_impressions() {
 }
 
 #[test]
+fn a_report_of_a_deletion_deletes_what_was_there_before_it_and_twice_nothing_more() {
+    let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
+    let mut deletion = report(START_MS + 500, &[], &[]).received(at_ms(START_MS + 500));
+    deletion.forgotten = true;
+    // As it is in a stream.
+    let deletion = serde_json::from_str(&serde_json::to_string(&deletion).unwrap()).unwrap();
+    assert_eq!(chain.ingest(&deletion), Ok(0));
+    let mut asked = recorded(ChainOptions::default(), &["a", "b"], START);
+    asked.forget(at_ms(START_MS + 500)).unwrap();
+    assert_eq!(chain.stored(at(START + 1)).unwrap(), asked.stored(at(START + 1)).unwrap());
+
+    ingest(&mut chain, &[("c", START_MS + 1_000)], &[], START_MS + 2_000);
+    let before = chain.stored(at(START + 2)).unwrap();
+    assert_eq!(chain.ingest(&deletion), Ok(0));
+    assert_eq!(chain.stored(at(START + 2)).unwrap(), before);
+}
+
+#[test]
 fn times_are_read_by_the_clock_of_the_device_that_reports() {
     // It is an hour ahead, or behind.
     for device_ms in [START_MS + 3_600_000, START_MS - 3_600_000] {

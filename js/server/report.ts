@@ -22,10 +22,11 @@ const reportRules = {
 const receivedRules = {
   ...commonRules,
   receivedAt: ["the server's clock in Unix milliseconds, as of what parseReport returned", isTime, REQUIRED],
+  forgotten: ["true or false", (value) => typeof value === "boolean"],
 } satisfies Rules;
 
 /** A report, whose time is of the device's or the server's clock. */
-type Checked<Time extends string> = Pick<ReceivedReport, "namespace" | "impressions" | "unseen" | "pending"> &
+type Checked<Time extends string> = Omit<ReceivedReport, "receivedAt"> &
   Readonly<Record<Time, number>>;
 
 export function parseReport(body: unknown, options?: TimeOptions): ReceivedReport {

@@ -131,9 +131,11 @@ export class ShardChain implements Api.ShardChain {
   }
 
   ingest(report: Api.ReceivedReport): number {
-    const { impressions, unseen, receivedAt } = checkReceived(report);
+    const { impressions, unseen, receivedAt, forgotten = false } = checkReceived(report);
     const all = [...unseen, ...impressions];
-    return this.callWith(idsOf(all), (chain, batch) => chain.ingest(batch, timesOf(all), unseen.length, receivedAt));
+    return this.callWith(idsOf(all), (chain, batch) =>
+      chain.ingest(batch, timesOf(all), unseen.length, receivedAt, forgotten),
+    );
   }
 
   unsee(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): void {

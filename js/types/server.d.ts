@@ -270,6 +270,8 @@ export interface ReceivedReport {
   receivedAt: number;
   impressions: Impression[];
   unseen: Impression[];
+  /** The history was deleted when it arrived: a service over Kafka says so, no device. */
+  forgotten?: boolean;
   /** What the device has pending. */
   pending?: string;
 }

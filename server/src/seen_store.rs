@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use metrics::counter;
 use seenguard::{
-    ChainSnapshot, IdList, MAX_ID_BYTES, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
+    ChainSnapshot, IdList, Impression, MAX_ID_BYTES, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
     StoreKeys, StoredChain, Time,
 };
 use tokio::sync::Semaphore;
@@ -327,7 +327,7 @@ impl SeenStore {
     /// # Errors
     /// As [`SeenStore::update`], and [`ErrorKind::BadReport`] for an id of over 256 bytes.
     pub async fn unsee(&self, user: &str, ids: &(impl IdList + Sync + ?Sized)) -> Result<(), Error> {
-        self.update(user, |chain, now| chain.unsee(ids, now)).await
+        self.unsee_as_report(user, ids).await.map(drop)
     }
 
     /// Deletes the history, as [`ShardChain::forget`], and what is kept of devices.
@@ -351,8 +351,44 @@ impl SeenStore {
     /// # Errors
     /// As [`SeenStore::update`].
     pub async fn forget(&self, user: &str) -> Result<(), Error> {
-        let forget = |chain: &mut ShardChain, now| chain.forget(now);
-        self.change(user, forget, true, self.options.deadline).await
+        self.forget_as_report(user).await.map(drop)
+    }
+
+    /// [`SeenStore::unsee`]; returns the report that does the same to a chain that is built anew.
+    pub(crate) async fn unsee_as_report(
+        &self,
+        user: &str,
+        ids: &(impl IdList + Sync + ?Sized),
+    ) -> Result<ReceivedReport, Error> {
+        let unsee = |chain: &mut ShardChain, now| chain.unsee(ids, now);
+        let at = self.change_at(user, unsee, false).await?;
+        let mut report = self.report_of(user, at);
+        let id = |index| String::from_utf8_lossy(ids.get(index)).into_owned();
+        report.unseen = (0..ids.len()).map(|index| Impression { id: id(index), at }).collect();
+        Ok(report)
+    }
+
+    /// [`SeenStore::forget`]; returns the report that does the same to a chain that is built anew.
+    pub(crate) async fn forget_as_report(&self, user: &str) -> Result<ReceivedReport, Error> {
+        let at = self.change_at(user, ShardChain::forget, true).await?;
+        let mut report = self.report_of(user, at);
+        report.forgotten = true;
+        Ok(report)
+    }
+
+    fn report_of(&self, user: &str, at: Time) -> ReceivedReport {
+        Report::new(self.options.namespace_for(user).unwrap_or_default(), at).received(at)
+    }
+
+    /// Changes what is stored of a user, and returns as of when.
+    async fn change_at(
+        &self,
+        user: &str,
+        mut change: impl FnMut(&mut ShardChain, Time) -> Result<(), seenguard::Error> + Send,
+        forgets: bool,
+    ) -> Result<Time, Error> {
+        let change = |chain: &mut ShardChain, now| change(chain, now).map(|()| now);
+        self.change(user, change, forgets, self.options.deadline).await
     }
 
     /// Loads within the patience. What comes later is waited for in the background until the deadline, and holds its

@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::seconds::shard_seconds;
+use super::seconds::{rounded_up, shard_seconds};
 use super::shard_chain::ShardChain;
 use super::unseen::MAX_UNSEEN_ID_BYTES;
 use crate::error::Error;
@@ -61,6 +61,9 @@ pub struct ReceivedReport {
     /// What became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
+    /// Whether the history was deleted when it arrived: a service says so, no device.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forgotten: bool,
     /// That of the report.
     #[serde(
         default,
@@ -93,6 +96,7 @@ impl Report {
             received_at: at,
             impressions: self.impressions,
             unseen: self.unseen,
+            forgotten: false,
             pending: self.pending,
         }
     }
@@ -150,7 +154,8 @@ pub(crate) fn server_time(at: Time, sent: Time, received: Time) -> Time {
 
 impl ShardChain {
     /// Takes in what a device reported. An entry from before the history was deleted, and an impression from before
-    /// its id became unseen, change nothing. Returns how many ids no live shard contained.
+    /// its id became unseen, change nothing; nor does a deletion that the chain knows. Returns how many ids no live shard
+    /// contained.
     ///
     /// ```
     /// use std::time::Duration;
@@ -175,6 +180,9 @@ impl ShardChain {
     /// As [`ShardChain::record`].
     pub fn ingest(&mut self, report: &ReceivedReport) -> Result<usize, Error> {
         let now = shard_seconds(report.received_at)?;
+        if report.forgotten && self.forget_before < Some(rounded_up(report.received_at)?) {
+            self.forget(report.received_at)?;
+        }
         let counts_from = self.counts_from();
         // What was not made by `Report::received` may have times after its arrival.
         let at = |impression: &Impression| impression.at.min(report.received_at);

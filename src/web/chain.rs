@@ -155,13 +155,14 @@ impl Chain {
     }
 
     /// Takes in a report, in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
-    /// others were recorded. Returns how many ids no live shard contained.
+    /// others were recorded; `forgotten` when the history was deleted then. Returns how many ids no live shard contained.
     pub fn ingest(
         &mut self,
         ids: &TextBatch,
         times_ms: &[f64],
         unseen: usize,
         received_ms: f64,
+        forgotten: bool,
     ) -> Result<usize, JsValue> {
         let (unseen_ms, impressions_ms) = times_ms.split_at(unseen.min(times_ms.len()));
         let report = ReceivedReport {
@@ -169,6 +170,7 @@ impl Chain {
             received_at: Time::from_unix_ms(received_ms as u64),
             impressions: ids.impressions(unseen_ms.len(), impressions_ms),
             unseen: ids.impressions(0, unseen_ms),
+            forgotten,
             pending: None,
         };
         self.chain.ingest(&report).map_err(failure)

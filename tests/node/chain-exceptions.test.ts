@@ -112,6 +112,18 @@ describe("a report", () => {
     expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual([]);
   });
 
+  test("deletes what was there before it arrived, and when it comes again nothing", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b"], { now: NOW });
+    const deleted = report({ receivedAt: NOW_MS + 1, impressions: [], forgotten: true });
+    chain.ingest(deleted);
+    expect(chain.filter(["a", "b"], { now: NOW + 1 })).toEqual(["a", "b"]);
+    chain.ingest(report({ receivedAt: NOW_MS + 2_000, impressions: [{ id: "c", at: NOW_MS + 1_000 }] }));
+    chain.ingest(deleted);
+    expect(chain.filter(["a", "c"], { now: NOW + 2 })).toEqual(["a"]);
+    expect(() => chain.ingest(report({ receivedAt: NOW_MS, forgotten: 1 as unknown as boolean }))).toThrow(throwing("bad-report"));
+  });
+
   test("takes back before it records", async () => {
     const chain = await createChain();
     chain.record(["a", "b"], { now: NOW });

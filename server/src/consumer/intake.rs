@@ -27,6 +27,11 @@ pub trait ReportStream: fmt::Debug + Send + Sync {
     fn is_with_the_chains(&self) -> bool {
         false
     }
+
+    /// Whether what is taken in stays, in its order: then chains can be built anew from it.
+    fn is_kept(&self) -> bool {
+        false
+    }
 }
 
 #[async_trait]
@@ -45,6 +50,10 @@ impl<S: ReportStream + ?Sized> ReportStream for Arc<S> {
 
     fn is_with_the_chains(&self) -> bool {
         (**self).is_with_the_chains()
+    }
+
+    fn is_kept(&self) -> bool {
+        (**self).is_kept()
     }
 }
 

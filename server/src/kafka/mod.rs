@@ -114,6 +114,10 @@ impl ReportStream for Kafka {
     fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error> {
         Ok(Box::new(Reader::open(self.clone(), options.clone())?))
     }
+
+    fn is_kept(&self) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for Kafka {

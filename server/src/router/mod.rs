@@ -16,7 +16,7 @@ use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, Report, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, ReceivedReport, Report, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -85,6 +85,19 @@ struct Service {
     #[cfg(feature = "consumer")]
     stream: Option<Arc<dyn ReportStream>>,
     limits: Limits,
+}
+
+impl Service {
+    /// Puts what is in the chain already into a stream from which chains are built anew, so that it is in these, too.
+    #[cfg_attr(not(feature = "consumer"), expect(unused_variables, clippy::unused_async))]
+    async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
+        #[cfg(feature = "consumer")]
+        if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_kept()) {
+            let append = self.store.within_deadline(|| stream.append(user, done));
+            append.await.map_err(Problem::of_stream)?;
+        }
+        Ok(())
+    }
 }
 
 /// The routes of the service, for an app of axum: pages, reports, snapshots, plans, and `/openapi.json`, which describes
@@ -310,7 +323,8 @@ async fn unsee(
     Body(body): Body<UnseeBody>,
 ) -> Result<StatusCode, Problem> {
     check_count(body.ids.len())?;
-    service.store.unsee(&user, &body.ids).await?;
+    let done = service.store.unsee_as_report(&user, &body.ids).await?;
+    service.log(&user, &done).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -335,7 +349,8 @@ struct UnseeBody {
     )
 )]
 async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result<StatusCode, Problem> {
-    service.store.forget(&user).await?;
+    let done = service.store.forget_as_report(&user).await?;
+    service.log(&user, &done).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -508,6 +508,10 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
         service.report(user, &["c"]);
         knows(&service, user, &["a", "b", "c"]);
     }
+    // What the routes have changed is in the topic, too.
+    let [unseen, forgotten] = [&users[0], &users[1]];
+    assert_eq!(service.post(&format!("/v1/users/{unseen}/unsee"), r#"{"ids": ["a"]}"#).status, 204);
+    assert_eq!(service.request("DELETE", &format!("/v1/users/{forgotten}/history"), &[], "").status, 204);
     let anew = Place::in_redis(redis.url(), "new:");
     let options = [
         "--kafka",
@@ -520,8 +524,11 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
     ];
     let (status, log) = Program::consume(&anew.arguments, &options).ended();
     assert!(status.success(), "{log}");
+    let rebuilt = Program::serve(&anew.arguments, &[]);
+    assert_eq!(rebuilt.page(unseen, &["a", "b", "c", "d"], 4), ["a", "d"]);
+    assert_eq!(rebuilt.page(forgotten, &["a", "b", "c", "d"], 4), ["a", "b", "c", "d"]);
     let mut client = redis.client();
-    for user in &users {
+    for user in users.iter().filter(|user| *user != forgotten) {
         let shards = |prefix: &str, client: &mut redis::Connection| -> Vec<String> {
             redis::cmd("LRANGE")
                 .arg(format!("{prefix}{user}"))
