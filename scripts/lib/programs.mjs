@@ -63,6 +63,13 @@ function findPython() {
   return answer && answer.status === 0 ? python : undefined;
 }
 
+/** What tells compilers where OpenSSL is, if it does. */
+function findOpenSsl() {
+  const pkgConfig = which("pkg-config");
+  const answer = pkgConfig && spawnSync(pkgConfig, ["--exists", "openssl"], { stdio: "ignore" });
+  return answer && answer.status === 0 ? pkgConfig : undefined;
+}
+
 /** @param {string} directory */
 function entries(directory) {
   try {
@@ -147,6 +154,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     find: goXxhash,
     apt: "golang-github-cespare-xxhash-dev",
     elsewhere: "the Go library github.com/cespare/xxhash/v2 in GOPATH's src",
+  },
+  librdkafka: {
+    find: () => which("g++") && which("make") && findOpenSsl(),
+    apt: "build-essential pkg-config libssl-dev",
+    elsewhere: "a C++ compiler, make, pkg-config and OpenSSL's headers, of which cargo compiles librdkafka",
   },
   jre: {
     find: () => which("java"),

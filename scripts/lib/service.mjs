@@ -12,12 +12,16 @@ import { CommandFailed, run } from "./run.mjs";
  * @property {(signal?: NodeJS.Signals) => Promise<void>} stop asks it to end, and waits until it has
  */
 
+/** The service's feature for Kafka, with all that one may set there. */
+export const kafka = "kafka-ssl";
+
 /**
  * Builds it. Resolves to the program's path.
  * @param {"debug" | "release"} [profile]
- * @param {string} [features] beside its default ones, with commas between them
+ * @param {string} [features] beside its default ones, with commas between them: all by default, so that the tests share
+ *   one build
  */
-export async function buildService(profile = "debug", features = "") {
+export async function buildService(profile = "debug", features = kafka) {
   const options = ["--features", features, ...(profile === "release" ? ["--release"] : [])];
   await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...options]);
   const ending = process.platform === "win32" ? ".exe" : "";

@@ -8,6 +8,7 @@ import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
+import { kafka } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
@@ -109,9 +110,9 @@ async function checkLab() {
 /** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
 async function checkServer() {
   const member = ["--package", "seenguard-server"];
-  await cargo("test", "--profile", "dev", "--no-fail-fast", "--features", "testing,kafka", ...member);
+  await cargo("test", "--profile", "dev", "--no-fail-fast", "--features", `testing,${kafka}`, ...member);
   // Its library alone, as those compile it who want the stores and nothing else, and with each of its parts.
-  for (const features of ["", "redis", "tls", "axum", "consumer", "kafka", "testing", "formats"]) {
+  for (const features of ["", "redis", "tls", "axum", "consumer", kafka, "testing", "formats"]) {
     await cargo("clippy", "--lib", ...member, "--no-default-features", "--features", features, ...denyWarnings);
   }
   await run("cargo", ["doc", "--no-deps", ...member], { env: { RUSTDOCFLAGS: "-D warnings" } });
@@ -168,7 +169,7 @@ const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
-const { chromedriver, chromium, firefox, go, java, jre, kcat, maven, python, redis, valgrind } = programs;
+const { chromedriver, chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
 const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
 
@@ -204,7 +205,7 @@ export const steps = [
     what: "the demo in Chromium, as a person uses it",
     run: () => playwright("--project", "demo"),
     // Its test over Flink needs a broker, and what compiles the job.
-    programs: [chromium, java, jre, maven, python, redis],
+    programs: [chromium, java, jre, librdkafka, maven, python, redis],
     python: true,
     broker: true,
     needs: ["build", "server"],
@@ -216,7 +217,7 @@ export const steps = [
     what: "the demo and the news product over seenguard-server, in Chromium",
     run: () => npmToolIn({ SERVER: "rust" }, PLAYWRIGHT, "test", "--grep", "@over-rust"),
     // It has the service compiled by then: compiled anew, it would be another than the examples of `server` link to.
-    programs: [chromium, redis],
+    programs: [chromium, librdkafka, redis],
     needs: ["build", "server"],
     lane: "browser",
     slow: true,
@@ -397,7 +398,7 @@ export const steps = [
     name: "flink",
     what: "the job in examples/flink between a Kafka broker and the service, killed and rescaled",
     run: () => vitest("--project", "flink", "--reporter", "verbose"),
-    programs: [java, jre, kcat, maven, python, redis],
+    programs: [java, jre, kcat, librdkafka, maven, python, redis],
     python: true,
     broker: true,
     needs: ["build"],
@@ -424,7 +425,7 @@ export const steps = [
     name: "together",
     what: "the service in Rust and the store in Node serve the same users at the same time, and promise the same",
     run: () => vitest("--project", "together"),
-    programs: [redis],
+    programs: [librdkafka, redis],
     needs: ["build", "server"],
     lane: "cargo",
     slow: true,
@@ -449,7 +450,7 @@ export const steps = [
     name: "server",
     what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
     run: checkServer,
-    programs: [redis],
+    programs: [librdkafka, redis],
     reads: /^(src|server)\/|^examples\/recall_server\.rs$|^rustfmt\.toml$/,
     lane: "cargo",
     slow: true,
@@ -458,7 +459,7 @@ export const steps = [
     name: "servers",
     what: "servers in other languages, as docs/other-languages.md shows them; alert rules",
     run: () => vitest("--project", "servers"),
-    programs: [...otherServers, programs.promtool, python, redis],
+    programs: [...otherServers, librdkafka, programs.promtool, python, redis],
     python: true,
     needs: ["build"],
     lane: "cargo",
@@ -468,7 +469,7 @@ export const steps = [
     name: "kafka",
     what: "the service over a real Kafka broker that is killed and stopped; producers in other languages",
     run: () => vitest("--project", "kafka"),
-    programs: [go, java, jre, maven, python, redis],
+    programs: [go, java, jre, librdkafka, maven, python, redis],
     python: true,
     broker: true,
     needs: ["build"],
@@ -514,7 +515,7 @@ export const steps = [
     name: "soak-service",
     what: "the service under load for two minutes, over Redis and a cluster, while parts fail",
     run: () => soak("service", "--minutes", "2"),
-    programs: [redis],
+    programs: [librdkafka, redis],
     needs: ["build"],
     alone: true,
     slow: true,

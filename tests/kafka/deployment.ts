@@ -24,7 +24,7 @@ export interface Deployment {
 }
 
 export async function deploy(partitions: number): Promise<Deployment> {
-  const program = await buildService("debug", "kafka");
+  const program = await buildService();
   const [redis, broker] = await Promise.all([startRedis(), startKafka()]);
   await broker.createTopic(TOPIC, partitions);
   const stream = ["--kafka", broker.address, "--kafka-topic", TOPIC];

@@ -28,7 +28,7 @@ export async function startFlink(redisUrl: string, say: (line: string) => void):
   };
   try {
     say("compiling seenguard-server and Flink's job");
-    const program = await withProgress("cargo", () => buildService("debug", "kafka"));
+    const program = await withProgress("cargo", () => buildService());
     const jar = await withProgress("mvn", buildJob);
 
     say("starting Kafka, the service and Flink");
