@@ -1,7 +1,9 @@
 /**
- * Runs the fuzz targets: `node fuzz/run.mjs [--seconds N | --minutes N | --night | --coverage] [--only NAME,NAME]`.
+ * Runs the fuzz targets: `node fuzz/run.mjs [--corpus | --seconds N | --minutes N | --night | --coverage]
+ * [--only NAME,NAME]`.
  *
- * --seconds N   a test: each target for N seconds in one process, the same inputs each time; the default, with 70
+ * --corpus      each input of the corpus once, and no other, by the stable compiler: the step `fuzz`
+ * --seconds N   each target for N seconds in one process, the same inputs each time; the default, with 70
  * --minutes N   each target for N minutes in two processes; what is new is merged into the corpus, whose archive is
  *               written again, and fuzz/RECORD.md gets the figures
  * --night       the same for 8 hours in all
@@ -19,7 +21,7 @@ import { main, setUp } from "../scripts/setup.mjs";
 import { checkCorpusSize, corpusOf, pack, unpack } from "./tools/corpus.mjs";
 import { coverage } from "./tools/coverage.mjs";
 import { fuzzProcess } from "./tools/process.mjs";
-import { build, setUpFuzzing } from "./tools/toolchain.mjs";
+import { build, buildPlain, setUpFuzzing } from "./tools/toolchain.mjs";
 
 /** Longest inputs, in bytes. A longer one finds no more, and takes longer. */
 const longest = /** @type {const} */ ({ snapshots: 8192, rows: 8192, writers: 4096 });
@@ -102,6 +104,23 @@ async function keepNew(binary, target) {
   await pack(target);
 }
 
+/**
+ * Each target with what its corpus has. What fails is one of its inputs.
+ * @param {readonly (keyof typeof longest)[]} chosen
+ */
+async function runCorpus(chosen) {
+  const binary = await buildPlain();
+  for (const target of chosen) {
+    const directory = corpusOf(target);
+    const inputs = readdirSync(directory).sort();
+    if (inputs.length === 0) throw new CommandFailed(`the corpus of ${target} is empty`);
+    console.log(`${target}: ${inputs.length} inputs`);
+    const limits = [`-rss_limit_mb=${MOST_MEGABYTES}`, `-timeout=${MOST_SECONDS_AN_INPUT}`];
+    await run(binary(target), [...limits, ...inputs], { cwd: directory });
+  }
+  checkCorpusSize();
+}
+
 /** @param {readonly Figures[]} all */
 function table(all) {
   const lines = all.map(({ target, jobs, seconds, inputs, megabytes }) => {
@@ -141,6 +160,7 @@ async function fuzzAll(chosen, seconds, isTest) {
 /** @param {readonly string[]} args */
 async function fuzzTargets(args) {
   const options = /** @type {const} */ ({
+    corpus: { type: "boolean" },
     seconds: { type: "string" },
     minutes: { type: "string" },
     night: { type: "boolean" },
@@ -153,8 +173,9 @@ async function fuzzTargets(args) {
   const unknown = names.filter((name) => !targets.some((target) => target === name));
   if (unknown.length > 0) throw new CommandFailed(`no such target: ${unknown.join(", ")}; ${targets.join(", ")}`);
   await setUp();
-  await setUpFuzzing();
   for (const target of chosen) await unpack(target);
+  if (values.corpus) return runCorpus(chosen);
+  await setUpFuzzing();
   if (values.coverage) return coverage(chosen);
   const NIGHT_SECONDS = 8 * 3600;
   if (values.night) return fuzzAll(chosen, Math.round(NIGHT_SECONDS / chosen.length), false);

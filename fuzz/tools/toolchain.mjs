@@ -48,6 +48,17 @@ export async function build() {
 
 const targetDirectory = fromEnvironment("CARGO_TARGET_DIR") ?? inProject("fuzz", "target");
 
+/**
+ * The same by the stable compiler, which instruments nothing: for running what is in the corpus, and no more.
+ * @returns {Promise<(target: string) => string>}
+ */
+export async function buildPlain() {
+  const directory = join(targetDirectory, "plain");
+  const args = ["build", "--release", "--manifest-path", inProject("fuzz", "Cargo.toml"), "--target-dir", directory];
+  await run("cargo", args, { env: { RUSTFLAGS: "--cfg fuzzing" } });
+  return (target) => join(directory, "release", target);
+}
+
 /** The machine, as directories of cargo and rustup name it. */
 async function host() {
   const triple = /^host: (\S+)$/m.exec((await nightly("rustc", "-vV")) ?? "")?.[1];
