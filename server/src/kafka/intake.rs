@@ -282,8 +282,9 @@ impl Shared {
     fn push(&self, consumer: &BaseConsumer<Context>, message: &BorrowedMessage<'_>) {
         self.told.note_success();
         let (partition, offset) = (message.partition(), message.offset());
+        let record = Record::of(message);
         let mut partitions = self.lock();
-        if Record::is_newer(message) {
+        if record.is_newer().unwrap_or(false) {
             tracing::error!(
                 partition,
                 offset,
@@ -296,7 +297,7 @@ impl Shared {
             self.note_result(consumer.pause(&list), "a partition was not paused");
             return;
         }
-        partitions.push(partition, offset, Record::of(message));
+        partitions.push(partition, offset, record);
         drop(partitions);
         self.has_arrived.notify_one();
     }

@@ -12,8 +12,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::told::Told;
-use super::{DELIVERED_WITHIN, FORM, FORM_HEADER, Kafka, error_of};
+use super::{DELIVERED_WITHIN, FORM_HEADER, Kafka, error_of};
 use crate::error::{Error, ErrorKind};
+use crate::received::FORM;
 
 /// For what librdkafka does not do in its time.
 const MARGIN: Duration = Duration::from_millis(500);
@@ -38,7 +39,7 @@ impl Producer {
         };
         let headers = OwnedHeaders::new()
             .insert(header("content-type", "application/json"))
-            .insert(header(FORM_HEADER, FORM));
+            .insert(header(FORM_HEADER, &FORM.to_string()));
         let record = FutureRecord::to(&kafka.topic)
             .key(user.as_bytes())
             .payload(value)
