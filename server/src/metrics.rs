@@ -96,6 +96,10 @@ fn describe_kafka() {
             "seenguard_kafka_commit_errors_total",
             "Commits of offsets that have failed: the next one tells them, too.",
         ),
+        (
+            "seenguard_kafka_broker_failures_total",
+            "How often a broker, or all of them, could not be reached.",
+        ),
     ] {
         describe_counter!(name, what);
         counter!(name).increment(0);

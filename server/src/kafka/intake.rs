@@ -270,7 +270,8 @@ impl Shared {
                     self.has_arrived.notify_one();
                     return;
                 }
-                Some(Err(error)) => self.told.note_failure(&error, "nothing can be read"),
+                // The context was told of it.
+                Some(Err(_)) => {}
             }
             let oldest = self.lock().oldest().map(Time::from_unix_ms);
             let now = Time::from(SystemTime::now()).unix_ms();

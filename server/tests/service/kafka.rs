@@ -190,6 +190,37 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     drop(consumer);
 }
 
+pub fn brokers_that_are_away_are_told_of_once_and_counted() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["a"]);
+    knows(&service, "ada", &["a"]);
+    topic.cluster.broker_down(-1).unwrap();
+    let failures = |program: &Program| program.number("seenguard_kafka_broker_failures_total");
+    eventually("each has met it again and again, and reports are refused", || {
+        let is_refused = posts(&service, "ada", "b") == 503;
+        (is_refused && failures(&service) >= 20.0 && failures(&consumer) >= 20.0).then_some(())
+    });
+    topic.cluster.broker_up(-1).unwrap();
+    eventually("reports are taken again", || {
+        (posts(&service, "ada", "b") == 204).then_some(())
+    });
+    knows(&service, "ada", &["a", "b"]);
+    for program in [&service, &consumer] {
+        let log = program.log();
+        // Of the service's requests that fail, one a second is in the log.
+        let told = log
+            .lines()
+            .filter(|line| !line.contains("a request has failed"))
+            .count();
+        assert!((2..=8).contains(&told), "{told} lines: {log}");
+        assert!(log.contains("Kafka is back"), "{log}");
+    }
+}
+
 pub fn an_acknowledgement_is_of_all_replicas() {
     let redis = RedisServer::start(&[]);
     let place = Place::in_redis(redis.url(), "seen:");
