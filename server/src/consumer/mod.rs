@@ -195,7 +195,7 @@ impl Consumer {
         rounds.strike(outcome.struck, mended_within, &mut outcome.dead);
         intake.settle(&outcome.done, &outcome.dead).await?;
         for DeadLetter { id, code } in &outcome.dead {
-            counter!("seenguard_dead_letters_total").increment(1);
+            counter!("seenguard_dead_letters_total", "code" => *code).increment(1);
             tracing::error!(entry = %id, code, "an entry that no chain takes is set aside");
         }
         for id in outcome.done.iter().chain(outcome.dead.iter().map(|letter| &letter.id)) {
