@@ -575,8 +575,18 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
     }
     // What the routes have changed is in the topic, too.
     let [unseen, forgotten] = [&users[0], &users[1]];
-    assert_eq!(service.post(&format!("/v1/users/{unseen}/unsee"), r#"{"ids": ["a"]}"#).status, 204);
-    assert_eq!(service.request("DELETE", &format!("/v1/users/{forgotten}/history"), &[], "").status, 204);
+    assert_eq!(
+        service
+            .post(&format!("/v1/users/{unseen}/unsee"), r#"{"ids": ["a"]}"#)
+            .status,
+        204
+    );
+    assert_eq!(
+        service
+            .request("DELETE", &format!("/v1/users/{forgotten}/history"), &[], "")
+            .status,
+        204
+    );
     let anew = Place::in_redis(redis.url(), "new:");
     let options = [
         "--kafka",
