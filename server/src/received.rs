@@ -1,7 +1,7 @@
 //! Reports as they come, from a device or out of a stream.
 
 use metrics::counter;
-use seenguard::{ReceivedReport, Report};
+use seenguard::ReceivedReport;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind};
@@ -45,7 +45,7 @@ pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
 pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
     limited(match read(value) {
         Ok(report) => report,
-        Err(error) => match read::<Report>(value) {
+        Err(error) => match read::<seenguard::Report>(value) {
             Ok(posted) => posted.received(arrived),
             Err(_) => return Err(error),
         },
