@@ -105,6 +105,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "redis-server",
     elsewhere: "Redis 6.2 or newer, with `redis-server` on PATH",
   },
+  prometheus: {
+    find: () => which("prometheus"),
+    apt: "prometheus",
+    elsewhere: "Prometheus as `prometheus` on PATH",
+  },
   promtool: {
     find: () => which("promtool"),
     apt: "prometheus",

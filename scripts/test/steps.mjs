@@ -457,9 +457,9 @@ export const steps = [
   },
   {
     name: "servers",
-    what: "servers in other languages, as docs/other-languages.md shows them; alert rules",
+    what: "servers in other languages, as docs/other-languages.md shows them",
     run: () => vitest("--project", "servers"),
-    programs: [...otherServers, librdkafka, programs.promtool, python, redis],
+    programs: [...otherServers, librdkafka, python, redis],
     python: true,
     needs: ["build"],
     lane: "cargo",
@@ -467,9 +467,9 @@ export const steps = [
   },
   {
     name: "kafka",
-    what: "the service over a real Kafka broker that is killed and stopped; producers in other languages",
+    what: "the service over a real Kafka broker that is killed and stopped; other languages; numbers and alerts",
     run: () => vitest("--project", "kafka"),
-    programs: [go, java, jre, librdkafka, maven, python, redis],
+    programs: [go, java, jre, librdkafka, maven, programs.prometheus, programs.promtool, python, redis],
     python: true,
     broker: true,
     needs: ["build"],

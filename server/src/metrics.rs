@@ -38,8 +38,8 @@ const COUNTERS: [(&str, &str); 12] = [
         "Entries of the stream that were taken over from another consumer.",
     ),
     (
-        "seenguard_dead_letters_total",
-        "Entries of the stream that are no reports of their user: they are set aside.",
+        "seenguard_users_forgotten_total",
+        "Users whom a store in memory has forgotten to make room.",
     ),
     (
         "seenguard_failed_rounds_total",
@@ -47,20 +47,38 @@ const COUNTERS: [(&str, &str); 12] = [
     ),
 ];
 
-/// Tells the recorder of `metrics` what each number is. Call it once there is one.
-pub fn describe_metrics() {
-    for (name, what) in COUNTERS {
-        describe_counter!(name, what);
-        counter!(name).increment(0);
-    }
-    describe_counter!(
-        "seenguard_users_forgotten_total",
-        "Users whom a store in memory has forgotten to make room."
-    );
-    describe_counter!(
+/// A counter with a label: its name, what it counts, the label and its values.
+type Labelled = (&'static str, &'static str, &'static str, &'static [&'static str]);
+
+const LABELLED: [Labelled; 2] = [
+    (
+        "seenguard_dead_letters_total",
+        "Entries of the stream that no chain takes, by code: they are set aside.",
+        "code",
+        &["bad-option", "bad-report", "storage", "too-large", "wrong-namespace"],
+    ),
+    (
         "seenguard_damaged_total",
-        "Stored shards and fields that cannot be read, by code."
-    );
+        "Stored shards and fields that cannot be read, by code.",
+        "code",
+        &[
+            "bad-base64",
+            "bad-checksum",
+            "bad-encoding",
+            "bad-magic",
+            "bad-parameters",
+            "bad-payload",
+            "bad-snapshot",
+            "too-large",
+            "truncated",
+        ],
+    ),
+];
+
+/// Tells the recorder of `metrics` what each number is. Call it once there is one. Counters begin at 0: one that began with
+/// its first event would not have increased by it.
+pub fn describe_metrics() {
+    describe_counters(&COUNTERS, &LABELLED);
     describe_histogram!(
         "seenguard_lag_seconds",
         "From when an item was on the screen, as the device reports it, until the user's chain has it."
@@ -73,9 +91,22 @@ pub fn describe_metrics() {
     );
 }
 
+fn describe_counters(plain: &[(&'static str, &'static str)], labelled: &[Labelled]) {
+    for &(name, what) in plain {
+        describe_counter!(name, what);
+        counter!(name).increment(0);
+    }
+    for &(name, what, label, values) in labelled {
+        describe_counter!(name, what);
+        for &value in values {
+            counter!(name, label => value).increment(0);
+        }
+    }
+}
+
 #[cfg(feature = "kafka")]
 fn describe_kafka() {
-    for (name, what) in [
+    let counters = [
         (
             "seenguard_kafka_producer_restarts_total",
             "Producers that were made anew, after an error that one does not recover from.",
@@ -96,22 +127,27 @@ fn describe_kafka() {
             "seenguard_kafka_commit_errors_total",
             "Commits of offsets that have failed: the next one tells them, too.",
         ),
-    ] {
-        describe_counter!(name, what);
-        counter!(name).increment(0);
-    }
-    describe_counter!(
+        (
+            "seenguard_kafka_broker_failures_total",
+            "How often a broker, or all of them, could not be reached.",
+        ),
+    ];
+    let rebalances: Labelled = (
         "seenguard_kafka_rebalances_total",
-        "Changes of this consumer's partitions, by kind: assign, revoke, or lost."
+        "Changes of this consumer's partitions, by kind.",
+        "kind",
+        &["assign", "lost", "revoke"],
     );
+    describe_counters(&counters, &[rebalances]);
     describe_histogram!(
         "seenguard_kafka_produce_seconds",
         "How long a report took until all in-sync replicas had it."
     );
     describe_gauge!(
         "seenguard_kafka_producer_queue",
-        "Reports that wait for Kafka's acknowledgement."
+        "Records that wait for Kafka's acknowledgement."
     );
+    metrics::gauge!("seenguard_kafka_producer_queue").set(0.0);
     describe_gauge!(
         "seenguard_kafka_lag_records",
         "Records of a partition that are not taken in yet, by partition."
@@ -119,6 +155,10 @@ fn describe_kafka() {
     describe_gauge!(
         "seenguard_kafka_lag_seconds",
         "How long ago the oldest record was written that was read and is not taken in yet."
+    );
+    describe_gauge!(
+        "seenguard_kafka_newer_partitions",
+        "Partitions that wait, since a newer version has written what comes next."
     );
     describe_gauge!(
         "seenguard_kafka_assigned_partitions",

@@ -1,7 +1,7 @@
 //! Reports as they come, from a device or out of a stream.
 
 use metrics::counter;
-use seenguard::{ReceivedReport, Report};
+use seenguard::ReceivedReport;
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind};
@@ -21,6 +21,22 @@ pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
     json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
 }
 
+/// Of the records that this version reads. Without a form a record is of this one.
+#[cfg(any(feature = "axum", feature = "kafka"))]
+pub(crate) const FORM: u32 = 1;
+
+/// Whether a newer version has written a record of this form.
+///
+/// # Errors
+/// [`ErrorKind::BadReport`] for a form that no version has.
+#[cfg(any(feature = "axum", feature = "kafka"))]
+pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
+    match form {
+        Some(0) => Err(ErrorKind::BadReport.into()),
+        form => Ok(form.is_some_and(|form| form > FORM)),
+    }
+}
+
 /// The report of a record in a stream: in the server's time, or as a device has posted it, which arrived then.
 ///
 /// # Errors
@@ -29,7 +45,7 @@ pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
 pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
     limited(match read(value) {
         Ok(report) => report,
-        Err(error) => match read::<Report>(value) {
+        Err(error) => match read::<seenguard::Report>(value) {
             Ok(posted) => posted.received(arrived),
             Err(_) => return Err(error),
         },

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant, SystemTime};
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use metrics::counter;
 use seenguard::{
-    ChainSnapshot, IdList, Impression, MAX_ID_BYTES, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
-    StoreKeys, StoredChain, Time,
+    ChainSnapshot, IdList, Impression, MAX_ID_BYTES, PageRequest, Pending, PendingToKeep, ReceivedReport, Report,
+    ShardChain, StoreKeys, StoredChain, Time,
 };
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;

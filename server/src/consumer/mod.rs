@@ -25,6 +25,8 @@ pub use self::stream::Stream;
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
 /// How often progress is logged.
 const PROGRESS: Duration = Duration::from_secs(30);
+/// How often a failure is logged that goes on.
+const FAILING: Duration = Duration::from_secs(60);
 /// An entry that has failed by itself so often is set aside.
 const STRIKES: u32 = 5;
 
@@ -136,11 +138,13 @@ impl Consumer {
         let mut intake = self.stream.open(&self.options)?;
         let mut rounds = Rounds::new(self.options.batch);
         let mut pause = PAUSES[0];
+        let mut told: Option<Instant> = None;
         while !*ending.borrow() {
             let error = match self.round(&mut *intake, &mut rounds).await {
                 Ok(is_at_end) => {
                     self.health.note_round();
                     pause = PAUSES[0];
+                    told = None;
                     if is_at_end {
                         break;
                     }
@@ -150,7 +154,10 @@ impl Consumer {
                 Err(error) => error,
             };
             counter!("seenguard_failed_rounds_total").increment(1);
-            tracing::warn!(%error, "entries are left in the stream, and taken again later");
+            if told.is_none_or(|told| told.elapsed() >= FAILING) {
+                tracing::warn!(%error, "entries are left in the stream, and taken again later");
+                told = Some(Instant::now());
+            }
             if error.kind() == ErrorKind::Timeout {
                 rounds.batch = (rounds.batch / 2).max(1);
             }
@@ -188,7 +195,7 @@ impl Consumer {
         rounds.strike(outcome.struck, mended_within, &mut outcome.dead);
         intake.settle(&outcome.done, &outcome.dead).await?;
         for DeadLetter { id, code } in &outcome.dead {
-            counter!("seenguard_dead_letters_total").increment(1);
+            counter!("seenguard_dead_letters_total", "code" => *code).increment(1);
             tracing::error!(entry = %id, code, "an entry that no chain takes is set aside");
         }
         for id in outcome.done.iter().chain(outcome.dead.iter().map(|letter| &letter.id)) {

@@ -270,33 +270,42 @@ impl Shared {
                     self.has_arrived.notify_one();
                     return;
                 }
-                Some(Err(error)) => self.told.note_failure(&error, "nothing can be read"),
+                // The context was told of it.
+                Some(Err(_)) => {}
             }
-            let oldest = self.lock().oldest().map(Time::from_unix_ms);
-            let now = Time::from(SystemTime::now()).unix_ms();
-            let lag = oldest.map_or(0, |oldest| now.saturating_sub(oldest.unix_ms()));
-            gauge!("seenguard_kafka_lag_seconds").set(lag as f64 / 1000.0);
+            self.count();
         }
+    }
+
+    fn count(&self) {
+        let partitions = self.lock();
+        let now = Time::from(SystemTime::now()).unix_ms();
+        let lag = partitions.oldest().map_or(0, |oldest| now.saturating_sub(oldest));
+        gauge!("seenguard_kafka_lag_seconds").set(lag as f64 / 1000.0);
+        gauge!("seenguard_kafka_assigned_partitions").set(partitions.assigned().len() as f64);
+        gauge!("seenguard_kafka_newer_partitions").set(partitions.newer().count() as f64);
+        gauge!("seenguard_kafka_paused").set(f64::from(self.is_paused.load(Ordering::Relaxed)));
     }
 
     fn push(&self, consumer: &BaseConsumer<Context>, message: &BorrowedMessage<'_>) {
         self.told.note_success();
         let (partition, offset) = (message.partition(), message.offset());
+        let record = Record::of(message);
         let mut partitions = self.lock();
-        if Record::is_newer(message) {
+        if record.is_newer().unwrap_or(false) {
             tracing::error!(
                 partition,
                 offset,
                 "a newer version has written it: this partition waits for one"
             );
-            partitions.stop_at(partition, offset);
+            partitions.stop_at(partition, offset, record.timestamp);
             drop(partitions);
             let mut list = TopicPartitionList::new();
             list.add_partition(message.topic(), partition);
             self.note_result(consumer.pause(&list), "a partition was not paused");
             return;
         }
-        partitions.push(partition, offset, Record::of(message));
+        partitions.push(partition, offset, record);
         drop(partitions);
         self.has_arrived.notify_one();
     }
@@ -304,7 +313,6 @@ impl Shared {
     /// All that this consumer has, but for those that wait for a newer version.
     fn pause(&self, consumer: &BaseConsumer<Context>, is_paused: bool) {
         self.is_paused.store(is_paused, Ordering::Relaxed);
-        gauge!("seenguard_kafka_paused").set(f64::from(is_paused));
         let newer: BTreeSet<i32> = self.lock().newer().collect();
         let result = consumer.assignment().and_then(|assigned| {
             let mut list = TopicPartitionList::new();
@@ -376,7 +384,6 @@ impl ConsumerContext for Context {
             }
             Rebalance::Error(error) => shared.told.note_failure(error, "a rebalance has failed"),
         }
-        gauge!("seenguard_kafka_assigned_partitions").set(shared.lock().assigned().len() as f64);
     }
 
     fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
@@ -410,12 +417,20 @@ impl ClientContext for Context {
         if shared.told.is_away() && statistics.brokers.values().any(|broker| broker.state == "UP") {
             shared.told.note_success();
         }
-        let assigned = shared.lock().assigned();
+        let partitions = shared.lock();
+        let assigned = partitions.assigned();
         for of in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
-            // Before the first fetch there is none.
-            if assigned.contains(&of.partition) && of.consumer_lag_stored >= 0 {
-                gauge!("seenguard_kafka_lag_records", "partition" => of.partition.to_string())
-                    .set(of.consumer_lag_stored as f64);
+            // librdkafka's own lag has none before the first record is settled: not in an outage.
+            let next = [
+                partitions.next(of.partition),
+                Some(of.committed_offset),
+                Some(of.lo_offset),
+            ];
+            let next = next.into_iter().flatten().find(|&offset| offset >= 0);
+            // Before the first fetch there is no end.
+            if let (true, Some(next), 0..) = (assigned.contains(&of.partition), next, of.hi_offset) {
+                let lag = (of.hi_offset - next).max(0);
+                gauge!("seenguard_kafka_lag_records", "partition" => of.partition.to_string()).set(lag as f64);
             }
         }
     }

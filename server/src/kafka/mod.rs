@@ -23,8 +23,7 @@ use self::properties::Properties;
 use crate::consumer::{ConsumerOptions, Intake, ReportStream};
 use crate::error::{Error, ErrorKind};
 
-/// Form of the records, as the header [`FORM_HEADER`] tells it. Without one it is this, too.
-const FORM: &str = "1";
+/// It has a record's form.
 const FORM_HEADER: &str = "seenguard";
 
 /// A topic of Kafka in which reports wait for consumers. The user is the record's key, and the partitioner is that of Java's

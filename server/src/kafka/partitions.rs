@@ -25,8 +25,8 @@ struct Partition {
     read_to: Option<i64>,
     /// Whether its end was reached once.
     is_at_end: bool,
-    /// From here on it has records of a newer version.
-    newer_from: Option<i64>,
+    /// From this offset on it has records of a newer version; and when the first of them was written, in Unix ms.
+    newer_from: Option<(i64, u64)>,
 }
 
 impl Partitions {
@@ -52,7 +52,7 @@ impl Partitions {
     /// A record that was read. Of a partition that was taken away nothing is kept.
     pub(super) fn push(&mut self, partition: i32, offset: i64, record: Record) {
         let Some(of) = self.all.get_mut(&partition) else { return };
-        if of.newer_from.is_some_and(|newer_from| offset >= newer_from) {
+        if of.newer_from.is_some_and(|(newer_from, _)| offset >= newer_from) {
             return;
         }
         of.read_to = Some(offset + 1);
@@ -62,9 +62,9 @@ impl Partitions {
     }
 
     /// Nothing from this record on is taken.
-    pub(super) fn stop_at(&mut self, partition: i32, offset: i64) {
+    pub(super) fn stop_at(&mut self, partition: i32, offset: i64, written: u64) {
         if let Some(of) = self.all.get_mut(&partition) {
-            of.newer_from.get_or_insert(offset);
+            of.newer_from.get_or_insert((offset, written));
         }
     }
 
@@ -145,7 +145,16 @@ impl Partitions {
 
     /// When the oldest was written that is not settled, in Unix ms.
     pub(super) fn oldest(&self) -> Option<u64> {
-        let first = |of: &Partition| of.unsettled.values().next().map(|record| record.timestamp);
+        let first = |of: &Partition| {
+            let record = of.unsettled.values().next().map(|record| record.timestamp);
+            record.or(of.newer_from.map(|(_, written)| written))
+        };
         self.all.values().filter_map(first).min()
+    }
+
+    /// The offset of a partition behind which all is settled, as far as it was read.
+    pub(super) fn next(&self, partition: i32) -> Option<i64> {
+        let of = self.all.get(&partition)?;
+        of.unsettled.keys().next().copied().or(of.read_to)
     }
 }

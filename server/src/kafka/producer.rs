@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use metrics::{counter, gauge, histogram};
+use metrics::{Gauge, counter, gauge, histogram};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
@@ -12,8 +12,9 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::told::Told;
-use super::{DELIVERED_WITHIN, FORM, FORM_HEADER, Kafka, error_of};
+use super::{DELIVERED_WITHIN, FORM_HEADER, Kafka, error_of};
 use crate::error::{Error, ErrorKind};
+use crate::received::FORM;
 
 /// For what librdkafka does not do in its time.
 const MARGIN: Duration = Duration::from_millis(500);
@@ -30,6 +31,23 @@ pub(super) struct Producer {
     told: Told,
 }
 
+/// A record that waits for its acknowledgement, for as long as this lives.
+struct Waiting(Gauge);
+
+impl Waiting {
+    fn new() -> Self {
+        let queue = gauge!("seenguard_kafka_producer_queue");
+        queue.increment(1.0);
+        Waiting(queue)
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.decrement(1.0);
+    }
+}
+
 impl Producer {
     pub(super) async fn send_report(&self, kafka: &Kafka, user: &str, value: &[u8], at: Time) -> Result<(), Error> {
         let header = |key, value| Header {
@@ -38,7 +56,7 @@ impl Producer {
         };
         let headers = OwnedHeaders::new()
             .insert(header("content-type", "application/json"))
-            .insert(header(FORM_HEADER, FORM));
+            .insert(header(FORM_HEADER, &FORM.to_string()));
         let record = FutureRecord::to(&kafka.topic)
             .key(user.as_bytes())
             .payload(value)
@@ -53,7 +71,7 @@ impl Producer {
     /// Returns when all in-sync replicas have it.
     pub(super) async fn send(&self, kafka: &Kafka, record: Record<'_>) -> Result<(), Error> {
         let client = self.client(kafka)?;
-        gauge!("seenguard_kafka_producer_queue").set(f64::from(client.in_flight_count()));
+        let _waiting = Waiting::new();
         // A request does not wait for room in the queue.
         let delivered = match client.send_result(record) {
             Ok(delivery) => timeout(DELIVERED_WITHIN + MARGIN, delivery).await,

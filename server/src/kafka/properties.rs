@@ -163,8 +163,7 @@ impl Kafka {
         ];
         // The newer protocol of groups takes none of the last three, which its brokers set.
         let is_newer = config.get("group.protocol") == Some("consumer");
-        let config = self.with_defaults(config, &defaults[..if is_newer { 5 } else { 8 }]);
-        config
+        self.with_defaults(config, &defaults[..if is_newer { 5 } else { 8 }])
     }
 
     /// What a file may set otherwise.

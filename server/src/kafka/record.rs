@@ -4,9 +4,9 @@ use rdkafka::Timestamp;
 use rdkafka::message::{BorrowedMessage, Headers, Message, OwnedHeaders};
 use seenguard::{ReceivedReport, Time};
 
-use super::{EventMapping, FORM, FORM_HEADER};
-use crate::error::ErrorKind;
-use crate::received;
+use super::{EventMapping, FORM_HEADER};
+use crate::error::{Error, ErrorKind};
+use crate::{json, received};
 
 /// A record that is not settled yet.
 #[derive(Debug, Clone)]
@@ -36,13 +36,13 @@ impl Record {
         [&self.key, &self.value].into_iter().flatten().map(Vec::len).sum()
     }
 
-    /// Whether a newer version has written it.
-    pub(super) fn is_newer(message: &BorrowedMessage<'_>) -> bool {
-        message.headers().is_some_and(|headers| {
-            headers
-                .iter()
-                .any(|header| header.key == FORM_HEADER && header.value.is_some_and(|form| form != FORM.as_bytes()))
-        })
+    /// Whether a newer version has written it. Fails for what no version writes.
+    pub(super) fn is_newer(&self) -> Result<bool, Error> {
+        let headers = self.headers.iter().flat_map(Headers::iter);
+        let form = headers.filter(|header| header.key == FORM_HEADER).last();
+        // It is JSON, as a job copies it into a line of the route for many users.
+        let form = form.and_then(|header| header.value).map_or(Ok(None), json::from_slice);
+        received::is_newer(form.map_err(|error| Error::new(ErrorKind::BadReport, error))?)
     }
 
     /// Whose report it is, and the report; nothing for an event that is no impression. Fails with the code of what is
@@ -51,6 +51,7 @@ impl Record {
         &self,
         mapping: Option<&EventMapping>,
     ) -> Result<Option<(String, ReceivedReport)>, &'static str> {
+        self.is_newer().map_err(|error| error.code())?;
         let value = self.value.as_deref().ok_or(ErrorKind::BadReport.code())?;
         let written = Time::from_unix_ms(self.timestamp);
         if let Some(mapping) = mapping {

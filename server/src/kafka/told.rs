@@ -1,5 +1,6 @@
 //! What librdkafka says, in the service's log: a cause once, until it is over.
 
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use metrics::counter;
@@ -7,45 +8,48 @@ use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-/// The last failure that was told, if it is not over.
+/// The failures that were told and are not over: in an outage several of them take turns.
 #[derive(Clone, Default)]
-pub(super) struct Told(Arc<Mutex<Option<RDKafkaErrorCode>>>);
+pub(super) struct Told(Arc<Mutex<Vec<Option<RDKafkaErrorCode>>>>);
 
 impl Told {
     pub(super) fn note_failure(&self, error: &KafkaError, reason: &str) {
         let code = error.rdkafka_error_code();
-        let mut last = self.last();
-        if *last != code || code.is_none() {
-            *last = code;
+        let mut told = self.lock();
+        if !told.contains(&code) {
+            told.push(code);
             tracing::error!(%error, reason, "Kafka does not do what it is asked for");
         }
     }
 
     pub(super) fn note_success(&self) {
-        if self.last().take().is_some() {
+        if !mem::take(&mut *self.lock()).is_empty() {
             tracing::info!("Kafka is back");
         }
     }
 
     /// Whether no broker can be reached.
     pub(super) fn is_away(&self) -> bool {
-        *self.last() == Some(RDKafkaErrorCode::AllBrokersDown)
+        self.lock().contains(&Some(RDKafkaErrorCode::AllBrokersDown))
     }
 
-    fn last(&self) -> MutexGuard<'_, Option<RDKafkaErrorCode>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Option<RDKafkaErrorCode>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ClientContext for Told {
     fn error(&self, error: KafkaError, reason: &str) {
-        // Of the others come dozens a second in an outage, and each broker's.
-        match error.rdkafka_error_code() {
-            Some(RDKafkaErrorCode::BrokerTransportFailure | RDKafkaErrorCode::Resolve) => {
-                tracing::debug!(%error, reason, "a broker cannot be reached");
-            }
+        use RDKafkaErrorCode::{AllBrokersDown, BrokerTransportFailure, PartitionEOF, Resolve};
+        let code = error.rdkafka_error_code();
+        if let Some(AllBrokersDown | BrokerTransportFailure | Resolve) = code {
+            counter!("seenguard_kafka_broker_failures_total").increment(1);
+        }
+        match code {
+            // Of one broker: while others do its work there is nothing to tell.
+            Some(BrokerTransportFailure | Resolve) => tracing::debug!(%error, reason, "a broker cannot be reached"),
             // What reads is told, too, and it is no failure.
-            Some(RDKafkaErrorCode::PartitionEOF) => {}
+            Some(PartitionEOF) => {}
             _ => self.note_failure(&error, reason),
         }
     }

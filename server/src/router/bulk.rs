@@ -19,8 +19,6 @@ use crate::taking::{Entry, EntryId, take_in};
 const MAX_BYTES: usize = 1 << 20;
 const MAX_USERS: usize = 500;
 const MAX_IDS: usize = 10_000;
-/// Of the reports that this version reads.
-const FORM: u32 = 1;
 
 /// What many users' devices have reported.
 ///
@@ -109,9 +107,13 @@ fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
     let Ok(Line { user, form, report }) = serde_json::from_slice(line) else {
         return Ok(Err(ErrorKind::BadReport.code()));
     };
-    if form.is_some_and(|form| form > FORM) {
-        let what = "a report is of a form that this version does not know: it waits for a newer one";
-        return Err(Problem::unavailable("newer-form", what));
+    match received::is_newer(form) {
+        Ok(false) => {}
+        Ok(true) => {
+            let what = "a report is of a form that this version does not know: it waits for a newer one";
+            return Err(Problem::unavailable("newer-form", what));
+        }
+        Err(error) => return Ok(Err(error.code())),
     }
     let report = received::of_record(report.get().as_bytes(), arrived);
     Ok(report.map(|report| (user, report)).map_err(|error| error.code()))

@@ -35,7 +35,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Takes what the service has appended to a stream (--stream) into the users' chains. Run as many as you like
-    Consume(Consume),
+    Consume(Box<Consume>),
     /// Says of events on the standard input, one a line, what an event mapping makes of them
     #[cfg(feature = "kafka")]
     Mapping {

@@ -42,7 +42,7 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 async fn run(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         None => serve::serve(cli.serve).await,
-        Some(Command::Consume(options)) => consume::consume(options).await,
+        Some(Command::Consume(options)) => consume::consume(*options).await,
         #[cfg(feature = "kafka")]
         Some(Command::Mapping { file }) => mapping::try_events(&file),
     }

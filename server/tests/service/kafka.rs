@@ -105,6 +105,9 @@ impl<'a> Topic<'a> {
     }
 }
 
+/// What no version has written as the form of a record.
+const NO_FORMS: [&str; 4] = ["one", "0", "-1", ""];
+
 /// Waits until a page of this user leaves these out.
 fn knows(service: &Program, user: &str, ids: &[&str]) {
     let mut ranked = ids.to_vec();
@@ -187,6 +190,37 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     drop(consumer);
 }
 
+pub fn brokers_that_are_away_are_told_of_once_and_counted() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["a"]);
+    knows(&service, "ada", &["a"]);
+    topic.cluster.broker_down(-1).unwrap();
+    let failures = |program: &Program| program.number("seenguard_kafka_broker_failures_total");
+    eventually("each has met it again and again, and reports are refused", || {
+        let is_refused = posts(&service, "ada", "b") == 503;
+        (is_refused && failures(&service) >= 20.0 && failures(&consumer) >= 20.0).then_some(())
+    });
+    topic.cluster.broker_up(-1).unwrap();
+    eventually("reports are taken again", || {
+        (posts(&service, "ada", "b") == 204).then_some(())
+    });
+    knows(&service, "ada", &["a", "b"]);
+    for program in [&service, &consumer] {
+        let log = program.log();
+        // Of the service's requests that fail, one a second is in the log.
+        let told = log
+            .lines()
+            .filter(|line| !line.contains("a request has failed"))
+            .count();
+        assert!((2..=8).contains(&told), "{told} lines: {log}");
+        assert!(log.contains("Kafka is back"), "{log}");
+    }
+}
+
 pub fn an_acknowledgement_is_of_all_replicas() {
     let redis = RedisServer::start(&[]);
     let place = Place::in_redis(redis.url(), "seen:");
@@ -243,6 +277,9 @@ pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
     topic.write(Some("bob"), Some(&report), Some("1"));
     topic.write(Some("ada"), Some(&too_large), None);
     topic.write(Some("ada"), None, None);
+    for form in NO_FORMS {
+        topic.write(Some("ada"), Some(&report), Some(form));
+    }
     service.report("bob", &["b"]);
     // A device's body as it was posted is as good.
     let posted = String::from_utf8(body("ada", &["b"], now(), None)).unwrap();
@@ -250,7 +287,7 @@ pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
     let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD]);
     knows(&service, "bob", &["a", "b"]);
     knows(&service, "ada", &["b"]);
-    let mut letters = topic.read(DEAD, 6, |message| {
+    let mut letters = topic.read(DEAD, 6 + NO_FORMS.len(), |message| {
         let headers = message.headers().unwrap();
         let headers: BTreeMap<String, String> = headers
             .iter()
@@ -271,17 +308,29 @@ pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
         )
     });
     letters.sort();
+    let of_no_form = vec![("bad-report", Some("ada"), Some(report.as_str())); NO_FORMS.len()];
     let expected = [
-        ("bad-option", None, Some(report.as_str())),
-        ("bad-option", Some(""), Some(&report)),
-        ("bad-report", Some("ada"), None),
-        ("bad-report", Some("bob"), Some("no JSON")),
-        ("too-large", Some("ada"), Some(&too_large)),
-        ("wrong-namespace", Some("bob"), Some(&report)),
+        &[
+            ("bad-option", None, Some(report.as_str())),
+            ("bad-option", Some(""), Some(&report)),
+            ("bad-report", Some("ada"), None),
+        ],
+        &of_no_form[..],
+        &[
+            ("bad-report", Some("bob"), Some("no JSON")),
+            ("too-large", Some("ada"), Some(&too_large)),
+            ("wrong-namespace", Some("bob"), Some(&report)),
+        ],
     ]
+    .concat()
+    .into_iter()
     .map(|(code, key, value)| (code.to_owned(), key.map(str::to_owned), value.map(str::to_owned)));
-    assert_eq!(letters, expected);
-    assert_eq!(consumer.number("seenguard_dead_letters_total"), 6.0);
+    assert_eq!(letters, expected.collect::<Vec<_>>());
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), letters.len() as f64);
+    assert_eq!(
+        consumer.number(r#"seenguard_dead_letters_total{code="bad-option"}"#),
+        2.0
+    );
 }
 
 pub fn what_cannot_be_set_aside_stays_in_the_topic() {
@@ -330,6 +379,7 @@ pub fn a_partition_waits_for_a_version_that_reads_it() {
         .filter(|&user| partitions[user] != partitions["ada"])
         .collect();
     assert!(!elsewhere.is_empty());
+    let waiting = 2 + others.len() - elsewhere.len();
     for user in elsewhere {
         knows(&service, user, &["a"]);
     }
@@ -341,6 +391,11 @@ pub fn a_partition_waits_for_a_version_that_reads_it() {
     });
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+    assert_eq!(consumer.number("seenguard_kafka_newer_partitions"), 1.0);
+    assert!(consumer.number("seenguard_kafka_lag_seconds") > 0.0);
+    eventually("what waits is told", || {
+        (consumer.number_so_far("seenguard_kafka_lag_records") == Some(waiting as f64)).then_some(())
+    });
 }
 
 pub fn an_outage_of_redis_moves_no_offset() {
@@ -355,10 +410,20 @@ pub fn an_outage_of_redis_moves_no_offset() {
     }
     redis.pause();
     let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD, "--batch", "10"]);
-    eventually("it has failed again and again", || {
-        (consumer.number("seenguard_failed_rounds_total") >= 2.0).then_some(())
+    eventually("it has failed", || {
+        (consumer.number("seenguard_failed_rounds_total") >= 1.0).then_some(())
     });
     assert_eq!(consumer.get("/readyz?storage").status, 503);
+    // Before anything of the group is settled, too.
+    eventually("it tells what waits", || {
+        (consumer.number_so_far("seenguard_kafka_lag_records") == Some(USERS as f64)).then_some(())
+    });
+    assert_eq!(
+        consumer.log().matches("taken again later").count(),
+        1,
+        "{}",
+        consumer.log()
+    );
     // Another one begins where it was.
     consumer.kill();
     redis.go_on();
@@ -510,8 +575,18 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
     }
     // What the routes have changed is in the topic, too.
     let [unseen, forgotten] = [&users[0], &users[1]];
-    assert_eq!(service.post(&format!("/v1/users/{unseen}/unsee"), r#"{"ids": ["a"]}"#).status, 204);
-    assert_eq!(service.request("DELETE", &format!("/v1/users/{forgotten}/history"), &[], "").status, 204);
+    assert_eq!(
+        service
+            .post(&format!("/v1/users/{unseen}/unsee"), r#"{"ids": ["a"]}"#)
+            .status,
+        204
+    );
+    assert_eq!(
+        service
+            .request("DELETE", &format!("/v1/users/{forgotten}/history"), &[], "")
+            .status,
+        204
+    );
     let anew = Place::in_redis(redis.url(), "new:");
     let options = [
         "--kafka",

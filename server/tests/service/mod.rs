@@ -122,6 +122,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         each!(kafka: reports_reach_the_chains_through_kafka);
         once!(kafka:
             without_a_broker_reports_are_refused_and_pages_go_on,
+            brokers_that_are_away_are_told_of_once_and_counted,
             an_acknowledgement_is_of_all_replicas,
             after_a_fatal_error_a_new_producer_goes_on,
             what_no_chain_takes_goes_into_the_topic_of_dead_letters,

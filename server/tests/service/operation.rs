@@ -78,7 +78,7 @@ pub fn wrong_options_end_it_and_are_told() {
         (vec!["--stream", "reports"], 1, "--redis"),
         (vec!["--redis", "nothing", "--namespace", "{user}"], 1, "redis://"),
         (vec!["consume", "--stream", "reports"], 1, "--redis"),
-        (vec!["consume"], 2, "--stream"),
+        (vec!["consume"], 1, "--stream"),
     ] {
         let mut program = command(
             ["--listen", "127.0.0.1:0"]

@@ -124,15 +124,22 @@ impl Program {
         assert_eq!(self.post(&format!("/v1/users/{user}/impressions"), body).status, 204);
     }
 
-    /// A number among those for Prometheus, by its line's beginning.
+    /// A number among those for Prometheus, by its line's beginning: of all its labels together.
     pub fn number(&self, name: &str) -> f64 {
+        self.number_so_far(name)
+            .unwrap_or_else(|| panic!("no {name} in {}", self.get("/metrics").body))
+    }
+
+    /// The same, if it is there by now.
+    pub fn number_so_far(&self, name: &str) -> Option<f64> {
         let numbers = self.get("/metrics").body;
-        let line = numbers
-            .lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        line.unwrap_or_else(|| panic!("no {name} in {numbers}"))
-            .parse()
-            .unwrap()
+        let of_name = |line: &str| {
+            let (series, value) = line.rsplit_once(' ')?;
+            let labels = series.strip_prefix(name)?;
+            (labels.is_empty() || labels.starts_with('{')).then(|| value.parse::<f64>().unwrap())
+        };
+        let values: Vec<f64> = numbers.lines().filter_map(of_name).collect();
+        (!values.is_empty()).then(|| values.iter().sum())
     }
 
     /// A connection by which a test sends byte by byte.

@@ -289,6 +289,13 @@ pub fn what_many_have_reported_is_taken_in_at_once(place: &Place) {
         program.post("/v1/impressions", "").json(200),
         json!({ "taken": 0, "refused": [] })
     );
+    // A form that no version has is a newer one's neither.
+    for form in [json!("1"), json!(0), json!(-1), json!(1.5)] {
+        let line = json!({ "user": "ada", "form": form, "report": report("ada", "d") }).to_string();
+        let refused = json!([{ "line": 0, "code": "bad-report" }]);
+        let answer = program.post("/v1/impressions", line).json(200);
+        assert_eq!(answer, json!({ "taken": 0, "refused": refused }), "{form}");
+    }
     // What a newer version has written is for a newer one: nothing is taken, and nothing is lost.
     let newer = lines(&[("ada", report("ada", "d"))]) + &json!({ "user": "ada", "form": 2, "report": {} }).to_string();
     assert_eq!(program.post("/v1/impressions", newer).code(503), "newer-form");
