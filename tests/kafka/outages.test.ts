@@ -6,7 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningService } from "../../scripts/lib/service.mjs";
 import { until } from "../waiting.ts";
-import { deploy, pageOf, type Deployment } from "./deployment.ts";
+import { ANSWER_MS, deploy, pageOf, type Deployment } from "./deployment.ts";
 import { Person } from "./person.ts";
 
 const PEOPLE = 8;
@@ -69,14 +69,31 @@ test("while a broker is stopped for 15 s reports are refused and pages are fille
 
 test("two consumers share the partitions, and one takes over in order what the other had when it was killed", async () => {
   const other = await deployment.consume();
-  const assigned = async ({ url }: RunningService) => {
-    const text = await (await fetch(`${url}/metrics`)).text();
-    return Number(/^seenguard_kafka_assigned_partitions (\d+)$/m.exec(text)?.[1] ?? 0);
-  };
-  await until("each has a part", async () => {
-    const [one, two] = [await assigned(consumer), await assigned(other)];
-    return one > 0 && two > 0 && one + two === PARTITIONS;
-  });
+  await eachHasAPart(consumer, other);
   await whilePeopleRead("shared", () => consumer.stop("SIGKILL"));
   expect(await assigned(other)).toBe(PARTITIONS);
+  consumer = other;
 });
+
+test("a consumer that is stopped is given up by its group, and has a part again once it goes on", async () => {
+  const other = await deployment.consume();
+  await eachHasAPart(consumer, other);
+  await whilePeopleRead("given-up", async () => {
+    consumer.process.kill("SIGSTOP");
+    await until("the other has all", async () => (await assigned(other)) === PARTITIONS, 60_000);
+    consumer.process.kill("SIGCONT");
+    await eachHasAPart(consumer, other);
+  });
+});
+
+async function assigned({ url }: RunningService): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(ANSWER_MS) })).text();
+  return Number(/^seenguard_kafka_assigned_partitions (\d+)$/m.exec(text)?.[1] ?? 0);
+}
+
+async function eachHasAPart(...consumers: readonly RunningService[]): Promise<void> {
+  await until("each has a part", async () => {
+    const counts = await Promise.all(consumers.map(assigned));
+    return counts.every((count) => count > 0) && counts.reduce((sum, count) => sum + count) === PARTITIONS;
+  });
+}

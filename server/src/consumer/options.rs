@@ -8,6 +8,7 @@ pub struct ConsumerOptions {
     pub(crate) group: String,
     pub(crate) name: String,
     pub(crate) batch: usize,
+    #[cfg(feature = "kafka")]
     pub(crate) batch_bytes: usize,
     pub(crate) until_end: bool,
     pub(crate) claim_after: Duration,
@@ -25,6 +26,7 @@ impl ConsumerOptions {
             group: "seenguard".to_owned(),
             name: name.into(),
             batch: 200,
+            #[cfg(feature = "kafka")]
             batch_bytes: 1 << 20,
             until_end: false,
             claim_after: Duration::from_secs(30),
@@ -51,6 +53,7 @@ impl ConsumerOptions {
     }
 
     /// Most bytes of them that Kafka brings at once, or one report. 1 MiB.
+    #[cfg(feature = "kafka")]
     pub fn batch_bytes(self, batch_bytes: usize) -> Self {
         ConsumerOptions { batch_bytes, ..self }
     }

@@ -22,9 +22,9 @@ const MAX_IDS: usize = 10_000;
 
 /// What many users' devices have reported.
 ///
-/// NDJSON, a record of the stream a line, `{"user": "ada", "form": 1, "report": …}` with the report as it is in the record:
-/// in the server's time, or as a device has posted it. Those of a user are taken in in their order. For a job that takes the
-/// consumer's place.
+/// NDJSON, a record of the stream a line, `{"user": "ada", "form": 1, "at": 1764000000000, "report": …}` with the report as
+/// it is in the record: in the server's time, or as a device has posted it, which arrived when the record was written, at
+/// `at`. Those of a user are taken in in their order. For a job that takes the consumer's place.
 #[utoipa::path(
     post,
     path = "/v1/impressions",
@@ -97,6 +97,9 @@ struct Line<'a> {
     user: String,
     #[serde(default)]
     form: Option<u32>,
+    /// When the record was written, in Unix ms.
+    #[serde(default)]
+    at: Option<u64>,
     #[serde(borrow)]
     report: &'a RawValue,
 }
@@ -104,7 +107,7 @@ struct Line<'a> {
 type Content = Result<(String, ReceivedReport), &'static str>;
 
 fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
-    let Ok(Line { user, form, report }) = serde_json::from_slice(line) else {
+    let Ok(Line { user, form, at, report }) = serde_json::from_slice(line) else {
         return Ok(Err(ErrorKind::BadReport.code()));
     };
     match received::is_newer(form) {
@@ -115,6 +118,7 @@ fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
         }
         Err(error) => return Ok(Err(error.code())),
     }
+    let arrived = at.map_or(arrived, |at| Time::from_unix_ms(at).min(arrived));
     let report = received::of_record(report.get().as_bytes(), arrived);
     Ok(report.map(|report| (user, report)).map_err(|error| error.code()))
 }

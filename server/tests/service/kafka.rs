@@ -22,7 +22,6 @@ const DEAD: &str = "dead";
 const PARTITIONS: i32 = 3;
 const BROKERS: i32 = 3;
 const USERS: usize = 40;
-const ROUNDS: usize = 15;
 const GROUP: &str = "seenguard";
 
 /// A topic in a cluster of this test's own.
@@ -503,48 +502,6 @@ pub fn all_codecs_are_read() {
     let consumer = topic.consume("one", &[]);
     knows(&service, "ada", &codecs);
     drop(consumer);
-}
-
-pub fn consumers_of_kafka_that_are_killed_and_stopped_lose_nothing() {
-    let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
-    let service = topic.serve();
-    let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
-    let mut killed = topic.consume("killed", &["--batch", "10"]);
-    let stopped = topic.consume("stopped", &["--batch", "10"]);
-    let id = |round: usize| format!("article-{round}");
-    for round in 0..ROUNDS {
-        for user in &users {
-            service.report(user, &[&id(round)]);
-            // In each round what the last one brought is taken back: in another order it would stay seen.
-            if round > 0 {
-                let at = now().unix_ms();
-                let unseen = json!({ "namespace": format!("home:{user}"), "now": at, "impressions": [],
-                    "unseen": [{ "id": id(round - 1), "at": at }] });
-                let path = format!("/v1/users/{user}/impressions");
-                assert_eq!(service.post(&path, unseen.to_string()).status, 204);
-            }
-        }
-        match round {
-            3 | 9 => {
-                killed.kill();
-                killed = topic.consume("killed", &["--batch", "10"]);
-            }
-            5 => stopped.pause(),
-            12 => stopped.go_on(),
-            _ => {}
-        }
-    }
-    // All but the last are fresh again.
-    let ranked: Vec<String> = (0..ROUNDS).map(id).collect();
-    let ranked: Vec<&str> = ranked.iter().map(String::as_str).collect();
-    for user in &users {
-        eventually("the order is kept, and nothing is lost", || {
-            (service.page(user, &ranked, ROUNDS) == ranked[..ROUNDS - 1]).then_some(())
-        });
-    }
-    drop((killed, stopped));
 }
 
 pub fn a_consumer_without_brokers_ends_when_it_is_asked() {

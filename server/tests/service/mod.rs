@@ -131,7 +131,6 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             an_outage_of_redis_moves_no_offset,
             brokers_that_change_their_minds_cost_nothing,
             all_codecs_are_read,
-            consumers_of_kafka_that_are_killed_and_stopped_lose_nothing,
             a_consumer_without_brokers_ends_when_it_is_asked,
             a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer,
             wrong_settings_of_kafka_end_it_and_are_told,

@@ -296,6 +296,14 @@ pub fn what_many_have_reported_is_taken_in_at_once(place: &Place) {
         let answer = program.post("/v1/impressions", line).json(200);
         assert_eq!(answer, json!({ "taken": 0, "refused": refused }), "{form}");
     }
+    // What a device has posted arrived when the record was written: taken in late, it does not beat what was taken back since.
+    let posted: Value = serde_json::from_slice(&body("bob", &["a"], now(), None)).unwrap();
+    let line = |at: Value| json!({ "user": "bob", "form": 1, "at": at, "report": posted }).to_string();
+    assert_eq!(program.post("/v1/users/bob/unsee", r#"{"ids": ["a"]}"#).status, 204);
+    for (written, page) in [(json!(at - 3_600_000), vec!["a", "b"]), (json!(null), vec!["b"])] {
+        assert_eq!(program.post("/v1/impressions", line(written)).json(200)["taken"], 1);
+        assert_eq!(program.page("bob", &["a", "b"], 2), page);
+    }
     // What a newer version has written is for a newer one: nothing is taken, and nothing is lost.
     let newer = lines(&[("ada", report("ada", "d"))]) + &json!({ "user": "ada", "form": 2, "report": {} }).to_string();
     assert_eq!(program.post("/v1/impressions", newer).code(503), "newer-form");

@@ -35,6 +35,7 @@ public record Report(
         line.writeBytes(JsonStringEncoder.getInstance().quoteAsUTF8(user()));
         line.writeBytes("\",\"form\":".getBytes(UTF_8));
         line.writeBytes(bytesOr(headers.get("seenguard"), "1"));
+        if (timestamp >= 0) line.writeBytes((",\"at\":" + timestamp).getBytes(UTF_8));
         line.writeBytes(",\"report\":".getBytes(UTF_8));
         line.writeBytes(bytesOr(value, "null"));
         line.writeBytes("}\n".getBytes(UTF_8));
