@@ -513,9 +513,10 @@ export const steps = [
   },
   {
     name: "soak-service",
-    what: "the service under load for two minutes, over Redis and a cluster, while parts fail",
+    what: "the service under load for two minutes, over Redis, a cluster and Kafka, while parts fail",
     run: () => soak("service", "--minutes", "2"),
-    programs: [librdkafka, redis],
+    programs: [jre, kcat, librdkafka, maven, redis],
+    broker: true,
     needs: ["build"],
     alone: true,
     slow: true,

@@ -4,6 +4,7 @@ import { startKafka, type RunningKafka } from "../../scripts/lib/kafka.mjs";
 import { startRedis } from "../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService, type RunningService } from "../../scripts/lib/service.mjs";
 import { until } from "../waiting.ts";
+import { isTakenIn } from "./offsets.ts";
 
 /** The one that the documentation's examples write to. */
 export const TOPIC = "seenguard-reports";
@@ -40,23 +41,12 @@ export async function deploy(partitions: number): Promise<Deployment> {
       running.push(consumer);
       return consumer;
     },
-    takenIn: () => until("all records are taken in", () => isTakenIn(broker, partitions), DRAIN_MS),
+    takenIn: () => until("all records are taken in", () => isTakenIn(broker, GROUP, partitions), DRAIN_MS),
     stop: async () => {
       await Promise.all(running.map((each) => each.stop("SIGKILL")));
       await Promise.all([broker.stop(), redis.stop()]);
     },
   };
-}
-
-/** Whether the group's offsets are the ends of all partitions; a partition without records may have none. */
-async function isTakenIn(broker: RunningKafka, partitions: number): Promise<boolean> {
-  // It fails while there is no such group.
-  const described = await broker
-    .tool("consumer.group.ConsumerGroupCommand", "--describe", "--group", GROUP)
-    .catch(() => "");
-  const lines = described.split("\n").filter((line) => line.startsWith(`${GROUP} `));
-  const offsets = lines.map((line) => line.split(/ +/).slice(3, 5));
-  return offsets.length === partitions && offsets.every(([committed, end]) => committed === end || end === "0");
 }
 
 /** What the service leaves of these items for a user. */

@@ -5,8 +5,10 @@ import { programs } from "../../scripts/lib/programs.mjs";
 import { run } from "../../scripts/lib/run.mjs";
 import { main, setUp } from "../../scripts/setup.mjs";
 
+const { chromium, firefox, jre, kcat, librdkafka, maven, redis } = programs;
+
 await main(async () => {
-  await setUp({ programs: [programs.chromium, programs.firefox, programs.redis] });
+  await setUp({ programs: [chromium, firefox, jre, kcat, librdkafka, maven, redis], broker: true });
   await build();
   await run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), ...process.argv.slice(2)]);
 });

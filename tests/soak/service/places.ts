@@ -1,19 +1,20 @@
-/** Where users' chains are, and what goes wrong there: a Redis, and a Redis Cluster with replicas. */
-import { mkdir } from "node:fs/promises";
+/** Where users' chains and the stream are, and what goes wrong there: Redis, a Redis Cluster with replicas, Kafka. */
+import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Cluster, type Redis } from "ioredis";
+import { Cluster } from "ioredis";
 import { isMaster, isReplicating, mastersFor, migrateSlotOf, startCluster, type Node } from "../../cluster/nodes.ts";
 import { startRedis, type RunningRedis } from "../../demo/processes.ts";
 import { until } from "../../waiting.ts";
 import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
+import { kafkaTopic, redisStream, STREAM, type Stream } from "./streams.ts";
 
 export interface Place {
   readonly name: string;
   /** What each of the programs is given. */
   urlOf(program: string): string;
-  readonly client: Redis | Cluster;
+  readonly stream: Stream;
   readonly faults: readonly Fault[];
   stop(): Promise<void>;
 }
@@ -29,19 +30,53 @@ const AWAKENING_MS = 1_000;
 interface Targets {
   /** The key of a user's list in a cluster, another each time. */
   readonly anyKey: () => string;
-  readonly stream: string;
   /** Each has a link of its own, where it can be given one. */
   readonly programs: readonly string[];
 }
 
 export async function singleRedis(directory: string, { programs }: Targets): Promise<Place> {
-  const own = join(directory, "redis");
-  await mkdir(own);
-  const redis = await startRedis({ ...DURABLE, dir: own });
+  const { redis, faults } = await durableRedis(directory);
   const common = await Link.to(Number(new URL(redis.url).port));
   const links = new Map<string, Link>();
   for (const program of programs) links.set(program, await Link.to(common.port));
-  const faults: Fault[] = [
+  const linksFail = [
+    ...linkFaults("the link to Redis", () => common),
+    ...[...links].flatMap(([program, link]) => linkFaults(`the link of the ${program} to Redis`, () => link)),
+  ];
+  const stop = async () => {
+    for (const link of [...links.values(), common]) link.close();
+    await redis.stop();
+  };
+  const urlOf = (program: string) => `redis://127.0.0.1:${String((links.get(program) ?? common).port)}`;
+  return { name: "Redis", urlOf, stream: redisStream(redis.client), faults: [...faults, ...linksFail], stop };
+}
+
+/** The chains in a Redis, and the reports in a topic of a broker. */
+export async function kafka(directory: string): Promise<Place> {
+  const { redis, faults } = await durableRedis(directory);
+  const { stream, broker } = await kafkaTopic();
+  const ofTheBroker: Fault[] = [
+    {
+      name: "the broker killed and started again",
+      strike: async () => {
+        await broker.kill();
+        await broker.startAgain();
+      },
+    },
+    {
+      name: "the broker stopped for 15 s",
+      strike: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.goOn() }),
+    },
+  ];
+  const stop = async () => {
+    await Promise.all([broker.stop(), redis.stop()]);
+  };
+  return { name: "Kafka", urlOf: () => redis.url, stream, faults: [...faults, ...ofTheBroker], stop };
+}
+
+async function durableRedis(directory: string): Promise<{ redis: RunningRedis; faults: Fault[] }> {
+  const redis = await startRedis({ ...DURABLE, dir: await mkdtemp(join(directory, "redis-")) });
+  const faults = [
     {
       name: "Redis killed and started again",
       strike: async () => {
@@ -51,22 +86,15 @@ export async function singleRedis(directory: string, { programs }: Targets): Pro
     },
     { name: "Redis stopped for 15 s", strike: () => stopAndWake(redis) },
     isFull([redis]),
-    ...linkFaults("the link to Redis", () => common),
-    ...[...links].flatMap(([program, link]) => linkFaults(`the link of the ${program} to Redis`, () => link)),
   ];
-  const stop = async () => {
-    for (const link of [...links.values(), common]) link.close();
-    await redis.stop();
-  };
-  const urlOf = (program: string) => `redis://127.0.0.1:${String((links.get(program) ?? common).port)}`;
-  return { name: "Redis", urlOf, client: redis.client, faults, stop };
+  return { redis, faults };
 }
 
 /**
  * Three masters with a replica each: a master that has lost it takes no writes. The nodes name their links instead of
  * themselves, so all that is asked of a node, and what its replica hears, goes through its link.
  */
-export async function redisCluster(directory: string, { anyKey, stream }: Targets): Promise<Place> {
+export async function redisCluster(directory: string, { anyKey }: Targets): Promise<Place> {
   const own = join(directory, "cluster");
   await mkdir(own);
   const links = new Map<number, Link>();
@@ -97,11 +125,11 @@ export async function redisCluster(directory: string, { anyKey, stream }: Target
   };
   const faults: Fault[] = [
     { name: "master killed, and its replica takes over", strike: () => failOver(nodes, anyKey()) },
-    { name: "the stream's master killed, and its replica takes over", strike: () => failOver(nodes, stream) },
+    { name: "the stream's master killed, and its replica takes over", strike: () => failOver(nodes, STREAM) },
     { name: "master stopped for 15 s, and its replica takes over", strike: (load) => sleep(nodes, anyKey(), load) },
     {
       name: "the stream's master stopped for 15 s, and its replica takes over",
-      strike: (load) => sleep(nodes, stream, load),
+      strike: (load) => sleep(nodes, STREAM, load),
     },
     {
       name: "replica stopped for 15 s",
@@ -112,7 +140,7 @@ export async function redisCluster(directory: string, { anyKey, stream }: Target
       },
     },
     ...linkFaults("the link to a master", () => linkOf(anyKey())),
-    ...linkFaults("the link to the stream's master", () => linkOf(stream)),
+    ...linkFaults("the link to the stream's master", () => linkOf(STREAM)),
     {
       name: "replica killed and started again",
       strike: async () => {
@@ -133,7 +161,7 @@ export async function redisCluster(directory: string, { anyKey, stream }: Target
       },
     },
     { name: "a user's slot moved", strike: () => migrateSlotOf(nodes, anyKey()) },
-    { name: "the stream's slot moved", strike: () => migrateSlotOf(nodes, stream) },
+    { name: "the stream's slot moved", strike: () => migrateSlotOf(nodes, STREAM) },
     isFull(nodes),
   ];
   const stop = async () => {
@@ -141,7 +169,7 @@ export async function redisCluster(directory: string, { anyKey, stream }: Target
     for (const link of links.values()) link.close();
     await Promise.all(nodes.map((node) => node.stop()));
   };
-  return { name: "a Redis Cluster", urlOf: () => url, client, faults, stop };
+  return { name: "a Redis Cluster", urlOf: () => url, stream: redisStream(client), faults, stop };
 }
 
 /** A key's master dies, its replica takes over, and it comes back as a replica. */

@@ -12,7 +12,7 @@ const CHANCE = 1e-6;
 /** After the last fault readers try again what has failed: for this share of the run. */
 const SETTLED = 0.1;
 
-export function checksOf({ load, site, memory, lost }: ServiceOutcome): Check[] {
+export function checksOf({ load, site, memory, lost, poison }: ServiceOutcome): Check[] {
   const { found, of, expected } = site.falsePositives;
   return [
     ...loadChecksOf(load, lost),
@@ -28,6 +28,7 @@ export function checksOf({ load, site, memory, lost }: ServiceOutcome): Check[] 
       found: `${count(found)} of ${count(of)}, at most ${expected.toFixed(0)} expected`,
       isAsserted: true,
     },
+    ...(poison === undefined ? [] : [isSetAside(poison)]),
     ...[...memory].map(([part, points]): Check => {
       const { median, drift, spread, isFlat } = trendOf(points.filter(({ at }) => at >= QUIET_FROM + SETTLED));
       const figures = `${megabytes(median)}, grows by ${kilobytes(drift)}, varies by ${kilobytes(spread)}`;
@@ -41,8 +42,27 @@ export function checksOf({ load, site, memory, lost }: ServiceOutcome): Check[] 
   ];
 }
 
+/** A consumer that is killed may set one aside twice. */
+function isSetAside({ sent, deadLetters }: NonNullable<ServiceOutcome["poison"]>): Check {
+  const found = new Set(deadLetters);
+  return {
+    what: "the dead letters are the poison that was sent",
+    isMet: sent.length > 0 && found.size === sent.length && sent.every((text) => found.has(text)),
+    found: `${count(sent.length)} sent, ${count(deadLetters.length)} dead letters`,
+    isAsserted: true,
+  };
+}
+
 /** Rows of the table: what, and how much. */
-export function rowsOf({ load, site, strikes, memory, lost, lostByWoken }: ServiceOutcome): Record<string, string> {
+export function rowsOf({
+  load,
+  site,
+  strikes,
+  memory,
+  lost,
+  lostByWoken,
+  poison,
+}: ServiceOutcome): Record<string, string> {
   const [during, after] = [
     together(strikes.map((strike) => strike.during)),
     together(strikes.map((strike) => strike.after)),
@@ -58,6 +78,8 @@ export function rowsOf({ load, site, strikes, memory, lost, lostByWoken }: Servi
     "seen items offered again; shown again": `${count(site.offeredAgain)}; ${count(load.repeats.length)}`,
     "pages that were degraded; seen on the other device, and shown again there": `${count(load.degraded.pages)}; ${count(load.degraded.repeats)}`,
     "new items left out; expected at most": `${count(found)} of ${count(of)}; ${expected.toFixed(0)}`,
+    "poison sent; dead letters":
+      poison === undefined ? "" : `${count(poison.sent.length)}; ${count(poison.deadLetters.length)}`,
     "a page, all parts running: median, p99, longest": timesOf(load.calm),
     "a page, during a fault": timesOf(during),
     "a page, in the five seconds after one": timesOf(after),

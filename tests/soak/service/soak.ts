@@ -9,13 +9,14 @@ import { lostIds } from "../audit.ts";
 import { seconds } from "../format.ts";
 import { Load, newTimes, userOf } from "../readers.ts";
 import type { Point } from "../trend.ts";
-import { Deployment, PARTS, STREAM, type Part } from "./deployment.ts";
+import { Deployment, PARTS, type Part } from "./deployment.ts";
 import { appointments, strikeAll, type Fault, type Strike } from "./faults.ts";
-import { redisCluster, singleRedis } from "./places.ts";
+import { kafka, redisCluster, singleRedis } from "./places.ts";
 import { ServiceSite } from "./site.ts";
+import type { Poison } from "./streams.ts";
 
 export interface ServiceOptions {
-  /** Half of them over each place. */
+  /** As many over each place. */
   readonly users: number;
   readonly minutes: number;
   readonly seed: number;
@@ -35,6 +36,8 @@ export interface ServiceOutcome {
   readonly lost: readonly string[];
   /** What a master acknowledged just after it woke, and lost. */
   readonly lostByWoken: readonly string[];
+  /** Records that no chain takes, and what was set aside. */
+  readonly poison?: { readonly sent: readonly string[]; readonly deadLetters: readonly string[] };
 }
 
 /** Pages are counted with a fault for so long after it. */
@@ -42,6 +45,7 @@ const AFTERMATH_MS = 5_000;
 /** Of all that there are so many are drawn: five in two minutes, and all in twenty. */
 const FAULTS_A_MINUTE = 2.5;
 const SAMPLES = 80;
+const POISON_EACH_MS = 60_000;
 /** From this share of the run on no fault begins. */
 export const QUIET_FROM = 0.7;
 
@@ -51,13 +55,14 @@ export async function soakService({ users, minutes, seed, profile, say }: Servic
   say(`seed ${String(seed)}: --seed ${String(seed)} has the same faults strike at the same times`);
   const program = await buildService(profile);
   const directory = await mkdtemp(join(tmpdir(), "seenguard-soak-"));
-  const half = Math.floor(users / 2);
+  const places = [singleRedis, redisCluster, kafka];
+  const count = Math.floor(users / places.length);
   const runs = await Promise.allSettled(
-    [singleRedis, redisCluster].map(async (open, index) => {
-      const readers = { first: index * half, count: half };
+    places.map(async (open, index) => {
+      const readers = { first: index * count, count };
       const random = randomOf(seed + index);
-      const anyKey = () => `seen:{${userOf(readers.first + Math.floor(random() * half))}}`;
-      const place = await open(directory, { anyKey, stream: STREAM, programs: PARTS });
+      const anyKey = () => `seen:{${userOf(readers.first + Math.floor(random() * count))}}`;
+      const place = await open(directory, { anyKey, programs: PARTS });
       const deployment = await Deployment.start(program, place);
       try {
         return await soakOver(deployment, readers, { minutes, seed, say }, random);
@@ -79,7 +84,10 @@ async function soakOver(
   { minutes, seed, say }: Pick<ServiceOptions, "minutes" | "seed" | "say">,
   random: Random,
 ): Promise<ServiceOutcome> {
-  const { name } = deployment.place;
+  const {
+    name,
+    stream: { poison },
+  } = deployment.place;
   const durationMs = minutes * 60_000;
   const site = new ServiceSite(deployment);
   const load = new Load(site, readers.count, seed, readers.first);
@@ -103,13 +111,23 @@ async function soakOver(
     load.run(durationMs),
     strikeAll(faultsOf(deployment, durationMs, random), strike),
     sample(deployment, memory, durationMs),
+    ...(poison === undefined ? [] : [sendNowAndThen(poison, durationMs)]),
   ]);
   say(`over ${name} the load has ended: waiting for the stream`);
   await deployment.isDrained();
   const missing = await lostIds(load.acknowledged(), (user) => deployment.snapshotOf(user));
   const lost = missing.filter((id) => !load.unsure.has(id));
   const lostByWoken = missing.filter((id) => load.unsure.has(id));
-  return { place: name, load, site, strikes, memory, lost, lostByWoken };
+  const setAside = poison && { sent: poison.sent, deadLetters: await poison.deadLetters() };
+  return { place: name, load, site, strikes, memory, lost, lostByWoken, ...(setAside && { poison: setAside }) };
+}
+
+async function sendNowAndThen(poison: Poison, durationMs: number): Promise<void> {
+  const begun = performance.now();
+  for (let atMs = POISON_EACH_MS / 2; atMs < durationMs; atMs += POISON_EACH_MS) {
+    await pause(Math.max(0, begun + atMs - performance.now()));
+    await poison.send();
+  }
 }
 
 /** The programs are killed in the first half, for in the second their memory is judged; at last nothing goes wrong. */
