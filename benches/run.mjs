@@ -8,6 +8,7 @@
  *     npm run bench -- --readme    also writes the tables into README.md and docs/performance.md
  *     npm run bench -- --scale     instead: what many users take of a Redis; with --readme into docs/scale.md
  *     npm run bench -- --servers   instead: the service in Rust beside a server in Node; with --readme into docs/scale.md
+ *     npm run bench -- --streams   instead: reports by way of Kafka and of a stream of Redis; with --readme into docs/scale.md
  *     npm run bench -- --releases  instead: older releases of Node; with --readme into docs/performance.md
  */
 import { build } from "../scripts/build.mjs";
@@ -17,18 +18,23 @@ import { run } from "../scripts/lib/run.mjs";
 import { main, setUp } from "../scripts/setup.mjs";
 import { measuredRelease, nodeOf } from "../scripts/lib/node-releases.mjs";
 
-/** What is measured instead: its program, and what that needs of the system. */
-const others = /** @type {const} */ ({
-  "--scale": [["scale", "main.ts"], programs.redis],
-  "--servers": [["servers", "main.ts"], programs.redis],
-  "--releases": [["releases.ts"], undefined],
-});
-const [, [program, needed] = [["main.ts"], programs.chromium]] =
-  Object.entries(others).find(([option]) => process.argv.includes(option)) ?? [];
+const { chromium, jre, librdkafka, maven, redis } = programs;
+/**
+ * What is measured instead: its program, and what that needs of the system.
+ * @type {Record<string, [program: string[], needs: import("../scripts/setup.mjs").Needs]>}
+ */
+const others = {
+  "--scale": [["scale", "main.ts"], { programs: [redis] }],
+  "--servers": [["servers", "main.ts"], { programs: [librdkafka, redis] }],
+  "--streams": [["servers", "streams.ts"], { programs: [jre, librdkafka, maven, redis], broker: true }],
+  "--releases": [["releases.ts"], {}],
+};
+const [, other] = Object.entries(others).find(([option]) => process.argv.includes(option)) ?? [];
+const [program, needs] = other ?? [["main.ts"], { programs: [chromium] }];
 
 await main(async () => {
-  await setUp({ programs: needed === undefined ? [] : [needed] });
-  await build({ sizes: needed === programs.chromium });
+  await setUp(needs);
+  await build({ sizes: other === undefined });
   const node = (await nodeOf(measuredRelease)) ?? process.execPath;
   await run(node, ["--import", "tsx", inProject("benches", ...program), ...process.argv.slice(2)]);
 });

@@ -20,25 +20,27 @@ export interface Answers {
   readonly requests: number;
   readonly requestsPerSecond: number;
   /** Milliseconds. */
+  readonly p50: number;
   readonly p99: number;
 }
 
-/** Asks for so many seconds, or so often. */
+/** Asks for so many seconds, or so often, as fast as answers come or at a rate. */
 export async function offer(
   url: string,
   work: Work,
-  howLong: Pick<autocannon.Options, "duration" | "amount">,
+  how: Pick<autocannon.Options, "duration" | "amount" | "overallRate" | "connections">,
 ): Promise<Answers> {
   const result = await autocannon({
     url,
     connections: CONNECTIONS,
-    ...howLong,
+    ...how,
     requests: [{ setupRequest: (request) => ({ ...request, ...work() }) }],
   });
   const { requests, latency, errors, timeouts, non2xx, duration } = result;
   if (errors + timeouts + non2xx > 0)
     throw new Error(`of ${String(requests.total)} requests ${String(errors + timeouts + non2xx)} failed`);
-  return { requests: requests.total, requestsPerSecond: requests.total / duration, p99: latency.p99 };
+  const { p50, p99 } = latency;
+  return { requests: requests.total, requestsPerSecond: requests.total / duration, p50, p99 };
 }
 
 const shownTo = (user: number) => shortIds(recommended.capacity * (recommended.shards - 1), user);
@@ -80,12 +82,13 @@ async function heldAfter(user: number, snapshot: Snapshot): Promise<string> {
   return held;
 }
 
-/** Reports of these users in turn, each of new impressions. */
-export function reportsOf(url: string, users: number): Work {
-  const [prefix = ""] = shortIds(1, url.length);
-  let made = 0;
-  const next = () => prefix.slice(0, 7) + String(made++).padStart(7, "0");
-  return () => reportOf(nameOf(made % users), Array.from({ length: IMPRESSIONS }, next));
+let made = 0;
+
+/** Reports of these users in turn, each of impressions that nobody has reported. */
+export function reportsOf(users: number): Work {
+  const next = () => String(made++).padStart(14, "0");
+  let reports = 0;
+  return () => reportOf(nameOf(reports++ % users), Array.from({ length: IMPRESSIONS }, next));
 }
 
 /** A report of each of so many users. */
@@ -102,19 +105,20 @@ function cycle(requests: readonly autocannon.Request[]): Work {
   return () => requests[next++ % requests.length] ?? {};
 }
 
-const JSON_TYPE = { "content-type": "application/json" };
+/** Another object each time: autocannon writes a length into it. */
+const jsonType = () => ({ "content-type": "application/json" });
 
 function pageOf(user: string, ranked: readonly string[], held?: string): autocannon.Request {
   return {
     method: "POST",
     path: `/v1/users/${user}/page`,
-    headers: { ...JSON_TYPE, ...(held !== undefined && { "seen-held": held }) },
+    headers: { ...jsonType(), ...(held !== undefined && { "seen-held": held }) },
     body: JSON.stringify({ ranked, size: PAGE_SIZE }),
   };
 }
 
-function reportOf(user: string, ids: readonly string[]): autocannon.Request {
+export function reportOf(user: string, ids: readonly string[]): autocannon.Request {
   const now = Date.now();
   const report = { namespace: namespaceOf(user), now, impressions: ids.map((id) => ({ id, at: now })) };
-  return { method: "POST", path: `/v1/users/${user}/impressions`, headers: JSON_TYPE, body: JSON.stringify(report) };
+  return { method: "POST", path: `/v1/users/${user}/impressions`, headers: jsonType(), body: JSON.stringify(report) };
 }

@@ -31,7 +31,6 @@ async function main(): Promise<void> {
   say("compiling seenguard-server");
   const program = await buildService("release");
   const redis = await startRedis();
-  // All are there before the first is asked: autocannon leaves nothing for other clients of this process.
   const prepared = [
     await prepare("in Redis", await startRust(program, redis.url), await startNode(redis.url)),
     await prepare("in memory", await startRust(program), await startNode()),
@@ -68,7 +67,7 @@ async function prepare(place: string, rust: Server, node: Server): Promise<Prepa
   const asked = async (server: Server) => ({
     server,
     page: await pagesOf(server.url, effort.users),
-    update: reportsOf(server.url, effort.users),
+    update: reportsOf(effort.users),
   });
   return { place, rust: await asked(rust), node: await asked(node) };
 }

@@ -55,7 +55,7 @@ async function start(command: readonly string[]): Promise<Server> {
 const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
 /** Of user and system: proc(5), the fields 14 and 15 of `stat`. */
-function processorSeconds(pid: number): number {
+export function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;

@@ -99,7 +99,7 @@ function numbersOf(turns: readonly Turn[]): string[] {
   ];
 }
 
-function withQuartiles({ median, low, high }: Spread, format: (value: number) => string, unit = ""): string {
+export function withQuartiles({ median, low, high }: Spread, format: (value: number) => string, unit = ""): string {
   return `${format(median)}${unit} (${format(low)}–${format(high)})`;
 }
 

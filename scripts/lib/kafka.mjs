@@ -30,6 +30,7 @@ const PATIENCE_MS = 60_000;
 /**
  * @typedef {object} RunningKafka
  * @property {string} address host and port, for clients
+ * @property {() => number} processId
  * @property {(name: string, partitions: number) => Promise<void>} createTopic
  * @property {(command: string, ...args: string[]) => Promise<string>} tool runs one of Kafka's own commands, by its class
  *   in `org.apache.kafka.tools`, against it; resolves to its standard output
@@ -68,6 +69,7 @@ export async function startKafka() {
   await isReady(broker);
   return {
     address,
+    processId: () => broker.pid ?? 0,
     createTopic: async (name, partitions) => {
       await tool("TopicCommand", "--create", "--topic", name, "--partitions", String(partitions));
     },
