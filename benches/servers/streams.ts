@@ -24,7 +24,7 @@ const { values } = parseArgs({
 const effort =
   values.smoke === true
     ? { turns: 1, reports: 2_000, seconds: 1, users: 20 }
-    : { turns: 5, reports: 20_000, seconds: 8, users: 1_000 };
+    : { turns: 5, reports: 10_000, seconds: 10, users: 1_000 };
 
 const say = (line: string) => {
   console.error(`  ${line}`);
