@@ -24,8 +24,8 @@ import { soakService } from "./service/soak.ts";
 
 const DRIVERS = { chromium: chromiumDriver, firefox: firefoxDriver };
 const KILLS = 3;
-/** Two minutes. */
-const STEP_DAYS = 6;
+/** A minute. */
+const STEP_DAYS = 2;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
