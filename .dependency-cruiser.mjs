@@ -1,3 +1,5 @@
+import { builtinModules } from "node:module";
+
 /** Which files may import which: no circles, types included, and what lies below knows nothing of what lies above. */
 /** @type {import("dependency-cruiser").IConfiguration} */
 export default {
@@ -23,6 +25,13 @@ export default {
       severity: "error",
       from: { path: "^js/storage/" },
       to: { path: "^js/[^/]+/", pathNot: "^js/(engine|generated|input|storage|types)/", reachable: true },
+    },
+    {
+      name: "handler-anywhere",
+      comment: "The demo's handler and its back end in memory run where there is no Node.",
+      severity: "error",
+      from: { path: "^www/server/(handler|memory)\\.ts$" },
+      to: { path: `^(${builtinModules.join("|")})$`, reachable: true },
     },
   ],
   options: {

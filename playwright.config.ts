@@ -9,6 +9,8 @@ const outputDir = (process.env.SEENGUARD_TEST_RESULTS ??= `test-results/${String
 /** What the panel, the engine as JavaScript and the largest snapshot need takes as long as all else of the package. */
 const ofThePanel = /\/(devtools|js-engine|largest-snapshot)\.spec\.ts$/;
 
+const overTheService = /\/over-service\.spec\.ts$/;
+
 export default defineConfig({
   testMatch: "**/*.spec.ts",
   outputDir,
@@ -27,7 +29,8 @@ export default defineConfig({
   projects: [
     { name: "package", testDir: "tests/browser", testIgnore: ofThePanel },
     { name: "panel", testDir: "tests/browser", testMatch: ofThePanel },
-    { name: "demo", testDir: "tests/demo" },
+    { name: "demo", testDir: "tests/demo", testIgnore: overTheService },
+    { name: "demo-service", testDir: "tests/demo", testMatch: overTheService },
     { name: "conditions", testDir: "tests/conditions" },
     { name: "capacitor", testDir: "tests/capacitor" },
     // One worker: each app is built once.

@@ -24,8 +24,6 @@ const ofProcesses = [
     "store-faults",
     "store-outages",
     "store-pages",
-    "demo/redis",
-    "demo/seen",
   ].map((name) => `tests/node/${name}.test.ts`),
   "tests/conditions/outage.test.ts",
 ];

@@ -68,12 +68,22 @@ export async function setUpLinters() {
   }
 }
 
-/** What `npm start -- --flink` needs: Redis, a Kafka broker, Flink and what compiles its job. @type {Needs} */
-export const forFlink = {
-  programs: [programs.redis, programs.java, programs.jre, programs.maven, programs.python],
-  python: true,
-  broker: true,
-};
+/**
+ * What the demo needs over the service.
+ * @param {{ redis: boolean, broker: boolean, flink: boolean }} own what is started: a Redis, a Kafka broker; Flink
+ * @returns {Needs}
+ */
+export const needsOfDemo = ({ redis, broker, flink }) => ({
+  programs: [
+    programs.librdkafka,
+    ...(redis ? [programs.redis] : []),
+    ...(broker ? [programs.jre, programs.maven] : []),
+    // The job is compiled, and Flink's jars are a package of Python's.
+    ...(flink ? [programs.java, programs.jre, programs.maven, programs.python] : []),
+  ],
+  ...(broker && { broker }),
+  ...(flink && { python: flink }),
+});
 
 function checkNode() {
   const { engines } = /** @type {{ engines: { node: string } }} */ (

@@ -5,26 +5,30 @@
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
 import { build } from "./build.mjs";
-import { inProject, root } from "./lib/paths.mjs";
-import { programs } from "./lib/programs.mjs";
-import { forFlink, main, setUp } from "./setup.mjs";
+import { fromEnvironment, inProject, root } from "./lib/paths.mjs";
+import { main, needsOfDemo, setUp } from "./setup.mjs";
 
-const USAGE = `usage: npm start [-- --server rust] [-- --flink]
+const USAGE = `usage: npm start [-- --redis | --kafka | --flink] [--broker HOST:PORT]
 
-  --server rust  pages come from seenguard-server, in Rust, whose consumer takes the impressions in; starts Redis and
-                 both, and ends them with the demo
-  --flink        the same by way of Kafka, from which a Flink job takes the impressions in; starts Redis, Kafka, the
-                 service and Flink, and ends them with the demo
-  -h, --help     prints this
+  Without an option everything is kept in memory. Else pages come from seenguard-server, and what is named takes the
+  impressions to it; all of it is set up, started, and ended with the demo:
 
-www/README.md lists the environment variables.`;
+  --redis             a stream of Redis, and the service's consumer
+  --kafka             a Kafka broker, and the service's consumer
+  --flink             a Kafka broker, and a Flink job
+  --broker HOST:PORT  of your own Kafka broker, in place of one that is started; it has to have the topic seenguard-demo
+  -h, --help          prints this
+
+www/README.md lists the environment variables, such as that of your own Redis.`;
 
 /** What was asked for; ends the process where that is help, or nothing that there is. */
 function readArguments() {
   try {
     const options = /** @type {const} */ ({
-      flink: { type: "boolean" },
-      server: { type: "string", default: "node" },
+      redis: { type: "boolean", default: false },
+      kafka: { type: "boolean", default: false },
+      flink: { type: "boolean", default: false },
+      broker: { type: "string", default: "" },
       help: { type: "boolean", short: "h" },
     });
     const { values } = parseArgs({ options });
@@ -32,10 +36,15 @@ function readArguments() {
       console.log(USAGE);
       process.exit(0);
     }
-    if (!["node", "rust"].includes(values.server)) throw new Error(`--server is ${values.server}: node or rust`);
-    if (values.flink && values.server === "rust")
-      throw new Error("--flink and --server rust are two consumers: one of them");
-    return values;
+    const [backEnd = "memory", ...others] = /** @type {const} */ (["redis", "kafka", "flink"]).filter(
+      (name) => values[name],
+    );
+    if (others.length > 0) throw new Error("--redis, --kafka and --flink are three ways: one of them");
+    const { broker } = values;
+    if (broker !== "" && backEnd !== "kafka" && backEnd !== "flink")
+      throw new Error("--broker is for --kafka or --flink");
+    if (broker !== "" && !/^[^:/]+:\d+$/.test(broker)) throw new Error(`--broker is ${broker}: HOST:PORT`);
+    return { backEnd, broker };
   } catch (error) {
     const [reason] = /** @type {Error} */ (error).message.split(". ");
     console.error(`${reason}\n\n${USAGE}`);
@@ -43,16 +52,19 @@ function readArguments() {
   }
 }
 
-const { flink = false, server: kind } = readArguments();
+const { backEnd, broker } = readArguments();
 
 await main(async () => {
   await build({ sizes: false });
-  if (flink) await setUp(forFlink);
-  if (kind === "rust") await setUp({ programs: [programs.redis] });
+  if (backEnd !== "memory") {
+    const ownRedis = fromEnvironment("REDIS_URL") === undefined;
+    const ownBroker = backEnd !== "redis" && broker === "";
+    await setUp(needsOfDemo({ redis: ownRedis, broker: ownBroker, flink: backEnd === "flink" }));
+  }
   const server = spawn(process.execPath, ["--import", "tsx", inProject("www", "server", "main.ts")], {
     cwd: root,
     stdio: "inherit",
-    env: { ...process.env, SERVER: kind, ...(flink && { CONSUMER: "flink" }) },
+    env: { ...process.env, BACK_END: backEnd, BROKER: broker },
   });
   // A terminal sends Ctrl-C to both; the server ends in its own time, and this script with it. Who ends this script
   // alone means the server too.

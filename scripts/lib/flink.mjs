@@ -62,8 +62,10 @@ export function startJvm(directory, name, main, args) {
   const output = openSync(log, "a");
   const logging = `-Dlog4j.configurationFile=${pathToFileURL(join(directory, "log4j2.properties")).href}`;
   const heap = ["-Xmx384m", "-XX:MaxMetaspaceSize=256m", "-XX:+UseSerialGC"];
+  // It compiles quickly: no run is long enough to pay for more.
+  const compiler = "-XX:TieredStopAtLevel=1";
   // Not in this process's group: a terminal's Ctrl-C is for us.
-  const jvm = spawn("java", [...heap, logging, ...openModules, "-cp", flinkJars(), main, ...args], {
+  const jvm = spawn("java", [...heap, compiler, logging, ...openModules, "-cp", flinkJars(), main, ...args], {
     env: { ...process.env, FLINK_CONF_DIR: directory },
     stdio: ["ignore", output, output],
     detached: true,
@@ -85,9 +87,10 @@ export function startJvm(directory, name, main, args) {
  * Writes a configuration into a directory. Checkpoints go there, too. Resolves to the address of the REST API.
  * @param {string} directory
  * @param {Readonly<Record<string, string | number>>} [settings]
+ * @param {number} [restPort] a free one, if it is not given
  */
-export async function configure(directory, settings = {}) {
-  const port = await freePort();
+export async function configure(directory, settings = {}, restPort) {
+  const port = restPort ?? (await freePort());
   const configuration = {
     "rest.address": "127.0.0.1",
     "rest.bind-address": "127.0.0.1",
@@ -149,11 +152,12 @@ export async function running(url, jvm) {
  * @param {string} directory for its configuration, logs and checkpoints
  * @param {string} jar
  * @param {readonly string[]} args the job's own
- * @param {{ parallelism?: number, from?: string | undefined }} [options] `from`: the checkpoint from which it goes on
+ * @param {{ parallelism?: number, from?: string | undefined, port?: number }} [options] `from`: the checkpoint from which
+ *   it goes on; `port`: of the REST API
  * @returns {Promise<RunningJob>}
  */
-export async function startJob(directory, jar, args, { parallelism = 2, from } = {}) {
-  const url = await configure(directory);
+export async function startJob(directory, jar, args, { parallelism = 2, from, port } = {}) {
+  const url = await configure(directory, {}, port);
   const restored = from === undefined ? [] : ["--fromSavepoint", from];
   const cluster = ["--target", "local", "--parallelism", String(parallelism)];
   const jvm = flink(directory, "job", "run", ...cluster, ...restored, jar, ...args);

@@ -3,18 +3,15 @@
  * side.
  */
 import { AxeBuilder } from "@axe-core/playwright";
-import { test, type Page } from "@playwright/test";
-import { OVER_RUST, startDemo, type RunningDemo } from "./processes.ts";
+import { test, type JSHandle, type Page } from "@playwright/test";
+import { demoInMemory, type RunningDemo } from "./processes.ts";
 import { DWELL_MS, Reader, expect } from "./reader.ts";
 
 let demo: RunningDemo;
 
 test.use({ viewport: { width: 1280, height: 900 } });
 test.beforeAll(async () => {
-  demo = await startDemo();
-});
-test.afterAll(async () => {
-  await demo.stop();
+  demo = await demoInMemory();
 });
 
 /** A reader whose impressions arrive at once, with the section open. */
@@ -34,7 +31,7 @@ async function told(page: Page, path: string, action: () => Promise<void>): Prom
   await answered;
 }
 
-test("with 10% of events lost, the lost ones stay pending and do not come back", OVER_RUST, async ({ page }) => {
+test("with 10% of events lost, the lost ones stay pending and do not come back", async ({ page }) => {
   const reader = await readerOf(page, "lossy");
   await reader.expectNothingPending();
   await told(page, "/stream", () => page.getByLabel("Lose 10% of events").check());
@@ -52,24 +49,20 @@ test("with 10% of events lost, the lost ones stay pending and do not come back",
   expect(await reader.counter("repeats-guarded")).toBe(0);
 });
 
-test(
-  "from a replica that lags, older states come and are refused, and nothing comes back",
-  OVER_RUST,
-  async ({ page }) => {
-    const reader = await readerOf(page, "flapping");
-    await reader.expectNothingPending();
-    await told(page, "/stream", () => page.getByLabel("Serve from a lagging replica").check());
-    const repeats = await reader.refreshAndLook(6);
-    await reader.expectNothingPending();
-    const later = await reader.refreshAndLook(4);
-    expect([repeats.guarded, later.guarded]).toEqual([0, 0]);
-    expect(later.unguarded).toBeGreaterThan(0); // though the server's newest state has it all
-    await expect(page.locator("#older-states")).not.toHaveText("0");
-    expect(await reader.counter("repeats-guarded")).toBe(0);
-  },
-);
+test("from a replica that lags, older states come and are refused, and nothing comes back", async ({ page }) => {
+  const reader = await readerOf(page, "flapping");
+  await reader.expectNothingPending();
+  await told(page, "/stream", () => page.getByLabel("Serve from a lagging replica").check());
+  const repeats = await reader.refreshAndLook(6);
+  await reader.expectNothingPending();
+  const later = await reader.refreshAndLook(4);
+  expect([repeats.guarded, later.guarded]).toEqual([0, 0]);
+  expect(later.unguarded).toBeGreaterThan(0); // though the server's newest state has it all
+  await expect(page.locator("#older-states")).not.toHaveText("0");
+  expect(await reader.counter("repeats-guarded")).toBe(0);
+});
 
-test("after the server's store was flushed, nothing comes back", OVER_RUST, async ({ page }) => {
+test("after the server's store was flushed, nothing comes back", async ({ page }) => {
   const reader = await readerOf(page, "flushed");
   await reader.refreshAndLook(2);
   await reader.expectNothingPending();
@@ -81,34 +74,33 @@ test("after the server's store was flushed, nothing comes back", OVER_RUST, asyn
   expect(repeats.unguarded).toBeGreaterThan(0);
 });
 
-test(
-  "two tabs that look at the same time count together, and neither brings back what the other showed",
-  OVER_RUST,
-  async ({ page, context }) => {
-    const first = new Reader(page, demo.url, "twofold");
-    await first.open();
-    await first.setStream(false);
-    await page.getByText("Make it go wrong").click();
-    const opening = context.waitForEvent("page");
-    await page.getByRole("button", { name: "Open a second tab" }).click();
-    const second = new Reader(await opening, demo.url, first.user);
-    await expect(second.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
-    for (let round = 0; round < 3; round++) {
-      await Promise.all([first.look(), second.look()]);
-      // Each guard has heard of what the other recorded.
-      await expect.poll(() => pendingOfBoth(first, second)).toBe("the same");
-      const seen = new Set([...first.seen, ...second.seen]);
-      await Promise.all([first.refresh(), second.refresh()]);
-      for (const reader of [first, second]) expect(await reader.repeats("guarded", seen)).toEqual([]);
-    }
-    const impressions = await first.counter("impressions");
-    expect(impressions).toBeGreaterThanOrEqual(new Set([...first.looked, ...second.looked]).size);
-    expect(impressions).toBeGreaterThan(first.looked.size);
-    await expect.poll(() => second.counter("impressions")).toBeGreaterThanOrEqual(impressions);
-    expect(await first.counter("repeats-guarded")).toBe(0);
-    expect(await second.counter("repeats-guarded")).toBe(0);
-  },
-);
+test("two tabs that look at the same time count together, and neither brings back what the other showed", async ({
+  page,
+  context,
+}) => {
+  const first = new Reader(page, demo.url, "twofold");
+  await first.open();
+  await first.setStream(false);
+  await page.getByText("Make it go wrong").click();
+  const opening = context.waitForEvent("page");
+  await page.getByRole("button", { name: "Open a second tab" }).click();
+  const second = new Reader(await opening, demo.url, first.user);
+  await expect(second.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
+  for (let round = 0; round < 3; round++) {
+    await Promise.all([first.look(), second.look()]);
+    // Each guard has heard of what the other recorded.
+    await expect.poll(() => pendingOfBoth(first, second)).toBe("the same");
+    const seen = new Set([...first.seen, ...second.seen]);
+    await Promise.all([first.refresh(), second.refresh()]);
+    for (const reader of [first, second]) expect(await reader.repeats("guarded", seen)).toEqual([]);
+  }
+  const impressions = await first.counter("impressions");
+  expect(impressions).toBeGreaterThanOrEqual(new Set([...first.looked, ...second.looked]).size);
+  expect(impressions).toBeGreaterThan(first.looked.size);
+  await expect.poll(() => second.counter("impressions")).toBeGreaterThanOrEqual(impressions);
+  expect(await first.counter("repeats-guarded")).toBe(0);
+  expect(await second.counter("repeats-guarded")).toBe(0);
+});
 
 async function pendingOfBoth(first: Reader, second: Reader): Promise<string> {
   const [one, other] = [await first.pending(), await second.pending()];
@@ -126,11 +118,12 @@ test("with the storage full, the page says so and goes on, and keeps all when th
   await session.send("Storage.overrideQuotaForOrigin", { origin: new URL(demo.url).origin, quotaSize: 2_000_000 });
   const reader = await readerOf(page, "crammed");
   await reader.setStream(false);
+  const alerts = await alertsOf(page);
   await page.getByRole("button", { name: "Fill the storage" }).click();
   await expect(page.locator("#fill-said")).toContainText("Filled with");
   expect((await reader.refreshAndLook(3)).guarded).toBe(0);
   await expect(page.locator("#storage-state")).toContainText("The storage is full");
-  await expect(page.getByRole("alert")).toContainText("the storage is full");
+  await expect.poll(() => alerts.evaluate((all) => all.join())).toContain("the storage is full");
   await page.getByRole("button", { name: "Free it" }).click();
   // What has failed for long is tried again after a minute.
   await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in IndexedDB.", { timeout: 90_000 });
@@ -154,19 +147,23 @@ test("where the storage is too large to be filled, a reader with a small one beg
   expect(dwell).toBe(String(DWELL_MS));
   const reader = new Reader(page, demo.url, (await page.locator("#reader").textContent()) ?? "");
   await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in localStorage.");
-  const alerts = await page.getByRole("alert").evaluateHandle((alert) => {
-    const all: string[] = [];
-    new MutationObserver(() => all.push(alert.textContent)).observe(alert, { childList: true, subtree: true });
-    return all;
-  });
+  const alerts = await alertsOf(page);
   await page.getByText("Make it go wrong").click();
   await reader.setStream(false);
   await page.getByRole("button", { name: "Fill the storage" }).click();
   await expect(page.locator("#fill-said")).toContainText("Filled with");
   expect((await reader.refreshAndLook(3)).guarded).toBe(0);
-  // It is told once; the oldest rows make way then, so that there may be room again.
-  expect(await alerts.evaluate((all) => all.join())).toContain("the storage is full");
+  await expect.poll(() => alerts.evaluate((all) => all.join())).toContain("the storage is full");
 });
+
+/** All that the page says from now on. A full storage is told once; then rows make way, so that there may be room again. */
+function alertsOf(page: Page): Promise<JSHandle<string[]>> {
+  return page.getByRole("alert").evaluateHandle((alert) => {
+    const all: string[] = [];
+    new MutationObserver(() => all.push(alert.textContent)).observe(alert, { childList: true, subtree: true });
+    return all;
+  });
+}
 
 test("the keyboard alone opens the section and uses every control of it", async ({ page, context }) => {
   const reader = new Reader(page, demo.url, "wrong-keys");

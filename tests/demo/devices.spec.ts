@@ -2,100 +2,81 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
 import { untilNamed } from "../conditions/pages.ts";
-import { OVER_RUST, startDemo, startRedis, type RunningDemo, type RunningRedis } from "./processes.ts";
+import { demoInMemory, type RunningDemo } from "./processes.ts";
 import { DWELL_MS, Reader, expect, idsOf, type Side } from "./reader.ts";
 
 test.use({ viewport: { width: 1280, height: 900 } });
 
-for (const inRedis of [false, true]) {
-  test.describe(`with what was seen kept in ${inRedis ? "Redis" : "memory"}`, inRedis ? OVER_RUST : {}, () => {
-    let redis: RunningRedis | undefined;
-    let demo: RunningDemo;
+let demo: RunningDemo;
+test.beforeAll(async () => {
+  demo = await demoInMemory();
+});
 
-    test.beforeAll(async () => {
-      redis = inRedis ? await startRedis() : undefined;
-      demo = await startDemo({ REDIS_URL: redis?.url ?? "" });
-    });
-    test.afterAll(async () => {
-      await demo.stop();
-      await redis?.stop();
-    });
+test("while the stream is stopped, nothing that one device showed comes on the other, and counters say how much", async ({
+  page,
+}) => {
+  const desk = new Reader(page, demo.url, "two-devices");
+  await desk.open();
+  await desk.setStream(false);
+  // From then on what it tells has its name.
+  await untilNamed(page);
+  await desk.look();
+  const seenOnDesk = new Set(desk.seen);
+  await told(page, seenOnDesk.size);
 
-    test("while the stream is stopped, nothing that one device showed comes on the other, and counters say how much", async ({
-      page,
-    }) => {
-      const desk = new Reader(page, demo.url, "two-devices");
-      await desk.open();
-      await desk.setStream(false);
-      // From then on what it tells has its name.
-      await untilNamed(page);
-      await desk.look();
-      const seenOnDesk = new Set(desk.seen);
-      await told(page, seenOnDesk.size);
-
-      const phone = await openPhone(page);
-      const seenOnPhone = new Set<string>();
-      await test.step("the phone leaves out what the desk showed, and its counter says so", async () => {
-        await expect(async () => {
-          const offered = count(await idsOn(phone, "unguarded"), seenOnDesk);
-          expect(offered).toBeGreaterThan(0);
-          await expect(page.locator("#phone .score b")).toHaveText(String(offered), { timeout: 100 });
-        }).toPass();
-        const isNamed = () => Object.keys(sessionStorage).some((key) => /seenguard\/.*\/m$/.test(key));
-        await expect.poll(() => phone.evaluate(isNamed)).toBe(true);
-        for (let refreshes = 0; refreshes < 4; refreshes++) {
-          expect(count(await idsOn(phone, "guarded"), seenOnDesk)).toBe(0);
-          const looked = phone.locator('.column[data-side="guarded"] .looked-at');
-          await expect(looked.nth(2)).toBeVisible();
-          for (const id of (await idsOf(looked)).flat()) seenOnPhone.add(id);
-          // The guard looks every 100 ms, and has counted these by then.
-          await phone.waitForTimeout(2 * DWELL_MS);
-          await refresh(phone); // which tells the server, too
-        }
-      });
-
-      await test.step("the desk leaves out what the phone showed, and says why", async () => {
-        const onPhone = Number(await page.locator("#phone .score b").textContent());
-        let offered = 0;
-        for (let refreshes = 0; refreshes < 4; refreshes++) {
-          await desk.refresh();
-          offered += count(await idsOn(page, "unguarded"), seenOnPhone);
-          expect(count(await idsOn(page, "guarded"), seenOnPhone)).toBe(0);
-        }
-        expect(offered).toBeGreaterThan(0);
-        expect(Number(await page.locator("#count-elsewhere").textContent())).toBeGreaterThan(onPhone);
-        const reasons = page.locator("#guarded .reason").filter({ hasText: "another of your devices showed it" });
-        await expect(async () => {
-          await desk.refresh();
-          await page.locator("#guarded .why").evaluateAll((all) => {
-            for (const why of all as HTMLElement[]) why.click();
-          });
-          expect(await reasons.count()).toBeGreaterThan(0);
-        }).toPass();
-      });
-
-      await test.step("nor does it once the stream has caught up", async () => {
-        await desk.setLag(0);
-        await desk.setStream(true);
-        await desk.expectNothingPending();
-        await refresh(phone);
-        expect(count(await idsOn(phone, "guarded"), seenOnDesk)).toBe(0);
-        expect(await desk.counter("repeats-guarded")).toBe(0);
-        expect(await desk.counter("repeats-unguarded")).toBeGreaterThan(0);
-      });
-    });
+  const phone = await openPhone(page);
+  const seenOnPhone = new Set<string>();
+  await test.step("the phone leaves out what the desk showed, and its counter says so", async () => {
+    await expect(async () => {
+      const offered = count(await idsOn(phone, "unguarded"), seenOnDesk);
+      expect(offered).toBeGreaterThan(0);
+      await expect(page.locator("#phone .score b")).toHaveText(String(offered), { timeout: 100 });
+    }).toPass();
+    const isNamed = () => Object.keys(sessionStorage).some((key) => /seenguard\/.*\/m$/.test(key));
+    await expect.poll(() => phone.evaluate(isNamed)).toBe(true);
+    for (let refreshes = 0; refreshes < 4; refreshes++) {
+      expect(count(await idsOn(phone, "guarded"), seenOnDesk)).toBe(0);
+      const looked = phone.locator('.column[data-side="guarded"] .looked-at');
+      await expect(looked.nth(2)).toBeVisible();
+      for (const id of (await idsOf(looked)).flat()) seenOnPhone.add(id);
+      // The guard looks every 100 ms, and has counted these by then.
+      await phone.waitForTimeout(2 * DWELL_MS);
+      await refresh(phone); // which tells the server, too
+    }
   });
-}
+
+  await test.step("the desk leaves out what the phone showed, and says why", async () => {
+    const onPhone = Number(await page.locator("#phone .score b").textContent());
+    let offered = 0;
+    for (let refreshes = 0; refreshes < 4; refreshes++) {
+      await desk.refresh();
+      offered += count(await idsOn(page, "unguarded"), seenOnPhone);
+      expect(count(await idsOn(page, "guarded"), seenOnPhone)).toBe(0);
+    }
+    expect(offered).toBeGreaterThan(0);
+    expect(Number(await page.locator("#count-elsewhere").textContent())).toBeGreaterThan(onPhone);
+    const reasons = page.locator("#guarded .reason").filter({ hasText: "another of your devices showed it" });
+    await expect(async () => {
+      await desk.refresh();
+      await page.locator("#guarded .why").evaluateAll((all) => {
+        for (const why of all as HTMLElement[]) why.click();
+      });
+      expect(await reasons.count()).toBeGreaterThan(0);
+    }).toPass();
+  });
+
+  await test.step("nor does it once the stream has caught up", async () => {
+    await desk.setLag(0);
+    await desk.setStream(true);
+    await desk.expectNothingPending();
+    await refresh(phone);
+    expect(count(await idsOn(phone, "guarded"), seenOnDesk)).toBe(0);
+    expect(await desk.counter("repeats-guarded")).toBe(0);
+    expect(await desk.counter("repeats-unguarded")).toBeGreaterThan(0);
+  });
+});
 
 test.describe("the phone beside the feeds", () => {
-  let demo: RunningDemo;
-  test.beforeAll(async () => {
-    demo = await startDemo();
-  });
-  test.afterAll(async () => {
-    await demo.stop();
-  });
-
   test("is there after a reload, and gone when it is switched off", async ({ page }) => {
     const desk = new Reader(page, demo.url, "pocketed");
     await desk.open();

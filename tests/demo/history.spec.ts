@@ -4,17 +4,14 @@
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Locator, type Page } from "@playwright/test";
-import { OVER_RUST, startDemo, type RunningDemo } from "./processes.ts";
+import { demoInMemory, type RunningDemo } from "./processes.ts";
 import { DWELL_MS, Reader, expect } from "./reader.ts";
 
 let demo: RunningDemo;
 
 test.use({ viewport: { width: 1280, height: 900 } });
 test.beforeAll(async () => {
-  demo = await startDemo();
-});
-test.afterAll(async () => {
-  await demo.stop();
+  demo = await demoInMemory();
 });
 
 /** A reader with a list in which something was stopped, and that list of what was stopped open. */
@@ -41,38 +38,36 @@ async function stoppedTitle(reader: Reader): Promise<string> {
   return (await firstStopped(reader).locator(".why span").textContent()) ?? "";
 }
 
-test(
-  "a stopped item that is shown again is back in its list, and the server and other lists know",
-  OVER_RUST,
-  async ({ page }) => {
-    const reader = await withSomethingStopped(page, "again");
-    const title = await stoppedTitle(reader);
-    const before = await reader.shown("guarded");
-    await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
-    const item = reader
-      .items("guarded")
-      .filter({ hasText: title.replace(/ \(.+\)$/, "") })
-      .first();
-    await expect(item).toBeInViewport();
-    await expect(item.getByRole("link")).toBeFocused();
-    await expect(item).not.toHaveClass(/repeat/);
-    const [id = ""] = (await reader.shown("guarded")).filter((each) => !before.includes(each));
-    expect(id).not.toBe("");
-    await expect(page.locator("#announcement")).toContainText("is shown again");
+test("a stopped item that is shown again is back in its list, and the server and other lists know", async ({
+  page,
+}) => {
+  const reader = await withSomethingStopped(page, "again");
+  const title = await stoppedTitle(reader);
+  const before = await reader.shown("guarded");
+  await firstStopped(reader).getByRole("button", { name: "Show again" }).click();
+  const item = reader
+    .items("guarded")
+    .filter({ hasText: title.replace(/ \(.+\)$/, "") })
+    .first();
+  await expect(item).toBeInViewport();
+  await expect(item.getByRole("link")).toBeFocused();
+  await expect(item).not.toHaveClass(/repeat/);
+  const [id = ""] = (await reader.shown("guarded")).filter((each) => !before.includes(each));
+  expect(id).not.toBe("");
+  await expect(page.locator("#announcement")).toContainText("is shown again");
 
-    await test.step("once it was looked at and reached the server, it is stopped as any other", async () => {
-      await expect(item).toHaveClass(/looked-at/);
-      await reader.setLag(0);
-      await reader.setStream(true);
-      await reader.expectNothingPending();
-      for (let round = 0; round < 3; round++) {
-        await reader.refresh();
-        expect(await reader.shown("guarded")).not.toContain(id);
-      }
-      expect(await reader.counter("repeats-guarded")).toBe(0);
-    });
-  },
-);
+  await test.step("once it was looked at and reached the server, it is stopped as any other", async () => {
+    await expect(item).toHaveClass(/looked-at/);
+    await reader.setLag(0);
+    await reader.setStream(true);
+    await reader.expectNothingPending();
+    for (let round = 0; round < 3; round++) {
+      await reader.refresh();
+      expect(await reader.shown("guarded")).not.toContain(id);
+    }
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+  });
+});
 
 test("what was taken back in one browser is offered in another one of the same reader", async ({ page, browser }) => {
   const reader = await withSomethingStopped(page, "again-elsewhere");
@@ -109,41 +104,40 @@ async function takenBack(user: string): Promise<Set<string>> {
   return new Set(status.snapshot.unseen?.map(({ id }) => id));
 }
 
-test(
-  "a deleted history is gone on the server and in every tab, and what was seen comes again",
-  OVER_RUST,
-  async ({ page, context }) => {
-    const reader = new Reader(page, demo.url, "forgotten");
-    await reader.open();
-    await reader.setLag(0);
-    await reader.look();
-    await reader.refreshAndLook(2);
-    await reader.expectNothingPending();
-    await reader.setStream(false);
-    await reader.refreshAndLook(1); // some of it has not reached the server
-    expect(await reader.pending()).toBeGreaterThan(0);
-    const other = new Reader(await context.newPage(), demo.url, reader.user);
-    await other.page.goto(`${demo.url}?user=${reader.user}&dwell=100000`);
-    await expect(other.factOf("Pending")).not.toHaveText("0");
-    await page.bringToFront();
-    await page.getByRole("button", { name: "Delete my history" }).click();
-    await expect(page.locator("#history-said")).toContainText("Deleted");
-    await other.page.bringToFront();
-    const seenBefore = new Set(reader.seen);
-    await expect(async () => {
-      await other.refresh();
-      expect(await other.repeats("guarded", seenBefore)).not.toEqual([]);
-    }).toPass();
-    await expect(other.page.locator("#guarded .repeat")).toHaveCount(0);
-    await page.bringToFront();
-    await reader.reload();
-    await reader.setStream(true);
-    await reader.look();
-    reader.seen.clear();
-    await reader.look();
-    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-  },
-);
+test("a deleted history is gone on the server and in every tab, and what was seen comes again", async ({
+  page,
+  context,
+}) => {
+  const reader = new Reader(page, demo.url, "forgotten");
+  await reader.open();
+  await reader.setLag(0);
+  await reader.look();
+  await reader.refreshAndLook(2);
+  await reader.expectNothingPending();
+  await reader.setStream(false);
+  await reader.refreshAndLook(1); // some of it has not reached the server
+  expect(await reader.pending()).toBeGreaterThan(0);
+  const other = new Reader(await context.newPage(), demo.url, reader.user);
+  await other.page.goto(`${demo.url}?user=${reader.user}&dwell=100000`);
+  await expect(other.factOf("Pending")).not.toHaveText("0");
+  await page.bringToFront();
+  await page.getByRole("button", { name: "Delete my history" }).click();
+  await expect(page.locator("#history-said")).toContainText("Deleted");
+  await other.page.bringToFront();
+  const seenBefore = new Set(reader.seen);
+  await expect(async () => {
+    await other.refresh();
+    expect(await other.repeats("guarded", seenBefore)).not.toEqual([]);
+  }).toPass();
+  await expect(other.page.locator("#guarded .repeat")).toHaveCount(0);
+  await page.bringToFront();
+  await reader.reload();
+  await reader.setStream(true);
+  await reader.look();
+  reader.seen.clear();
+  await reader.look();
+  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+});
 
 for (const [kind, reason] of [
   ["Repost", /A repost of “(.+)”, by its address: stopped by that item's id/],

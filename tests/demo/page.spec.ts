@@ -1,17 +1,14 @@
 /** The demo's page: what it explains, how it fits a phone and a keyboard, and what it does when the server is gone. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test } from "@playwright/test";
-import { startDemo, type RunningDemo } from "./processes.ts";
+import { demoInMemory, type RunningDemo } from "./processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 const PHONE = { width: 390, height: 844 };
 let demo: RunningDemo;
 
 test.beforeAll(async () => {
-  demo = await startDemo();
-});
-test.afterAll(async () => {
-  await demo.stop();
+  demo = await demoInMemory();
 });
 
 test("a click on a stopped item explains why it was stopped, and another hides it", async ({ page }) => {

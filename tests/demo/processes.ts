@@ -1,4 +1,4 @@
-/** Starts and ends what tests need: redis-servers, the demo's server and consumers, other programs in TypeScript. */
+/** Starts and ends what tests need: redis-servers, the demo's server, other programs in TypeScript. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -6,9 +6,6 @@ import { Redis } from "ioredis";
 import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-
-/** Of a test in which the server has a part: it runs over seenguard-server, too. */
-export const OVER_RUST = { tag: "@over-rust" };
 
 /** Something that runs beside the test until it is stopped. */
 export interface Running {
@@ -55,13 +52,12 @@ export async function startRedis(settings: Readonly<Record<string, string>> = {}
   };
 }
 
-/** The demo's server on a free port; in memory unless `env` names a Redis. */
+/** The demo's server on a free port; in memory unless `env` names another back end. */
 export async function startDemo(env: Record<string, string> = {}): Promise<RunningDemo> {
   let url = "";
   const running = await start(
-    tsx,
     ["www/server/main.ts"],
-    { PORT: "0", REDIS_URL: "", SHARD_FORMAT: "", ...env },
+    { PORT: "0", BACK_END: "memory", REDIS_URL: "", BROKER: "", ...env },
     (line) => {
       url = /^http:\/\/\S+\/$/.exec(line)?.[0] ?? "";
       return url !== "";
@@ -70,15 +66,10 @@ export async function startDemo(env: Record<string, string> = {}): Promise<Runni
   return { ...running, url };
 }
 
-/** A consumer in a process of its own, ready to be killed. */
-export function startConsumer(redisUrl: string, name: string, env: Record<string, string> = {}): Promise<Running> {
-  return start(
-    tsx,
-    ["www/server/redis/consume.ts"],
-    { REDIS_URL: redisUrl, CONSUMER: name, ...env },
-    /takes impressions/,
-  );
-}
+let inMemory: Promise<RunningDemo> | undefined;
+
+/** One for all tests of a worker, each of which has readers of its own; it ends with the worker. */
+export const demoInMemory = (): Promise<RunningDemo> => (inMemory ??= startDemo());
 
 /** A program in TypeScript, of a directory where `tsx` is installed. */
 export const startProgram = (
@@ -86,22 +77,19 @@ export const startProgram = (
   file: string,
   env: Record<string, string>,
   ready: (line: string) => boolean,
-): Promise<Running> => start(tsx, [file], env, ready, directory);
+): Promise<Running> => start([file], env, ready, directory);
 
-/** Run through node itself, so that a signal reaches the program and not a wrapper around it. */
-const tsx = process.execPath;
-
-/** Resolves when a line of the output says that it is ready; rejects with the output when it ends before. */
+/**
+ * Resolves when a line of the output says that it is ready; rejects with the output when it ends before. It is run through
+ * node itself, so that a signal reaches the program and not a wrapper around it.
+ */
 async function start(
-  command: string,
   args: readonly string[],
   env: Record<string, string>,
-  ready: RegExp | ((line: string) => boolean),
+  isReady: (line: string) => boolean,
   directory = root,
 ): Promise<Running> {
-  const isReady = ready instanceof RegExp ? (line: string): boolean => ready.test(line) : ready;
-  const loader = command === tsx ? ["--import", "tsx"] : [];
-  const child = spawn(command, [...loader, ...args], {
+  const child = spawn(process.execPath, ["--import", "tsx", ...args], {
     cwd: directory,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -120,7 +108,7 @@ async function start(
     child.stderr.on("data", read);
     child.on("error", reject);
     child.on("exit", () => {
-      reject(new Error(`${command} ${args.join(" ")} ended before it was ready:\n${output}`));
+      reject(new Error(`${args.join(" ")} ended before it was ready:\n${output}`));
     });
   });
   return {

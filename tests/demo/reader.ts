@@ -112,20 +112,23 @@ export class Reader {
     await expect(await this.currentFactOf("Pending")).toHaveText("0", options);
   }
 
+  /** Resolves when it is so: a stream over the service is a process that ends or starts. */
   async setStream(running: boolean): Promise<void> {
-    await this.page.getByRole("switch", { name: "The stream" }).setChecked(running);
+    await this.toldOfStream(() => this.page.getByRole("switch", { name: "The stream" }).setChecked(running));
     await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
   }
 
-  /** Resolves when the server has it: after an outage its first answer may be a refusal. */
+  /** Resolves when the server has it. */
   async setLag(seconds: number): Promise<void> {
-    await expect(async () => {
-      const answer = this.page.waitForResponse(
-        (response) => response.request().method() === "PUT" && response.url().endsWith("/stream"),
-      );
-      await this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds));
-      expect((await answer).ok()).toBe(true);
-    }).toPass();
+    await this.toldOfStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
+  }
+
+  private async toldOfStream(change: () => Promise<void>): Promise<void> {
+    const answer = this.page.waitForResponse(
+      (response) => response.request().method() === "PUT" && response.url().endsWith("/stream"),
+    );
+    await change();
+    expect((await answer).ok()).toBe(true);
   }
 
   /** Refreshes and looks, as often as told; returns how many repeats each feed brought. */

@@ -1,6 +1,5 @@
 /** The news product, as its readers use it: no story that they have seen comes back, and no other is missing. */
 import AxeBuilder from "@axe-core/playwright";
-import { OVER_RUST } from "../demo/processes.ts";
 import { expect, test } from "./reader.js";
 
 const common = (some: Iterable<string>, others: Iterable<string>) => {
@@ -8,38 +7,39 @@ const common = (some: Iterable<string>, others: Iterable<string>) => {
   return [...some].filter((title) => set.has(title));
 };
 
-test(
-  "no story that was seen comes back while the stream is late, on this device or another, nor afterwards",
-  OVER_RUST,
-  async ({ name, openTab, openDevice, setStream }) => {
-    setStream(false);
-    const reader = await openTab();
-    await reader.signIn(name);
-    let told = new Set<string>();
-    for (let visit = 0; visit < 4; visit++) {
-      await reader.look();
-      await reader.scrollBy(700);
-      await reader.look();
-      // A refresh tells the server what this device has shown until then; its own list comes into view after it.
-      told = new Set(reader.seen);
-      await reader.refresh();
-      expect(common(await reader.everShown(), reader.seen)).toEqual([]);
-    }
-    expect(told.size).toBeGreaterThan(25);
+test("no story that was seen comes back while the stream is late, on this device or another, nor afterwards", async ({
+  name,
+  openTab,
+  openDevice,
+  setStream,
+}) => {
+  setStream(false);
+  const reader = await openTab();
+  await reader.signIn(name);
+  let told = new Set<string>();
+  for (let visit = 0; visit < 4; visit++) {
+    await reader.look();
+    await reader.scrollBy(700);
+    await reader.look();
+    // A refresh tells the server what this device has shown until then; its own list comes into view after it.
+    told = new Set(reader.seen);
+    await reader.refresh();
+    expect(common(await reader.everShown(), reader.seen)).toEqual([]);
+  }
+  expect(told.size).toBeGreaterThan(25);
 
-    const other = await openDevice();
-    await other.signIn(name);
-    await other.scrollUntil(36);
-    expect(common(await other.everShown(), told)).toEqual([]);
+  const other = await openDevice();
+  await other.signIn(name);
+  await other.scrollUntil(36);
+  expect(common(await other.everShown(), told)).toEqual([]);
 
-    setStream(true);
-    await expect(async () => {
-      await other.refresh();
-      expect(common(await other.titles(), reader.seen)).toEqual([]);
-    }).toPass();
-    expect([...reader.complaints, ...other.complaints]).toEqual([]);
-  },
-);
+  setStream(true);
+  await expect(async () => {
+    await other.refresh();
+    expect(common(await other.titles(), reader.seen)).toEqual([]);
+  }).toPass();
+  expect([...reader.complaints, ...other.complaints]).toEqual([]);
+});
 
 test("the list goes on as its end comes near, with no story twice", async ({ name, openTab }) => {
   const reader = await openTab();
@@ -261,46 +261,47 @@ test("a story that is to be shown again is in the list again, and no other", asy
   expect(reader.complaints).toEqual([]);
 });
 
-test(
-  "after the history is deleted all stories come again, on every device, though reports are late",
-  OVER_RUST,
-  async ({ name, openTab, openDevice, setStream }) => {
-    setStream(false);
-    const reader = await openTab();
-    await reader.signIn(name);
-    const titles = await reader.titles();
-    await reader.look();
-    const other = await openDevice();
-    await other.signIn(name);
-    await other.look();
-    await other.goTo("History");
-    await reader.openStory([...reader.seen][0] ?? "");
-    await reader.goTo("History");
-    await expect(reader.page.locator(".history li")).toHaveCount(1);
-    // Its time is a whole second.
-    await reader.page.waitForTimeout(1_100);
-    await reader.page.getByRole("button", { name: "Delete history" }).click();
-    await expect(reader.page.getByRole("status")).toHaveText("Your history is deleted.");
-    await expect(reader.page.locator(".history li")).toHaveCount(0);
+test("after the history is deleted all stories come again, on every device, though reports are late", async ({
+  name,
+  openTab,
+  openDevice,
+  setStream,
+}) => {
+  setStream(false);
+  const reader = await openTab();
+  await reader.signIn(name);
+  const titles = await reader.titles();
+  await reader.look();
+  const other = await openDevice();
+  await other.signIn(name);
+  await other.look();
+  await other.goTo("History");
+  await reader.openStory([...reader.seen][0] ?? "");
+  await reader.goTo("History");
+  await expect(reader.page.locator(".history li")).toHaveCount(1);
+  // Its time is a whole second.
+  await reader.page.waitForTimeout(1_100);
+  await reader.page.getByRole("button", { name: "Delete history" }).click();
+  await expect(reader.page.getByRole("status")).toHaveText("Your history is deleted.");
+  await expect(reader.page.locator(".history li")).toHaveCount(0);
 
-    // What was reported before arrives now.
-    setStream(true);
-    await reader.page.waitForTimeout(3_000);
-    const third = await openDevice();
-    await third.signIn(name);
-    expect(await third.titles()).toEqual(titles);
-    await third.goTo("History");
+  // What was reported before arrives now.
+  setStream(true);
+  await reader.page.waitForTimeout(3_000);
+  const third = await openDevice();
+  await third.signIn(name);
+  expect(await third.titles()).toEqual(titles);
+  await third.goTo("History");
 
-    await reader.goTo("Stories");
-    expect(await reader.titles()).toEqual(titles);
-    // Before what is on the screen counts as seen, on the other device, too.
-    await reader.goTo("History");
-    const otherTab = await other.anotherTab();
-    await otherTab.loaded();
-    expect(await otherTab.titles()).toEqual(titles);
-    expect([...reader.complaints, ...other.complaints, ...third.complaints]).toEqual([]);
-  },
-);
+  await reader.goTo("Stories");
+  expect(await reader.titles()).toEqual(titles);
+  // Before what is on the screen counts as seen, on the other device, too.
+  await reader.goTo("History");
+  const otherTab = await other.anotherTab();
+  await otherTab.loaded();
+  expect(await otherTab.titles()).toEqual(titles);
+  expect([...reader.complaints, ...other.complaints, ...third.complaints]).toEqual([]);
+});
 
 for (const colorScheme of ["light", "dark"] as const) {
   test(`each page is accessible, ${colorScheme}`, async ({ name, openTab }) => {

@@ -3,12 +3,11 @@
  * package installed, built by its own script, over a real Redis, with server and worker in processes of their own.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inProject } from "../../scripts/lib/paths.mjs";
-import { buildService, startService } from "../../scripts/lib/service.mjs";
 import { startProgram, startRedis } from "../demo/processes.ts";
 import { npmInstall, pack } from "../packaging/pack.ts";
 
@@ -22,25 +21,11 @@ export interface Product {
   stop(): Promise<void>;
 }
 
-/** What makes its pages: `redisStore`, or the service in Rust. */
-export type Server = "node" | "rust";
-
-/** The file of the product that says where what readers have seen is kept. */
-const OVER_RUST = `
-import { Redis } from "ioredis";
-import { ServiceClient } from "./client.ts";
-
-export const redis = new Redis(process.env.REDIS_URL ?? "");
-export const seen = new ServiceClient(process.env.SEENGUARD_URL ?? "");
-`;
-
-export async function startProduct(server: Server = "node"): Promise<Product> {
+export async function startProduct(): Promise<Product> {
   const directory = await mkdtemp(join(tmpdir(), "seenguard-news-"));
-  await install(directory, server);
+  await install(directory);
   const redis = await startRedis();
-  const options = ["--redis", redis.url, "--namespace", "{user}", "--log", "warn"];
-  const service = server === "rust" ? await startService(await buildService(), options) : undefined;
-  const env = { REDIS_URL: redis.url, SEENGUARD_URL: service?.url ?? "", PORT: "0" };
+  const env = { REDIS_URL: redis.url, PORT: "0" };
   let address = "";
   const web = await startProgram(directory, "server/web.ts", env, (line) => {
     address = /^http:\/\/\S+/.exec(line)?.[0] ?? "";
@@ -52,20 +37,15 @@ export async function startProduct(server: Server = "node"): Promise<Product> {
     setStream: (running) => void worker.process.kill(running ? "SIGCONT" : "SIGSTOP"),
     stop: async () => {
       await Promise.all([web.stop(), worker.stop("SIGKILL")]);
-      await service?.stop();
       await redis.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
 }
 
-async function install(directory: string, server: Server): Promise<void> {
+async function install(directory: string): Promise<void> {
   const isSource = (path: string) => !/[/\\](node_modules|dist)$/.test(path);
   await cp(sources, directory, { recursive: true, filter: isSource });
-  if (server === "rust") {
-    await cp(inProject("www", "server", "rust", "client.ts"), join(directory, "server", "client.ts"));
-    await writeFile(join(directory, "server", "redis.ts"), OVER_RUST);
-  }
   const { tarball } = await pack(directory);
   await npmInstall(directory, `./${tarball}`);
   // Its own types are checked first.

@@ -197,7 +197,7 @@ export const test = base.extend<Fixtures, { product: Product }>({
   product: [
     // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
-      const product = await startProduct(process.env.SERVER === "rust" ? "rust" : "node");
+      const product = await startProduct();
       await use(product);
       await product.stop();
     },

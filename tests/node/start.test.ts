@@ -8,7 +8,7 @@ const start = (...args: string[]) =>
 
 test("--help names the options, and starts nothing", () => {
   const { status, stdout, stderr } = start("--help");
-  expect(stdout).toContain("usage: npm start [-- --server rust] [-- --flink]");
+  expect(stdout).toContain("usage: npm start [-- --redis | --kafka | --flink] [--broker HOST:PORT]");
   expect([status, stderr]).toEqual([0, ""]);
 });
 
@@ -19,8 +19,9 @@ test("an option that does not exist is named, beside those that do", () => {
 });
 
 test.each([
-  { args: ["--server", "go"], says: /^--server is go: node or rust\n\nusage/ },
-  { args: ["--server", "rust", "--flink"], says: /^--flink and --server rust are two consumers: one of them\n\nusage/ },
+  { args: ["--kafka", "--flink"], says: /^--redis, --kafka and --flink are three ways: one of them\n\nusage/ },
+  { args: ["--redis", "--broker", "kafka:9092"], says: /^--broker is for --kafka or --flink\n\nusage/ },
+  { args: ["--kafka", "--broker", "kafka"], says: /^--broker is kafka: HOST:PORT\n\nusage/ },
 ])("$args is refused", ({ args, says }) => {
   const { status, stderr } = start(...args);
   expect(stderr).toMatch(says);

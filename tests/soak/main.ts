@@ -2,9 +2,7 @@
  * The soaks, with the package built: run.mjs calls this, and the steps `soak` and `soak-service` of `npm test -- --all`.
  *
  *     tsx tests/soak/main.ts browser --browser chromium --days 60
- *     tsx tests/soak/main.ts server --minutes 20 --users 2000
  *     tsx tests/soak/main.ts service --minutes 20 --users 1000
- *     tsx tests/soak/main.ts step      both browsers for 6 virtual days at once, and a minute of the server
  *
  * `--seed` draws other people, `--strict` asserts times, too, `--record` writes the tables into docs/.
  */
@@ -17,15 +15,10 @@ import { firefoxDriver } from "./browser/firefox.ts";
 import { checksOf as browserChecksOf, rowsOf as browserRowsOf } from "./browser/results.ts";
 import { soakBrowser, type BrowserOutcome } from "./browser/soak.ts";
 import { judge } from "./checks.ts";
-import { checksOf as serverChecksOf, rowsOf as serverRowsOf } from "./server/results.ts";
-import { soakServer, type ServerOutcome } from "./server/soak.ts";
 import { checksOf as serviceChecksOf, rowsOf as serviceRowsOf } from "./service/results.ts";
 import { soakService } from "./service/soak.ts";
 
 const DRIVERS = { chromium: chromiumDriver, firefox: firefoxDriver };
-const KILLS = 3;
-/** A minute. */
-const STEP_DAYS = 2;
 
 const { positionals, values } = parseArgs({
   allowPositionals: true,
@@ -74,16 +67,8 @@ function browserTable(outcomes: readonly BrowserOutcome[]): string {
 function besideEachOther(headings: readonly string[], columns: readonly Record<string, string>[]): string {
   const names = [...new Set(columns.flatMap((column) => Object.keys(column)))];
   const rows = names.map((what) => [what, ...columns.map((column) => column[what] ?? "")]);
-  return tableOf(["", ...headings], rows);
-}
-
-async function server(users: number, minutes: number, kills: number): Promise<boolean> {
-  const machine = machineAndLoad();
-  const outcome: ServerOutcome = await soakServer({ users, minutes, kills, seed, say });
-  const table = tableOf(["", "measured"], serverRowsOf(outcome));
-  say(`\nOn a ${machine}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-server": `On a ${machine}.\n\n${table}` }, ["docs/server.md"]);
-  return judge("the demo's server", serverChecksOf(outcome), say);
+  const lines = [["", ...headings], ["---", ...headings.map(() => "---")], ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 /** Faults strike at other times with each run, unless it is told a seed. */
@@ -101,19 +86,11 @@ async function service(users: number, minutes: number): Promise<boolean> {
     .every((isMet) => isMet);
 }
 
-function tableOf(headings: readonly string[], rows: readonly (readonly string[])[]): string {
-  const lines = [headings, headings.map(() => "---"), ...rows];
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-}
-
 async function main(): Promise<boolean> {
   const [command] = positionals;
   if (command === "browser") return browsers(values.browser.split(","), Number(values.days));
-  if (command === "server") return server(Number(values.users ?? "2000"), Number(values.minutes), KILLS);
   if (command === "service") return service(Number(values.users ?? "1000"), Number(values.minutes));
-  if (command !== "step") throw new Error("usage: main.ts browser|server|service|step, see its first lines");
-  const isServerFine = await server(300, 1, 1);
-  return (await browsers(Object.keys(DRIVERS), STEP_DAYS)) && isServerFine;
+  throw new Error("usage: main.ts browser|service, see its first lines");
 }
 
 // What was started is ended with this process, and nothing of it is to keep it waiting.

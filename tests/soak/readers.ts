@@ -38,7 +38,7 @@ export interface Site<Page extends AnyPage> {
   /** What an answer would show, if no guard stopped it: the ids of each item. */
   itemsOf(page: Page): readonly (readonly string[])[];
   /** Hears of each page, and what the guard has let pass of it, before that counts as shown. */
-  note?(reader: Reader, page: Page, passed: readonly string[]): void;
+  note(reader: Reader, page: Page, passed: readonly string[]): void;
 }
 
 interface Device {
@@ -166,7 +166,7 @@ export class Load<Page extends AnyPage> {
         this.repeats.push(...repeats.filter((id) => !excused.includes(id)).map((id) => `${reader.user} ${id}`));
         this.degraded.pages += page.degraded === true ? 1 : 0;
         this.degraded.repeats += excused.length;
-        this.site.note?.(reader, page, ids);
+        this.site.note(reader, page, ids);
         reader.turn++;
         return passed;
       }

@@ -1,13 +1,12 @@
 /**
- * The items of the demo: a few thousand real article titles, read out of `www/data/wiki-urls-10000`, and copies of some
- * of them: reposts, and copies that another publisher has edited.
+ * The items of the demo: a few thousand real article titles, out of the addresses in `www/data/wiki-urls-10000`, and
+ * copies of some of them: reposts, and copies that another publisher has edited.
  *
  * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. Which items are copies
  * the server finds out as they arrive: a repost by its address, an edited copy by the Simhash of its text.
  */
-import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { canonicalAddress, StoryGroups } from "../../examples/near-duplicates/stories.ts";
+import { digestOf } from "./digest.ts";
 import { editedText, textOf } from "./texts.ts";
 
 /** One item of the feed, as it goes over the wire. */
@@ -27,7 +26,7 @@ export function groupIdOf({ id, copyOf }: Item): string {
 }
 
 /** What a publisher sends. */
-export interface ArrivingItem extends Item {
+interface ArrivingItem extends Item {
   readonly text: string;
 }
 
@@ -39,7 +38,6 @@ const EDITED_TITLES = [
   (title: string) => `What to know about ${title}`,
   (title: string) => `${title}: a short guide`,
 ];
-const SOURCE = new URL("../data/wiki-urls-10000", import.meta.url);
 
 /** Pages about pages, which would look odd in a feed. */
 const NO_ARTICLE = /^(Special|Category|Talk|Template|User|Wikipedia|Portal|File|Image|Help|MediaWiki)(_talk)?:/;
@@ -48,22 +46,22 @@ const NO_ARTICLE = /^(Special|Category|Talk|Template|User|Wikipedia|Portal|File|
 const NOT_FOR_A_DEMO =
   /xxx|porn|\bsex(ual|y)?\b|fetish|\brape\b|prostitut|vagina|breast|murder|massacre|killing|suicide|nazi|hitler/i;
 
-/** Reads the catalogue, in an order that has nothing to do with the alphabet, and groups what it has. */
-export function readCatalogue(): Promise<Item[]> {
-  return grouped(readArriving());
+/** The catalogue out of lines of addresses: what arrives, grouped. */
+export async function catalogueOf(addresses: string): Promise<Item[]> {
+  return grouped(await arrivingOf(addresses));
 }
 
 /** What arrives: the articles, in an order that has nothing to do with the alphabet, then the copies. */
-export function readArriving(): ArrivingItem[] {
-  const items = readArticles();
+async function arrivingOf(addresses: string): Promise<ArrivingItem[]> {
+  const items = await articlesOf(addresses);
   const vocabulary = items.flatMap(({ title }) => title.match(/\p{L}{4,}/gu) ?? []);
   const articles = items.map((item) => ({ ...item, text: textOf(item.id, vocabulary) }));
   const copied = (place: number): ArrivingItem[] => articles.filter((_, at) => at % ONE_COPIED_IN === place);
-  return [
-    ...articles,
+  const copies = [
     ...copied(0).map(repostOf),
     ...copied(2).map((article, number) => editedCopyOf(article, number, vocabulary)),
   ];
+  return [...articles, ...(await Promise.all(copies))];
 }
 
 /** Groups items in the order in which they arrive. */
@@ -84,32 +82,37 @@ async function grouped(arriving: readonly ArrivingItem[]): Promise<Item[]> {
   return items;
 }
 
-function readArticles(): Item[] {
-  const items = new Map<string, Item>();
-  for (const url of readFileSync(SOURCE, "utf8").split("\n")) {
+async function articlesOf(addresses: string): Promise<Item[]> {
+  const titled = addresses.split("\n").flatMap((url) => {
     const title = titleOf(url);
-    if (title === undefined) continue;
-    const id = idOf(url);
-    const other = items.get(id);
-    if (other !== undefined && other.url !== url) throw new Error(`two items have the id ${id}: ${other.url}, ${url}`);
+    return title === undefined ? [] : [{ title, url }];
+  });
+  const items = new Map<string, Item>();
+  const ids = await Promise.all(titled.map(({ url }) => idOf(url)));
+  for (const [index, { title, url }] of titled.entries()) {
+    const id = ids[index] ?? "";
     items.set(id, { id, title, url: url.replace(/^http:/, "https:") });
   }
   return [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, ARTICLES);
 }
 
 /** The same page, as somebody passes it on. */
-function repostOf(article: ArrivingItem, number: number): ArrivingItem {
+async function repostOf(article: ArrivingItem, number: number): Promise<ArrivingItem> {
   const publisher = publisherOf(number);
   const url = `${article.url}?utm_source=${slugOf(publisher)}`;
-  return { ...article, id: idOf(url), url, publisher };
+  return { ...article, id: await idOf(url), url, publisher };
 }
 
 /** A page of the publisher's own. */
-function editedCopyOf(article: ArrivingItem, number: number, vocabulary: readonly string[]): ArrivingItem {
+async function editedCopyOf(
+  article: ArrivingItem,
+  number: number,
+  vocabulary: readonly string[],
+): Promise<ArrivingItem> {
   const publisher = publisherOf(number);
   const url = `https://${slugOf(publisher)}.example/${article.id}`;
   const title = EDITED_TITLES[Math.floor(number / PUBLISHERS.length) % EDITED_TITLES.length]?.(article.title) ?? "";
-  return { id: idOf(url), title, url, publisher, text: editedText(article.text, publisher, vocabulary) };
+  return { id: await idOf(url), title, url, publisher, text: editedText(article.text, publisher, vocabulary) };
 }
 
 function publisherOf(number: number): string {
@@ -121,8 +124,8 @@ function slugOf(publisher: string): string {
 }
 
 /** 8 characters of base64url: 48 bits, so that two of 10,000 meet with a chance of 2 in 10 million. */
-function idOf(url: string): string {
-  return createHash("sha256").update(url).digest("base64url").slice(0, 8);
+function idOf(url: string): Promise<string> {
+  return digestOf(url, 8);
 }
 
 /** The article's title, or nothing where the address names no article that is fit to be shown. */

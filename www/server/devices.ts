@@ -1,7 +1,7 @@
 /** What one device of a person has shown is left out on the others, before the stream has brought it. */
 import type { ShardChain } from "seenguard/server";
+import type { BackEnd } from "./back-end.ts";
 import { groupIdOf, type Item } from "./catalogue.ts";
-import type { Store } from "./store.ts";
 
 /**
  * The ids of these items that the stored page leaves out for another device alone; degraded if it was not there in
@@ -9,14 +9,14 @@ import type { Store } from "./store.ts";
  * was read before the items: what arrives in between is left out, too.
  */
 export async function shownElsewhere(
-  store: Store,
+  backEnd: BackEnd,
   before: ShardChain,
   user: string,
   items: readonly Item[],
   pending: string | undefined,
 ): Promise<{ elsewhere: string[]; degraded?: true }> {
   const alone = before.filter(items, { id: groupIdOf, pending });
-  const page = await store.page(user, items, { size: Math.max(1, items.length), pending });
+  const page = await backEnd.page(user, items, { size: Math.max(1, items.length), pending });
   const fresh = new Set(page.items);
   const shown = new Set(alone.filter((item) => !fresh.has(item)).map(groupIdOf));
   // A copy of such an item, which neither page has beside it.

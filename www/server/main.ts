@@ -1,87 +1,93 @@
 /**
- * Starts the demo: `tsx www/server/main.ts`. Its last line of output is the address.
+ * Serves the demo in Node: `tsx www/server/main.ts`. Its last line of output is the address.
  *
  *     PORT          where to listen; default 4173, 0 for any free port
  *     HOST          default 127.0.0.1; 0.0.0.0 to try the demo from a phone in the same network
- *     REDIS_URL     such as redis://127.0.0.1:6379; without it, everything is kept in memory
- *     SHARD_FORMAT  what is kept there: "seenguard", the default, or "go-bloomfilter", a list as a Go service has it
- *     CONSUMER      the name of this server's consumer in Redis, default "server"; "none" when others consume; "flink"
- *                   for a Flink job between Kafka and seenguard-server, which pages come from then: all are built and
- *                   started, and a Redis if REDIS_URL names none
- *     SERVER        "rust": pages come from seenguard-server, and its consumer takes the impressions in; both are
- *                   built and started, and a Redis if REDIS_URL names none
- *     LOG_LEVEL     default "warn"
+ *     BACK_END      "memory", the default; or seenguard-server, over "redis", "kafka" or "flink", which is started
+ *     REDIS_URL     such as redis://127.0.0.1:6379: where the service keeps histories; otherwise a Redis is started
+ *     BROKER        host:port of a Kafka broker with the topic seenguard-demo; otherwise one is started
  */
+import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { serve } from "@hono/node-server";
+import { serveStatic } from "@hono/node-server/serve-static";
+import { Hono } from "hono";
 import { buildPage } from "../build.ts";
-import { startRedis } from "../../scripts/lib/redis.mjs";
-import { buildApp } from "./app.ts";
-import { readCatalogue } from "./catalogue.ts";
-import { startFlink } from "./flink/flink.ts";
-import { MemoryStore } from "./memory/store.ts";
-import { Consumer } from "./redis/consumer.ts";
-import { RedisStore } from "./redis/store.ts";
-import { startRustServer, type RunningRustServer } from "./rust/server.ts";
-import { ProblemLog, type Store } from "./store.ts";
+import type { BackEnd } from "./back-end.ts";
+import { readCatalogue } from "./data.ts";
+import { handlerOf } from "./handler.ts";
+import { MemoryBackEnd } from "./memory.ts";
+import { ServiceBackEnd } from "./service/back-end.ts";
+import { startPipeline } from "./service/pipeline.ts";
 
-const { PORT = "4173", HOST = "127.0.0.1", REDIS_URL = "", SHARD_FORMAT } = process.env;
-const { CONSUMER = "server", SERVER = "node", LOG_LEVEL = "warn" } = process.env;
+const { PORT = "4173", HOST = "127.0.0.1", BACK_END = "memory", REDIS_URL = "", BROKER = "" } = process.env;
 
-const problems = new ProblemLog(({ what, user }) => {
-  console.error(user === undefined ? what : `${what} (${user})`);
-});
+/** What the page may load: itself, and Wasm compiled from its own script. */
+const CONTENT_SECURITY_POLICY =
+  "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; " +
+  "base-uri 'none'; frame-ancestors 'self'";
 
 /** What runs beside the server, to be ended after it, the last one first. */
-const stops: (() => Promise<void>)[] = [];
+const stops: (() => Promise<unknown>)[] = [];
+const atEnd = (stop: () => Promise<unknown>): void => void stops.push(stop);
 
 async function main(): Promise<void> {
-  const pageDirectory = await buildPage(say);
-  const needsRedis = CONSUMER === "flink" || SERVER === "rust";
-  const redisUrl = REDIS_URL === "" && needsRedis ? await startOwnRedis() : REDIS_URL;
-  const flink = CONSUMER === "flink" ? await startFlink(redisUrl, say) : undefined;
-  const rust = flink ?? (SERVER === "rust" ? await startRustServer(redisUrl, say) : undefined);
-  if (rust !== undefined) stops.push(() => rust.stop());
-  const store = openStore(redisUrl, rust);
+  const root = await buildPage(say);
+  const backEnd = await openBackEnd();
   const catalogue = await readCatalogue();
-  const app = buildApp({ store, catalogue, pageDirectory, logLevel: LOG_LEVEL, ...(flink && { flink }) });
-  stops.push(() => app.close());
-  await app.listen({ port: Number(PORT), host: HOST });
-  const { port } = app.server.address() as AddressInfo;
-  const kept = redisUrl === "" ? "in memory (set REDIS_URL to keep it in Redis)" : "in Redis";
-  const records = SHARD_FORMAT === "go-bloomfilter" ? ", as go-bloomfilter records" : "";
-  say(`${String(catalogue.length)} items; what people have seen is kept ${kept}${records}`);
-  if (rust !== undefined) say(`pages come from seenguard-server: ${rust.url}`);
-  if (flink !== undefined) say(`Flink takes the impressions in: ${flink.dashboard}`);
+  const handler = handlerOf(backEnd, catalogue);
+
+  const app = new Hono();
+  app.use(async (context, next) => {
+    await next();
+    context.header("content-security-policy", CONTENT_SECURITY_POLICY);
+    context.header("x-content-type-options", "nosniff");
+  });
+  app.all("/api/*", ({ req }) => handler(req.raw));
+  app.use(serveStatic({ root }));
+  const server = serve({ fetch: app.fetch, port: Number(PORT), hostname: HOST });
+  await once(server, "listening");
+  atEnd(async () => {
+    const closed = once(server, "close");
+    server.close();
+    if ("closeAllConnections" in server) server.closeAllConnections();
+    await closed;
+  });
+  const { port } = server.address() as AddressInfo;
+  say(`${String(catalogue.length)} items; what people have seen is kept ${keptIn(backEnd)}`);
   say(`http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${String(port)}/`);
+}
+
+async function openBackEnd(): Promise<BackEnd> {
+  switch (BACK_END) {
+    case "memory": {
+      const memory = new MemoryBackEnd();
+      atEnd(() => memory.close());
+      return memory;
+    }
+    case "redis":
+    case "kafka":
+    case "flink":
+      return new ServiceBackEnd(
+        await startPipeline({ kind: BACK_END, redisUrl: REDIS_URL, broker: BROKER, say, atEnd }),
+      );
+    default:
+      throw new Error(`BACK_END is ${BACK_END}: memory, redis, kafka or flink`);
+  }
+}
+
+function keptIn({ kind, dashboard }: BackEnd): string {
+  const byWay = {
+    memory: "in memory",
+    redis: "in Redis, by way of a stream of Redis",
+    kafka: "in Redis, by way of Kafka",
+    flink: `in Redis, by way of Kafka and Flink: ${String(dashboard)}`,
+  };
+  return byWay[kind];
 }
 
 function say(line: string): void {
   console.log(line);
-}
-
-function openStore(redisUrl: string, rust: RunningRustServer | undefined): Store {
-  if (redisUrl === "") {
-    const store = new MemoryStore(problems);
-    stops.push(() => store.close());
-    return store;
-  }
-  // Flink's own lag is there to be seen.
-  const store = new RedisStore(redisUrl, problems, {
-    ...(CONSUMER === "flink" && { lagSeconds: 0 }),
-    ...(rust && { stored: rust.stored, fieldsOf: rust.fieldsOf }),
-  });
-  stops.push(() => store.close());
-  if (rust === undefined && CONSUMER !== "none") {
-    const consumer = new Consumer(redisUrl, { name: CONSUMER }, problems);
-    stops.push(() => consumer.stop());
-  }
-  return store;
-}
-
-async function startOwnRedis(): Promise<string> {
-  const redis = await startRedis();
-  stops.push(() => redis.stop());
-  return redis.url;
 }
 
 async function stop(): Promise<void> {

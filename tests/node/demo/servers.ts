@@ -1,14 +1,11 @@
-/** The demo's server in a test, over each of its stores, and what a device asks of it. */
-import type { FastifyInstance } from "fastify";
+/** The demo's server in a test, and what a device asks of it. */
 import type { Report } from "seenguard/server";
 import { expect, vi } from "vitest";
-import { buildApp } from "../../../www/server/app.ts";
-import { readCatalogue, type Item } from "../../../www/server/catalogue.ts";
-import { MemoryStore } from "../../../www/server/memory/store.ts";
-import { Consumer } from "../../../www/server/redis/consumer.ts";
-import { RedisStore } from "../../../www/server/redis/store.ts";
-import { ProblemLog, type StreamStatus } from "../../../www/server/store.ts";
-import { startRedis } from "../../demo/processes.ts";
+import type { StreamStatus } from "../../../www/server/back-end.ts";
+import type { Item } from "../../../www/server/catalogue.ts";
+import { readCatalogue } from "../../../www/server/data.ts";
+import { handlerOf } from "../../../www/server/handler.ts";
+import { MemoryBackEnd } from "../../../www/server/memory.ts";
 import { xxh64 } from "../shards.ts";
 
 /** For `vi.waitFor` and its like. */
@@ -32,70 +29,39 @@ export interface Status {
   state: string;
   snapshot?: Page["snapshot"];
 }
+
 export interface TestServer {
-  readonly app: FastifyInstance;
+  /** A body that is no text is sent as JSON. */
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   stop(): Promise<void>;
 }
 
 let people = 0;
 export const someone = (): string => `reader-${String(++people)}`;
 
-/** Both stores, each with how to start a server over it. */
-export const stores = [
-  ["in memory", startInMemory],
-  ["in Redis", startInRedis],
-] as const;
-
-export function startInMemory(): Promise<TestServer> {
-  const store = new MemoryStore(new ProblemLog(() => undefined));
-  const app = buildApp({ store, catalogue, logLevel: "silent" });
-  return Promise.resolve({
-    app,
-    stop: async () => {
-      await app.close();
-      await store.close();
-    },
-  });
-}
-
-export async function startInRedis(): Promise<TestServer> {
-  const redis = await startRedis();
-  const server = serveRedis(redis.url);
-  await vi.waitUntil(async () => (await server.app.inject("/api/status")).statusCode === 200, SOON);
+export function startServer(): TestServer {
+  const backEnd = new MemoryBackEnd();
+  const handler = handlerOf(backEnd, catalogue);
   return {
-    app: server.app,
-    stop: async () => {
-      await server.stop();
-      await redis.stop();
+    ask: (method, path, body, headers = {}) => {
+      const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
+      return handler(new Request(`http://demo${path}`, { method, headers, ...(text !== undefined && { body: text }) }));
     },
-  };
-}
-
-export function serveRedis(url: string): TestServer {
-  const problems = new ProblemLog(() => undefined);
-  const store = new RedisStore(url, problems);
-  const consumer = new Consumer(url, { name: "server" }, problems);
-  const app = buildApp({ store, catalogue, logLevel: "silent" });
-  return {
-    app,
-    stop: async () => {
-      await app.close();
-      await Promise.all([store.close(), consumer.stop()]);
-    },
+    stop: () => backEnd.close(),
   };
 }
 
 export async function page(
-  { app }: TestServer,
+  server: TestServer,
   user: string,
   turn: number,
   size = 10,
   headers: Record<string, string> = {},
 ): Promise<Page> {
-  const url = `/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`;
-  const answer = await app.inject({ url, headers });
-  expect(answer.statusCode).toBe(200);
-  return answer.json<Page>();
+  const path = `/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`;
+  const answer = await server.ask("GET", path, undefined, headers);
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Page;
 }
 
 export async function pagesOf(server: TestServer, user: string, firstTurn: number, pages: number): Promise<Item[]> {
@@ -109,10 +75,10 @@ export function repeats(items: readonly Item[], before: readonly Item[]): Item[]
 }
 
 /** The pages of a small pool. */
-export async function pool({ app }: TestServer, user: string): Promise<Item[][]> {
+export async function pool(server: TestServer, user: string): Promise<Item[][]> {
   const pages: Item[][] = [];
   for (let next: string | null | undefined = ""; typeof next === "string";) {
-    const answer: Page = (await app.inject(`/api/users/${user}/pool?cursor=${next}`)).json();
+    const answer = (await (await server.ask("GET", `/api/users/${user}/pool?cursor=${next}`)).json()) as Page;
     pages.push(answer.items);
     next = answer.next;
   }
@@ -123,11 +89,9 @@ export async function post(server: TestServer, user: string, items: readonly { i
   await report(server, user, { impressions: items.map(({ id }) => ({ id, at: Date.now() })) });
 }
 
-export async function report({ app }: TestServer, user: string, parts: Partial<Report>): Promise<void> {
-  const payload: Report = { namespace: user, now: Date.now(), impressions: [], ...parts };
-  const answer = await app.inject({ method: "POST", url: `/api/users/${user}/impressions`, payload });
-  expect(answer.statusCode).toBe(202);
-  expect(answer.json()).toEqual({ accepted: payload.impressions.length + (payload.unseen?.length ?? 0) });
+export async function report(server: TestServer, user: string, parts: Partial<Report>): Promise<void> {
+  const body: Report = { namespace: user, now: Date.now(), impressions: [], ...parts };
+  expect((await server.ask("POST", `/api/users/${user}/impressions`, body)).status).toBe(204);
 }
 
 /** As the wire format has it: of the shard's text, whatever is in it. */
@@ -135,15 +99,23 @@ export function referenceOf(shard: string): string {
   return `~${xxh64(new TextEncoder().encode(shard)).toString(16).padStart(16, "0").slice(0, 12)}`;
 }
 
-export async function control({ app }: TestServer, user: string, change: object): Promise<void> {
-  const answer = await app.inject({ method: "PUT", url: `/api/users/${user}/stream`, payload: change });
-  expect(answer.statusCode).toBe(200);
-  expect(answer.json()).toMatchObject(change);
+export async function control(server: TestServer, user: string, change: object): Promise<void> {
+  const answer = await server.ask("PUT", `/api/users/${user}/stream`, change);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject(change);
 }
 
-export async function status({ app }: TestServer, user: string, state?: string): Promise<Status> {
+export async function flush(server: TestServer, user: string): Promise<void> {
+  expect((await server.ask("POST", `/api/users/${user}/flush`)).status).toBe(204);
+}
+
+export async function deleteHistory(server: TestServer, user: string): Promise<void> {
+  expect((await server.ask("DELETE", `/api/users/${user}/history`)).status).toBe(204);
+}
+
+export async function status(server: TestServer, user: string, state?: string): Promise<Status> {
   const query = state === undefined ? "" : `?state=${state}`;
-  return (await app.inject(`/api/users/${user}/status${query}`)).json<Status>();
+  return (await (await server.ask("GET", `/api/users/${user}/status${query}`)).json()) as Status;
 }
 
 /** Everything that this person reported has left the stream and is in a state other than `version`. */

@@ -1,4 +1,4 @@
-/** The demo's server, as the page talks to it: `www/server/app.ts` lists the routes. */
+/** The demo's server, as the page talks to it: `www/server/handler.ts` lists the routes. */
 import type { Snapshot } from "seenguard";
 
 export interface Item {
@@ -39,8 +39,16 @@ export interface StreamControl {
   readonly replicaLags: boolean;
 }
 
+/** What the server does not know of its stream is not there. */
+export interface Stream extends Partial<StreamControl> {
+  readonly running: boolean;
+  readonly accepted?: number;
+  readonly waiting?: number;
+  readonly lost?: number;
+}
+
 export interface Status {
-  readonly stream: StreamControl & { readonly accepted: number; readonly waiting: number; readonly lost: number };
+  readonly stream: Stream;
   /** The snapshot's name. */
   readonly state: string;
   /** Only when it is not the state that was asked with. */
@@ -49,13 +57,21 @@ export interface Status {
 
 /** Of the whole server. */
 export interface ServerStatus {
-  /** If Flink takes the impressions in: where its own page is. */
-  readonly flink?: { readonly dashboard: string };
+  readonly kind: "memory" | "redis" | "kafka" | "flink";
+  /** What cannot be played over it, each with the reason. */
+  readonly cannot: Readonly<Partial<Record<Condition, string>>>;
+  /** Where Flink's own page is, if a job takes the impressions in. */
+  readonly dashboard?: string;
 }
+
+/** What a person can do to the server. */
+export type Condition = keyof StreamControl | "flush";
 
 type Headers = Record<string, string>;
 
 const TIMEOUT_MS = 10_000;
+/** For a Flink job to end or to start. */
+const CONTROL_TIMEOUT_MS = 120_000;
 
 export class Api {
   /** Where impressions are delivered to. */
@@ -80,8 +96,8 @@ export class Api {
     return this.ask(state === undefined ? "status" : `status?state=${state}`, { headers });
   }
 
-  control(change: Partial<StreamControl>): Promise<StreamControl> {
-    return this.ask("stream", { method: "PUT", ...json(change) });
+  control(change: Partial<StreamControl>): Promise<Stream> {
+    return this.ask("stream", { method: "PUT", signal: AbortSignal.timeout(CONTROL_TIMEOUT_MS), ...json(change) });
   }
 
   /** The person wants to be forgotten: by the server now, by each device at its next answer. */

@@ -6,8 +6,7 @@
  *     ?phone       has a second device beside this one; `?device=phone` is that device
  *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
  */
-// With all formats: before its first answer the page does not know what the server's store is kept in.
-import { SeenGuard, type SeenGuardError } from "seenguard/formats";
+import { SeenGuard, type SeenGuardError } from "seenguard";
 import "seenguard/devtools";
 import { Api } from "./api.ts";
 import { one } from "./column.ts";
@@ -58,7 +57,7 @@ async function start(): Promise<void> {
   new Conditions({ api, guard, onTrouble });
   new StreamPanel({
     api,
-    headers: () => guard.headers(),
+    guard,
     onStatus: ({ snapshot }) => {
       const applied = snapshot === undefined || guard.apply(snapshot).applied;
       if (snapshot !== undefined && applied) experiment.heard(snapshot);

@@ -1,13 +1,32 @@
 /** The controls of the server: of its stream, and of what goes wrong with it; and what the server says of them. */
-import { fetchServerStatus, type Api, type Status, type StreamControl } from "./api.ts";
+import type { SeenGuard } from "seenguard";
+import { fetchServerStatus, type Api, type Condition, type Status, type Stream, type StreamControl } from "./api.ts";
 import { one } from "./column.ts";
 import { count, lag } from "./format.ts";
 
 const POLL_MS = 1500;
 
+/** What each is done with. */
+const CONTROLS: Readonly<Record<Condition, string>> = {
+  running: "#running",
+  lagSeconds: "#lag",
+  losesEvents: "#loses-events",
+  replicaLags: "#replica-lags",
+  flush: "#flush-store",
+};
+
+const THE_CONSUMER = "the consumer of seenguard-server takes them in: the switch ends it, and starts it again.";
+
+/** Which way reports go, where it is not in the memory of the demo's server. */
+const WAYS = {
+  redis: `Reports wait in a stream of Redis, and ${THE_CONSUMER}`,
+  kafka: `Reports wait in Kafka, and ${THE_CONSUMER}`,
+  flink: "Reports wait in Kafka, and a job of Apache Flink takes them in: the switch ends it, and starts it again.",
+};
+
 export interface StreamParts {
   readonly api: Api;
-  readonly headers: () => Record<string, string>;
+  readonly guard: SeenGuard;
   /** Whether the snapshot that the status brought, if any, could be used. */
   readonly onStatus: (status: Status) => boolean;
   readonly onTrouble: (error: unknown) => void;
@@ -34,17 +53,21 @@ export class StreamPanel {
     this.losesEvents.addEventListener("change", () => void this.change({ losesEvents: this.losesEvents.checked }));
     this.replicaLags.addEventListener("change", () => void this.change({ replicaLags: this.replicaLags.checked }));
     void this.poll();
-    void this.showConsumer();
+    void this.showBackEnd();
   }
 
-  /** Where Flink consumes, the page counts what Flink was given: what it has taken in, only the guard can tell. */
-  private async showConsumer(): Promise<void> {
+  private async showBackEnd(): Promise<void> {
     try {
-      const { flink } = await fetchServerStatus();
-      if (flink === undefined) return;
-      (one(document, "#flink-dashboard") as HTMLAnchorElement).href = flink.dashboard;
-      one(document, "#pipeline-known-text").textContent = "given to Flink";
-      one(document, "#flink").removeAttribute("hidden");
+      const { kind, cannot, dashboard } = await fetchServerStatus();
+      for (const [condition, reason] of Object.entries(cannot)) greyOut(CONTROLS[condition as Condition], reason);
+      this.describe();
+      if (kind === "memory") return;
+      one(document, "#way-text").textContent = WAYS[kind];
+      one(document, "#way").removeAttribute("hidden");
+      if (dashboard === undefined) return;
+      const link = one(document, "#flink-dashboard") as HTMLAnchorElement;
+      link.href = dashboard;
+      link.hidden = false;
     } catch (error) {
       this.parts.onTrouble(error);
     }
@@ -61,7 +84,7 @@ export class StreamPanel {
   private async ask(): Promise<void> {
     const changes = this.changing;
     try {
-      const status = await this.parts.api.status(this.state, this.parts.headers());
+      const status = await this.parts.api.status(this.state, this.parts.guard.headers());
       if (changes === this.changing) this.show(status.stream);
       this.showTraffic(status);
       if (this.parts.onStatus(status)) this.state = status.state;
@@ -80,7 +103,7 @@ export class StreamPanel {
     }
   }
 
-  private show({ running, lagSeconds, losesEvents, replicaLags }: StreamControl): void {
+  private show({ running, lagSeconds = 0, losesEvents = false, replicaLags = false }: Stream): void {
     this.running.checked = running;
     this.losesEvents.checked = losesEvents;
     this.replicaLags.checked = replicaLags;
@@ -91,15 +114,30 @@ export class StreamPanel {
   private describe(): void {
     const running = this.running.checked;
     one(document, "#running-text").textContent = running ? "The stream runs" : "The stream is stopped";
-    one(document, "#lag-text").textContent = lag(this.lag.valueAsNumber);
-    this.lag.setAttribute("aria-valuetext", lag(this.lag.valueAsNumber));
+    const lagText = this.lag.disabled ? "" : lag(this.lag.valueAsNumber);
+    one(document, "#lag-text").textContent = lagText;
+    this.lag.setAttribute("aria-valuetext", lagText);
     this.pipeline.classList.toggle("stopped-stream", !running);
   }
 
+  /** What the server does not count, the guard does: what is pending is on the way. */
   private showTraffic({ stream }: Status): void {
-    one(document, "#pipeline-waiting").textContent = count(stream.waiting);
-    one(document, "#pipeline-known").textContent = count(stream.accepted - stream.waiting - stream.lost);
-    one(document, "#lost").textContent = count(stream.lost);
-    this.pipeline.classList.toggle("flowing", stream.running && stream.waiting > 0);
+    const { pending, remembered } = this.parts.guard.stats();
+    const { accepted = remembered, waiting = pending, lost = 0 } = stream;
+    one(document, "#pipeline-waiting").textContent = count(waiting);
+    one(document, "#pipeline-known").textContent = count(accepted - waiting - lost);
+    one(document, "#lost").textContent = count(lost);
+    this.pipeline.classList.toggle("flowing", stream.running && waiting > 0);
   }
+}
+
+function greyOut(selector: string, reason: string): void {
+  const control = one(document, selector) as HTMLInputElement | HTMLButtonElement;
+  const said = document.createElement("small");
+  said.className = "why-not";
+  said.id = `${control.id}-why-not`;
+  said.textContent = reason;
+  control.disabled = true;
+  control.setAttribute("aria-describedby", said.id);
+  (control.closest("label") ?? control).after(said);
 }

@@ -1,8 +1,4 @@
-/**
- * The store that needs nothing installed: streams and shards in this process, gone with it.
- *
- * It keeps what the Redis store keeps, and its consumer is a timer.
- */
+/** The back end that needs nothing installed: stream and histories in this process, gone with it. */
 import {
   memoryStore,
   ShardChain,
@@ -12,53 +8,50 @@ import {
   type SeenStore,
   type Snapshot,
 } from "seenguard/server";
-import { groupIdOf, type Item } from "../catalogue.ts";
-import { CHAIN_OPTIONS, withChain } from "../chain.ts";
-import { takeEvents, type SeenEvent } from "../events.ts";
-import {
-  DEFAULT_CONTROL,
-  MOST_WAITING,
-  StreamFull,
-  loseSome,
-  type ProblemLog,
-  type Store,
-  type StoreStatus,
-  type StreamControl,
-  type StreamStatus,
-} from "../store.ts";
+import { Refused, type BackEnd, type StreamControl, type StreamStatus } from "./back-end.ts";
+import { groupIdOf, type Item } from "./catalogue.ts";
+import { CHAIN_OPTIONS, withChain } from "./chain.ts";
 
 /** People of whom something is kept; beyond that, the one who was away longest is forgotten. */
 const MOST_PEOPLE = 2000;
+/** As many entries of one person may wait; a page that is told so keeps its own and tries again. */
+const MOST_WAITING = 100_000;
+const ONE_LOST_IN = 10;
 const TICK_MS = 50;
 const PAUSE_AFTER_ERROR_MS = 5000;
+
+const AT_FIRST: StreamControl = { running: true, lagSeconds: 60, losesEvents: false, replicaLags: false };
 
 interface Person {
   control: StreamControl;
   accepted: number;
   lost: number;
   /** In the order of arrival. */
-  waiting: { readonly event: SeenEvent; readonly arrivedAt: number }[];
+  waiting: { readonly report: ReceivedReport; readonly arrivedAt: number }[];
   /** This person's chain, and what their devices have pending. */
   seen: SeenStore;
   /** As it was when the replica stopped following. */
   replica: Snapshot;
 }
 
-export class MemoryStore implements Store {
+export class MemoryBackEnd implements BackEnd {
+  readonly kind = "memory";
+  readonly cannot = {};
   /** In the order of their last use, the latest last. */
   private readonly people = new Map<string, Person>();
-  private timer: NodeJS.Timeout | undefined;
+  private timer: ReturnType<typeof setTimeout> | undefined;
   private consuming: Promise<void> = Promise.resolve();
 
-  constructor(private readonly problems: ProblemLog) {
+  /** Consumes from then on: `close` ends it. */
+  constructor() {
     this.consumeAfter(TICK_MS);
   }
 
-  seen(user: string): Promise<ShardChain> {
+  read(user: string): Promise<ShardChain> {
     return this.person(user).seen.read(user);
   }
 
-  replicaSeen(user: string): Promise<ShardChain> {
+  readReplica(user: string): Promise<ShardChain> {
     const { control, replica, seen } = this.person(user);
     return control.replicaLags ? ShardChain.from(replica, CHAIN_OPTIONS) : seen.read(user);
   }
@@ -67,32 +60,29 @@ export class MemoryStore implements Store {
     return this.person(user).seen.page(user, ranked, { ...options, id: groupIdOf });
   }
 
-  accept(user: string, body: unknown): Promise<ReceivedReport> {
-    return this.person(user).seen.accept(user, body);
-  }
-
-  enqueue(user: string, events: readonly SeenEvent[]): Promise<void> {
+  async report(user: string, body: unknown): Promise<void> {
     const person = this.person(user);
-    if (person.waiting.length + events.length > MOST_WAITING) return Promise.reject(new StreamFull());
-    const arrivedAt = performance.now();
-    const { kept, lost } = loseSome(events, person.accepted, person.control);
-    for (const event of kept) person.waiting.push({ event, arrivedAt });
-    person.accepted += events.length;
-    person.lost += lost;
-    return Promise.resolve();
+    const report = await person.seen.accept(user, body);
+    const entries = entriesIn(report);
+    if (waitingOf(person) + entries > MOST_WAITING)
+      throw new Refused(429, "stream-full", "too much waits in this person's stream; try again later");
+    const kept = person.control.losesEvents ? loseSome(report, person.accepted) : report;
+    person.waiting.push({ report: kept, arrivedAt: performance.now() });
+    person.accepted += entries;
+    person.lost += entries - entriesIn(kept);
   }
 
-  async control(user: string, change: Partial<StreamControl>): Promise<StreamControl> {
+  async control(user: string, change: Partial<StreamControl>): Promise<void> {
     const person = this.person(user);
     if (change.replicaLags === true && !person.control.replicaLags)
-      person.replica = await withChain(this.seen(user), (chain) => chain.snapshot());
+      person.replica = await withChain(this.read(user), (chain) => chain.snapshot());
     person.control = { ...person.control, ...change };
-    return person.control;
   }
 
   stream(user: string): Promise<StreamStatus> {
-    const { control, accepted, waiting, lost } = this.person(user);
-    return Promise.resolve({ ...control, accepted, waiting: waiting.length, lost });
+    const person = this.person(user);
+    const { control, accepted, lost } = person;
+    return Promise.resolve({ ...control, accepted, waiting: waitingOf(person), lost });
   }
 
   forget(user: string): Promise<void> {
@@ -102,10 +92,6 @@ export class MemoryStore implements Store {
   flush(user: string): Promise<void> {
     this.person(user).seen = memoryStore(CHAIN_OPTIONS);
     return Promise.resolve();
-  }
-
-  status(): Promise<StoreStatus> {
-    return Promise.resolve({ kind: "memory", available: true, problems: this.problems.list() });
   }
 
   async close(): Promise<void> {
@@ -129,7 +115,7 @@ export class MemoryStore implements Store {
       this.consuming = this.consume().then(
         () => this.goOnAfter(TICK_MS),
         (error: unknown) => {
-          this.problems.add(`events could not be taken in and are tried again: ${String(error)}`);
+          console.error("reports could not be taken in and are tried again:", error);
           this.goOnAfter(PAUSE_AFTER_ERROR_MS);
         },
       );
@@ -146,7 +132,7 @@ export class MemoryStore implements Store {
       const due = dueNow(person);
       if (due.length === 0) continue;
       await person.seen.update(user, (chain) => {
-        takeEvents(chain, due);
+        for (const report of due) chain.ingest(report);
       });
       person.waiting.splice(0, due.length);
     }
@@ -155,7 +141,7 @@ export class MemoryStore implements Store {
 
 function newPerson(): Person {
   return {
-    control: DEFAULT_CONTROL,
+    control: AT_FIRST,
     accepted: 0,
     lost: 0,
     waiting: [],
@@ -164,10 +150,22 @@ function newPerson(): Person {
   };
 }
 
-/** The events that have been in a running stream for its lag, in their order. */
-function dueNow({ control, waiting }: Person): SeenEvent[] {
+/** The reports that have been in a running stream for its lag, in their order. */
+function dueNow({ control, waiting }: Person): ReceivedReport[] {
   if (!control.running) return [];
   const latest = performance.now() - control.lagSeconds * 1000;
   const firstEarly = waiting.findIndex(({ arrivedAt }) => arrivedAt > latest);
-  return waiting.slice(0, firstEarly === -1 ? waiting.length : firstEarly).map(({ event }) => event);
+  return waiting.slice(0, firstEarly === -1 ? waiting.length : firstEarly).map(({ report }) => report);
+}
+
+const entriesIn = ({ impressions, unseen }: ReceivedReport): number => impressions.length + unseen.length;
+
+const waitingOf = ({ waiting }: Person): number => waiting.reduce((sum, { report }) => sum + entriesIn(report), 0);
+
+/** Without every tenth of a person's entries, of whom `accepted` have come before: 10% are lost. */
+function loseSome(report: ReceivedReport, accepted: number): ReceivedReport {
+  const isKept = (index: number): boolean => (accepted + index + 1) % ONE_LOST_IN !== 0;
+  const impressions = report.impressions.filter((_, index) => isKept(index));
+  const unseen = report.unseen.filter((_, index) => isKept(report.impressions.length + index));
+  return { ...report, impressions, unseen };
 }

@@ -1,22 +1,9 @@
-/**
- * A client of `seenguard-server` with the verbs of a `SeenStore`, for a server in Node: docs/service.md has the routes.
- * It needs `fetch` and `seenguard/server` alone.
- */
-import { parseReport, type Page, type PageOptions, type ReceivedReport, type Snapshot } from "seenguard/server";
+/** A client of `seenguard-server`, for a server in Node: docs/service.md has the routes. It needs `fetch` alone. */
+import type { Page, PageOptions, Snapshot } from "seenguard/server";
+import { Refused } from "../back-end.ts";
 
 /** The service tries for five seconds to keep a report while Redis is away: too long for who waits. */
 const PATIENCE_MS = 3_000;
-
-/** What the service answers instead: `code` says why. */
-export class Refused extends Error {
-  constructor(
-    message: string,
-    readonly code: string,
-    readonly statusCode: number,
-  ) {
-    super(message);
-  }
-}
 
 export class ServiceClient {
   constructor(private readonly url: string) {}
@@ -40,17 +27,9 @@ export class ServiceClient {
     return { ...page, items: page.items.flatMap((given) => ranked.slice(ids.indexOf(given)).slice(0, 1)) };
   }
 
-  /** Has the service keep what the device has pending; what it has shown is for a queue, and `ingest`. */
-  async accept(user: string, body: unknown): Promise<ReceivedReport> {
-    const report = parseReport(body);
-    const { namespace, receivedAt: now, pending } = report;
-    await this.ask(user, "POST", "impressions", { namespace, now, impressions: [], pending });
-    return report;
-  }
-
-  /** A report's times are the server's since it was received: to the service it is of now. */
-  async ingest(user: string, { namespace, impressions, unseen }: ReceivedReport): Promise<void> {
-    await this.ask(user, "POST", "impressions", { namespace, now: Date.now(), impressions, unseen });
+  /** The body of a device's report, as it is. */
+  async report(user: string, body: unknown): Promise<void> {
+    await this.ask(user, "POST", "impressions", body);
   }
 
   async forget(user: string): Promise<void> {
@@ -61,7 +40,7 @@ export class ServiceClient {
     user: string,
     method: string,
     what: string,
-    body?: object,
+    body?: unknown,
     headers: readonly [name: string, value: string | null | undefined][] = [],
   ): Promise<T> {
     const answer = await fetch(`${this.url}/v1/users/${encodeURIComponent(user)}/${what}`, {
@@ -69,11 +48,13 @@ export class ServiceClient {
       headers: headers.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : [])),
       body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(PATIENCE_MS),
+    }).catch((error: unknown) => {
+      throw new Refused(503, "unavailable", `the service cannot be reached now (${String(error)}); try again`);
     });
     if (answer.status === 204) return undefined as T;
     const content: unknown = await answer.json();
     if (answer.ok) return content as T;
     const { code, detail } = content as { code: string; detail: string };
-    throw new Refused(detail, code, answer.status);
+    throw new Refused(answer.status, code, detail);
   }
 }

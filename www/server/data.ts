@@ -1,0 +1,7 @@
+/** The demo's data in Node: www/data/README.md says where it is from. */
+import { readFile } from "node:fs/promises";
+import { catalogueOf, type Item } from "./catalogue.ts";
+
+export async function readCatalogue(): Promise<Item[]> {
+  return catalogueOf(await readFile(new URL("../data/wiki-urls-10000", import.meta.url), "utf8"));
+}
