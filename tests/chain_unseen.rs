@@ -423,7 +423,10 @@ fn a_report_of_a_deletion_deletes_what_was_there_before_it_and_twice_nothing_mor
     assert_eq!(chain.ingest(&deletion), Ok(0));
     let mut asked = recorded(ChainOptions::default(), &["a", "b"], START);
     asked.forget(at_ms(START_MS + 500)).unwrap();
-    assert_eq!(chain.stored(at(START + 1)).unwrap(), asked.stored(at(START + 1)).unwrap());
+    assert_eq!(
+        chain.stored(at(START + 1)).unwrap(),
+        asked.stored(at(START + 1)).unwrap()
+    );
 
     ingest(&mut chain, &[("c", START_MS + 1_000)], &[], START_MS + 2_000);
     let before = chain.stored(at(START + 2)).unwrap();
