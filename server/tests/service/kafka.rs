@@ -332,6 +332,42 @@ pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
     );
 }
 
+pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let topic = Topic::new(&place);
+    let service = topic.serve();
+    service.report("ada", &["a"]);
+    // With a wrong setting it sets aside what is right.
+    let wrong = ["consume", "--listen", "127.0.0.1:0", "--namespace", "work:{user}"];
+    let kafka = [
+        "--kafka",
+        &topic.hosts,
+        "--kafka-topic",
+        TOPIC,
+        "--kafka-dead-letters",
+        DEAD,
+    ];
+    let arguments = [&wrong[..], &kafka].concat().into_iter().map(str::to_owned);
+    let consumer = Program::start(arguments.chain(place.arguments.iter().cloned()));
+    eventually("it is set aside", || {
+        (consumer.number("seenguard_dead_letters_total") == 1.0).then_some(())
+    });
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["a", "b"]);
+    let options = [
+        "--kafka",
+        &topic.hosts,
+        "--kafka-topic",
+        DEAD,
+        "--group",
+        "redrive-1",
+        "--until-end",
+    ];
+    let (status, log) = Program::consume(&place.arguments, &options).ended();
+    assert!(status.success(), "{log}");
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+}
+
 pub fn what_cannot_be_set_aside_stays_in_the_topic() {
     let redis = RedisServer::start(&[]);
     let place = Place::in_redis(redis.url(), "seen:");

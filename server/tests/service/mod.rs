@@ -126,6 +126,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             an_acknowledgement_is_of_all_replicas,
             after_a_fatal_error_a_new_producer_goes_on,
             what_no_chain_takes_goes_into_the_topic_of_dead_letters,
+            dead_letters_come_back_by_a_consumer_of_their_topic,
             what_cannot_be_set_aside_stays_in_the_topic,
             a_partition_waits_for_a_version_that_reads_it,
             an_outage_of_redis_moves_no_offset,
