@@ -26,8 +26,7 @@ const receivedRules = {
 } satisfies Rules;
 
 /** A report, whose time is of the device's or the server's clock. */
-type Checked<Time extends string> = Omit<ReceivedReport, "receivedAt"> &
-  Readonly<Record<Time, number>>;
+type Checked<Time extends string> = Omit<ReceivedReport, "receivedAt"> & Readonly<Record<Time, number>>;
 
 export function parseReport(body: unknown, options?: TimeOptions): ReceivedReport {
   const receivedAt = Math.round(checkTime("parseReport", options) * 1000);

@@ -65,8 +65,8 @@ async function wasmTests(...args) {
   );
   const chosen = files.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
   if (chosen.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
-  // Its tools are on PATH: it must not look for others.
-  const env = await pathWith([wasmPack, wasmTestRunner]);
+  // Its tools are on PATH: it must not look for others. Compiled for speed, these tests would take longer in all.
+  const env = { ...(await pathWith([wasmPack, wasmTestRunner])), CARGO_PROFILE_TEST_OPT_LEVEL: "0" };
   const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
   const passed = [...said.matchAll(/^test result: .*?(\d+) passed/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
@@ -87,9 +87,10 @@ async function cargoTests() {
 
 const ofTheLab = ["--profile", "lab", "--package", "seenguard-lab"];
 
-/** The members beside the crate: their lints, the lab's own tests, and what `docs/` holds of its programs. */
+/** The members but the service: their lints, the lab's own tests, and what `docs/` holds of its programs. */
 async function checkLab() {
-  await cargo("clippy", "--workspace", "--exclude", "seenguard", "--all-targets", ...denyWarnings);
+  const others = ["--exclude", "seenguard", "--exclude", "seenguard-server"];
+  await cargo("clippy", "--workspace", ...others, "--all-targets", ...denyWarnings);
   await cargo("test", ...ofTheLab);
   for (const program of ["policies", "effect"]) {
     await cargo("run", "--quiet", ...ofTheLab, "--bin", program, "--", "--check");
@@ -99,9 +100,11 @@ async function checkLab() {
 /** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
 async function checkServer() {
   const member = ["--package", "seenguard-server"];
-  await cargo("test", "--profile", "dev", "--no-fail-fast", "--features", `testing,${kafka}`, ...member);
+  const all = ["--features", `testing,${kafka}`, ...member];
+  await cargo("test", "--profile", "dev", "--no-fail-fast", ...all);
+  await cargo("clippy", "--all-targets", ...all, ...denyWarnings);
   // Its library alone, as those compile it who want the stores and nothing else, and with each of its parts.
-  for (const features of ["", "redis", "tls", "axum", "consumer", kafka, "testing", "formats"]) {
+  for (const features of ["", "redis", "axum", "consumer", kafka, "testing", "formats"]) {
     await cargo("clippy", "--lib", ...member, "--no-default-features", "--features", features, ...denyWarnings);
   }
   await run("cargo", ["doc", "--no-deps", ...member], { env: { RUSTDOCFLAGS: "-D warnings" } });

@@ -121,7 +121,9 @@ describe("a report", () => {
     chain.ingest(report({ receivedAt: NOW_MS + 2_000, impressions: [{ id: "c", at: NOW_MS + 1_000 }] }));
     chain.ingest(deleted);
     expect(chain.filter(["a", "c"], { now: NOW + 2 })).toEqual(["a"]);
-    expect(() => chain.ingest(report({ receivedAt: NOW_MS, forgotten: 1 as unknown as boolean }))).toThrow(throwing("bad-report"));
+    expect(() => chain.ingest(report({ receivedAt: NOW_MS, forgotten: 1 as unknown as boolean }))).toThrow(
+      throwing("bad-report"),
+    );
   });
 
   test("takes back before it records", async () => {

@@ -91,7 +91,7 @@ export async function serve(stored: readonly string[], held: string | null): Pro
 
 export async function route(client: object, user: string, body: unknown, cursor: string | null): Promise<Page<Post>> {
   const report: ReceivedReport = parseReport(body, { now });
-  const { receivedAt, impressions, unseen, pending } = report;
+  const { receivedAt, impressions, unseen, pending, forgotten = false } = report;
   const storeOptions: StoreOptions = {
     namespaceOf: (user) => `home:${user}`,
     onError: (error: SeenGuardError) => {
@@ -124,7 +124,7 @@ export async function route(client: object, user: string, body: unknown, cursor:
   const taken: number = await store.ingest(user, await store.accept(user, received));
   await store.unsee(user, ids);
   await store.unsee(user, "a");
-  if (taken > 0) await store.forget(user);
+  if (taken > 0 && !forgotten) await store.forget(user);
   const said = seenOf(body);
   const [held, shown]: (string | undefined)[] = [said.held, said.pending];
   if (held !== shown) return store.page(user, posts, { size: 10, id: keyOf, ...seenOf(body) });

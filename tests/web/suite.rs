@@ -610,7 +610,7 @@ fn a_chain_unsees_takes_in_forgets_and_refers_to_what_is_held() {
     // Unseen, then recorded.
     let times = [WALL + 500.0, WALL + 250.0, WALL + 501.0];
     let reported = separated(&["b", "a", "b"]);
-    let unknown = chain.ingest(&reported, &times, 1, WALL + 1_000.0);
+    let unknown = chain.ingest(&reported, &times, 1, WALL + 1_000.0, false);
     assert_eq!(unknown.unwrap(), 0);
     let mut batch = separated(&["a", "c", "x", "b"]);
     let fresh = chain.filter(&mut batch, None, now).unwrap();
