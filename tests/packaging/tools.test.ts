@@ -1,8 +1,6 @@
-/** The installed package with other tools: webpack, workers at the edge, test runners. */
-import { execFile } from "node:child_process";
-import { copyFile, readFile, writeFile } from "node:fs/promises";
+/** The installed package with other tools: old resolvers, bundles, workers at the edge. */
+import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { build } from "esbuild";
@@ -12,35 +10,9 @@ import { describe, expect, inject, onTestFinished, test } from "vitest";
 import webpack from "webpack";
 import { entries, fileOf, isApart, specifierOf } from "../../scripts/build/entries.mjs";
 import type { Outcome } from "./apps/scenario.js";
-import { openPage, serve } from "./chromium.js";
 import { expectGuarded, expectServed, type ServerOutcome } from "./scenarios.js";
 
-const tool = (path: string) => fileURLToPath(new URL(`../../node_modules/${path}`, import.meta.url));
 const installed = (...path: string[]) => join(inject("installed"), ...path);
-
-declare global {
-  interface Window {
-    outcomeOfWorker?: Outcome;
-  }
-}
-
-test("an app bundled by webpack guards its feed in a page and in a worker", async () => {
-  const output = { path: installed("webpack/dist") };
-  for (const [entry, target] of [
-    ["main", "web"],
-    ["worker", "webworker"],
-  ] as const)
-    await compile({ entry: { [entry]: installed(`webpack/${entry}.js`) }, target, output });
-  await copyFile(installed("webpack/index.html"), join(output.path, "index.html"));
-  const { page, complaints, requests } = await openPage(await serve(output.path));
-  await page.waitForFunction(() => window.outcomeOfWorker !== undefined);
-  const [inPage, inWorker] = await page.evaluate(() => [window.outcome, window.outcomeOfWorker] as const);
-  expectGuarded(inPage, "indexeddb");
-  expectGuarded(inWorker, "indexeddb");
-  expect(complaints).toEqual([]);
-  // The JavaScript engine, a script of its own, is not asked for.
-  expect(requests.filter((url) => url.endsWith(".js"))).toHaveLength(2);
-});
 
 test("a resolver that knows no exports finds the subpaths", async () => {
   const chosen = entries.filter(({ peers = [] }) => peers.length === 0);
@@ -163,29 +135,3 @@ test.each([
   expect(group).toBe("a");
   expectGuarded(guarded, "none", "scenario.json", { engine: path === "/wasm" ? "wasm" : "js" });
 });
-
-test("Jest tests a feed in jsdom", async () => {
-  const config = { rootDir: installed("runners"), testMatch: ["**/jest.test.cjs"], transform: {} };
-  const environment = tool("jest-environment-jsdom");
-  const args = [
-    "--config",
-    JSON.stringify({ ...config, testEnvironment: environment, cacheDirectory: installed("jest") }),
-  ];
-  const { stderr } = await runTool("jest/bin/jest.js", ...args);
-  expect(stderr).toContain("Tests:       1 passed, 1 total");
-  expect(stderr).not.toContain("console.warn");
-});
-
-test.each(["jsdom", "happy-dom"])("Vitest tests a feed in %s", async (environment) => {
-  const args = ["run", "--root", installed("runners"), "--globals", "--environment", environment, "vitest.test.mjs"];
-  const { stdout, stderr } = await runTool("vitest/vitest.mjs", ...args, "--reporter", "json");
-  expect(JSON.parse(stdout)).toMatchObject({ numPassedTests: 1, numTotalTests: 1 });
-  expect(stderr).toBe("");
-});
-
-function runTool(path: string, ...args: string[]): Promise<{ stdout: string; stderr: string }> {
-  return promisify(execFile)(process.execPath, [tool(path), ...args], {
-    cwd: installed(),
-    env: { PATH: process.env.PATH, HOME: process.env.HOME },
-  });
-}

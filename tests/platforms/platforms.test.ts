@@ -5,8 +5,9 @@ import { platforms } from "./platforms.js";
 import { readRows, rowOf, writeRows, type Row } from "./table.js";
 
 const rows: Row[] = [];
+const tried = platforms.filter(({ again }) => inject("update") || again !== true);
 
-for (const platform of platforms)
+for (const platform of tried)
   test(`${platform.name}: ${platform.tested}`, async () => {
     const directory = join(inject("installed"), platform.app);
     await platform.run(directory);
@@ -14,10 +15,13 @@ for (const platform of platforms)
   });
 
 test("the table in docs/platforms.md is of this run, other versions apart", async () => {
-  expect(rows.map(({ Platform }) => Platform)).toEqual(platforms.map(({ name }) => name));
+  expect(rows.map(({ Platform }) => Platform)).toEqual(tried.map(({ name }) => name));
   if (inject("update")) await writeRows(rows);
+  const written = readRows();
+  expect(written.map(({ Platform }) => Platform)).toEqual(platforms.map(({ name }) => name));
+  const ofThisRun = written.filter(({ Platform }) => tried.some(({ name }) => name === Platform));
   const withoutVersions = (row: Row) => ({ ...row, Versions: "" });
-  expect(readRows().map(withoutVersions), "npx vitest run --project platforms --update writes it anew").toEqual(
+  expect(ofThisRun.map(withoutVersions), "npx vitest run --project platforms --update writes it anew").toEqual(
     rows.map(withoutVersions),
   );
 });

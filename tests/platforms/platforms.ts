@@ -31,6 +31,8 @@ export interface Platform {
   readonly tested: string;
   /** What an app has to do beyond installing the package and importing it. */
   readonly needs?: string;
+  /** Whether it is the app before, by another version, bundler or host: it is tried as the table is written. */
+  readonly again?: true;
   /** @param directory the app, among the others */
   readonly run: (directory: string) => Promise<void>;
 }
@@ -70,6 +72,7 @@ const bundlers: readonly Platform[] = [
     name: "Vite 6",
     app: "vite",
     tools: ["vite-6"],
+    again: true,
     use: "`vite build`",
     script: "build:6",
     serves: "dist",
@@ -147,7 +150,7 @@ const rendered = ({ variant = "", server, list, ...platform }: Rendered): Platfo
 
 const frameworks: readonly Platform[] = [
   next("Turbopack", "build"),
-  next("webpack", "build:webpack"),
+  { ...next("webpack", "build:webpack"), again: true },
   renderedPage("Vite with server rendering", "vite-ssr", ["vite"]),
   rendered({
     name: "SvelteKit",
@@ -160,6 +163,7 @@ const frameworks: readonly Platform[] = [
     name: "SvelteKit on Cloudflare",
     app: "sveltekit",
     tools: ["@sveltejs/adapter-cloudflare", "@sveltejs/kit", "workerd"],
+    again: true,
     use: "`vite build`, `wrangler dev`",
     variant: ":cloudflare",
     server: "`load` and an endpoint",
