@@ -1,5 +1,9 @@
-/** Runs the Rust examples of a page of documentation against the crate as it is. */
+/**
+ * Runs the Rust examples of a page of documentation against the crate as it is. It is compiled apart: the crate's file has
+ * one name whatever its features, and the service's own examples may link to it meanwhile.
+ */
 import { execFile } from "node:child_process";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { root } from "./examples.ts";
 
@@ -7,7 +11,8 @@ const run = promisify(execFile);
 
 /** Returns rustdoc's output, which says how many examples passed and failed. */
 export async function testRustExamples(page: string): Promise<string> {
-  const { stdout } = await run("cargo", ["build", "--quiet", "--lib", "--message-format", "json"], {
+  const apart = ["--target-dir", join(root, "target", "docs-examples")];
+  const { stdout } = await run("cargo", ["build", "--quiet", "--lib", "--message-format", "json", ...apart], {
     cwd: root,
     maxBuffer: 1 << 26,
   });
