@@ -20,7 +20,7 @@ import { writeTables } from "../scripts/lib/tables.mjs";
 import { main, setUp } from "../scripts/setup.mjs";
 import { checkCorpusSize, corpusOf, pack, unpack } from "./tools/corpus.mjs";
 import { coverage } from "./tools/coverage.mjs";
-import { fuzzProcess } from "./tools/process.mjs";
+import { fuzzProcess, libFuzzer } from "./tools/process.mjs";
 import { build, buildPlain, setUpFuzzing } from "./tools/toolchain.mjs";
 
 /** Longest inputs, in bytes. A longer one finds no more, and takes longer. */
@@ -116,7 +116,7 @@ async function runCorpus(chosen) {
     if (inputs.length === 0) throw new CommandFailed(`the corpus of ${target} is empty`);
     console.log(`${target}: ${inputs.length} inputs`);
     const limits = [`-rss_limit_mb=${MOST_MEGABYTES}`, `-timeout=${MOST_SECONDS_AN_INPUT}`];
-    await run(binary(target), [...limits, ...inputs], { cwd: directory });
+    await libFuzzer(binary(target), [...limits, ...inputs], directory);
   }
   checkCorpusSize();
 }

@@ -3,16 +3,28 @@ import { spawn } from "node:child_process";
 import { CommandFailed } from "../../scripts/lib/run.mjs";
 
 /** What libFuzzer says of itself while all is well: none of it is worth a line here. */
-const progress = /^(#\d+|\s*NEW_FUNC)/;
+const progress = /^(#\d+|\s*NEW_FUNC|Executed )/;
 
 /**
  * @param {string} binary
  * @param {readonly string[]} args
  * @returns {Promise<{ inputs: number, megabytes: number }>}
  */
-export function fuzzProcess(binary, args) {
+export async function fuzzProcess(binary, args) {
+  const said = await libFuzzer(binary, args);
+  return { inputs: figure(said, "number_of_executed_units"), megabytes: figure(said, "peak_rss_mb") };
+}
+
+/**
+ * Resolves to all that it has said.
+ * @param {string} binary
+ * @param {readonly string[]} args
+ * @param {string} [cwd]
+ * @returns {Promise<string>}
+ */
+export function libFuzzer(binary, args, cwd) {
   return new Promise((resolve, reject) => {
-    const child = spawn(binary, args, { stdio: ["ignore", "ignore", "pipe"] });
+    const child = spawn(binary, args, { cwd, stdio: ["ignore", "ignore", "pipe"] });
     let said = "";
     child.stderr.setEncoding("utf8").on("data", (/** @type {string} */ chunk) => {
       said += chunk;
@@ -22,12 +34,12 @@ export function fuzzProcess(binary, args) {
     });
     child.once("close", (code) => {
       if (code === 0) {
-        resolve({ inputs: figure(said, "number_of_executed_units"), megabytes: figure(said, "peak_rss_mb") });
+        resolve(said);
         return;
       }
       const lines = said.split("\n").filter((line) => !progress.test(line));
       console.error(lines.slice(-60).join("\n"));
-      reject(new CommandFailed(`${binary} failed: its input is in fuzz/artifacts`));
+      reject(new CommandFailed(`${binary} failed: its input is in fuzz/artifacts, or the last that was run`));
     });
   });
 }
