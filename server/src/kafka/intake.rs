@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
@@ -17,8 +17,7 @@ use rdkafka::message::{BorrowedMessage, Header, Message};
 use rdkafka::producer::FutureRecord;
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
 use seenguard::Time;
-use tokio::sync::Notify;
-use tokio::task::spawn_blocking;
+use tokio::sync::{Notify, oneshot};
 use tokio::time::{sleep, timeout};
 
 use super::partitions::Partitions;
@@ -45,9 +44,10 @@ pub(super) struct Reader {
     kafka: Kafka,
     options: ConsumerOptions,
     shared: Arc<Shared>,
-    /// The thread has it, too, and is the last to let it go: that may take most of a minute.
-    consumer: Option<Arc<BaseConsumer<Context>>>,
-    thread: Option<JoinHandle<()>>,
+    /// It is the thread's: to let it go may take most of a minute.
+    consumer: Weak<BaseConsumer<Context>>,
+    /// Ends with the thread.
+    closed: oneshot::Receiver<()>,
     /// Whether the event mapping has made a report of an event, and how many it could not read before.
     has_read_one: bool,
     unreadable: usize,
@@ -74,19 +74,28 @@ impl Reader {
         let consumer: BaseConsumer<Context> = config.create_with_context(Context(shared.clone())).map_err(error_of)?;
         consumer.subscribe(&[&kafka.topic]).map_err(error_of)?;
         let consumer = Arc::new(consumer);
-        let thread = {
-            let (consumer, shared, options) = (consumer.clone(), shared.clone(), options.clone());
-            thread::spawn(move || shared.poll(&consumer, &options))
-        };
+        let reader = Arc::downgrade(&consumer);
+        let (closing, closed) = oneshot::channel();
+        let (polling, told) = (shared.clone(), options.clone());
+        thread::spawn(move || {
+            polling.poll(&consumer, &told);
+            drop(consumer);
+            drop(closing);
+        });
         Ok(Reader {
             kafka,
             options,
             shared,
-            consumer: Some(consumer),
-            thread: Some(thread),
+            consumer: reader,
+            closed,
             has_read_one: false,
             unreadable: 0,
         })
+    }
+
+    fn end(&self) {
+        self.shared.is_ending.store(true, Ordering::Relaxed);
+        self.shared.has_settled.notify_all();
     }
 
     /// Until an event could be read none is taken to be wrong: it may be the mapping.
@@ -114,10 +123,8 @@ impl Reader {
     fn settle_ids(&self, ids: impl Iterator<Item = EntryId>) {
         let settled = self.shared.lock().settle(ids);
         for (partition, offset) in settled {
-            let stored = self
-                .consumer
-                .as_ref()
-                .map(|consumer| consumer.store_offset(&self.kafka.topic, partition, offset));
+            let consumer = self.consumer.upgrade();
+            let stored = consumer.map(|consumer| consumer.store_offset(&self.kafka.topic, partition, offset));
             match stored {
                 None | Some(Ok(())) => {}
                 // It is another consumer's now.
@@ -212,10 +219,9 @@ impl Intake for Reader {
     }
 
     async fn close(mut self: Box<Self>) {
-        let thread = self.thread.take();
-        drop(self);
-        let Some(thread) = thread else { return };
-        if timeout(CLOSED_WITHIN, spawn_blocking(|| thread.join())).await.is_err() {
+        self.end();
+        // The process does not wait for the thread, whose last commit may find no broker.
+        if timeout(CLOSED_WITHIN, &mut self.closed).await.is_err() {
             tracing::warn!(
                 "the group was not told in time: it gives the partitions to others after its session's timeout"
             );
@@ -225,9 +231,7 @@ impl Intake for Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        self.consumer = None;
-        self.shared.is_ending.store(true, Ordering::Relaxed);
-        self.shared.has_settled.notify_all();
+        self.end();
     }
 }
 
