@@ -246,6 +246,7 @@ impl Shared {
 
     fn poll(&self, consumer: &BaseConsumer<Context>, options: &ConsumerOptions) {
         let mut full_since = None;
+        let mut counted = Instant::now();
         while !self.is_ending() {
             let (fresh, bytes) = {
                 let partitions = self.lock();
@@ -277,7 +278,11 @@ impl Shared {
                 // The context was told of it.
                 Some(Err(_)) => {}
             }
-            self.count();
+            // Not for each record.
+            if counted.elapsed() >= POLL {
+                self.count();
+                counted = Instant::now();
+            }
         }
     }
 
