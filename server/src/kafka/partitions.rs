@@ -1,6 +1,6 @@
 //! What a consumer has read of its partitions and not settled.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::record::Record;
 use crate::taking::EntryId;
@@ -117,7 +117,7 @@ impl Partitions {
 
     /// These are settled. Returns of each of their partitions the last offset behind which all is.
     pub(super) fn settle(&mut self, ids: impl Iterator<Item = EntryId>) -> Vec<(i32, i64)> {
-        let mut settled = BTreeMap::new();
+        let mut touched = BTreeSet::new();
         for EntryId(partition, offset) in ids {
             let partition = partition as i32;
             let Some(of) = self.all.get_mut(&partition) else {
@@ -126,12 +126,10 @@ impl Partitions {
             if let Some(record) = of.unsettled.remove(&(offset as i64)) {
                 self.bytes -= record.bytes();
             }
-            let first = of.unsettled.keys().next().copied();
-            if let Some(next) = first.or(of.read_to) {
-                settled.insert(partition, next - 1);
-            }
+            touched.insert(partition);
         }
-        settled.into_iter().collect()
+        let last = |partition| Some((partition, self.next(partition)? - 1));
+        touched.into_iter().filter_map(last).collect()
     }
 
     /// Whether something of these partitions was given and is not settled.
