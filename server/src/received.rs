@@ -52,6 +52,14 @@ pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<Receiv
     })
 }
 
+/// The text of a report's record, without what the device has pending, which the store has.
+#[cfg(feature = "consumer")]
+pub(crate) fn record_of(report: &ReceivedReport) -> Result<String, Error> {
+    let mut report = report.clone();
+    report.pending = None;
+    serde_json::to_string(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))
+}
+
 /// Without the entries whose ids are too long, which are counted.
 ///
 /// # Errors

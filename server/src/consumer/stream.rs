@@ -86,9 +86,7 @@ impl Stream {
                 "the stream is as large as it may be",
             ));
         }
-        let mut report = report.clone();
-        report.pending = None;
-        let report = serde_json::to_string(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
+        let report = received::record_of(report)?;
         let mut append = cmd("XADD");
         append.arg(&self.name).arg("*").arg(&[USER, user, REPORT, &report]);
         let id: RedisResult<String> = append.query_async(&mut self.connection.clone()).await;

@@ -22,6 +22,7 @@ use self::producer::Producer;
 use self::properties::Properties;
 use crate::consumer::{ConsumerOptions, Intake, ReportStream};
 use crate::error::{Error, ErrorKind};
+use crate::received;
 
 /// It has a record's form.
 const FORM_HEADER: &str = "seenguard";
@@ -93,10 +94,9 @@ impl Kafka {
     /// the topic's records may be. [`ErrorKind::OutOfMemory`] while too many wait, [`ErrorKind::Denied`], and what else
     /// Kafka meets.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
-        let mut report = report.clone();
-        report.pending = None;
-        let value = serde_json::to_vec(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
-        self.producer.send_report(self, user, &value, report.received_at).await
+        let value = received::record_of(report)?;
+        let at = report.received_at;
+        self.producer.send_report(self, user, value.as_bytes(), at).await
     }
 }
 
