@@ -25,14 +25,18 @@ const USERS: usize = 40;
 const GROUP: &str = "seenguard";
 
 /// A topic in a cluster of this test's own.
-struct Topic<'a> {
+struct Topic {
     cluster: MockCluster<'static, DefaultProducerContext>,
-    place: &'a Place,
+    place: Place,
     hosts: String,
 }
 
-impl<'a> Topic<'a> {
-    fn new(place: &'a Place) -> Self {
+impl Topic {
+    fn over(redis: &RedisServer) -> Self {
+        Topic::new(Place::in_redis(redis.url(), "seen:"))
+    }
+
+    fn new(place: Place) -> Self {
         let cluster = MockCluster::new(BROKERS).unwrap();
         for topic in [TOPIC, DEAD] {
             cluster.create_topic(topic, PARTITIONS, BROKERS).unwrap();
@@ -122,7 +126,7 @@ fn posts(service: &Program, user: &str, id: &str) -> u16 {
 }
 
 pub fn reports_reach_the_chains_through_kafka(place: &Place) {
-    let topic = Topic::new(place);
+    let topic = Topic::new(place.clone());
     let service = topic.serve();
     service.report("ada", &["a"]);
     service.report("ada", &["b"]);
@@ -168,8 +172,7 @@ pub fn reports_reach_the_chains_through_kafka(place: &Place) {
 
 pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let consumer = topic.consume("one", &[]);
     service.report("ada", &["a"]);
@@ -191,8 +194,7 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
 
 pub fn brokers_that_are_away_are_told_of_once_and_counted() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let consumer = topic.consume("one", &[]);
     service.report("ada", &["a"]);
@@ -222,8 +224,7 @@ pub fn brokers_that_are_away_are_told_of_once_and_counted() {
 
 pub fn an_acknowledgement_is_of_all_replicas() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     // For longer than the service tries.
     let (produce, too_few) = (
@@ -244,8 +245,7 @@ pub fn an_acknowledgement_is_of_all_replicas() {
 
 pub fn after_a_fatal_error_a_new_producer_goes_on() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     service.report("ada", &["a"]);
     let out_of_order = RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
@@ -262,8 +262,7 @@ pub fn after_a_fatal_error_a_new_producer_goes_on() {
 
 pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let at = now().unix_ms();
     let report = json!({ "namespace": "home:ada", "receivedAt": at, "impressions": [{ "id": "a", "at": at }] });
@@ -334,8 +333,7 @@ pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
 
 pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     service.report("ada", &["a"]);
     // With a wrong setting it sets aside what is right.
@@ -349,7 +347,7 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
         DEAD,
     ];
     let arguments = [&wrong[..], &kafka].concat().into_iter().map(str::to_owned);
-    let consumer = Program::start(arguments.chain(place.arguments.iter().cloned()));
+    let consumer = Program::start(arguments.chain(topic.place.arguments.iter().cloned()));
     eventually("it is set aside", || {
         (consumer.number("seenguard_dead_letters_total") == 1.0).then_some(())
     });
@@ -363,15 +361,14 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
         "redrive-1",
         "--until-end",
     ];
-    let (status, log) = Program::consume(&place.arguments, &options).ended();
+    let (status, log) = Program::consume(&topic.place.arguments, &options).ended();
     assert!(status.success(), "{log}");
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
 }
 
 pub fn what_cannot_be_set_aside_stays_in_the_topic() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     topic.write(Some("bob"), Some("no JSON"), None);
     let too_few = RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS;
@@ -390,8 +387,7 @@ pub fn what_cannot_be_set_aside_stays_in_the_topic() {
 
 pub fn a_partition_waits_for_a_version_that_reads_it() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     service.report("ada", &["a"]);
     topic.write(Some("ada"), Some("something new"), Some("2"));
@@ -435,8 +431,7 @@ pub fn a_partition_waits_for_a_version_that_reads_it() {
 
 pub fn an_outage_of_redis_moves_no_offset() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let at = now().unix_ms();
     for user in 0..USERS {
         let report = json!({ "namespace": format!("home:user-{user}"), "receivedAt": at,
@@ -463,7 +458,7 @@ pub fn an_outage_of_redis_moves_no_offset() {
     consumer.kill();
     redis.go_on();
     let consumer = topic.consume("two", &["--kafka-dead-letters", DEAD]);
-    let service = Program::serve(&place.arguments, &[]);
+    let service = Program::serve(&topic.place.arguments, &[]);
     for user in 0..USERS {
         knows(&service, &format!("user-{user}"), &["a"]);
     }
@@ -473,8 +468,7 @@ pub fn an_outage_of_redis_moves_no_offset() {
 pub fn brokers_that_change_their_minds_cost_nothing() {
     use RDKafkaRespErr::*;
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let consumer = topic.consume("one", &[]);
     service.report("ada", &["0"]);
@@ -527,8 +521,7 @@ pub fn brokers_that_change_their_minds_cost_nothing() {
 
 pub fn all_codecs_are_read() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let codecs = ["none", "gzip", "snappy", "lz4", "zstd"];
     for codec in codecs {
@@ -542,8 +535,7 @@ pub fn all_codecs_are_read() {
 
 pub fn a_consumer_without_brokers_ends_when_it_is_asked() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let consumer = topic.consume("one", &[]);
     service.report("ada", &["a"]);
@@ -556,8 +548,7 @@ pub fn a_consumer_without_brokers_ends_when_it_is_asked() {
 
 pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
+    let topic = Topic::over(&redis);
     let service = topic.serve();
     let running = topic.consume("running", &[]);
     let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
@@ -638,9 +629,8 @@ pub fn wrong_settings_of_kafka_end_it_and_are_told() {
 
 pub fn a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let topic = Topic::new(&place);
-    let service = Program::serve(&place.arguments, &[]);
+    let topic = Topic::over(&redis);
+    let service = Program::serve(&topic.place.arguments, &[]);
     let at = now().unix_ms();
     let ids: Vec<String> = (0..120).map(|id| format!("article-{id}")).collect();
     for id in &ids {
