@@ -3,13 +3,13 @@
  * whose jar Maven builds.
  */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { inProject } from "./paths.mjs";
 import { freePort } from "./ports.mjs";
+import { endWithUs } from "./processes.mjs";
 import { CommandFailed, run } from "./run.mjs";
 import { flinkJars } from "./servers.mjs";
 
@@ -71,16 +71,7 @@ export function startJvm(directory, name, main, args) {
     detached: true,
   });
   closeSync(output);
-  const endAtOnce = () => jvm.kill("SIGKILL");
-  process.once("exit", endAtOnce);
-  const ended = once(jvm, "exit").finally(() => process.removeListener("exit", endAtOnce));
-  const stop = async (/** @type {NodeJS.Signals} */ signal = "SIGTERM") => {
-    const tooLate = setTimeout(() => jvm.kill("SIGKILL"), PATIENCE_MS);
-    jvm.kill(signal);
-    await ended;
-    clearTimeout(tooLate);
-  };
-  return { log, process: jvm, ended, stop };
+  return { log, process: jvm, ...endWithUs(jvm) };
 }
 
 /**

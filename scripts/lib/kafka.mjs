@@ -4,7 +4,6 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,8 +11,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { inProject, toolDirectory } from "./paths.mjs";
 import { freePort } from "./ports.mjs";
+import { endWithUs, untilItSays } from "./processes.mjs";
 import { programs } from "./programs.mjs";
-import { CommandFailed } from "./run.mjs";
 
 /** It names the broker's jars, and the plugin of Maven that copies them. */
 export const kafkaPom = inProject("scripts", "tools", "kafka", "pom.xml");
@@ -24,7 +23,7 @@ export const kafkaJars = () => {
   return join(toolDirectory, `kafka-${digest}`);
 };
 
-/** For a broker to be ready, and for a command: several times what they take on a busy machine. */
+/** For a command: several times what it takes on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 /**
@@ -52,38 +51,32 @@ export async function startKafka() {
   const settings = join(directory, "server.properties");
   await writeFile(settings, settingsOf(address, `127.0.0.1:${String(controllerPort)}`, join(directory, "data")));
   await command("kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER, "-c", settings);
-  let broker = spawnBroker(settings);
-  const endAtOnce = () => {
-    broker.kill("SIGKILL");
+  let broker = await spawnBroker(settings);
+  const kill = () => broker.stop("SIGKILL");
+  const removeData = () => {
+    // What still runs would write.
+    broker.process.kill("SIGKILL");
     rmSync(directory, { recursive: true, force: true });
   };
-  process.once("exit", endAtOnce);
-  const kill = async () => {
-    if (broker.exitCode !== null || broker.signalCode !== null) return;
-    const ended = once(broker, "exit");
-    broker.kill("SIGKILL");
-    await ended;
-  };
+  process.once("exit", removeData);
   const tool = (/** @type {string} */ name, /** @type {string[]} */ ...args) =>
     command(`org.apache.kafka.tools.${name}`, "--bootstrap-server", address, ...args);
-  await isReady(broker);
   return {
     address,
-    processId: () => broker.pid ?? 0,
+    processId: () => broker.process.pid ?? 0,
     createTopic: async (name, partitions) => {
       await tool("TopicCommand", "--create", "--topic", name, "--partitions", String(partitions));
     },
     tool,
     kill,
     startAgain: async () => {
-      broker = spawnBroker(settings);
-      await isReady(broker);
+      broker = await spawnBroker(settings);
     },
-    pause: () => void broker.kill("SIGSTOP"),
-    goOn: () => void broker.kill("SIGCONT"),
+    pause: () => void broker.process.kill("SIGSTOP"),
+    goOn: () => void broker.process.kill("SIGCONT"),
     stop: async () => {
       await kill();
-      process.removeListener("exit", endAtOnce);
+      process.removeListener("exit", removeData);
       await rm(directory, { recursive: true, force: true });
     },
   };
@@ -125,33 +118,18 @@ log.cleaner.dedupe.buffer.size=4194304
 const java = () => programs.jre.find() ?? "java";
 const classPath = () => ["-cp", join(kafkaJars(), "*")];
 
-/** @param {string} settings */
-function spawnBroker(settings) {
+/**
+ * It says that it has started once the controller lets it lead: from then on clients are told leaders.
+ * @param {string} settings
+ */
+async function spawnBroker(settings) {
   const logging = `-Dlog4j2.configurationFile=${inProject("scripts", "tools", "kafka", "log4j2.properties")}`;
   const args = ["-Xmx256m", logging, ...classPath(), "kafka.Kafka", settings];
   // Not in our group: a terminal's Ctrl-C is for us, who end what writes to it first.
-  return spawn(java(), args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
-}
-
-/**
- * It says that it has started once the controller lets it lead: from then on clients are told leaders.
- * @param {ReturnType<typeof spawnBroker>} broker
- */
-async function isReady(broker) {
-  let said = "";
-  const tooLate = setTimeout(() => broker.kill("SIGKILL"), PATIENCE_MS);
-  await new Promise((resolve, reject) => {
-    broker.stdout.on("data", (/** @type {Buffer} */ chunk) => {
-      said = (said + chunk.toString()).slice(-10_000);
-      if (said.includes("Kafka Server started")) resolve(undefined);
-    });
-    broker.once("error", reject);
-    broker.once("exit", () => {
-      reject(new CommandFailed(`the Kafka broker ended before it was ready:\n${said}`));
-    });
-  }).finally(() => {
-    clearTimeout(tooLate);
-  });
+  const broker = spawn(java(), args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
+  const { stop } = endWithUs(broker);
+  await untilItSays(broker, "the Kafka broker", /Kafka Server started/);
+  return { process: broker, stop };
 }
 
 /** @param {string} name @param {string[]} args */

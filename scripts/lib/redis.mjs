@@ -1,13 +1,12 @@
 /** A redis-server of our own: on a free port of the loopback, with its files in a directory that goes with it. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePort } from "./ports.mjs";
+import { endWithUs, untilItSays } from "./processes.mjs";
 import { programs } from "./programs.mjs";
-import { CommandFailed } from "./run.mjs";
 
 /**
  * @typedef {object} RunningRedis
@@ -33,26 +32,15 @@ export async function startRedis(settings = {}) {
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
   });
-  const endAtOnce = () => {
-    server.kill("SIGKILL");
+  const removeFiles = () => {
     rmSync(directory, { recursive: true, force: true });
   };
-  process.once("exit", endAtOnce);
-  const ended = once(server, "exit").finally(() => process.removeListener("exit", endAtOnce));
-  await new Promise((resolve, reject) => {
-    let said = "";
-    server.stdout.on("data", (/** @type {Buffer} */ chunk) => {
-      said += chunk.toString();
-      if (said.includes("Ready to accept connections")) resolve(undefined);
-    });
-    server.once("error", reject);
-    server.once("exit", () => {
-      reject(new CommandFailed(`redis-server ended before it was ready:\n${said}`));
-    });
-  });
+  const { stop: end } = endWithUs(server);
+  process.once("exit", removeFiles);
+  await untilItSays(server, "redis-server", /Ready to accept connections/);
   const stop = async (/** @type {NodeJS.Signals} */ signal = "SIGTERM") => {
-    server.kill(signal);
-    await ended;
+    await end(signal);
+    process.removeListener("exit", removeFiles);
     await rm(directory, { recursive: true, force: true });
   };
   return { port, url: `redis://127.0.0.1:${String(port)}`, process: server, stop };

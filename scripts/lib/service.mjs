@@ -1,9 +1,9 @@
 /** The service of server/, built by cargo and run as a process of its own. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { join } from "node:path";
 import { fromEnvironment, inProject } from "./paths.mjs";
-import { CommandFailed, run } from "./run.mjs";
+import { endWithUs, untilItSays } from "./processes.mjs";
+import { run } from "./run.mjs";
 
 /**
  * @typedef {object} RunningService
@@ -49,24 +49,7 @@ export async function startService(program, args = []) {
   // Nothing balances a load before it.
   const drain = args[0] === "consume" ? [] : ["--drain-seconds", "0"];
   const service = spawn(program, [...args, ...listen, ...drain], { stdio: ["ignore", "pipe", "inherit"] });
-  const endAtOnce = () => service.kill("SIGKILL");
-  process.once("exit", endAtOnce);
-  const ended = once(service, "exit").finally(() => process.removeListener("exit", endAtOnce));
-  const url = await new Promise((resolve, reject) => {
-    let said = "";
-    service.stdout.on("data", (/** @type {Buffer} */ chunk) => {
-      said += chunk.toString();
-      const address = /^listening on (\S+)$/m.exec(said)?.[1];
-      if (address !== undefined) resolve(address);
-    });
-    service.once("error", reject);
-    service.once("exit", () => {
-      reject(new CommandFailed("seenguard-server ended before it listened: its log says why"));
-    });
-  });
-  const stop = async (/** @type {NodeJS.Signals} */ signal = "SIGTERM") => {
-    service.kill(signal);
-    await ended;
-  };
+  const { stop } = endWithUs(service);
+  const [, url = ""] = await untilItSays(service, "seenguard-server", /^listening on (\S+)$/m);
   return { url, process: service, stop };
 }

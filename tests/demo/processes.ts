@@ -1,8 +1,8 @@
 /** Starts and ends what tests need: redis-servers, the demo's server, other programs in TypeScript. */
 import { spawn, type ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { Redis } from "ioredis";
+import { endWithUs } from "../../scripts/lib/processes.mjs";
 import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -94,10 +94,7 @@ async function start(
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const ended = once(child, "exit");
-  const endWithTheTests = (): boolean => child.kill("SIGKILL");
-  process.once("exit", endWithTheTests);
-  child.once("exit", () => process.removeListener("exit", endWithTheTests));
+  const { stop } = endWithUs(child);
   let output = "";
   await new Promise<void>((resolve, reject) => {
     const read = (chunk: Buffer): void => {
@@ -113,9 +110,6 @@ async function start(
   });
   return {
     process: child,
-    stop: async (signal = "SIGTERM") => {
-      child.kill(signal);
-      await ended;
-    },
+    stop,
   };
 }

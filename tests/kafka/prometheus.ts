@@ -1,12 +1,12 @@
 /** Prometheus over numbers of processes that run here, with the alert rules of docs/. */
 import { spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { freePort } from "../../scripts/lib/ports.mjs";
+import { endWithUs } from "../../scripts/lib/processes.mjs";
 import { programs } from "../../scripts/lib/programs.mjs";
 import { until } from "../waiting.ts";
 
@@ -43,9 +43,7 @@ export async function startPrometheus(jobs: Readonly<Record<string, readonly str
   };
   const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`);
   const server = spawn(programs.prometheus.find() ?? "prometheus", args, { stdio: ["ignore", "ignore", "inherit"] });
-  const endAtOnce = () => server.kill("SIGKILL");
-  process.once("exit", endAtOnce);
-  const ended = once(server, "exit").finally(() => process.removeListener("exit", endAtOnce));
+  const { stop } = endWithUs(server);
   const get = (path: string) => fetch(`http://${address}${path}`, { signal: AbortSignal.timeout(PATIENCE_MS) });
   await until("Prometheus is ready", async () => {
     if (server.exitCode !== null) throw new Error("Prometheus ended before it was ready");
@@ -62,8 +60,7 @@ export async function startPrometheus(jobs: Readonly<Record<string, readonly str
       return data;
     },
     stop: async () => {
-      server.kill("SIGKILL");
-      await ended;
+      await stop("SIGKILL");
       await rm(directory, { recursive: true, force: true });
     },
   };
