@@ -9,8 +9,8 @@ export default {
       name: "package-alone",
       comment: "What is shipped knows neither the demo nor the tools, the tests or the command.",
       severity: "error",
-      from: { path: "^js/" },
-      to: { path: "^(benches|cli|docs|examples|fuzz|lab|scripts|tests|www)/" },
+      from: { path: "^js/", pathNot: "^js/cli/" },
+      to: { path: "^(js/cli|docs|examples|lab|scripts|tests|www)/" },
     },
     {
       name: "engine-below",

@@ -8,7 +8,7 @@ export default defineConfig(
   globalIgnores([
     "dist/",
     "target/",
-    "fuzz/target/",
+    "lab/fuzz/target/",
     "js/generated/",
     "www/dist/",
     "test-results/",
@@ -58,7 +58,7 @@ export default defineConfig(
   },
   {
     // Apps of people who write plain JavaScript, and one whose types its own script checks.
-    files: ["tests/packaging/apps/{node,runners,webpack}/**", "tests/platforms/apps/**", "examples/news/**"],
+    files: ["tests/packed/apps/{node,runners,webpack}/**", "tests/bundlers/apps/**", "examples/news/**"],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

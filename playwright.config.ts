@@ -27,15 +27,15 @@ export default defineConfig({
     launchOptions: { executablePath: programs.chromium.find() ?? "chromium", args: [...chromiumArguments] },
   },
   projects: [
-    { name: "package", testDir: "tests/browser", testIgnore: ofThePanel },
-    { name: "panel", testDir: "tests/browser", testMatch: ofThePanel },
+    { name: "package", testDir: "tests/chromium", testIgnore: ofThePanel },
+    { name: "panel", testDir: "tests/chromium", testMatch: ofThePanel },
     { name: "demo", testDir: "tests/demo", testIgnore: overTheService },
     { name: "demo-service", testDir: "tests/demo", testMatch: overTheService },
-    { name: "conditions", testDir: "tests/conditions" },
-    { name: "capacitor", testDir: "tests/capacitor" },
+    { name: "conditions", testDir: "tests/faults" },
+    { name: "capacitor", testDir: "tests/shells" },
     // One worker: each app is built once.
-    { name: "adapters", testDir: "tests/adapters", workers: 1 },
+    { name: "adapters", testDir: "tests/frameworks", testIgnore: "news/**", workers: 1 },
     // Nor is this one installed twice.
-    { name: "news", testDir: "tests/news", workers: 1 },
+    { name: "news", testDir: "tests/frameworks/news", workers: 1 },
   ],
 });

@@ -25,7 +25,7 @@ const ofProcesses = [
     "store-outages",
     "store-pages",
   ].map((name) => `tests/node/${name}.test.ts`),
-  "tests/conditions/outage.test.ts",
+  "tests/faults/outage.test.ts",
 ];
 
 export default defineConfig({
@@ -49,35 +49,49 @@ export default defineConfig({
         test: {
           ...patient,
           name: "conditions",
-          include: ["tests/conditions/**/*.test.ts"],
+          include: ["tests/faults/**/*.test.ts"],
           exclude: ofProcesses,
         },
       },
-      { test: { ...patient, name: "toolchain", include: ["tests/toolchain/**/*.test.ts"], fileParallelism: false } },
+      {
+        test: {
+          ...patient,
+          name: "toolchain",
+          include: ["tests/packed/toolchain/**/*.test.ts"],
+          fileParallelism: false,
+        },
+      },
       {
         // Compilers and a stream processor take their time on a machine with little.
         test: {
           ...patient,
           name: "servers",
-          include: ["tests/servers/**/*.test.ts"],
+          include: ["tests/servers/languages/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 180_000,
           hookTimeout: 180_000,
         },
       },
-      { test: { ...patient, name: "adapters", include: ["tests/adapters/**/*.test.{ts,tsx}"], environment: "jsdom" } },
+      {
+        test: { ...patient, name: "adapters", include: ["tests/frameworks/**/*.test.{ts,tsx}"], environment: "jsdom" },
+      },
       { test: { ...patient, name: "types", include: ["tests/types/**/*.test.ts"] } },
       {
-        // Programs made at random, as many or for as long as tests/programs/programs.ts says.
-        test: { ...patient, name: "programs", include: ["tests/programs/**/*.test.ts"], fileParallelism: false },
+        // Programs made at random, as many or for as long as tests/simulation/programs/programs.ts says.
+        test: {
+          ...patient,
+          name: "programs",
+          include: ["tests/simulation/programs/**/*.test.ts"],
+          fileParallelism: false,
+        },
       },
-      { test: { ...patient, name: "cluster", include: ["tests/cluster/**/*.test.ts"], testTimeout: 900_000 } },
+      { test: { ...patient, name: "cluster", include: ["tests/servers/cluster/**/*.test.ts"], testTimeout: 900_000 } },
       {
         // The service is compiled first, if that was not done before.
         test: {
           ...patient,
           name: "together",
-          include: ["tests/together/**/*.test.ts"],
+          include: ["tests/servers/together/**/*.test.ts"],
           fileParallelism: false,
           hookTimeout: 1_200_000,
         },
@@ -87,7 +101,7 @@ export default defineConfig({
         test: {
           ...patient,
           name: "kafka",
-          include: ["tests/kafka/**/*.test.ts"],
+          include: ["tests/servers/kafka/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 600_000,
           hookTimeout: 1_200_000,
@@ -98,7 +112,7 @@ export default defineConfig({
         test: {
           ...patient,
           name: "flink",
-          include: ["tests/flink/**/*.test.ts"],
+          include: ["tests/servers/flink/**/*.test.ts"],
           fileParallelism: false,
           testTimeout: 900_000,
           hookTimeout: 1_200_000,
@@ -108,8 +122,8 @@ export default defineConfig({
         test: {
           ...patient,
           name: "packaging",
-          include: ["tests/packaging/**/*.test.ts"],
-          globalSetup: ["tests/packaging/pack.ts"],
+          include: ["tests/packed/*.test.ts"],
+          globalSetup: ["tests/packed/pack.ts"],
         },
       },
       {
@@ -117,8 +131,8 @@ export default defineConfig({
         test: {
           ...patient,
           name: "platforms",
-          include: ["tests/platforms/**/*.test.ts"],
-          globalSetup: ["tests/platforms/setup.ts"],
+          include: ["tests/bundlers/**/*.test.ts"],
+          globalSetup: ["tests/bundlers/setup.ts"],
           fileParallelism: false,
           testTimeout: 300_000,
         },
@@ -128,7 +142,7 @@ export default defineConfig({
         test: {
           ...patient,
           name: "engines",
-          include: ["tests/engines/**/*.test.ts"],
+          include: ["tests/firefox-webkit/**/*.test.ts"],
           fileParallelism: false,
         },
       },

@@ -1,5 +1,5 @@
 /** The one error class, and what the parts of the package do with errors. */
-import { attempt } from "./host.js";
+import { attempt } from "./platform/host.js";
 import type { ErrorCode } from "./types/seenguard.js";
 
 /** What the errors of all copies of the package have in common. */

@@ -1,7 +1,7 @@
 /** The list of a component that loads its own pages: the part of `useSeenPages` that no framework has a say in. */
 import { MOST_KEYS } from "../feed/keyed-verdicts.js";
-import { pause } from "../host.js";
-import { keepLatest } from "../keep-latest.js";
+import { pause } from "../platform/host.js";
+import { keepLatest } from "../feed/keep-latest.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";

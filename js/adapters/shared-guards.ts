@@ -4,7 +4,7 @@
  * Refresh, a change of routes) ends nothing.
  */
 import { callBack, failure, refuse, SeenGuardError, warnOnce } from "../errors.js";
-import { keepLatest } from "../keep-latest.js";
+import { keepLatest } from "../feed/keep-latest.js";
 import type { UseSeenGuardOptions } from "../types/react.js";
 import type { GuardOptions, ReportOptions, SeenGuard } from "../types/seenguard.js";
 import { changesOf } from "./changes.js";

@@ -1,10 +1,10 @@
 /** The entry `seenguard/testing`: a guard for an app's tests, and text encoders for platforms that have none. */
 import { SeenGuard } from "seenguard";
-import { CLOCK, type Clock, type ClockOption } from "../host.js";
+import { CLOCK, type Clock, type ClockOption } from "../platform/host.js";
 import { readGiven, refuse, warnOnce, type SeenGuardError } from "../errors.js";
-import { isObject } from "../options.js";
-import * as textEncoding from "../text-encoding-polyfill.js";
-import { bringTextEncoding } from "../text-encoding.js";
+import { isObject } from "../input/options.js";
+import * as textEncoding from "../platform/text-encoding-polyfill.js";
+import { bringTextEncoding } from "../platform/text-encoding.js";
 import type { GuardOptions } from "../types/seenguard.js";
 
 // Jest's jsdom has none.

@@ -5,10 +5,10 @@
  * many wait; after a failure with exponential backoff and jitter. A batch that is refused is halved until the one entry
  * that is refused is alone. As the page hides, what it recorded goes out in requests that outlive it.
  */
-import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../host.js";
+import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../platform/host.js";
 import type { Batch as BegunBatch } from "../engine/engine-types.js";
 import { failure, errorNameOf, type ErrorListener } from "../errors.js";
-import { TextEncoder } from "../text-encoding.js";
+import { TextEncoder } from "../platform/text-encoding.js";
 import type { Report } from "../types/seenguard.js";
 import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type CheckedReportOptions, type Reason } from "./request.js";
 

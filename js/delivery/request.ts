@@ -1,5 +1,5 @@
 /** One request of a report: what makes it, and what its answer says. */
-import { attempt, inTime, urlOf } from "../host.js";
+import { attempt, inTime, urlOf } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];

@@ -4,7 +4,7 @@
  * They cross as one text by one call of `encodeInto`, because a call for each costs more than the filter itself.
  */
 import type { TextBatch } from "../generated/client/seenguard.js";
-import { createEncoder } from "../text-encoding.js";
+import { createEncoder } from "../platform/text-encoding.js";
 import type { ItemId } from "../types/seenguard.js";
 
 /** Any character of one byte: halves of a character that two texts end and begin with must not become one. */

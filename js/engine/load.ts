@@ -1,5 +1,5 @@
 /** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
-import { attempt, inTime } from "../host.js";
+import { attempt, inTime } from "../platform/host.js";
 import { describe, failure, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../input/format.js";
 import type { GuardOptions } from "../types/seenguard.js";

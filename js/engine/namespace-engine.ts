@@ -1,5 +1,5 @@
 /** Calls into the engine for one namespace. Once it has trapped, which `onTrap` is told, each answers `undefined`. */
-import { attempt, type Clock } from "../host.js";
+import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
 import type { Explanation, Impression, ItemId } from "../types/seenguard.js";

@@ -4,7 +4,7 @@ import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../input/formats.js";
 import { glue } from "../generated/slim/seenguard.js";
 import { seenGuardWith } from "../guard/guard.js";
-import { anything } from "../options.js";
+import { anything } from "../input/options.js";
 
 export const SeenGuard = seenGuardWith(
   new Engines({

@@ -1,5 +1,5 @@
 /** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
-import { deviceClock } from "../host.js";
+import { deviceClock } from "../platform/host.js";
 import { indicesOf } from "../input/ids.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, Pages, type FeedHost } from "./fill.js";

@@ -2,10 +2,10 @@
  * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
  * that is aborted or fails takes nothing.
  */
-import { attempt, MAX_MS, nextTask, type Clock } from "../host.js";
+import { attempt, MAX_MS, nextTask, type Clock } from "../platform/host.js";
 import type { MisuseListener } from "../input/list.js";
-import { misuseOfPage } from "../misuse.js";
-import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../options.js";
+import { misuseOfPage } from "../input/misuse.js";
+import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../input/options.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import { readItems, type Decider, type ItemList } from "./verdicts.js";
 

@@ -2,8 +2,8 @@
  * The verdicts of a namespace's lists by their key: they outlive feeds and guards. What was fresh is in sessionStorage,
  * too, for a way back in the history and for a document that takes the place of one that has died.
  */
-import { attempt, listen, nextTask } from "../host.js";
-import { keepLatest } from "../keep-latest.js";
+import { attempt, listen, nextTask } from "../platform/host.js";
+import { keepLatest } from "./keep-latest.js";
 import { Verdicts } from "./verdicts.js";
 
 /** Most keys of a namespace; the one that was used longest ago leaves. */

@@ -1,13 +1,13 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock, inTime, isOnDevice, withTimeout } from "../host.js";
+import { deviceClock, inTime, isOnDevice, withTimeout } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { collectRecorded, freshItems, isUsable, splitByIds, splitItems } from "../input/ids.js";
 import { readList } from "../input/list.js";
-import { CLOSED, CONTENTS, GONE, misuse, misuseOfRecorded, misuseOfRoot, misuseOfServer } from "../misuse.js";
+import { CLOSED, CONTENTS, GONE, misuse, misuseOfRecorded, misuseOfRoot, misuseOfServer } from "../input/misuse.js";
 import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
-import { checkOptions, type Rules } from "../options.js";
+import { checkOptions, type Rules } from "../input/options.js";
 import { clearNamespace } from "../storage/cleaning.js";
 import { choiceOf } from "../storage/places.js";
 import type * as Api from "../types/seenguard.js";

@@ -2,9 +2,9 @@
  * A `fetch` for API clients that one does not own, or in place of `window.fetch`: it adds to the requests that match
  * what goes with a request for a page, and takes the snapshot of an answer before its `json` or `text` resolves.
  */
-import { attempt, urlOf } from "../host.js";
+import { attempt, urlOf } from "../platform/host.js";
 import { callBack, errorNameOf } from "../errors.js";
-import { isFunction, isObject, ownValue } from "../options.js";
+import { isFunction, isObject, ownValue } from "../input/options.js";
 import type { ApplyResult, GuardedFetchOptions, MatchedRequest } from "../types/seenguard.js";
 
 type Fetch = typeof globalThis.fetch;

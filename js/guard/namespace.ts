@@ -4,7 +4,7 @@
  *
  * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
  */
-import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../host.js";
+import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../platform/host.js";
 import { Reporter } from "../delivery/reporter.js";
 import { addressOf, type CheckedReportOptions } from "../delivery/request.js";
 import { NamespaceEngine } from "../engine/namespace-engine.js";

@@ -1,5 +1,5 @@
 /** The options of `SeenGuard` and its methods: what they must be, and checks of those that belong together. */
-import { CLOCK, MAX_MS, type ClockOption } from "../host.js";
+import { CLOCK, MAX_MS, type ClockOption } from "../platform/host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
 import type { CheckedReportOptions } from "../delivery/request.js";
 import { refuse } from "../errors.js";
@@ -13,7 +13,7 @@ import {
   REQUIRED,
   upTo,
   type Rules,
-} from "../options.js";
+} from "../input/options.js";
 import type { GuardOptions } from "../types/seenguard.js";
 
 /** Options of `open`, checked and with their defaults. */

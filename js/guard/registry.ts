@@ -3,11 +3,11 @@
  * the module again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all
  * copies meet.
  */
-import { CLOCK, withTimeout } from "../host.js";
+import { CLOCK, withTimeout } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
-import { misuseOfCopies } from "../misuse.js";
+import { misuseOfCopies } from "../input/misuse.js";
 import { Namespace, type Holder } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
 

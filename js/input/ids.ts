@@ -1,5 +1,5 @@
 /** From items to ids, and from the fresh ids back to their items. */
-import { attempt } from "../host.js";
+import { attempt } from "../platform/host.js";
 import type { Split } from "../engine/engine-types.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 

@@ -1,6 +1,6 @@
 /** Reads a list as an app passes it, and tells what is wrong with it. */
 import type { SeenGuardError } from "../errors.js";
-import { misuseOfList } from "../misuse.js";
+import { misuseOfList } from "./misuse.js";
 import type { IdOf } from "../types/seenguard.js";
 import { collectIds, copyList, type CollectedIds } from "./ids.js";
 

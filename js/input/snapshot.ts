@@ -4,7 +4,7 @@ import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
-import { anything, checkEach, isSeconds, ownValue, REQUIRED, type Rules } from "../options.js";
+import { anything, checkEach, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
 
 /** No engine knows a format of this number: it refuses it, and says what to import. */
 const UNKNOWN_FORMAT = 255;

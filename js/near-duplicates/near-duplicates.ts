@@ -1,7 +1,7 @@
 /** `NearDuplicates`: groups of items whose fingerprints are nearly the same. */
 import { refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
-import { checkOptions, isText, wholeNumber, type Rules } from "../options.js";
+import { checkOptions, isText, wholeNumber, type Rules } from "../input/options.js";
 import type * as Api from "../types/near-duplicates.js";
 import { call, callWith, loadServerEngine, type ServerEngine } from "../server/engine.js";
 

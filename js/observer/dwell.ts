@@ -6,7 +6,7 @@
  * While an element intersects, a timer asks for a fresh entry every `dwellMs`: it ends a dwell, and finds a box that
  * grew without crossing anything. With the last watch, all observers and listeners are gone.
  */
-import { attempt, isHidden, listen } from "../host.js";
+import { attempt, isHidden, listen } from "../platform/host.js";
 
 /** When an element counts. */
 export interface DwellSettings {

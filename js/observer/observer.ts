@@ -1,5 +1,5 @@
 /** Finds the elements that show items, and watches them. */
-import { MAX_MS } from "../host.js";
+import { MAX_MS } from "../platform/host.js";
 import { watchElement, type DwellListener, type DwellSettings } from "./dwell.js";
 
 /** What an observer needs, all resolved and validated. */

@@ -1,5 +1,5 @@
 /** Checks what the methods of `ShardChain` take beside ids and items. */
-import { aFunction, anything, checkOptions, isSeconds, isText, type Rule, type Rules } from "../options.js";
+import { aFunction, anything, checkOptions, isSeconds, isText, type Rule, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {

@@ -1,7 +1,7 @@
 /** Checks the options of chains. Their defaults, and which of them go together, the module knows. */
 import { readGiven, refuse } from "../errors.js";
 import { checkFormat, type FormatArguments } from "../input/format.js";
-import { anything, checkEach, checkOptions, isObject, rate, wholeNumber, type Rules } from "../options.js";
+import { anything, checkEach, checkOptions, isObject, rate, wholeNumber, type Rules } from "../input/options.js";
 import { call, type ServerEngine } from "./engine.js";
 
 /** The options that were given, as the module takes them. */

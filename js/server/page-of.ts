@@ -1,6 +1,6 @@
 /** `pageOf`: a page of a ranked list. Which items it has, and where the next one begins, the module decides. */
 import { readGiven, refuse } from "../errors.js";
-import { isFunction } from "../options.js";
+import { isFunction } from "../input/options.js";
 import type { IdOf, Page, PageOptions, ShardChain, Snapshot } from "../types/server.js";
 import { serverClock, timeRule } from "./call-options.js";
 import { checkPage, pageRules } from "./page-request.js";

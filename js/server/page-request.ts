@@ -1,6 +1,6 @@
 /** Checks what a page is asked for: of `pageOf` and of stores. */
 import { readGiven, refuse } from "../errors.js";
-import { aFunction, anything, checkOptions, REQUIRED, wholeNumber, type Rules } from "../options.js";
+import { aFunction, anything, checkOptions, REQUIRED, wholeNumber, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 import { requestedHeld, requestedPending, requestedText } from "./call-options.js";
 

@@ -1,5 +1,5 @@
 /** `plan`: what a chain costs. */
-import { checkOptions, positive, rate, REQUIRED, type Rules } from "../options.js";
+import { checkOptions, positive, rate, REQUIRED, type Rules } from "../input/options.js";
 import type * as Api from "../types/server.js";
 import { call, serverEngine } from "./engine.js";
 

@@ -1,7 +1,7 @@
 /** Reads what a device reports, from the request's body in any framework's form. */
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, REPORTED } from "../input/impressions.js";
-import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../options.js";
+import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../input/options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
 import { call, callWith, serverEngine } from "./engine.js";

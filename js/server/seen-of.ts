@@ -1,6 +1,6 @@
 /** `seenOf`: what a device's request says, in any framework's form. */
-import { attempt } from "../host.js";
-import { isText } from "../options.js";
+import { attempt } from "../platform/host.js";
+import { isText } from "../input/options.js";
 
 const NAMES = { held: "seen-held", pending: "seen-pending" };
 

@@ -2,7 +2,7 @@
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "../input/ids.js";
 import { copyUnseen, UNSEEN } from "../input/impressions.js";
-import { anything, checkEach, isObject, isSeconds, REQUIRED, type Rules } from "../options.js";
+import { anything, checkEach, isObject, isSeconds, REQUIRED, type Rules } from "../input/options.js";
 import type { Impression } from "../types/server.js";
 
 export interface StoredChain {

@@ -1,5 +1,5 @@
 /** Clearing a namespace, which needs no engine, and removing idle namespaces. */
-import type { Clock } from "../host.js";
+import type { Clock } from "../platform/host.js";
 import { errorNameOf } from "../errors.js";
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import { connect, IndexedDbTransaction, useConnection } from "./indexeddb.js";

@@ -2,7 +2,7 @@
  * IndexedDB: one database of one object store, by callbacks alone: a transaction lives as long as each request is made
  * in the callback of the one before.
  */
-import { attempt } from "../host.js";
+import { attempt } from "../platform/host.js";
 import { textOf, type OnEnd, type Transaction } from "./places.js";
 
 const DATABASE = "seenguard";

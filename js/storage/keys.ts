@@ -2,7 +2,7 @@
  * The keys of a namespace, as far as they are known without an engine: what all begin with, the number of the latest
  * clear in them, and the signal in localStorage, `<number>.<random>`.
  */
-import { attempt } from "../host.js";
+import { attempt } from "../platform/host.js";
 
 export const ROOT = "seenguard/";
 const SIGNAL = "seenguard-signal/";

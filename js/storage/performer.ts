@@ -2,7 +2,7 @@
  * Performs what the engine's storage decides, and tells it what happens: that another tab has written, the page hides,
  * a timer has fired. When what is read, written and deleted is decided there alone.
  */
-import { attempt, isHidden, listen, type Clock } from "../host.js";
+import { attempt, isHidden, listen, type Clock } from "../platform/host.js";
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import { describe, failure, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import type * as generated from "../generated/client/seenguard.js";

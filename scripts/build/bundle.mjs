@@ -207,7 +207,7 @@ async function bundleFiles(options) {
     absWorkingDir: inProject(),
     bundle: true,
     // The glue makes some of these globals when it is imported, which not every platform has.
-    inject: [inProject("js", "text-encoding.ts")],
+    inject: [inProject("js", "platform", "text-encoding.ts")],
     legalComments: "none",
     // The same bytes under any charset that a server may claim.
     charset: "ascii",
@@ -219,7 +219,7 @@ async function bundleFiles(options) {
     const isMeant = (/** @type {string} */ path) =>
       path.startsWith("./") ||
       result.metafile.outputs[path] !== undefined ||
-      (path.startsWith("node:") ? entryPoint?.startsWith("cli/") : options.external?.includes(path));
+      (path.startsWith("node:") ? entryPoint?.startsWith("js/cli/") : options.external?.includes(path));
     const others = imports.map(({ path }) => path).filter((path) => !isMeant(path));
     if (others.length > 0) throw new Error(`${output} imports ${others.join(", ")}`);
   }

@@ -52,7 +52,7 @@ const internal = [
     (name) => /** @type {const} */ ({ name, isEsmOnly: true, peers: [] }),
   ),
   // `npx seenguard`, for Node alone.
-  { name: "cli", source: "../cli/main", isEsmOnly: true, peers: [] },
+  { name: "cli", source: "cli/main", isEsmOnly: true, peers: [] },
 ];
 
 /** All that is bundled as modules: what is minified, and what is as it was written. */

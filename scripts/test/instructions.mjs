@@ -1,6 +1,6 @@
 /**
  * Whether the hot path has become slower, told by what it does and not by the clock: callgrind counts the instructions
- * of benches/instructions.rs, and benches/instructions.json says how many there were.
+ * of lab/benches/instructions.rs, and lab/benches/instructions.json says how many there were.
  *
  *     node scripts/test/instructions.mjs             counts and compares
  *     node scripts/test/instructions.mjs --update    counts and writes the numbers down anew
@@ -17,7 +17,7 @@ import { CommandFailed, output, run } from "../lib/run.mjs";
 import { rustVersion } from "../lib/rust.mjs";
 import { main } from "../setup.mjs";
 
-const path = inProject("benches", "instructions.json");
+const path = inProject("lab", "benches", "instructions.json");
 const update = "node scripts/test/instructions.mjs --update";
 const GROWTH = 0.05;
 const GROWTH_WITH_OTHER_COMPILER = 0.25;
@@ -38,7 +38,7 @@ async function buildProgram() {
     const { executable, target } = /** @type {{ executable?: string, target?: { name: string } }} */ (JSON.parse(line));
     if (typeof executable === "string" && target?.name === "instructions") return executable;
   }
-  throw new CommandFailed("cargo did not say where benches/instructions.rs was built");
+  throw new CommandFailed("cargo did not say where lab/benches/instructions.rs was built");
 }
 
 /**

@@ -50,7 +50,7 @@ const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
 
 /** @param {...string} args */
-const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("tests", "soak", "main.ts"), ...args]);
+const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("lab", "soak", "main.ts"), ...args]);
 
 /**
  * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
@@ -149,7 +149,7 @@ const cache = (name) => ["--cache", "--cache-strategy", "content", "--cache-loca
 
 async function imports() {
   checkRustImports();
-  const directories = ["benches", "cli", "examples", "fuzz", "js", "lab", "scripts", "tests", "www"];
+  const directories = ["examples", "js", "lab", "scripts", "tests", "www"];
   await npmTool("dependency-cruiser/bin/dependency-cruise.mjs", ...directories);
 }
 
@@ -159,7 +159,7 @@ const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))|^webdriver\.json$/;
 const allRust = /\.(rs|toml)$/;
 const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
 /** The package as it is built, and the tests. */
-const packageAndTests = /^(js|src|cli|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
+const packageAndTests = /^(js|src|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
 const { chromedriver, chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
@@ -365,7 +365,7 @@ export const steps = [
   {
     name: "fuzz",
     what: "the fuzz targets over their corpus",
-    run: () => run(process.execPath, [inProject("fuzz", "run.mjs"), "--corpus"]),
+    run: () => run(process.execPath, [inProject("lab", "fuzz", "run.mjs"), "--corpus"]),
     needs: ["build"],
     slow: true,
   },

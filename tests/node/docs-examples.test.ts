@@ -22,10 +22,10 @@ const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
 
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
-/** By tests/capacitor (`ts`), tests/adapters (adapters and test runners), docs-servers and clients.test.ts, tests/news. */
+/** By tests/shells (`ts`), tests/frameworks (adapters and test runners), docs-servers and clients.test.ts, tests/frameworks/news. */
 const RUN_ELSEWHERE =
   /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|mastodon|accounts)$|^js offline$/;
-/** Of an app that tests/platforms runs: the rest of the kind is the file that has the code. */
+/** Of an app that tests/bundlers runs: the rest of the kind is the file that has the code. */
 const OF_AN_APP = /^\w+ (\S+\/\S+)$/;
 const TEXT = ["sh", "text"];
 
@@ -175,6 +175,6 @@ describe("of an app", () => {
   const inApps = examples.filter(({ kind }) => OF_AN_APP.test(kind));
   test.each(inApps)("the example of $page at line $line is in the file that it names", ({ kind, code }) => {
     const [, file = ""] = OF_AN_APP.exec(kind) ?? [];
-    expect(readFileSync(`${root}tests/platforms/apps/${file}`, "utf8")).toContain(code);
+    expect(readFileSync(`${root}tests/bundlers/apps/${file}`, "utf8")).toContain(code);
   });
 });

@@ -6,7 +6,7 @@ import type { EngineModule } from "seenguard";
 import * as formats from "seenguard/formats";
 import * as slim from "seenguard/slim";
 import { describe, expect, test, vi } from "vitest";
-import * as textEncoding from "../../js/text-encoding-polyfill.js";
+import * as textEncoding from "../../js/platform/text-encoding-polyfill.js";
 import { bareRealm, importInto } from "./realm.js";
 import { ON_JS, openGuard, openPage, readScript, shippedSnapshot, uniqueNamespace, type Package } from "./support.js";
 

@@ -8,10 +8,10 @@ const scripts = [
   "scripts/build.mjs",
   "scripts/test.mjs",
   "scripts/start.mjs",
-  "benches/run.mjs",
-  "fuzz/run.mjs",
-  "tests/programs/run.mjs",
-  "tests/soak/run.mjs",
+  "lab/benches/run.mjs",
+  "lab/fuzz/run.mjs",
+  "tests/simulation/programs/run.mjs",
+  "lab/soak/run.mjs",
 ];
 
 test.each(scripts)("%s imports no package before it has set up", async (script) => {

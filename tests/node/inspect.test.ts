@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { Inspected } from "../../cli/inspect/inspect.ts";
+import type { Inspected } from "../../js/cli/inspect/inspect.ts";
 import { casesOf, ids } from "../vectors/foreign.ts";
 import { runCommand } from "./command.js";
 import { readVectors } from "./support.ts";

@@ -1,6 +1,6 @@
-/** How the benchmarks take samples: benches/measure.ts. */
+/** How the benchmarks take samples: lab/benches/measure.ts. */
 import { expect, it } from "vitest";
-import { measure } from "../../benches/measure.ts";
+import { measure } from "../../lab/benches/measure.ts";
 
 it("runs the contenders anew for each sample", async () => {
   const runs = { first: 0, second: 0 };

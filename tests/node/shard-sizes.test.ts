@@ -1,6 +1,6 @@
 /** What a refresh costs on the wire: references stand for the shards that a device holds. */
 import { describe, expect, test } from "vitest";
-import { nameOf, shardSizes, weighShards, type ShardCosts } from "../../benches/shard-sizes.ts";
+import { nameOf, shardSizes, weighShards, type ShardCosts } from "../../lab/benches/shard-sizes.ts";
 
 const BYTES_A_REFRESH: Readonly<Record<string, number>> = { "5 × 1000": 2600, "20 × 250": 1100 };
 

@@ -1,11 +1,11 @@
 /** What judges the soaks finds what it is to find: a repeat, a loss, a rise. */
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { lostIds } from "../soak/audit.ts";
-import type { Entry, Note, Shown } from "../soak/browser/app.ts";
-import { DAY_MS, VirtualClock } from "../soak/browser/clock.ts";
-import { Ledger, type Visit } from "../soak/browser/ledger.ts";
-import { trendOf } from "../soak/trend.ts";
+import { lostIds } from "../../lab/soak/audit.ts";
+import type { Entry, Note, Shown } from "../../lab/soak/browser/app.ts";
+import { DAY_MS, VirtualClock } from "../../lab/soak/browser/clock.ts";
+import { Ledger, type Visit } from "../../lab/soak/browser/ledger.ts";
+import { trendOf } from "../../lab/soak/trend.ts";
 
 const WINDOW_DAYS = 5;
 const REMEMBER = 3;

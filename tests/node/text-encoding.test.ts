@@ -1,6 +1,6 @@
 /** Texts as UTF-8 where the platform has no encoders, as in Hermes, compared with those that it has here. */
 import { expect, test } from "vitest";
-import { TextDecoder as Decoder, TextEncoder as Encoder } from "../../js/text-encoding-polyfill.js";
+import { TextDecoder as Decoder, TextEncoder as Encoder } from "../../js/platform/text-encoding-polyfill.js";
 import { Random } from "./support.js";
 
 const [native, nativeDecoder] = [new TextEncoder(), new TextDecoder()];

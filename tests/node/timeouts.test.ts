@@ -1,6 +1,6 @@
 /** How long to wait before something is tried again. */
 import { expect, test } from "vitest";
-import { retryDelayMs } from "../../js/host.js";
+import { retryDelayMs } from "../../js/platform/host.js";
 
 test.each([
   [0, 1_000],

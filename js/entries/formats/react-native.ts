@@ -2,8 +2,8 @@
 import { Engines } from "../../engine/load.js";
 import { readFormats } from "../../input/formats.js";
 import { seenGuardWith } from "../../guard/guard.js";
-import * as textEncoding from "../../text-encoding-polyfill.js";
-import { bringTextEncoding } from "../../text-encoding.js";
+import * as textEncoding from "../../platform/text-encoding-polyfill.js";
+import { bringTextEncoding } from "../../platform/text-encoding.js";
 import { createEngine } from "./engine-js.js";
 
 // Hermes has none.

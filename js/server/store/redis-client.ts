@@ -1,6 +1,6 @@
 /** One face for the clients of Redis: those of ioredis and of redis (node-redis), of a single node and of a cluster. */
 import { describe, refuse } from "../../errors.js";
-import { isFunction } from "../../options.js";
+import { isFunction } from "../../input/options.js";
 import { call as callEngine, serverEngine } from "../engine.js";
 import { StoreFailure } from "./retry.js";
 

@@ -2,7 +2,7 @@
 import { readGiven, refuse } from "../../errors.js";
 import type { RedisCommands } from "../../generated/server/seenguard.js";
 import { isWellFormed } from "../../input/ids.js";
-import { isObject } from "../../options.js";
+import { isObject } from "../../input/options.js";
 import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
 import { callWith, loadServerEngine } from "../engine.js";
 import { runnerOf, type Command, type CommandRunner } from "./redis-client.js";

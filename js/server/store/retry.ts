@@ -1,5 +1,5 @@
 /** Tries something again, after a longer and longer random pause, as long as there is time. */
-import { pause } from "../../host.js";
+import { pause } from "../../platform/host.js";
 
 const MOST_PAUSE_MS = 100;
 

@@ -1,8 +1,16 @@
 /** What every store shares: a change is made again until no other has come between, so that none is lost. */
 import { callBack, failure, readGiven, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
-import { MAX_MS } from "../../host.js";
+import { MAX_MS } from "../../platform/host.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
-import { aFunction, checkOptions, isFunction, isSeconds, isText, wholeNumber, type Rules } from "../../options.js";
+import {
+  aFunction,
+  checkOptions,
+  isFunction,
+  isSeconds,
+  isText,
+  wholeNumber,
+  type Rules,
+} from "../../input/options.js";
 import type * as Api from "../../types/server.js";
 import { serverClock } from "../call-options.js";
 import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";

@@ -7,10 +7,10 @@
  *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
  *     ```ts client   in Node, against a server; `ts accounts` and `js offline` in Chromium: clients.test.ts runs them
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
- *     ```vue adapter in Chromium, on a page that tests/adapters serves; tsx, vue and svelte alike
- *     ```tsx news    a part of examples/news, which tests/news runs; ts and tsx alike
- *     ```js vitest   by that test runner; tests/adapters runs it
- *     ```js lit/src/seen-feed.js  a part of that file in tests/platforms/apps, which runs there; of any language
+ *     ```vue adapter in Chromium, on a page that tests/frameworks serves; tsx, vue and svelte alike
+ *     ```tsx news    a part of examples/news, which tests/frameworks/news runs; ts and tsx alike
+ *     ```js vitest   by that test runner; tests/frameworks runs it
+ *     ```js lit/src/seen-feed.js  a part of that file in tests/bundlers/apps, which runs there; of any language
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -44,7 +44,7 @@ const guides = readdirSync(`${root}docs`)
 export const pages: readonly Page[] = [
   ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ...guides],
   ...[
-    "benches/README.md",
+    "lab/benches/README.md",
     "lab/README.md",
     "tests/README.md",
     "tests/vectors/README.md",

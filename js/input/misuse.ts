@@ -1,0 +1,108 @@
+/**
+ * Mistakes in an app's code that stop nothing and would go unnoticed: each is reported as `misuse`, with words that say
+ * what to change.
+ */
+import { describe, readGiven, SeenGuardError } from "../errors.js";
+import { attempt } from "../platform/host.js";
+import { copyList, type CollectedIds } from "./ids.js";
+import { isObject } from "./options.js";
+
+/** The guard was closed, and the app has kept it. */
+export const CLOSED = "the guard is used after its `close`, so everything passes: open another one";
+/** An item's element that is never in view. */
+export const CONTENTS =
+  "observe cannot see an element with `display: contents`, which has no box: put the id on one in it that has";
+/** A root that an app has replaced, or an observer that it has not stopped. */
+export const GONE =
+  "an element that observe was given has left the document: observe the one in its place, and stop the old";
+
+/** A shorter list without any id may be what the app has. */
+const MANY = 5;
+/** Most keys of an object that are named. */
+const NAMED_KEYS = 10;
+
+/** What is wrong with what was passed as a list, or with the function that was to name its items' ids. */
+export function misuseOfList(items: unknown, idOf: unknown, collected?: CollectedIds): SeenGuardError | undefined {
+  if (collected?.thrown) {
+    const why = `the function \`id\` has thrown, and the item passes: ${describe(collected.thrown.cause)}`;
+    return new SeenGuardError("misuse", why, collected.thrown.cause);
+  }
+  // Nothing may be what has not been loaded yet.
+  if (items === undefined || items === null) return undefined;
+  const length = attempt(() => (typeof items === "object" ? lengthOf(items) : undefined));
+  if (length === undefined) return misuse(`a list is an array of items; this one ${describeValue(items)}`);
+  if (length < MANY) return undefined;
+  const looked = typeof idOf === "function" ? "the function `id` returned none" : "looked for a property `id`";
+  return misuse(
+    `none of the items of a list has a usable id, so nothing in it is stopped: ${looked}; ` +
+      `the first item ${describeValue(copyList(items as unknown[])[0])}; an id is a string, a bigint or a safe integer`,
+  );
+}
+
+/** How many items a list has, 0 if only reading it would tell; undefined: it is none. */
+function lengthOf(items: object): number | undefined {
+  if (!Array.isArray(items) && Symbol.iterator in items) return copyList(items as unknown as unknown[]).length;
+  const { length } = items as { length?: unknown };
+  return typeof length === "number" ? length : undefined;
+}
+
+/** An object that `record` or `unsee` was given, and that names no item. */
+export function misuseOfRecorded(value: unknown): SeenGuardError {
+  return misuse(
+    `record and unsee take ids, or objects with a usable \`id\`; what they were given ${describeValue(value)}`,
+  );
+}
+
+/** The page has several copies of the package that cannot share what they know. */
+export function misuseOfCopies(versions: readonly string[]): SeenGuardError {
+  const all = versions.join(" and ");
+  return misuse(`the page has seenguard ${all}, which know of each other's items late: have all import one version`);
+}
+
+/** What is wrong with a page of `fill`, if it has no items. */
+export function misuseOfPage(page: unknown): SeenGuardError | undefined {
+  const { items, json } = page as { items?: unknown; json?: unknown };
+  if (Array.isArray(items) || Array.isArray(page)) return undefined;
+  if (typeof json === "function") return misuse("a page of `fill` is a Response: return what its json() resolves to");
+  return misuse(
+    `a page of \`fill\` is an array, or an object with the array \`items\`; this one ${describeValue(page)}`,
+  );
+}
+
+/** What is wrong with what `observe` was given, if that is no element (`isItem`), and nothing to look below either. */
+export function misuseOfRoot(root: unknown, isItem: boolean): SeenGuardError | undefined {
+  const isRight = readGiven("bad-option", "what observe was given", () => {
+    const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
+    // An element of another document, such as a frame's, is none of this document's class Element.
+    return nodeType === 1 || (!isItem && (nodeType === 9 || (nodeType === 11 && host !== undefined)));
+  });
+  if (isRight || typeof document === "undefined") return undefined;
+  const wanted = isItem ? "with an `id` takes an element" : "takes an element, a document or a shadow root";
+  return misuse(`observe ${wanted} that is there already; what it was given ${describeValue(root)}`);
+}
+
+let isToldOfServer = false;
+
+/** That `open` remembers nothing here. Once in a process: a server may open a guard for each request. */
+export function misuseOfServer(): SeenGuardError | undefined {
+  if (isToldOfServer) return undefined;
+  isToldOfServer = true;
+  return misuse(
+    "there is neither a document nor IndexedDB here, so the guard remembers nothing and every item passes: " +
+      "where a server renders, open it in the browser alone; on a device without these, pass `storage`",
+  );
+}
+
+export function misuse(message: string): SeenGuardError {
+  return new SeenGuardError("misuse", message);
+}
+
+function describeValue(value: unknown): string {
+  try {
+    if (!isObject(value)) return `is ${Array.isArray(value) ? "an array" : value === null ? "null" : typeof value}`;
+    const keys = Object.keys(value).slice(0, NAMED_KEYS);
+    return keys.length > 0 ? `has the keys ${keys.join(", ")}` : "has no keys";
+  } catch {
+    return "cannot be read";
+  }
+}

@@ -1,0 +1,101 @@
+/** Checks the options that an app's code passes: wrong ones are the only thing that throws. */
+import { readGiven, refuse } from "../errors.js";
+
+/** What a value must be: in words and as a check; and the default, without which it may be absent. */
+export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
+export type Rules = Readonly<Record<string, Rule>>;
+
+/** The default of what must be given: no rule accepts it. */
+export const REQUIRED = "";
+export const anything: Rule = ["", () => true];
+export const aFunction: Rule = ["a function", isFunction];
+
+export function positive(fallback: unknown): Rule {
+  return ["a number over 0", (value) => Number.isFinite(value) && (value as number) > 0, fallback];
+}
+
+/** A rate that is an option, and its default. */
+export function rate(fallback: unknown): Rule {
+  return [
+    "a number between 0 and 1, neither included",
+    (value) => typeof value === "number" && value > 0 && value < 1,
+    fallback,
+  ];
+}
+
+/** A number over 0 (or from 0 on) up to `most`. */
+export function upTo(most: number, isZeroRight: boolean, fallback: unknown): Rule {
+  return [
+    `a number ${isZeroRight ? "from" : "over"} 0 up to ${most}`,
+    (value) => typeof value === "number" && (isZeroRight ? value >= 0 : value > 0) && value <= most,
+    fallback,
+  ];
+}
+
+/** A whole number from `least` to `most`. */
+export function wholeNumber(least: number, most: number, fallback: unknown): Rule {
+  return [
+    `a whole number from ${least} to ${most}`,
+    (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+    fallback,
+  ];
+}
+
+/** Shards hold times in 32 bits. A later one is most likely milliseconds. */
+const MAX_SECONDS = 2 ** 32 - 1;
+
+/** Whether a value is a time in Unix seconds. */
+export function isSeconds(value: unknown): boolean {
+  return typeof value === "number" && value >= 0 && value <= MAX_SECONDS;
+}
+
+export function isFunction(value: unknown): boolean {
+  return typeof value === "function";
+}
+
+/** Whether a value is a text that is not empty. */
+export function isText(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A property that a value has itself: what a page has put into `Object.prototype` is none of the app's. */
+export function ownValue(values: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.prototype.hasOwnProperty.call(values, name) ? values[name] : undefined;
+}
+
+/**
+ * The values that there are rules for, with the defaults of those that are absent or `undefined`. Calls `fail` with
+ * what is wrong with the first one that breaks its rule.
+ */
+export function checkEach(
+  values: Readonly<Record<string, unknown>>,
+  rules: Rules,
+  fail: (message: string) => never = refuse,
+): Record<string, unknown> {
+  // It inherits nothing either.
+  const checked = Object.create(null) as Record<string, unknown>;
+  for (const [name, [wanted, isRight, fallback]] of Object.entries(rules)) {
+    const given = ownValue(values, name);
+    const value = given === undefined ? fallback : given;
+    if (value === undefined) continue;
+    if (!isRight(value)) fail(`${name} must be ${wanted}`);
+    checked[name] = value;
+  }
+  return checked;
+}
+
+/** Checks an object of options, and refuses names that there are no rules for. Returns it with the defaults. */
+export function checkOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
+  return readGiven("bad-option", `what ${what} was given`, () => {
+    if (!isObject(options)) return refuse(`${what} takes an object of options`);
+    const names = Object.keys(rules);
+    for (const name of Object.keys(options)) {
+      if (!names.includes(name)) refuse(`${what} has no option "${name}"; it has ${names.join(", ")}`);
+    }
+    return checkEach(options, rules);
+  });
+}

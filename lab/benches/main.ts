@@ -1,0 +1,130 @@
+/** Runs everything, prints the tables and writes bench/results.json. `run.mjs` says what the arguments are. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { inProject } from "../../scripts/lib/paths.mjs";
+import { writeTables } from "../../scripts/lib/tables.mjs";
+import { weigh } from "./bytes.ts";
+import { candidatesOf, shortIds } from "./ids.ts";
+import { describeLoad, describeMachine } from "./machine.ts";
+import { peers, senders } from "./peers.ts";
+import { bundleAll } from "./places/bundle.ts";
+import { chromiumPlace } from "./places/chromium.ts";
+import { nodePlace } from "./places/node.ts";
+import { say, type Place, type Steps } from "./places/place.ts";
+import type { PlaceResults, Results } from "./results.ts";
+import { measureFilters, measureSearches, measureServer } from "./rust.ts";
+import { measureUpdates } from "./server/updates.ts";
+import { spreadOf, type Spread } from "./statistics.ts";
+import { tablesOfBytes, tablesOfTimes } from "./tables.ts";
+
+const FULL = {
+  effort: { rounds: 30, roundMs: 40, warmupMs: 500 },
+  starts: 25,
+  updates: { rounds: 10, updatesARound: 2000 },
+  rust: { warmUpSeconds: 0.2, seconds: 0.5 },
+};
+const QUICK = {
+  effort: { rounds: 3, roundMs: 20, warmupMs: 60 },
+  starts: 3,
+  updates: { rounds: 3, updatesARound: 500 },
+  rust: { warmUpSeconds: 0.05, seconds: 0.1 },
+};
+
+/** Enough to see that everything runs. */
+const SMOKE = {
+  effort: { rounds: 1, roundMs: 1, warmupMs: 1 },
+  starts: 1,
+  updates: { rounds: 1, updatesARound: 100 },
+  rust: { warmUpSeconds: 0.001, seconds: 0.01 },
+};
+
+const { values } = parseArgs({
+  options: {
+    smoke: { type: "boolean" },
+    quick: { type: "boolean" },
+    bytes: { type: "boolean" },
+    readme: { type: "boolean" },
+  },
+});
+const samples = values.smoke === true ? SMOKE : values.quick === true ? QUICK : FULL;
+
+async function main(): Promise<void> {
+  let tables: Record<string, string>;
+  if (values.bytes === true) {
+    tables = tablesOfBytes(await weigh(senders, await placesToOpen()));
+  } else {
+    const results = await measureEverything(samples);
+    mkdirSync(inProject("bench"), { recursive: true });
+    writeFileSync(inProject("bench", "results.json"), `${JSON.stringify(results, undefined, 2)}\n`);
+    tables = { ...tablesOfBytes(results.bytes), ...tablesOfTimes(results) };
+  }
+  console.log(Object.values(tables).join("\n\n"));
+  if (values.readme === true) await writeTables(tables, ["README.md", "docs/performance.md"]);
+}
+
+async function measureEverything({ effort, starts, updates, rust }: typeof FULL): Promise<Results> {
+  const open = await placesToOpen();
+  const bytes = await weigh(senders, open);
+  const places: PlaceResults[] = [];
+  for (const openPlace of open) {
+    const place = await openPlace();
+    say(`${place.title}: every contender in turn`);
+    const outcomes = await place.suite(effort);
+    say(`${place.title}: starts from nothing`);
+    const cold = { ...(await coldStarts(place, starts)), ...(await openings(place, starts)) };
+    places.push({ name: place.name, title: place.title, outcomes, cold });
+    await place.close();
+  }
+  say("Rust: the guard beside fastbloom");
+  const filters = await measureFilters(rust);
+  say("Rust: near-duplicates beside brute force");
+  const searches = await measureSearches(rust);
+  say("Rust: a server's chain");
+  const serverRust = await measureServer(rust);
+  say("Node: updates through Redis");
+  const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
+  const machine = describeMachine() + describeLoad();
+  return {
+    at: new Date().toISOString(),
+    machine,
+    quick: samples !== FULL,
+    bytes,
+    places,
+    rust: filters,
+    searches,
+    server: { rust: serverRust, update },
+  };
+}
+
+/** How to open each place. */
+async function placesToOpen(): Promise<(() => Promise<Place>)[]> {
+  const files = await bundleAll();
+  return [() => Promise.resolve(nodePlace(files)), () => chromiumPlace(files)];
+}
+
+/** Starts from nothing, one contender after the other, again and again. */
+async function coldStarts(place: Place, times: number): Promise<PlaceResults["cold"]> {
+  const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
+  const messageOf = async (name: string) => peers.find((peer) => peer.name === name)?.message(shards) ?? "";
+  const messages = { seenguard: await messageOf("seenguard"), Set: await messageOf("Set") };
+  const ids = JSON.stringify(candidatesOf(shards.flat(), 20, shortIds, 7));
+  const starts: Record<string, Steps>[] = [];
+  for (let time = 0; time < times; time++) starts.push(await place.coldStarts(messages, ids));
+  const names = Object.keys(starts[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, spreadsOf(starts.map((start) => start[name] ?? {}))]));
+}
+
+/** Opening with 10,000 stored impressions, and with none. */
+async function openings(place: Place, times: number): Promise<PlaceResults["cold"]> {
+  const ids = shortIds(10_000, 99);
+  const message = (await peers[0]?.message([ids])) ?? "";
+  const steps = await place.openings({ ids: JSON.stringify(ids), message, count: ids.length }, times);
+  return steps.length === 0 ? {} : { impressions: spreadsOf(steps) };
+}
+
+function spreadsOf(runs: readonly Steps[]): Record<string, Spread> {
+  const steps = Object.keys(runs[0] ?? {});
+  return Object.fromEntries(steps.map((step) => [step, spreadOf(runs.map((run) => run[step] ?? NaN))]));
+}
+
+await main();

@@ -1,0 +1,57 @@
+/** Node: every measurement in a process of its own, which nothing else has warmed up or filled. */
+import { execFile } from "node:child_process";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { inProject } from "../../../scripts/lib/paths.mjs";
+import type { Outcome } from "../suite.ts";
+import type { BenchFiles } from "./bundle.ts";
+import type { Place, Steps } from "./place.ts";
+
+const run = promisify(execFile);
+
+export function nodePlace({ suite, seenguard }: BenchFiles): Place {
+  return {
+    name: "node",
+    title: `Node ${process.versions.node}`,
+    suite: async (effort) =>
+      (await evaluate(suite, "(suite, effort) => suite.runSuite(effort, (line) => console.error(`    ${line}`))", [
+        effort,
+      ])) as Outcome[],
+    coldStarts: async (messages, ids) => {
+      const cold = inProject("lab", "benches", "cold.mjs");
+      const entry = pathToFileURL(seenguard).href;
+      const guard = await evaluate(cold, "(cold, args) => cold.startGuard(...args)", [
+        [entry, messages.seenguard, ids, "none"],
+      ]);
+      const set = await evaluate(cold, "(cold, args) => cold.startSet(...args)", [[messages.Set, ids]]);
+      return { seenguard: guard as Steps, Set: set as Steps };
+    },
+    openings: () => Promise.resolve([]),
+    heapOf: async (kind, ids) => {
+      const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
+      const call = `(heap, kind, ids) => heap.heapOf(kind, ids, ${used})`;
+      return (await evaluate(inProject("lab", "benches", "heap.mjs"), call, [kind, ids], {
+        flags: ["--expose-gc"],
+      })) as number;
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Calls a function of a module in a new process, of this Node or another; arguments and answer are JSON. */
+export async function evaluate(
+  module: string,
+  call: string,
+  args: readonly unknown[],
+  { flags = [], node = process.execPath }: { flags?: readonly string[]; node?: string } = {},
+): Promise<unknown> {
+  const url = JSON.stringify(pathToFileURL(module).href);
+  const script = `
+    const answer = await (${call})(await import(${url}), ...${JSON.stringify(args)});
+    process.stdout.write(JSON.stringify(answer));`;
+  // By standard input: arguments of a command may not be so long.
+  const running = run(node, [...flags, "--input-type=module", "-"], { maxBuffer: 1 << 26 });
+  running.child.stdin?.end(script);
+  running.child.stderr?.pipe(process.stderr);
+  return JSON.parse((await running).stdout);
+}

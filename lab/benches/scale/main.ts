@@ -1,0 +1,61 @@
+/**
+ * What many users take: in Redis, on the processors and on the wire. `npm run bench -- --scale` measures and prints;
+ * with `--readme` it also writes the tables into docs/scale.md. `--smoke` hardly repeats anything.
+ */
+import { parseArgs } from "node:util";
+import { writeTables } from "../../../scripts/lib/tables.mjs";
+import { describeLoad, describeMachine } from "../machine.ts";
+import { ages, chains, FULL, HALF, nameOf, recommended, type Age, type Sizes } from "./chains.ts";
+import { fill, type UserMemory } from "./memory.ts";
+import { measureOperations } from "./operations.ts";
+import { infoOf, numberIn, withMaster, withReplica } from "./redis.ts";
+import { tablesOf, type ScaleResults } from "./tables.ts";
+import { weighReport, weighWire } from "./wire.ts";
+
+const { values } = parseArgs({
+  options: { scale: { type: "boolean" }, smoke: { type: "boolean" }, readme: { type: "boolean" } },
+});
+const effort = values.smoke === true ? { users: 100, times: 100, days: 1 } : { users: 2000, times: 10_000, days: 10 };
+
+const say = (line: string) => {
+  console.error(`  ${line}`);
+};
+
+async function main(): Promise<void> {
+  const memory: UserMemory[] = [];
+  for (const sizes of chains) for (const age of ages) memory.push(await memoryOf(sizes, age));
+  const { costs, fragmentation, redisVersion } = await loadRedis(recommended);
+  say("on the wire");
+  const wire = [];
+  for (const sizes of chains) for (const age of [HALF, FULL]) wire.push(await weighWire(sizes, age, effort.days));
+  const report = { impressions: 10, bytes: await weighReport(10) };
+  const machine = { machine: describeMachine(), load: describeLoad(), redisVersion };
+  const results = { ...machine, memory, fragmentation, costs, wire, report };
+  const tables = tablesOf(results);
+  console.log(Object.values(tables).join("\n\n"));
+  if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);
+}
+
+/** In a Redis of its own, so that nothing that was deleted before counts. */
+async function memoryOf(sizes: Sizes, age: Age): Promise<UserMemory> {
+  say(`memory: ${nameOf(sizes)}, ${age.name}`);
+  return withMaster((master) => fill(master, sizes, age, effort.users));
+}
+
+/** Full chains of all users, updated and read; the fragmentation is that after all of it. */
+async function loadRedis(sizes: Sizes): Promise<Pick<ScaleResults, "costs" | "fragmentation" | "redisVersion">> {
+  say("operations: filling Redis");
+  return withMaster(async (master) => {
+    await fill(master, sizes, FULL, effort.users);
+    return withReplica(master, async () => {
+      const costs = await measureOperations(master, sizes, effort, say);
+      const info = await infoOf(master.node);
+      const fragmentation = numberIn(info, "allocator_active") / numberIn(info, "allocator_allocated");
+      return { costs, fragmentation, redisVersion: info.get("redis_version") ?? "" };
+    });
+  });
+}
+
+// The servers end when this process exits, and it exits in order.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+await main();

@@ -1,0 +1,52 @@
+/** How many updates a second one Node process makes through a Redis of its own, of different users at the same time. */
+import { Redis } from "ioredis";
+import { redisStore } from "seenguard/server";
+import { startRedis } from "../../../scripts/lib/redis.mjs";
+import { shortIds } from "../ids.ts";
+import { options, RECORDED } from "./chain.ts";
+
+/** So many are on their way at once, over one connection: what is due together goes out together. */
+export const CONCURRENCY = 64;
+const USERS = 200;
+
+/** The time of one, in each of `rounds`: milliseconds. */
+export async function measureUpdates(rounds: number, updatesARound: number): Promise<number[]> {
+  const server = await startRedis();
+  const client = new Redis({ port: server.port, enableAutoPipelining: true });
+  try {
+    const store = redisStore(client, options);
+    const idsOf = listsOfIds();
+    const update = async (turn: number) => {
+      await store.update(`user-${String(turn % USERS)}`, (chain) => chain.record(idsOf(turn)));
+    };
+    for (let user = 0; user < USERS; user++) {
+      await store.update(`user-${String(user)}`, (chain) => chain.record(shortIds(5000, user)));
+    }
+    await concurrently(updatesARound, update); // warm
+    const times: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const start = performance.now();
+      await concurrently(updatesARound, update);
+      times.push((performance.now() - start) / updatesARound);
+    }
+    return times;
+  } finally {
+    client.disconnect();
+    await server.stop();
+  }
+}
+
+/** Ids that no update before had, quickly made. */
+function listsOfIds(): (turn: number) => string[] {
+  const [prefix = ""] = shortIds(1, -1);
+  let made = 0;
+  return () => Array.from({ length: RECORDED }, () => prefix.slice(0, 7) + String(made++).padStart(7, "0"));
+}
+
+async function concurrently(times: number, operation: (turn: number) => Promise<void>): Promise<void> {
+  let turn = 0;
+  const lane = async () => {
+    while (turn < times) await operation(turn++);
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, lane));
+}

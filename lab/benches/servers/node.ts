@@ -1,0 +1,36 @@
+/**
+ * A server in Node with the two routes of the service that are compared: `node --import tsx lab/benches/servers/node.ts`,
+ * with REDIS_URL or in memory.
+ */
+import fastify from "fastify";
+import { Redis } from "ioredis";
+import { memoryStore, redisStore, seenOf } from "seenguard/server";
+import { recommended } from "../scale/chains.ts";
+import { namespaceOf } from "./users.ts";
+
+const { REDIS_URL: url } = process.env;
+
+const store =
+  url === undefined
+    ? memoryStore({ ...recommended, namespaceOf })
+    : redisStore(new Redis(url, { enableAutoPipelining: true }), { ...recommended, namespaceOf });
+
+interface OfUser {
+  Params: { user: string };
+}
+
+const app = fastify({ bodyLimit: 2 ** 21 });
+app.post<OfUser & { Body: { ranked: string[]; size: number } }>("/v1/users/:user/page", (request) => {
+  const { ranked, size } = request.body;
+  return store.page(
+    request.params.user,
+    ranked.map((id) => ({ id })),
+    { size, ...seenOf(request) },
+  );
+});
+app.post<OfUser>("/v1/users/:user/impressions", async ({ params: { user }, body }, reply) => {
+  await store.ingest(user, await store.accept(user, body));
+  return reply.code(204).send();
+});
+
+console.log(`listening on ${await app.listen({ port: 0, host: "127.0.0.1" })}`);

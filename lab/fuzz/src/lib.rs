@@ -1,0 +1,10 @@
+//! What the fuzz targets share. See README.md.
+
+pub mod choices;
+pub mod pieces;
+pub mod rows;
+pub mod shards;
+pub mod snapshots;
+
+#[path = "../../../tests/common/mod.rs"]
+pub mod common;

@@ -1,0 +1,103 @@
+/**
+ * The soaks, with the package built: run.mjs calls this, and the steps `soak` and `soak-service` of `npm test -- --all`.
+ *
+ *     tsx lab/soak/main.ts browser --browser chromium --days 60
+ *     tsx lab/soak/main.ts service --minutes 20 --users 1000
+ *
+ * `--seed` draws other people, `--strict` asserts times, too, `--record` writes the tables into docs/.
+ */
+import { randomInt } from "node:crypto";
+import { parseArgs } from "node:util";
+import { describeLoad, describeMachine } from "../benches/machine.ts";
+import { writeTables } from "../../scripts/lib/tables.mjs";
+import { chromiumDriver } from "./browser/chromium.ts";
+import { firefoxDriver } from "./browser/firefox.ts";
+import { checksOf as browserChecksOf, rowsOf as browserRowsOf } from "./browser/results.ts";
+import { soakBrowser, type BrowserOutcome } from "./browser/soak.ts";
+import { judge } from "./checks.ts";
+import { checksOf as serviceChecksOf, rowsOf as serviceRowsOf } from "./service/results.ts";
+import { soakService } from "./service/soak.ts";
+
+const DRIVERS = { chromium: chromiumDriver, firefox: firefoxDriver };
+
+const { positionals, values } = parseArgs({
+  allowPositionals: true,
+  options: {
+    browser: { type: "string", default: "chromium,firefox" },
+    days: { type: "string", default: "60" },
+    minutes: { type: "string", default: "20" },
+    users: { type: "string" },
+    seed: { type: "string" },
+    strict: { type: "boolean", default: false },
+    record: { type: "boolean", default: false },
+  },
+});
+const seed = Number(values.seed ?? "1");
+
+/** In lines that fit into a document. */
+const machineAndLoad = (): string => describeMachine() + describeLoad().replace(", ", ",\n");
+
+const say = (line: string): void => console.log(line);
+
+/** The browsers at the same time. */
+async function browsers(names: readonly string[], days: number): Promise<boolean> {
+  const drivers = names.map((name) => {
+    const driver = Object.values(DRIVERS).find((one) => one.name === name);
+    if (!driver) throw new Error(`there is no browser ${name}: ${Object.keys(DRIVERS).join(", ")}`);
+    return driver;
+  });
+  const machine = machineAndLoad();
+  const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
+  const table = browserTable(outcomes);
+  say(`\nOn a ${machine}.\n\n${table}`);
+  if (values.record) await writeTables({ "soak-browsers": `On a ${machine}.\n\n${table}` }, ["docs/performance.md"]);
+  return outcomes
+    .map((outcome) => judge(outcome.version, browserChecksOf(outcome, values.strict), say))
+    .every((isMet) => isMet);
+}
+
+function browserTable(outcomes: readonly BrowserOutcome[]): string {
+  const columns = outcomes.map(browserRowsOf);
+  return besideEachOther(
+    outcomes.map(({ version }) => version),
+    columns,
+  );
+}
+
+function besideEachOther(headings: readonly string[], columns: readonly Record<string, string>[]): string {
+  const names = [...new Set(columns.flatMap((column) => Object.keys(column)))];
+  const rows = names.map((what) => [what, ...columns.map((column) => column[what] ?? "")]);
+  const lines = [["", ...headings], ["---", ...headings.map(() => "---")], ...rows];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** Faults strike at other times with each run, unless it is told a seed. */
+async function service(users: number, minutes: number): Promise<boolean> {
+  const machine = machineAndLoad();
+  const seed = Number(values.seed ?? randomInt(2 ** 31));
+  const profile = values.record ? "release" : "debug";
+  const outcomes = await soakService({ users, minutes, seed, profile, say });
+  const headings = outcomes.map(({ place }) => `over ${place}`);
+  const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
+  say(`\nOn a ${machine}.\n\n${table}`);
+  if (values.record) await writeTables({ "soak-service": `On a ${machine}.\n\n${table}` }, ["docs/service.md"]);
+  return outcomes
+    .map((outcome) => judge(`the service over ${outcome.place}`, serviceChecksOf(outcome), say))
+    .every((isMet) => isMet);
+}
+
+async function main(): Promise<boolean> {
+  const [command] = positionals;
+  if (command === "browser") return browsers(values.browser.split(","), Number(values.days));
+  if (command === "service") return service(Number(values.users ?? "1000"), Number(values.minutes));
+  throw new Error("usage: main.ts browser|service, see its first lines");
+}
+
+// What was started is ended with this process, and nothing of it is to keep it waiting.
+main().then(
+  (isMet) => process.exit(isMet ? 0 : 1),
+  (error: unknown) => {
+    console.error(error);
+    process.exit(1);
+  },
+);

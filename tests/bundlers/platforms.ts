@@ -1,0 +1,367 @@
+/** Every platform that the package is tried on: a row of the table in docs/platforms.md each. */
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { expect, inject } from "vitest";
+import { runHermes } from "../firefox-webkit/hermes/program.js";
+import { serve } from "../packed/chromium.js";
+import { expectServed, type ServerOutcome } from "../packed/scenarios.js";
+import {
+  expectEndpoint,
+  expectOffline,
+  expectOutcomes,
+  expectPage,
+  PAGE_PARTS,
+  readAnswer,
+  type Outcomes,
+  type Part,
+} from "./expectations.js";
+import { expectExtension } from "./extension.js";
+import { runScript, startServer } from "./programs.js";
+import { expectTypes } from "./types.js";
+
+export interface Platform {
+  readonly name: string;
+  /** A directory in apps/. */
+  readonly app: string;
+  /** The packages, or "node" or "chromium", whose versions the table shows. */
+  readonly tools: readonly string[];
+  /** What an app does to use the package; by default the scripts of its package.json. */
+  readonly use?: string;
+  /** Which parts of an app are tried. */
+  readonly tested: string;
+  /** What an app has to do beyond installing the package and importing it. */
+  readonly needs?: string;
+  /** Whether it is the app before, by another version, bundler or host: it is tried as the table is written. */
+  readonly again?: true;
+  /** @param directory the app, among the others */
+  readonly run: (directory: string) => Promise<void>;
+}
+
+interface Bundled extends Omit<Platform, "run" | "tested"> {
+  /** The script that builds it. @default "build" */
+  readonly script?: string;
+  /** What a server serves of the app. */
+  readonly serves: string;
+  readonly parts: readonly Part[];
+  /** The list that docs/ has for it. */
+  readonly list?: true | undefined;
+}
+
+/** A page that is built. */
+const bundled = ({ script = "build", serves, parts, list, ...platform }: Bundled): Platform => ({
+  ...platform,
+  tested: parts.includes("worker") ? "a page, a worker" : "a page",
+  run: async (directory) => {
+    await runScript(directory, script);
+    await expectPage(await serve(join(directory, serves)), { parts, list });
+  },
+});
+
+const WITH_WORKER = [...PAGE_PARTS, "worker"] as const;
+
+const bundlers: readonly Platform[] = [
+  bundled({
+    name: "Vite",
+    app: "vite",
+    tools: ["vite"],
+    use: "`vite build`",
+    serves: "dist",
+    parts: WITH_WORKER,
+  }),
+  bundled({
+    name: "Vite 6",
+    app: "vite",
+    tools: ["vite-6"],
+    again: true,
+    use: "`vite build`",
+    script: "build:6",
+    serves: "dist",
+    parts: WITH_WORKER,
+  }),
+  bundled({ name: "webpack 5", app: "webpack", tools: ["webpack", "webpack-cli"], serves: ".", parts: WITH_WORKER }),
+  bundled({
+    name: "Rollup",
+    app: "rollup",
+    tools: ["rollup"],
+    serves: ".",
+    parts: PAGE_PARTS,
+    needs: "`@rollup/plugin-node-resolve`, as every package; `output.dir`, since there are chunks",
+  }),
+  bundled({
+    name: "esbuild",
+    app: "esbuild",
+    tools: ["esbuild"],
+    serves: ".",
+    parts: PAGE_PARTS,
+    needs: "`--splitting`, or what is imported on demand is in the page's one file, too",
+  }),
+  bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], serves: "dist", parts: WITH_WORKER }),
+  bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], serves: ".", parts: WITH_WORKER }),
+];
+
+/** Client and server of an app in Next, by one of its two bundlers. */
+const next = (bundler: string, build: string): Platform => ({
+  name: `Next (${bundler})`,
+  app: "next",
+  tools: ["next"],
+  use: `\`next ${build.replace("build:", "build --")}\`, \`next start\``,
+  tested: "server component, client component, route handlers on Node and on the edge runtime",
+  run: async (directory) => {
+    await runScript(directory, build);
+    const address = await startServer(directory, "start");
+    await expectEndpoint(`${address}/api/node`);
+    await expectEndpoint(`${address}/api/edge`);
+    await expectPage(address, { server: true });
+  },
+});
+
+/** A page that the app's server renders. */
+const renderedPage = (name: string, app: string, tools: string[]): Platform => ({
+  name,
+  app,
+  tools,
+  tested: "the page in the browser, its rendering on the server",
+  run: async (directory) => {
+    await runScript(directory, "build");
+    await expectPage(await startServer(directory, "start"), { server: true, parts: ["page"] });
+  },
+});
+
+interface Rendered extends Omit<Platform, "run" | "tested"> {
+  /** What the scripts "build" and "start" have behind their names. */
+  readonly variant?: string;
+  /** What runs on the server. */
+  readonly server: string;
+  /** The list that docs/ has for it. */
+  readonly list?: true | undefined;
+}
+
+/** Client and server of an app, with an endpoint. */
+const rendered = ({ variant = "", server, list, ...platform }: Rendered): Platform => ({
+  ...platform,
+  tested: `the page in the browser, ${server} on the server`,
+  run: async (directory) => {
+    await runScript(directory, `build${variant}`);
+    const address = await startServer(directory, `start${variant}`);
+    await expectEndpoint(`${address}/api/node`);
+    await expectPage(address, { server: true, parts: ["page"], list });
+  },
+});
+
+const frameworks: readonly Platform[] = [
+  next("Turbopack", "build"),
+  { ...next("webpack", "build:webpack"), again: true },
+  renderedPage("Vite with server rendering", "vite-ssr", ["vite"]),
+  rendered({
+    name: "SvelteKit",
+    app: "sveltekit",
+    tools: ["@sveltejs/kit", "svelte"],
+    use: "`vite build`, `node build`",
+    server: "`load` and an endpoint",
+  }),
+  rendered({
+    name: "SvelteKit on Cloudflare",
+    app: "sveltekit",
+    tools: ["@sveltejs/adapter-cloudflare", "@sveltejs/kit", "workerd"],
+    again: true,
+    use: "`vite build`, `wrangler dev`",
+    variant: ":cloudflare",
+    server: "`load` and an endpoint",
+  }),
+  rendered({
+    name: "Nuxt on Cloudflare",
+    app: "nuxt",
+    tools: ["nuxt", "nitropack", "workerd"],
+    use: '`nuxt build` with `preset: "cloudflare_module"`, `wrangler dev`',
+    server: "`useFetch` and an endpoint",
+  }),
+  rendered({
+    name: "React Router",
+    app: "react-router",
+    tools: ["react-router"],
+    server: "`loader` and a resource route",
+  }),
+  rendered({
+    name: "TanStack Start",
+    app: "tanstack-start",
+    tools: ["@tanstack/react-start"],
+    server: "a server function and a server route",
+  }),
+  rendered({
+    name: "SolidStart",
+    app: "solid-start",
+    tools: ["@solidjs/start", "solid-js"],
+    server: "a server function and an API route",
+    list: true,
+  }),
+  rendered({ name: "Astro", app: "astro", tools: ["astro"], server: "the page and an endpoint", list: true }),
+  renderedPage("Qwik", "qwik", ["@builder.io/qwik", "vite-6"]),
+  bundled({
+    name: "Angular",
+    app: "angular",
+    tools: ["@angular/core", "@angular/build"],
+    serves: "dist/browser",
+    parts: ["page"],
+    list: true,
+  }),
+  bundled({ name: "Lit", app: "lit", tools: ["lit", "vite"], serves: "dist", parts: ["page"], list: true }),
+];
+
+/** Tests of an app, by a test runner that the app brings. */
+const testRunner = (name: string, app: string, tools: string[], pages: string[], needs: string[]): Platform => ({
+  name,
+  app,
+  tools: [app, ...tools],
+  tested: `tests of a server's code, tests of a page's code (${pages.join(", ")})`,
+  needs: ["`localStorage` is used, since there is no IndexedDB", ...needs].join("; "),
+  run: async (directory) => {
+    await runScript(directory, "test");
+    expectServed(await readAnswer<ServerOutcome>(directory, "server.json"));
+    for (const page of pages) {
+      expectOutcomes(await readAnswer<Outcomes>(directory, `${page}.json`), { storage: "local" });
+    }
+  },
+});
+
+const testRunners: readonly Platform[] = [
+  testRunner(
+    "Jest",
+    "jest",
+    ["jest-environment-jsdom"],
+    ["jsdom"],
+    ['with jsdom `setupFiles: ["seenguard/testing"]`', "`fallback`: `node --experimental-vm-modules`"],
+  ),
+  testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"], []),
+];
+
+/** A program that prints what it answers. */
+const runtime = (name: string, app: string, tool: string): Platform => ({
+  name,
+  app,
+  tools: [tool],
+  tested: "a server's program",
+  run: async (directory) => expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome),
+});
+
+const runtimes: readonly Platform[] = [
+  runtime("Node", "node", "node"),
+  runtime("Bun", "bun", "bun"),
+  runtime("Deno", "deno", "deno"),
+  {
+    name: "Yarn, Plug'n'Play",
+    app: "yarn-pnp",
+    tools: ["@yarnpkg/cli-dist", "esbuild"],
+    tested: "a server's program, a page",
+    run: async (directory) => {
+      await runScript(directory, "add");
+      expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome);
+      await runScript(directory, "build");
+      await expectPage(await serve(directory), { parts: ["page"] });
+    },
+  },
+  {
+    name: "Metro, Hermes",
+    app: "metro",
+    tools: ["metro", "@react-native/babel-preset", "hermes-engine-cli"],
+    tested: "an app in React Native, without its views",
+    needs: "`storage`: see [React Native](#react-native)",
+    run: async (directory) => {
+      await runScript(directory, "build");
+      const outcomes = JSON.parse(await runHermes(inject("tools"), join(directory, "bundle.js"))) as Outcomes;
+      expectOutcomes(outcomes, { parts: ["page"], storage: "custom", engine: "js" });
+    },
+  },
+  {
+    name: "workerd",
+    app: "workerd",
+    tools: ["workerd", "wrangler"],
+    tested: "a worker's `fetch`",
+    run: async (directory) => expectEndpoint(await startServer(directory, "start")),
+  },
+];
+
+interface Unbundled extends Omit<Platform, "run" | "tools"> {
+  /** What comes after the app's address. */
+  readonly query?: string;
+  readonly parts?: readonly Part[];
+}
+
+/** A page that runs as it is, from the directory with all apps. */
+const unbundled = ({ query = "", parts = PAGE_PARTS, ...platform }: Unbundled): Platform => ({
+  ...platform,
+  tools: ["chromium"],
+  run: async (directory) => expectPage(`${await serve(join(directory, ".."))}/${platform.app}/${query}`, { parts }),
+});
+
+const pages: readonly Platform[] = [
+  {
+    name: "Script tag, `file://`",
+    app: "script-tag",
+    tools: ["chromium"],
+    use: "`dist/seenguard.iife.js`",
+    tested: "a page",
+    needs: "where there is no Wasm, a second tag for `dist/seenguard-engine-js.iife.js`",
+    run: async (directory) => expectPage(pathToFileURL(join(directory, "index.html")).href),
+  },
+  unbundled({ name: "Module worker", app: "module-worker", use: "`dist/index.js`", tested: "a worker" }),
+  unbundled({
+    name: "Service worker, classic",
+    app: "service-worker",
+    query: "?type=classic",
+    use: "`importScripts` of `dist/seenguard.iife.js`",
+    tested: "a service worker",
+    needs: "where there is no Wasm, `dist/seenguard-engine-js.iife.js`, too",
+  }),
+  unbundled({
+    name: "Service worker, module",
+    app: "service-worker",
+    query: "?type=module",
+    use: "`dist/index.js`",
+    tested: "a service worker",
+    needs: "the fallback by an `import` of its own: a service worker has no `import()`",
+  }),
+  {
+    name: "PWA (Workbox)",
+    app: "pwa",
+    tools: ["vite-plugin-pwa", "workbox-build", "vite"],
+    tested: "a page, online and offline; its build warns of nothing",
+    run: async (directory) => {
+      const { stdout, stderr } = await runScript(directory, "build");
+      expect(stdout + stderr).not.toMatch(/warn|\(!\)/i);
+      await expectOffline(await serve(join(directory, "dist")));
+    },
+  },
+  {
+    name: "Extension",
+    app: "extension",
+    tools: ["chromium", "esbuild"],
+    tested: "a page of it, its background's service worker, a content script",
+    needs: "`wasm-unsafe-eval` in the manifest: see [Content security policy](#content-security-policy)",
+    run: async (directory) => {
+      await runScript(directory, "build");
+      await expectExtension(directory, `${await serve(directory)}/site.html`);
+    },
+  },
+  {
+    name: "TypeScript",
+    app: "typescript",
+    tools: ["typescript-5.0", "typescript-newest"],
+    use: '`tsc` with `skipLibCheck: false` and `moduleResolution: "bundler"`',
+    tested: "`seenguard/react`, `seenguard/vue` and `seenguard/svelte`, each without the others' frameworks",
+    run: expectTypes,
+  },
+  {
+    name: "Content security policy without Wasm",
+    app: "vite",
+    tools: ["vite", "chromium"],
+    use: "`vite build`",
+    tested: "a page and a worker with `script-src 'self'`",
+    run: async (directory) => {
+      await runScript(directory, "build");
+      const address = await serve(join(directory, "dist"), "script-src 'self'");
+      await expectPage(address, { engine: "js", parts: WITH_WORKER });
+    },
+  },
+];
+
+export const platforms: readonly Platform[] = [...bundlers, ...frameworks, ...testRunners, ...runtimes, ...pages];

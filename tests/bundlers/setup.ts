@@ -1,0 +1,69 @@
+/**
+ * Installs the tools of package.json into the user's cache, once for each lock file; below them, for each run, the
+ * packed package and a copy of each app. An app finds the tools as the packages of a workspace do: further up.
+ */
+import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build } from "esbuild";
+import type { TestProject } from "vitest/node";
+import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
+import { toolDirectory } from "../../scripts/lib/paths.mjs";
+import { installPackage } from "../packed/pack.ts";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** Where the tools are installed. */
+    tools: string;
+    /** Whether the table in docs/platforms.md is to be written: `--update`. */
+    update: boolean;
+  }
+}
+
+const RUN = "run-";
+const DAY_MS = 86_400_000;
+
+const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
+
+export default async function setup({ config, provide }: TestProject): Promise<() => Promise<void>> {
+  const tools = await installTools();
+  await removeOldRuns(tools);
+  const directory = await mkdtemp(join(tools, RUN));
+  console.log("packing the package and copying the apps");
+  await installPackage(directory);
+  for (const name of ["scenario.js", "server.js"]) await cp(here(`../packaging/apps/${name}`), join(directory, name));
+  await cp(here("apps"), directory, { recursive: true });
+  await shareWithApps(directory);
+  provide("tools", tools);
+  provide("installed", directory);
+  provide("update", config.snapshotOptions.updateSnapshot === "all");
+  return () => rm(directory, { recursive: true, force: true });
+}
+
+/** Into another directory when the lock file changes, so that nothing is taken from under a run. */
+async function installTools(): Promise<string> {
+  const tools = join(toolDirectory, `platforms-${lockDigest(here(".")).slice(0, 16)}`);
+  for (const name of ["package.json", "package-lock.json", ".npmrc"]) await cp(here(name), join(tools, name));
+  await npmCi(tools, "the tools of tests/bundlers (once; 1.9 GB)");
+  return tools;
+}
+
+/** What runs that were killed have left behind. */
+async function removeOldRuns(tools: string): Promise<void> {
+  for (const name of await readdir(tools)) {
+    const path = join(tools, name);
+    if (!name.startsWith(RUN) || Date.now() - (await stat(path)).mtimeMs < DAY_MS) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** What the apps share as modules of each kind: not each tool reads JSON, or ES modules. */
+async function shareWithApps(directory: string): Promise<void> {
+  const read = (name: string) => readFile(join(directory, name), "utf8");
+  const [scenario, guavaScenario] = await Promise.all([read("scenario.json"), read("guava-scenario.json")]);
+  const data = `export const scenario = ${scenario};\nexport const guavaScenario = ${guavaScenario};\n`;
+  await writeFile(join(directory, "data.js"), data);
+  const shared = { entryPoints: [join(directory, "shared.js")], bundle: true };
+  await build({ ...shared, format: "cjs", outfile: join(directory, "shared.cjs") });
+  await build({ ...shared, format: "iife", globalName: "Shared", outfile: join(directory, "shared.iife.js") });
+}

@@ -1,0 +1,74 @@
+/** The table of docs/platforms.md: what a run has tried, with the versions that it was tried with. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { format, resolveConfig } from "prettier";
+import { inject } from "vitest";
+import { chromiumVersion } from "../packed/chromium.js";
+import type { Platform } from "./platforms.js";
+import { manifestOf } from "./programs.js";
+
+const page = fileURLToPath(new URL("../../docs/platforms.md", import.meta.url));
+const BEGIN = "<!-- platforms: written by `npx vitest run --project platforms --update` -->";
+const END = "<!-- end of platforms -->";
+
+/** A row's cells, by the heading of their column. */
+export type Row = Record<"Platform" | "Versions" | "Used as" | "Tried" | "What it needs", string>;
+
+const HEADINGS = ["Platform", "Versions", "Used as", "Tried", "What it needs"] as const;
+
+/** @param directory the app as it was tried */
+export function rowOf(platform: Platform, directory: string): Row {
+  return {
+    Platform: platform.name,
+    Versions: platform.tools.map(toolWithVersion).join(", "),
+    "Used as": platform.use ?? scriptsOf(directory),
+    Tried: platform.tested,
+    "What it needs": platform.needs ?? "nothing",
+  };
+}
+
+/** @param tool may be the alias of another version, such as `vite-6` */
+function toolWithVersion(tool: string): string {
+  if (tool === "node") return `node ${process.versions.node}`;
+  if (tool === "chromium") return `chromium ${chromiumVersion()}`;
+  const manifest = readFileSync(join(inject("tools"), "node_modules", tool, "package.json"), "utf8");
+  const { name, version } = JSON.parse(manifest) as { name: string; version: string };
+  return `${name} ${version}`;
+}
+
+const scriptsOf = (directory: string): string =>
+  Object.values(manifestOf(directory).scripts)
+    .map((script) => `\`${script}\``)
+    .join(", ");
+
+/** The rows that docs/platforms.md has. */
+export function readRows(): Row[] {
+  const [, table] = splitPage();
+  const cells = table
+    .trim()
+    .split("\n")
+    .map((line) =>
+      line
+        .split("|")
+        .map((cell) => cell.trim())
+        .slice(1, -1),
+    );
+  return cells.slice(2).map((row) => Object.fromEntries(HEADINGS.map((heading, i) => [heading, row[i] ?? ""])) as Row);
+}
+
+export async function writeRows(rows: readonly Row[]): Promise<void> {
+  const [before, , after] = splitPage();
+  const lines = [HEADINGS, HEADINGS.map(() => "---"), ...rows.map((row) => HEADINGS.map((heading) => row[heading]))];
+  const table = lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+  const text = `${before}${BEGIN}\n\n${table}\n\n${END}${after}`;
+  writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: "markdown" }));
+}
+
+/** What is before the table, the table, and what is after it. */
+function splitPage(): [string, string, string] {
+  const text = readFileSync(page, "utf8");
+  const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];
+  if (begin < 0 || end < begin) throw new Error(`docs/platforms.md lacks the lines ${BEGIN} and ${END}`);
+  return [text.slice(0, begin), text.slice(begin + BEGIN.length, end), text.slice(end + END.length)];
+}

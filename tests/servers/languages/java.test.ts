@@ -1,0 +1,129 @@
+/** The Java examples of docs/other-languages.md with the real Guava and Flink. Guava reads what ShardChain writes. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { ShardChain, type Snapshot } from "seenguard/server";
+import { flinkJars } from "../../../scripts/lib/servers.mjs";
+import { answersOf, base64, buildJava, expectReferences, ids, makeTempDirectory } from "./tools.ts";
+
+describe("Guava", () => {
+  const directory = makeTempDirectory();
+  let drive: (input: string) => Promise<string>;
+  beforeAll(async () => {
+    drive = await buildJava(directory.path, ["Snapshot"], "Filters");
+  });
+  afterAll(directory.remove);
+
+  /** Runs the lines. Returns the snapshot that Guava would send, and its answer for each id. */
+  async function guava(
+    lines: readonly string[],
+  ): Promise<{ snapshot: Snapshot & { shards: string[] }; answers: boolean[] }> {
+    const asked = ids.map((id) => `ask ${base64(id)}`);
+    const [snapshot = "", answers = ""] = (await drive([...lines, ...asked].join("\n"))).split("\n");
+    return {
+      snapshot: JSON.parse(snapshot) as Snapshot & { shards: string[] },
+      answers: Array.from(answers, (answer) => answer === "1"),
+    };
+  }
+  const put = (inserted: readonly string[]) => inserted.map((id) => `put ${base64(id)}`);
+
+  test.each([
+    { capacity: 1000, rate: 0.001, inserted: 1000 },
+    { capacity: 500, rate: 0.05, inserted: 900 },
+    { capacity: 1, rate: 0.5, inserted: 1 },
+    { capacity: 10, rate: 0.01, inserted: 0 },
+  ])("the guard answers as Guava for $capacity items at $rate", async ({ capacity, rate, inserted }) => {
+    const { snapshot, answers } = await guava([
+      `new ${String(capacity)} ${String(rate)}`,
+      ...put(ids.slice(0, inserted)),
+    ]);
+    expect(answers).toHaveLength(ids.length);
+    expect(answers.slice(0, inserted)).not.toContain(false);
+    expect(await answersOf(snapshot)).toEqual(answers);
+  });
+
+  test("a device resolves the references to what it holds", async () => {
+    const filters = [0, 1, 2].flatMap((index) => ["new 100 0.01", ...put(ids.slice(80 * index, 80 * index + 80))]);
+    const whole = await expectReferences(async (held) => (await guava([...filters, `held ${held}`])).snapshot);
+    expect(await answersOf(whole)).toEqual((await guava(filters)).answers);
+  });
+
+  test("the guard answers as Guava for a filter of Guava's older strategy", async () => {
+    // Strategy 0, k = 5, 100 words of 64 bits, none of which is set.
+    const empty = Buffer.alloc(6 + 800);
+    empty.set([0, 5]);
+    empty.writeInt32BE(100, 2);
+    const { snapshot, answers } = await guava([`read ${empty.toString("base64")}`, ...put(ids.slice(0, 800))]);
+    expect(Buffer.from(snapshot.shards[0] ?? "", "base64")[0]).toBe(0);
+    const count = answers.filter(Boolean).length;
+    expect(count).toBeGreaterThan(800);
+    expect(count).toBeLessThan(2000);
+    expect(await answersOf(snapshot)).toEqual(answers);
+  });
+
+  test.each([
+    { capacity: 1000, rate: 0.001, inserted: 3500 },
+    { capacity: 40, rate: 0.02, inserted: 130 },
+  ])(
+    "Guava reads a ShardChain of $capacity items a shard and answers as the chain",
+    async ({ capacity, rate, inserted }) => {
+      const chain = await ShardChain.create({ format: "guava", capacity, falsePositiveRate: rate });
+      chain.record(ids.slice(0, inserted));
+      const shards = chain.snapshot().shards;
+      expect(shards.length).toBeGreaterThan(3);
+      const { snapshot, answers } = await guava([...shards].reverse().map((shard) => `read ${shard}`));
+      expect(answers).toEqual(ids.map((id) => chain.has(id)));
+      // Guava reads them and writes the same bytes.
+      expect(snapshot.shards).toEqual(shards);
+      chain.free();
+    },
+  );
+
+  test("a ShardChain writes the same bytes as Guava for the same items", async () => {
+    const chain = await ShardChain.create({ format: "guava", capacity: 1000, falsePositiveRate: 0.001 });
+    chain.record(ids.slice(0, 600));
+    const { snapshot } = await guava(["new 1000 0.001", ...put(ids.slice(0, 600))]);
+    expect(chain.snapshot().shards).toEqual(snapshot.shards);
+    chain.free();
+  });
+
+  test("a ShardChain continues a filter that Guava wrote, and Guava continues the result", async () => {
+    const { snapshot } = await guava(["new 1000 0.001", ...put(ids.slice(0, 400))]);
+    const chain = await ShardChain.from(snapshot.shards, { format: "guava" });
+    expect(chain.rejected).toEqual([]);
+    chain.record(ids.slice(400, 800));
+    const shards = chain.snapshot().shards;
+    expect(shards).toHaveLength(1);
+    chain.free();
+    const again = await guava([`read ${shards[0] ?? ""}`, ...put(ids.slice(800, 900))]);
+    expect(again.answers.slice(0, 900)).not.toContain(false);
+    expect(await answersOf(again.snapshot)).toEqual(again.answers);
+  });
+});
+
+describe("Flink", () => {
+  const directory = makeTempDirectory();
+  afterAll(directory.remove);
+
+  test("the function keeps each user's filters, rotates them, and emits snapshots that a guard reads", async () => {
+    const drive = await buildJava(directory.path, ["Snapshot", "SeenFunction"], "Job", [flinkJars()]);
+    const impressions = [
+      ...ids.slice(0, 2500).map((id) => ["ada", id] as const),
+      ...ids.slice(3000, 3010).map((id) => ["bob", id] as const),
+      ["bob", ids[3000] ?? ""] as const,
+    ];
+    const result = await drive(impressions.map(([user, id]) => `${user} ${base64(id)}`).join("\n"));
+    const lines = result.trim().split("\n");
+    const snapshotsOf = (user: string): Snapshot[] =>
+      lines.filter((line) => line.startsWith(`${user} `)).map((line) => JSON.parse(line.slice(4)) as Snapshot);
+
+    // An id that the newest filter contains emits nothing.
+    expect(snapshotsOf("bob")).toHaveLength(10);
+    const [ada, bob] = ["ada", "bob"].map((user) => snapshotsOf(user).at(-1));
+    if (ada === undefined || bob === undefined) throw new Error("a user has no snapshot");
+    expect(ada.shards).toHaveLength(3);
+    expect(bob.shards).toHaveLength(1);
+    const answers = await answersOf(ada);
+    expect(answers.slice(0, 2500)).not.toContain(false);
+    expect(answers.slice(2500).filter(Boolean).length).toBeLessThan(50);
+    expect(await answersOf(bob, ids.slice(3000, 3010))).not.toContain(false);
+  });
+});

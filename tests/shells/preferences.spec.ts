@@ -1,0 +1,177 @@
+/**
+ * The example of docs/storage.md, word for word, over the real @capacitor/preferences (its web implementation) in
+ * Chromium.
+ */
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test as base, type Page } from "@playwright/test";
+import { build } from "esbuild";
+import type { SeenGuard as Guard, SeenStorage } from "seenguard";
+import { Site } from "../faults/site.js";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+
+declare global {
+  interface Window {
+    /** What the bundled example and the package bring. */
+    app: {
+      openGuard: (userId: string) => Promise<Guard>;
+      storage: SeenStorage;
+      SeenGuard: typeof Guard;
+    };
+    opened: Guard;
+  }
+}
+
+/** The example's code, with its storage exported for the test. */
+async function readExample(): Promise<string> {
+  const page = await readFile(join(root, "docs/storage.md"), "utf8");
+  const code = /```ts\n(import \{ Preferences \}[^]*?)```/.exec(page)?.[1];
+  if (code === undefined) throw new Error("docs/storage.md has no example for Capacitor");
+  return `${code}\nexport { SeenGuard, storage };\n`;
+}
+
+async function bundleExample(): Promise<string> {
+  // Inside the project, so that its imports are found.
+  const directory = await mkdtemp(join(root, "node_modules", ".seenguard-capacitor-"));
+  try {
+    const entry = join(directory, "example.ts");
+    await writeFile(entry, await readExample());
+    const { outputFiles } = await build({
+      entryPoints: [entry],
+      bundle: true,
+      write: false,
+      outdir: directory,
+      format: "esm",
+      // Plugins of Capacitor load their web implementation when it is needed.
+      splitting: true,
+      alias: { seenguard: join(root, "dist/index.js") },
+      logLevel: "silent",
+    });
+    const [main] = outputFiles.filter(({ path }) => path.endsWith("example.js"));
+    if (main === undefined) throw new Error("esbuild wrote no bundle");
+    const parts = outputFiles.map(({ path, text }) => [path.slice(directory.length + 1), text] as const);
+    return JSON.stringify(Object.fromEntries(parts));
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+const test = base.extend<{ site: Site }, { bundle: string }>({
+  bundle: [
+    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+    async ({}, use) => {
+      await use(await bundleExample());
+    },
+    { scope: "worker" },
+  ],
+  site: async ({ page, bundle }, use) => {
+    const site = await Site.start();
+    const parts = JSON.parse(bundle) as Record<string, string>;
+    site.documents.set(
+      "/",
+      '<!doctype html><meta charset="utf-8"><title>App</title><script type="module">import * as app from "/app/example.js"; window.app = app;</script>',
+    );
+    await page.route("**/app/*", (route) => {
+      const body = parts[new URL(route.request().url()).pathname.slice("/app/".length)];
+      return body === undefined
+        ? route.fulfill({ status: 404 })
+        : route.fulfill({ contentType: "text/javascript", body });
+    });
+    await use(site);
+    await site.close();
+  },
+});
+
+async function start(page: Page, site: Site, userId = "1"): Promise<void> {
+  await page.goto(site.origin);
+  await page.waitForFunction(() => "app" in window);
+  await page.evaluate(async (userId) => {
+    window.opened = await window.app.openGuard(userId);
+  }, userId);
+}
+
+const filter = (page: Page, ids: string[]) => page.evaluate((ids) => window.opened.filter(ids), ids);
+
+test("what an app with Capacitor's Preferences records is stopped after a restart", async ({ page, site }) => {
+  await start(page, site);
+  expect(await page.evaluate(() => window.opened.stats().storage)).toBe("custom");
+  for (let number = 0; number < 40; number++) {
+    await page.evaluate((id) => window.opened.record(id), `id-${String(number)}`);
+    await page.evaluate(() => window.opened.flush());
+  }
+  const ids = Array.from({ length: 40 }, (_, number) => `id-${String(number)}`);
+  for (let again = 0; again < 3; again++) {
+    await start(page, site);
+    expect(await filter(page, [...ids, "new"])).toEqual(["new"]);
+    expect(await page.evaluate(() => window.opened.stats().pending)).toBe(40);
+  }
+  const keys = await page.evaluate(() => window.app.storage.keys());
+  expect(keys.length).toBeGreaterThan(0);
+  expect(keys.length).toBeLessThanOrEqual(32);
+  expect(keys.every((key) => key.startsWith("seenguard/"))).toBe(true);
+  // It is the plugin's own store, which on the web is localStorage under a prefix.
+  expect(await page.evaluate(() => Object.keys(localStorage).every((key) => key.startsWith("CapacitorStorage.")))).toBe(
+    true,
+  );
+  expect(await page.evaluate(async () => (await indexedDB.databases()).length)).toBe(0);
+});
+
+test("a reload right after record loses nothing, and other people's values stay apart", async ({ page, site }) => {
+  await start(page, site);
+  await page.evaluate(() => {
+    localStorage.setItem("CapacitorStorage.theme", "dark");
+    window.opened.record(["a", "b"]);
+  });
+  await start(page, site, "2");
+  expect(await filter(page, ["a", "b"])).toEqual(["a", "b"]);
+  await start(page, site);
+  expect(await filter(page, ["a", "b", "c"])).toEqual(["c"]);
+  expect(await page.evaluate(() => window.app.storage.get("theme"))).toBe("dark");
+});
+
+test("signing out clears a person's values and leaves the others", async ({ page, site }) => {
+  await start(page, site, "2");
+  await page.evaluate(() => window.opened.record("of another"));
+  await page.evaluate(() => window.opened.close());
+  await start(page, site);
+  await page.evaluate(async () => {
+    localStorage.setItem("CapacitorStorage.theme", "dark");
+    window.opened.record("a");
+    await window.opened.flush();
+    await window.app.SeenGuard.clear("home:1", window.app.storage);
+  });
+  expect(await filter(page, ["a"])).toEqual(["a"]);
+  await start(page, site);
+  expect(await filter(page, ["a"])).toEqual(["a"]);
+  await start(page, site, "2");
+  expect(await filter(page, ["of another"])).toEqual([]);
+  expect(await page.evaluate(() => window.app.storage.get("theme"))).toBe("dark");
+});
+
+test("a store that is full is said to be, and the feed goes on", async ({ page, site }) => {
+  await start(page, site);
+  await page.evaluate(async () => {
+    window.opened.record("early");
+    await window.opened.flush();
+    for (let size = 1 << 22; size >= 1; size >>= 1) {
+      try {
+        for (let part = 0; ; part++) localStorage.setItem(`filling-${String(size)}-${String(part)}`, "x".repeat(size));
+      } catch {
+        // A smaller piece may still fit.
+      }
+    }
+    window.opened.record("while full");
+    await window.opened.flush();
+  });
+  expect(await page.evaluate(() => window.opened.stats().storage)).toBe("full");
+  expect(await filter(page, ["early", "while full", "new"])).toEqual(["new"]);
+  await page.evaluate(async () => {
+    for (const key of Object.keys(localStorage)) if (key.startsWith("filling")) localStorage.removeItem(key);
+    window.opened.record("after");
+    await window.opened.flush();
+  });
+  await start(page, site);
+  expect(await filter(page, ["early", "while full", "after", "new"])).toEqual(["new"]);
+});
