@@ -17,14 +17,14 @@ export default {
       comment: "The engine knows what reads the app's input, and no other folder, not by way of other files either.",
       severity: "error",
       from: { path: "^js/engine/" },
-      to: { path: "^js/[^/]+/", pathNot: "^js/(engine|generated|input|types)/", reachable: true },
+      to: { path: "^js/[^/]+/", pathNot: "^js/(engine|generated|input|platform|types)/", reachable: true },
     },
     {
       name: "storage-below",
       comment: "The storage performs what the engine decides, and knows nothing of the folders above them.",
       severity: "error",
       from: { path: "^js/storage/" },
-      to: { path: "^js/[^/]+/", pathNot: "^js/(engine|generated|input|storage|types)/", reachable: true },
+      to: { path: "^js/[^/]+/", pathNot: "^js/(engine|generated|input|platform|storage|types)/", reachable: true },
     },
     {
       name: "handler-anywhere",

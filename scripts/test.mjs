@@ -4,7 +4,7 @@
  * nothing that it reads has changed since it last passed here. With `--all` a few steps that failed run once more, alone:
  * the table says which passed only then.
  *
- *     npm test -- --all                   the slow steps, too
+ *     npm test -- --all                   the slow steps, too, but for those that run by name alone
  *     npm test -- --fresh                 none is skipped
  *     npm test -- --list                  the steps, one a line
  *     npm test -- --only vitest,clippy    these alone, none skipped, in the order of the list
@@ -25,10 +25,13 @@ import { hasPassedWith, inputsOf, notePassed } from "./test/unchanged.mjs";
 async function test(args) {
   const values = read(args);
   if (values.list) {
-    for (const { name, what, slow } of steps) console.log(`${name.padEnd(20)}${what}${slow ? " (slow: --all)" : ""}`);
+    for (const { name, what, slow, byName } of steps)
+      console.log(`${name.padEnd(20)}${what}${slow ? " (slow: --all)" : ""}${byName ? " (by name: --only)" : ""}`);
     return;
   }
   const started = Date.now();
+  // Steps run in process groups of their own, which a terminal's Ctrl-C does not reach: they end as this process exits.
+  for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) process.once(signal, () => process.exit(1));
   await setUpCompilers();
   await setUpLinters();
   const wanted = choose(values);
@@ -82,7 +85,7 @@ function read(args) {
 
 /** @param {{ all?: boolean, only?: string }} values */
 function choose({ all, only }) {
-  if (only === undefined) return steps.filter(({ slow }) => all === true || !slow);
+  if (only === undefined) return steps.filter(({ slow, byName }) => !byName && (all === true || !slow));
   const names = only.split(",").map((name) => name.trim());
   const unknown = names.filter((name) => !steps.some((step) => step.name === name));
   if (unknown.length > 0) {

@@ -18,6 +18,9 @@ import { withProgress } from "../lib/progress.mjs";
  * @property {string} [said] what it printed, if it failed
  */
 
+/** Several times what any step takes: one whose processes hang has failed. */
+const LIMIT_MS = 25 * 60_000;
+
 /** Tests in browsers wait about as long as they compute, so two cores have work for three steps. */
 const MOST_AT_ONCE = 3;
 
@@ -105,6 +108,7 @@ export async function runStep({ name, what }, { atOnce, chosen }) {
 }
 
 /**
+ * In a process group of its own, so that whatever it has started ends with it: when it hangs, and when we end.
  * @param {string} name
  * @param {readonly string[]} chosen
  * @param {boolean} atOnce
@@ -113,17 +117,35 @@ export async function runStep({ name, what }, { atOnce, chosen }) {
 function execute(name, chosen, atOnce) {
   return new Promise((resolve, reject) => {
     const script = fileURLToPath(new URL("step.mjs", import.meta.url));
-    const child = spawn(process.execPath, [script, name, chosen.join(",")], { stdio: ["ignore", "pipe", "pipe"] });
+    const args = [script, name, chosen.join(",")];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"], detached: true });
     let said = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (/** @type {string} */ text) => {
-        said += text;
-        if (atOnce) process.stdout.write(text);
-      });
-    }
+    const take = (/** @type {string} */ text) => {
+      said += text;
+      if (atOnce) process.stdout.write(text);
+    };
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", take);
+    const kill = () => killGroup(child);
+    process.once("exit", kill);
+    const tooLate = setTimeout(() => {
+      take(`failed: killed, since it did not end within ${String(LIMIT_MS / 60_000)} minutes\n`);
+      kill();
+    }, LIMIT_MS);
     child.once("error", reject);
     child.once("close", (code) => {
+      clearTimeout(tooLate);
+      process.removeListener("exit", kill);
       resolve({ code, said });
     });
   });
+}
+
+/** @param {import("node:child_process").ChildProcess} child */
+function killGroup(child) {
+  try {
+    if (process.platform === "win32") child.kill("SIGKILL");
+    else if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has ended.
+  }
 }

@@ -21,6 +21,7 @@ import { checkSizes } from "./sizes.mjs";
  * @property {string} what
  * @property {() => void | Promise<void>} run fails when the step has
  * @property {true} [slow] it runs only with --all
+ * @property {true} [byName] it runs only if `--only` names it: it takes long, or finds what it finds by chance
  * @property {RegExp} [reads] which files of the project it reads; without it any
  * @property {readonly import("../lib/programs.mjs").Program[]} [programs] of the system that it runs, beside the compiler
  * @property {readonly import("../lib/rust.mjs").CargoTool[]} [tools] that it runs
@@ -346,7 +347,7 @@ export const steps = [
     run: imports,
     needs: ["build"],
   },
-  // From here on all are slow.
+  // From here on all are slow, or run by their names alone.
   {
     name: "platforms",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
@@ -510,7 +511,7 @@ export const steps = [
     broker: true,
     needs: ["build"],
     alone: true,
-    slow: true,
+    byName: true,
   },
   {
     name: "soak",
@@ -519,6 +520,6 @@ export const steps = [
     programs: [chromium, firefox],
     needs: ["build"],
     lane: "browser",
-    slow: true,
+    byName: true,
   },
 ];
