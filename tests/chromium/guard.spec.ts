@@ -24,7 +24,7 @@ async function expectEverythingPasses(page: Page): Promise<void> {
 }
 
 test.describe("without an engine, as without the second script tag, everything passes, which is reported once:", () => {
-  test("where there is no WebAssembly", async ({ reader }) => {
+  test("i5: where there is no WebAssembly", async ({ reader }) => {
     await reader.context.addInitScript(() => Reflect.deleteProperty(globalThis, "WebAssembly"));
     const page = await reader.openPage();
     const uncaught = uncaughtOf(page);
@@ -37,7 +37,7 @@ test.describe("without an engine, as without the second script tag, everything p
   test.describe("under a strict Content-Security-Policy", () => {
     test.use({ headers: { "content-security-policy": "script-src 'self'" } });
 
-    test("which forbids compiling", async ({ reader }) => {
+    test("i5: which forbids compiling", async ({ reader }) => {
       const page = await reader.openPage();
       const uncaught = uncaughtOf(page);
       await openGuard(page);
@@ -243,7 +243,7 @@ test.describe("observing", () => {
 });
 
 test.describe("in one document", () => {
-  test("opening, closing and opening at once, as StrictMode does, is one guard that works and keeps", async ({
+  test("i6: opening, closing and opening at once, as StrictMode does, is one guard that works and keeps", async ({
     reader,
   }) => {
     const page = await reader.openPage();

@@ -21,7 +21,7 @@ for (const storage of [undefined, "indexeddb", "local"] as const) {
   test.describe(`with ${storage === undefined ? "the default storage" : `the storage "${storage}"`}`, () => {
     const options = storage === undefined ? {} : { storage };
 
-    test("what was recorded is still stopped after a reload, and still pending", async ({ reader }) => {
+    test("i1: what was recorded is still stopped after a reload, and still pending", async ({ reader }) => {
       const page = await reader.openGuardedPage(options);
       expect(await storageOf(page)).toBe(storage ?? "indexeddb");
       await record(page, ["a", "🦀\0", ""]);
@@ -113,7 +113,7 @@ test.describe("where storage is denied, as in a sandboxed frame,", () => {
 });
 
 test.describe("where IndexedDB is not to be had", () => {
-  test("localStorage takes its place, which is reported, and clear reaches it", async ({ reader }) => {
+  test("i5: localStorage takes its place, which is reported, and clear reaches it", async ({ reader }) => {
     await reader.context.addInitScript(() => {
       IDBFactory.prototype.open = () => {
         throw new DOMException("not here", "SecurityError");

@@ -105,7 +105,7 @@ for (const { name, start } of [
   });
 }
 
-test("a worker, which nobody signals, sees a page's impressions within ten seconds, and at flush at once", async ({
+test("i6: a worker, which nobody signals, sees a page's impressions within ten seconds, and at flush at once", async ({
   page,
   site,
 }) => {

@@ -31,7 +31,7 @@ async function told(page: Page, path: string, action: () => Promise<void>): Prom
   await answered;
 }
 
-test("with 10% of events lost, the lost ones stay pending and do not come back", async ({ page }) => {
+test("i1: with 10% of events lost, the lost ones stay pending and do not come back", async ({ page }) => {
   const reader = await readerOf(page, "lossy");
   await reader.expectNothingPending();
   await told(page, "/stream", () => page.getByLabel("Lose 10% of events").check());
@@ -62,7 +62,7 @@ test("from a replica that lags, older states come and are refused, and nothing c
   expect(await reader.counter("repeats-guarded")).toBe(0);
 });
 
-test("after the server's store was flushed, nothing comes back", async ({ page }) => {
+test("i1: after the server's store was flushed, nothing comes back", async ({ page }) => {
   const reader = await readerOf(page, "flushed");
   await reader.refreshAndLook(2);
   await reader.expectNothingPending();

@@ -12,7 +12,7 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
-test("while the stream is stopped, nothing that one device showed comes on the other, and counters say how much", async ({
+test("i1: while the stream is stopped, nothing that one device showed comes on the other, and counters say how much", async ({
   page,
 }) => {
   const desk = new Reader(page, demo.url, "two-devices");

@@ -34,7 +34,7 @@ async function comeBack(page: Page): Promise<void> {
 }
 
 for (const storage of ["indexeddb", "local"] as const) {
-  test(`a page stays in the cache while other tabs open, record and close, with ${storage}`, async ({
+  test(`i6: a page stays in the cache while other tabs open, record and close, with ${storage}`, async ({
     cachingContext,
     site,
   }) => {
@@ -81,7 +81,7 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("a page that records as it is left is in the cache, and what it recorded is not lost", async ({
+test("i6: a page that records as it is left is in the cache, and what it recorded is not lost", async ({
   cachingContext,
   site,
 }) => {
@@ -96,7 +96,7 @@ test("a page that records as it is left is in the cache, and what it recorded is
   expect(await fresh(page, ["as it left"])).toEqual([]);
 });
 
-test("a page that observes and delivers is in the cache, too, and goes on when it returns", async ({
+test("i6: a page that observes and delivers is in the cache, too, and goes on when it returns", async ({
   cachingContext,
   site,
 }) => {

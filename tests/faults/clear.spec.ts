@@ -57,7 +57,7 @@ async function pastVisit(context: BrowserContext, origin: string, ids: string[],
 }
 
 test.describe("when IndexedDB cannot be reached, clear", () => {
-  test("rejects, and the next document that reaches it finishes it", async ({ context, site }) => {
+  test("i6: rejects, and the next document that reaches it finishes it", async ({ context, site }) => {
     await pastVisit(context, site.origin, ["a"]);
     const without = await context.newPage();
     await refuseToOpen(without, "UnknownError");
@@ -117,7 +117,7 @@ test.describe("when IndexedDB cannot be reached, clear", () => {
   });
 });
 
-test("a clear whose page dies at once is finished by the page of another person", async ({ context, site }) => {
+test("i6: a clear whose page dies at once is finished by the page of another person", async ({ context, site }) => {
   await pastVisit(context, site.origin, ["a"], "home:somebody");
   const dying = await context.newPage();
   await dying.goto(site.origin);
@@ -132,7 +132,7 @@ test("a clear whose page dies at once is finished by the page of another person"
   await expect.poll(async () => (await rows(other)).filter((key) => key.includes("somebody"))).toEqual([]);
 });
 
-test("clear waits for no engine, and the guard that gets one later has nothing that was cleared", async ({
+test("i6: clear waits for no engine, and the guard that gets one later has nothing that was cleared", async ({
   context,
   site,
 }) => {
@@ -163,7 +163,7 @@ test("clear waits for no engine, and the guard that gets one later has nothing t
   expect((await stats(page)).engine).toBe("wasm");
 });
 
-test("a tab that no event tells of a clear says and sends nothing of what was cleared", async ({ context, site }) => {
+test("i6: a tab that no event tells of a clear says and sends nothing of what was cleared", async ({ context, site }) => {
   const [clearing, other] = [await context.newPage(), await context.newPage()];
   await hearsNoEvent(other);
   for (const page of [clearing, other]) await visit(page, site);
@@ -186,7 +186,7 @@ test("a tab that no event tells of a clear says and sends nothing of what was cl
   expect(await fresh(next, ["cleared", "later"])).toEqual(["cleared"]);
 });
 
-test("a batch that waits for the app's headers is given up by a clear, in this tab and in another", async ({
+test("i6: a batch that waits for the app's headers is given up by a clear, in this tab and in another", async ({
   context,
   site,
 }) => {
@@ -217,7 +217,7 @@ test("a batch that waits for the app's headers is given up by a clear, in this t
   }
 });
 
-test("a tab whose storage fails hears of a clear in another", async ({ context, site }) => {
+test("i6: a tab whose storage fails hears of a clear in another", async ({ context, site }) => {
   const [clearing, failing] = [await context.newPage(), await context.newPage()];
   for (const page of [clearing, failing]) await visit(page, site);
   // Its first pass would move what the other has written into localStorage.

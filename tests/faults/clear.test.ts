@@ -293,7 +293,7 @@ afterEach(async () => {
 });
 
 describe.each(["quick", "slow", "silent", "failing"] as const)("over a storage that is %s", (temper) => {
-  test.each([1, 2])(`%i page(s) clear at any time`, { timeout: 300_000 }, async (pages) => {
+  test.each([1, 2])(`i5: %i page(s) clear at any time`, { timeout: 300_000 }, async (pages) => {
     const seeds = Number(process.env.CLEAR_SEEDS ?? 60);
     const first = Number(process.env.CLEAR_FIRST_SEED ?? 0);
     let [kept, gone, held, notHeld] = [0, 0, 0, 0];

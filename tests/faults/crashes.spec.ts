@@ -61,7 +61,7 @@ async function rendererOf(page: Page): Promise<number> {
 }
 
 for (const storage of ["indexeddb", "local"] as const) {
-  test(`a renderer killed a moment after record loses nothing, with ${storage}`, async ({ context, site }) => {
+  test(`i6: a renderer killed a moment after record loses nothing, with ${storage}`, async ({ context, site }) => {
     const all: string[] = [];
     for (let again = 0; again < 5; again++) {
       const page = await visit(await context.newPage(), site, { storage });
@@ -124,7 +124,7 @@ for (const storage of ["indexeddb", "local"] as const) {
     for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
   });
 
-  test(`a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({ page, site }) => {
+  test(`i6: a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({ page, site }) => {
     await page.goto(site.origin);
     for (let again = 0; again < 8; again++) {
       // A namespace for each: one guard remembers no more than 10,000.
@@ -184,7 +184,7 @@ async function visitIn(profile: Profile, origin: string, options: PageOptions) {
   return { browser, page };
 }
 
-test("a browser killed a moment after record loses nothing with the default storage", async ({ profile, site }) => {
+test("i6: a browser killed a moment after record loses nothing with the default storage", async ({ profile, site }) => {
   const all: string[] = [];
   for (let again = 0; again < 3; again++) {
     const { browser, page } = await visitIn(profile, site.origin, {});
@@ -205,7 +205,7 @@ test("a browser killed a moment after record loses nothing with the default stor
 /** How long the person reads before the browser dies: `SEENGUARD_LOCAL_SECONDS` for another measurement. */
 const READING_SECONDS = Number(process.env.SEENGUARD_LOCAL_SECONDS ?? 15);
 
-test(`with "local" a killed browser loses what the browser had not yet put on the disk: measured`, async ({
+test(`i6: with "local" a killed browser loses what the browser had not yet put on the disk: measured`, async ({
   profile,
   site,
 }) => {

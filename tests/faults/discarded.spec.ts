@@ -55,7 +55,7 @@ async function discard(context: BrowserContext, page: Page): Promise<Page> {
 const shownOf = (page: Page, ids: readonly string[]) =>
   page.evaluate((ids) => window.guard.feed({ key: "home" }).filter(ids), ids);
 
-test("a list with a key has its fresh ids when its tab comes back from being discarded", async ({
+test("i4: a list with a key has its fresh ids when its tab comes back from being discarded", async ({
   discarding,
   site,
 }) => {

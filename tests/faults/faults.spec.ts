@@ -94,7 +94,7 @@ async function holdTransaction(context: BrowserContext, site: Site): Promise<Pag
 }
 
 test.describe("an opening of IndexedDB that is never answered", () => {
-  test("holds up no feed, and what is recorded is in localStorage and stopped on the next visits", async ({
+  test("i5: holds up no feed, and what is recorded is in localStorage and stopped on the next visits", async ({
     context,
     site,
   }) => {
@@ -151,7 +151,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await fresh(page, ["as it hides", "new"])).toEqual(["new"]);
   });
 
-  test("that comes late is taken, with what it holds", async ({ context, site }) => {
+  test("i5: that comes late is taken, with what it holds", async ({ context, site }) => {
     const before = await visit(await context.newPage(), site);
     await record(before, ["earlier"]);
     await flush(before);
@@ -166,7 +166,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect((await stats(page)).storage).toBe("indexeddb");
   });
 
-  test("as where an app's connection blocks ours, holds up no feed either", async ({ context, site }) => {
+  test("i5: as where an app's connection blocks ours, holds up no feed either", async ({ context, site }) => {
     const blocking = await context.newPage();
     await blocking.goto(site.origin);
     await blocking.evaluate(async () => {
@@ -188,7 +188,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
   });
 });
 
-test("a first read that fails is tried again while open waits, and the first page does not repeat", async ({
+test("i5: a first read that fails is tried again while open waits, and the first page does not repeat", async ({
   page,
   site,
 }) => {
@@ -208,7 +208,7 @@ test("a first read that fails is tried again while open waits, and the first pag
   expect(await fresh(page, ["earlier", "new"])).toEqual(["new"]);
 });
 
-test("what a visit without IndexedDB recorded is known to the next one with it, and moves there", async ({
+test("i6: what a visit without IndexedDB recorded is known to the next one with it, and moves there", async ({
   context,
   site,
 }) => {
@@ -299,7 +299,7 @@ for (const [how, fail] of [
   ],
   ["never ends a transaction", () => ({ objectStore: () => new Proxy({}, { get: () => () => ({}) }), abort() {} })],
 ] as const) {
-  test(`a connection that ${how} is replaced`, async ({ context, page, site }) => {
+  test(`i6: a connection that ${how} is replaced`, async ({ context, page, site }) => {
     await visit(page, site);
     await record(page, ["before"]);
     await flush(page);
@@ -336,7 +336,7 @@ for (const [how, fail] of [
   });
 }
 
-test("a tab whose writes fail goes on seeing what the others show, and is seen by them", async ({ context, site }) => {
+test("i6: a tab whose writes fail goes on seeing what the others show, and is seen by them", async ({ context, site }) => {
   const [failing, other] = [await context.newPage(), await context.newPage()];
   for (const page of [failing, other]) await visit(page, site);
   await failing.evaluate(() => {

@@ -39,7 +39,7 @@ async function nextVisit(page: Page, storage: "indexeddb" | "local"): Promise<vo
 
 for (const storage of ["indexeddb", "local"] as const) {
   test.describe(`the snapshot in use, kept in ${storage}`, () => {
-    test("filters a cached page on the next visit, and its shards are not sent again", async ({ page, site }) => {
+    test("i2: filters a cached page on the next visit, and its shards are not sent again", async ({ page, site }) => {
       const { chain, ids } = await fiveShards("seen");
       await visit(page, site, { storage });
       await apply(page, chain.snapshot());

@@ -33,7 +33,7 @@ const charactersInLocalStorage = (page: Page) =>
       .reduce((sum, [, text]) => sum + text.length, 0),
   );
 
-test("while IndexedDB refuses writes it leaves one row, however often it hides, and the next visit moves it", async ({
+test("i6: while IndexedDB refuses writes it leaves one row, however often it hides, and the next visit moves it", async ({
   page,
   site,
 }) => {
@@ -101,7 +101,7 @@ test("visits whose writes all fail do not fill the app's localStorage, and the n
   expect(await fresh(page, [...idsOfVisit(19), ...idsOfVisit(18), "new"])).toEqual(["new"]);
 });
 
-test("its rows are gone when it is cleared, although IndexedDB fails", async ({ page, site }) => {
+test("i6: its rows are gone when it is cleared, although IndexedDB fails", async ({ page, site }) => {
   await visit(page, site);
   await refuseWrites(page);
   await record(page, ["a"]);
@@ -119,7 +119,7 @@ test("its rows are gone when it is cleared, although IndexedDB fails", async ({ 
   expect(await fresh(page, ["a"])).toEqual(["a"]);
 });
 
-test("a put that is under way as it hides goes on, and is made again blindly and in localStorage", async ({
+test("i6: a put that is under way as it hides goes on, and is made again blindly and in localStorage", async ({
   page,
   site,
 }) => {
@@ -237,7 +237,7 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("what it records as it goes the other tabs hear of", async ({ context, site }) => {
+test("i6: what it records as it goes the other tabs hear of", async ({ context, site }) => {
   const [going, staying] = [await context.newPage(), await context.newPage()];
   for (const page of [going, staying]) await visit(page, site);
   await going.evaluate(() => {
@@ -247,7 +247,7 @@ test("what it records as it goes the other tabs hear of", async ({ context, site
   await expect.poll(() => fresh(staying, ["last", "new"])).toEqual(["new"]);
 });
 
-test("what it records after another tab began to clear is kept, though it closes at once", async ({
+test("i6: what it records after another tab began to clear is kept, though it closes at once", async ({
   context,
   site,
 }) => {
@@ -280,7 +280,7 @@ test("what it records after another tab began to clear is kept, though it closes
   }
 });
 
-test("a namespace that was not used for its window leaves no key behind, its user's name neither", async ({
+test("i7: a namespace that was not used for its window leaves no key behind, its user's name neither", async ({
   page,
   site,
 }) => {
@@ -323,7 +323,7 @@ test("a namespace that was not used for its window leaves no key behind, its use
   await expect.poll(namesOf).toEqual([]);
 });
 
-test("the database can be deleted beside an open guard and after it closed, and is there again when needed", async ({
+test("i6: the database can be deleted beside an open guard and after it closed, and is there again when needed", async ({
   context,
   site,
 }) => {

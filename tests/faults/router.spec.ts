@@ -2,7 +2,7 @@
 import { expect, test } from "./pages.js";
 import { readAndReturn, serveApp } from "./router-app.js";
 
-test("an app that keeps its items shows the same list at the same place, the item just read included", async ({
+test("i4: an app that keeps its items shows the same list at the same place, the item just read included", async ({
   page,
   site,
 }) => {

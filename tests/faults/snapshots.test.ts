@@ -30,7 +30,7 @@ async function statesOf(ids: readonly string[]): Promise<Required<Pick<Snapshot,
 describe("replicas of different age", () => {
   for (const withVersion of [true, false]) {
     for (const seed of [1, 2, 3, 4, 5]) {
-      test(`in any order ${withVersion ? "with" : "without"} a version bring nothing back that was shown: seed ${String(seed)}`, async () => {
+      test(`i1: in any order ${withVersion ? "with" : "without"} a version bring nothing back that was shown: seed ${String(seed)}`, async () => {
         const random = new Random(seed);
         const shown = idsOf("shown", 120);
         const states = await statesOf(shown);
@@ -95,7 +95,7 @@ describe("a chain that was rebuilt", () => {
     expect(guard.pending()).toEqual(["not yet"]);
   });
 
-  test("and holds less than before lets pass what it lost, but nothing that was shown here", async () => {
+  test("i1: and holds less than before lets pass what it lost, but nothing that was shown here", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(["shown elsewhere", "shown here"]));
     guard.record("shown here");
@@ -166,7 +166,7 @@ describe("a snapshot that changes little", () => {
     expect(passed.every((id) => Number(id.slice(3)) % 2 === 1 && !chain.has(id, { now: NOW }))).toBe(true);
   });
 
-  test("to empty ends what the server stops, and what was shown here is stopped still", async () => {
+  test("i1: to empty ends what the server stops, and what was shown here is stopped still", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("elsewhere", 20)));
     guard.record(["covered", "not covered"]);
@@ -189,7 +189,7 @@ describe("shards that expire while the page is open", () => {
   });
 
   for (const daysOff of [-400, -10, 0, 10, 400]) {
-    test(`do so by the server's clock, on a device whose clock is ${String(daysOff)} days off`, async () => {
+    test(`i2: do so by the server's clock, on a device whose clock is ${String(daysOff)} days off`, async () => {
       vi.setSystemTime((NOW + daysOff * DAY_SECONDS) * 1000);
       const { guard } = await openGuard();
       // One shard: kept for two days.

@@ -123,7 +123,7 @@ async function inDatabase(page: Page, change: (store: IDBObjectStore) => void): 
 }
 
 test.describe("IndexedDB that is full", () => {
-  test("is said to be, the feed goes on, and all is written when there is room again", async ({ page, site }) => {
+  test("i5: is said to be, the feed goes on, and all is written when there is room again", async ({ page, site }) => {
     await visit(page, site);
     await limitQuota(page, site);
     await record(page, idsOf("early", 20));
@@ -219,7 +219,7 @@ test("localStorage that is full is said to be once, keeps the newest, and what i
 
 test.describe("storage that is denied", () => {
   for (const storage of ["indexeddb", "local"] as const) {
-    test(`in a sandboxed frame leaves a guard that works without it, with ${storage}`, async ({ page, site }) => {
+    test(`i5: in a sandboxed frame leaves a guard that works without it, with ${storage}`, async ({ page, site }) => {
       site.documents.set("/framing", documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'));
       await page.goto(`${site.origin}/framing`);
       const frame = page.frames()[1];
@@ -353,7 +353,7 @@ test.describe("content of IndexedDB", () => {
     expect(await fresh(page, ["after", "new"])).toEqual(["new"]);
   });
 
-  test("that is gone, though localStorage has what a page left behind, loses nothing of that", async ({
+  test("i6: that is gone, though localStorage has what a page left behind, loses nothing of that", async ({
     page,
     site,
   }) => {
@@ -376,7 +376,7 @@ test.describe("content of IndexedDB", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["left"]);
   });
 
-  test("that another tab has moved from localStorage meanwhile is not lost", async ({ page, site }) => {
+  test("i6: that another tab has moved from localStorage meanwhile is not lost", async ({ page, site }) => {
     await visit(page, site);
     await record(page, ["left"]);
     await flush(page);

@@ -31,7 +31,7 @@ declare global {
 
 for (const storage of ["indexeddb", "local"] as const) {
   test.describe(`tabs that keep their impressions in ${storage}`, () => {
-    test("see each other's without a reload, and one that opens later sees all", async ({ context, site }) => {
+    test("i1: see each other's without a reload, and one that opens later sees all", async ({ context, site }) => {
       const [one, two] = [await context.newPage(), await context.newPage()];
       for (const page of [one, two]) await visit(page, site, { storage });
       expect((await stats(one)).storage).toBe(storage);
@@ -55,7 +55,7 @@ for (const storage of ["indexeddb", "local"] as const) {
       [0, 1],
       [1, 0],
     ] as const) {
-      test(`record 500 ids each at once and lose none, tab ${String(first)} closing first`, async ({
+      test(`i6: record 500 ids each at once and lose none, tab ${String(first)} closing first`, async ({
         context,
         site,
       }) => {
@@ -88,7 +88,7 @@ for (const storage of ["indexeddb", "local"] as const) {
       });
     }
 
-    test("forget together when one clears, and no late write brings anything back", async ({ context, site }) => {
+    test("i6: forget together when one clears, and no late write brings anything back", async ({ context, site }) => {
       const [one, two, three] = [await context.newPage(), await context.newPage(), await context.newPage()];
       for (const page of [one, two, three]) await visit(page, site, { storage });
       await record(one, idsOf("early", 50));
@@ -151,7 +151,7 @@ test("tabs see each other though localStorage is full to the brim", async ({ con
   }
 });
 
-test("over 1,000 visits the keys stay few and nothing recent is forgotten", async ({ page, site }) => {
+test("i7: over 1,000 visits the keys stay few and nothing recent is forgotten", async ({ page, site }) => {
   await page.goto(site.origin);
   const most = await page.evaluate(async (namespace) => {
     let most = 0;
@@ -255,7 +255,7 @@ test.describe("where no signal arrives", () => {
     expect((await stats(denied)).storage).toBe("indexeddb");
   });
 
-  test("a second copy of the package on the page sees the first one's within ten seconds", async ({ page, site }) => {
+  test("i6: a second copy of the package on the page sees the first one's within ten seconds", async ({ page, site }) => {
     await visit(page, site);
     await page.evaluate(async (namespace) => {
       const scope = globalThis as unknown as Record<symbol, unknown>;
@@ -294,7 +294,7 @@ const setVisibility = (page: Page, visibility: DocumentVisibilityState) =>
   }, visibility);
 
 test.describe("a hidden tab", () => {
-  test("begins no transaction whatever the others do, and sees all when it is shown", async ({ context, site }) => {
+  test("i6: begins no transaction whatever the others do, and sees all when it is shown", async ({ context, site }) => {
     const [hidden, other] = [await context.newPage(), await context.newPage()];
     await countTransactions(hidden);
     for (const page of [hidden, other]) await visit(page, site);
@@ -385,7 +385,7 @@ test.describe("a hidden tab", () => {
     expect(site.delivered).toEqual(["before it froze"]);
   });
 
-  test("gives up a pass that it is in the middle of, and the others write at once", async ({ context, site }) => {
+  test("i6: gives up a pass that it is in the middle of, and the others write at once", async ({ context, site }) => {
     const [hiding, other] = [await context.newPage(), await context.newPage()];
     for (const page of [hiding, other]) await visit(page, site);
     for (const id of idsOf("id", 20)) {
@@ -424,7 +424,7 @@ test.describe("a hidden tab", () => {
   });
 });
 
-test("nobody waits to write while a tab looks for namespaces that nobody uses", async ({ page, site }) => {
+test("i7: nobody waits to write while a tab looks for namespaces that nobody uses", async ({ page, site }) => {
   await page.addInitScript(() => {
     window.begun = [];
     const getAllKeys = Reflect.get(IDBObjectStore.prototype, "getAllKeys");

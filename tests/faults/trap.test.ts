@@ -62,7 +62,7 @@ describe("after a trap", () => {
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("a fresh engine takes its place once, for every guard, and goes on from what is stored", async () => {
+  test("i5: a fresh engine takes its place once, for every guard, and goes on from what is stored", async () => {
     const page = newTrappingPage();
     const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
@@ -89,7 +89,7 @@ describe("after a trap", () => {
     }
   });
 
-  test("a new open in the same document goes on, after the second trap it lets everything pass and says why", async () => {
+  test("i5: a new open in the same document goes on, after the second trap it lets everything pass and says why", async () => {
     const [page, namespace, storage] = [newTrappingPage(), uniqueNamespace(), new MapStorage()];
     const old = await open(page, namespace, storage);
     old.guard.record("a");
@@ -125,7 +125,7 @@ describe("after a trap", () => {
     expect(asked).toEqual([]);
   });
 
-  test("the next document goes on with what was stored, and may trap again", async () => {
+  test("i5: the next document goes on with what was stored, and may trap again", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const all: string[] = [];
     for (let again = 0; again < 3; again++) {

@@ -407,7 +407,7 @@ describe("useSeenFeed", () => {
     expect(results.flatMap(({ items }) => items)).not.toContain("a");
   });
 
-  test("keeps what it shows, as the same array for the same items", async () => {
+  test("i4: keeps what it shows, as the same array for the same items", async () => {
     const guard = await testGuard();
     const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
     const before = latest().items;

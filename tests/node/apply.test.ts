@@ -101,7 +101,7 @@ describe("a snapshot that is none", () => {
     test(`is refused: ${what}`, () => expectRefused([[snapshot, code]]));
   }
 
-  test("is refused when reading it throws", async () => {
+  test("i2: is refused when reading it throws", async () => {
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
     const throwing = {
@@ -130,7 +130,7 @@ describe("a snapshot that is none", () => {
 });
 
 describe("a shard that is none", () => {
-  test("is refused for its reason, each of its kind, wherever it stands among good ones", async () => {
+  test("i2: is refused for its reason, each of its kind, wherever it stands among good ones", async () => {
     const good = await shardText(["a"]);
     const large = (count: number) =>
       Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
@@ -254,7 +254,7 @@ test("the checksums of the reference vectors are what the tests' own XXH64 says"
 });
 
 describe("a snapshot at the limits", () => {
-  test("is taken: 64 shards", async () => {
+  test("i7: is taken: 64 shards", async () => {
     const { guard } = await openGuard();
     const shards = await Promise.all(idsOf("id", 64).map((id) => shardText([id], { capacity: 100 })));
     expect(guard.apply({ shards })).toMatchObject({ applied: true });
@@ -262,7 +262,7 @@ describe("a snapshot at the limits", () => {
     expect(guard.explain("id-63")).toEqual({ seen: true, by: "server" });
   });
 
-  test("is taken: 2^26 bits together", async () => {
+  test("i7: is taken: 2^26 bits together", async () => {
     const { guard } = await openGuard();
     const shards = Array<string>(4).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
     expect(guard.apply({ shards })).toMatchObject({ applied: true });

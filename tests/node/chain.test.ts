@@ -317,7 +317,7 @@ describe("options of a chain", () => {
     [{ ttl: 10 }],
   ];
 
-  test("that are wrong make create and from reject and say which", async () => {
+  test("i5: that are wrong make create and from reject and say which", async () => {
     for (const [options, message] of wrong) {
       for (const made of [ShardChain.create(options as ChainOptions), ShardChain.from([], options as ChainOptions)]) {
         const error: unknown = await made.then(

@@ -100,7 +100,7 @@ describe("the window", () => {
 
 describe("a clock that jumps", () => {
   for (const away of [-20_000, -4000, -30, -1, 1, 31, 4000, 1_000_000]) {
-    test(`by ${String(away)} days and back loses nothing, in a visit or across visits`, async () => {
+    test(`i1: by ${String(away)} days and back loses nothing, in a visit or across visits`, async () => {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
       await record(storage, namespace, 0, ["before"]);
       const { guard } = await openGuard({ storage, namespace });

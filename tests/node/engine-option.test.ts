@@ -51,7 +51,7 @@ describe("where there is no WebAssembly", () => {
     await expectGuarding(openGuard({}, page.seenguard), "js");
   });
 
-  test("nor the JavaScript engine, everything passes, which is reported once with both reasons", async () => {
+  test("i5: nor the JavaScript engine, everything passes, which is reported once with both reasons", async () => {
     const { seenguard } = openPage(WITHOUT_WASM);
     const { guard, codes, errors } = await openGuard({}, seenguard);
     expect(guard.stats()).toMatchObject({ engine: "none", pending: 0 });

@@ -80,7 +80,7 @@ test("the page has a section for each code, and no other", () => {
   expect(sections.map(({ code }) => code).toSorted()).toEqual(codes);
 });
 
-test.each(sections)("its example of $code is what the package says", async ({ code, example }) => {
+test.each(sections)("i5: its example of $code is what the package says", async ({ code, example }) => {
   const error = await provoke[code as ErrorCode]();
   expect(error).toMatchObject({ name: "SeenGuardError", code, message: example });
 });

@@ -6,7 +6,7 @@ import { follow, idsOf, NOW, openGuard, recordInTurn, shippedSnapshot } from "./
 const itemsOf = (...ids: string[]) => ids.map((id) => ({ id }));
 
 describe("a feed's filter", () => {
-  test("keeps what was fresh when it arrived, though it has been seen since, as often as the list is rendered", async () => {
+  test("i4: keeps what was fresh when it arrived, though it has been seen since, as often as the list is rendered", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const feed = guard.feed();
@@ -34,7 +34,7 @@ describe("a feed's filter", () => {
     expect(guard.feed().filter(["a", "b"])).toEqual(["a", "b"]);
   });
 
-  test("decides an id once, and tells tools of that alone", async () => {
+  test("i4: decides an id once, and tells tools of that alone", async () => {
     const { guard } = await openGuard();
     const { decisions } = follow(guard);
     const feed = guard.feed();
@@ -86,7 +86,7 @@ describe("a feed's filter", () => {
     expect(feed.admit(["seen", "newer"])).toEqual(["newer"]);
   });
 
-  test("keeps the verdicts of a list of any length", async () => {
+  test("i7: keeps the verdicts of a list of any length", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const ids = idsOf("item", 30_000);

@@ -15,7 +15,7 @@ const throwing = {
 };
 
 describe("filter", () => {
-  test("returns the same objects in the same order, frozen or not", async () => {
+  test("i4: returns the same objects in the same order, frozen or not", async () => {
     const { guard } = await openGuard();
     guard.record(["b", "d"]);
     const items = ["a", "b", "c", "d", "e"].map((id, index) => Object.freeze({ id, index }));
@@ -34,7 +34,7 @@ describe("filter", () => {
     expect(guard.filter([])).toEqual([]);
   });
 
-  test("lets the first of several items of one id pass", async () => {
+  test("i4: lets the first of several items of one id pass", async () => {
     const { guard } = await openGuard();
     const [first, second, other, third] = [{ id: "a" }, { id: "a" }, { id: "b" }, { id: "a" }];
     const fresh = guard.filter([first, second, other, third]);
@@ -43,7 +43,7 @@ describe("filter", () => {
     expect(fresh).toHaveLength(2);
   });
 
-  test("keeps items without a usable id where they were, each of them", async () => {
+  test("i5: keeps items without a usable id where they were, each of them", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const without = [null, undefined, {}, { id: null }, { id: 1.5 }, { id: 2 ** 60 }, true, throwing, { id: {} }];
@@ -85,7 +85,7 @@ describe("filter", () => {
     expect(guard.filter(["a", "b", "c"])).toEqual(["a", "c"]);
   });
 
-  test("is the same call with the same answer, whatever was filtered before", async () => {
+  test("i4: is the same call with the same answer, whatever was filtered before", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("server", 500)));
     guard.record(idsOf("here", 500));

@@ -36,7 +36,7 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
   const stopped = ids.filter((_, index) => answers[index] === "1");
   const fresh = ids.filter((_, index) => answers[index] === "0");
 
-  test("stops through filter what the library says that it contains, and nothing else", async () => {
+  test("i8: stops through filter what the library says that it contains, and nothing else", async () => {
     const { guard, errors } = await openGuard();
     expect(guard.apply({ format, shards })).toEqual({ applied: true, covered: 0 });
     expect(guard.filter(ids)).toEqual(fresh);

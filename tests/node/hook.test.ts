@@ -85,7 +85,7 @@ test("a tool is told of the texts and the lags of each snapshot that was applied
   ]);
 });
 
-test("a tool is told after the caller has its answer, and one that throws changes nothing", async () => {
+test("i5: a tool is told after the caller has its answer, and one that throws changes nothing", async () => {
   const { guard } = await openGuard();
   guard.record("a");
   const uncaught = vi.fn();
@@ -101,7 +101,7 @@ test("a tool is told after the caller has its answer, and one that throws change
   expect(told).toEqual([2]);
 });
 
-test("a tool that filters in answer is not told of that, and of what others do still", async () => {
+test("i5: a tool that filters in answer is not told of that, and of what others do still", async () => {
   const { guard } = await openGuard();
   const told: number[] = [];
   hear(guard, ({ items }) => {

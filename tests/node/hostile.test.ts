@@ -53,7 +53,7 @@ describe("an id made to collide with another one", () => {
 describe("shards with all bits set", () => {
   const full: Snapshot = { shards: [shardOf({ payload: [255] })] };
 
-  test("stop everything, which is reported once and seen in stats()", async () => {
+  test("i3: stop everything, which is reported once and seen in stats()", async () => {
     const { guard, codes } = await openGuard();
     const usual = await shippedSnapshot(idsOf("seen", 1000));
     for (const [snapshot, rate, reported] of [

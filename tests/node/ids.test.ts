@@ -97,7 +97,7 @@ describe("ids of different types", () => {
   ];
   for (const ids of same) {
     const title = ids.map((id) => `${typeof id} ${Object.is(id, -0) ? "-0" : String(id)}`).join(", ");
-    test(`are the same if their decimal text is: ${title}`, async () => {
+    test(`i8: are the same if their decimal text is: ${title}`, async () => {
       for (const recorded of ids) {
         const { guard } = await openGuard();
         guard.record(recorded);
@@ -118,7 +118,7 @@ describe("ids of different types", () => {
 });
 
 describe("a text with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
-  test("is no id on a device: it passes and is not recorded", async () => {
+  test("i8: is no id on a device: it passes and is not recorded", async () => {
     const { guard, errors } = await openGuard();
     expect(guard.record([...TOO_STRANGE, "a"])).toBe(1);
     expect(guard.pending()).toEqual(["a"]);
@@ -127,7 +127,7 @@ describe("a text with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
     expect(errors).toEqual([]);
   });
 
-  test("is an id of a chain, where a lone surrogate stands for U+FFFD, as every encoder writes it", async () => {
+  test("i8: is an id of a chain, where a lone surrogate stands for U+FFFD, as every encoder writes it", async () => {
     const chain = await ShardChain.create();
     expect(chain.record(TOO_STRANGE, { now: NOW })).toBe(TOO_STRANGE.length);
     expect(chain.filter([...TOO_STRANGE, "\ufffd", "\udc00", "new"], { now: NOW })).toEqual(["new"]);

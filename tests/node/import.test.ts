@@ -11,7 +11,7 @@ const ENTRIES = ["index", "formats", "slim", "server", "near-duplicates"] as con
 const NEEDED_BY_GLUE = "FinalizationRegistry";
 
 describe.each(ENTRIES)("the entry %s", (entry) => {
-  test("is imported where there is nothing but the language, and leaves no trace", () => {
+  test("i5: is imported where there is nothing but the language, and leaves no trace", () => {
     const { realm, run } = bareRealm();
     const globals = () => run("Reflect.ownKeys(globalThis).map(String).join()");
     const before = globals();
@@ -19,7 +19,7 @@ describe.each(ENTRIES)("the entry %s", (entry) => {
     expect(globals()).toBe(before);
   });
 
-  test("is imported where every global throws that it might touch", () => {
+  test("i5: is imported where every global throws that it might touch", () => {
     const { realm, run } = bareRealm();
     const touched = [...MAY_BE_MISSING, "TextEncoder", "TextDecoder", "indexedDB", "localStorage", "performance"];
     for (const name of touched.filter((name) => name !== NEEDED_BY_GLUE))

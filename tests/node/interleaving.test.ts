@@ -115,7 +115,7 @@ describe("two pages", () => {
 
 describe("pages that open, record, crash and close in a random order over a storage that answers in a random order", () => {
   for (let seed = 1; seed <= 20; seed++) {
-    test(`lose nothing that had been written, and show no page what it recorded itself: seed ${String(seed)}`, async () => {
+    test(`i6: lose nothing that had been written, and show no page what it recorded itself: seed ${String(seed)}`, async () => {
       const random = new Random(seed);
       const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
       const open: { guard: SeenGuard; page: string; recorded: string[]; flushed: string[] }[] = [];

@@ -186,7 +186,7 @@ async function shownIn(tab: Tab): Promise<SeenGuard> {
 }
 
 describe("a list comes back with its fresh ids", () => {
-  test("on a way back in the history", async () => {
+  test("i4: on a way back in the history", async () => {
     const tab = new Tab();
     await shownIn(tab);
     for (let time = 0; time < 2; time++) {
@@ -209,7 +209,7 @@ describe("a list comes back with its fresh ids", () => {
   });
 
   for (const navigation of ["reload", "navigate"] as const) {
-    test(`where the tab's former document died without a pagehide: ${navigation}`, async () => {
+    test(`i4: where the tab's former document died without a pagehide: ${navigation}`, async () => {
       const tab = new Tab();
       await shownIn(tab);
       const again = await tab.open(navigation);
@@ -239,7 +239,7 @@ describe("a list comes back with its fresh ids", () => {
     expect(home(await tab.visit("back_forward")).filter(["a", "seen"])).toEqual(["a", "seen"]);
   });
 
-  test("the newest 2,000, and no others", async () => {
+  test("i7: the newest 2,000, and no others", async () => {
     const tab = new Tab();
     const guard = await tab.visit("navigate");
     expect(home(guard).filter(idsOf("item", 2100))).toHaveLength(2100);
@@ -264,7 +264,7 @@ describe("a list comes back with its fresh ids", () => {
 
 describe("what was saved is not used", () => {
   for (const navigation of ["navigate", "reload"] as const) {
-    test(`by the next document after a pagehide, which begins a new list: ${navigation}`, async () => {
+    test(`i4: by the next document after a pagehide, which begins a new list: ${navigation}`, async () => {
       const tab = new Tab();
       await shownIn(tab);
       const guard = await tab.visit(navigation);
@@ -310,7 +310,7 @@ describe("what was saved is not used", () => {
     expect((await tab.visit("back_forward")).feed({ key: "search" }).filter(["a"])).toEqual([]);
   });
 
-  test("after a reset, though the page then dies without a word", async () => {
+  test("i4: after a reset, though the page then dies without a word", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     home(guard).reset();
@@ -318,7 +318,7 @@ describe("what was saved is not used", () => {
     expect(home(await tab.open("reload")).filter(["a"])).toEqual([]);
   });
 
-  test("once another tab has cleared the namespace, before or after this one knows of it", async () => {
+  test("i4: once another tab has cleared the namespace, before or after this one knows of it", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     const { namespace, storage } = tab.options;

@@ -63,7 +63,7 @@ describe("options of open", () => {
     { namespace, window: 30 },
   ];
 
-  test("that are wrong make open reject with bad-option and say which, and nothing is opened", async () => {
+  test("i5: that are wrong make open reject with bad-option and say which, and nothing is opened", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     for (const [index, options] of wrong.entries()) {
       // Where nothing is kept there is an engine all the same, which knows the ranges.
@@ -114,7 +114,7 @@ describe("a namespace opened twice in one document", () => {
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
 
-  test("at the same moment is one guard, too", async () => {
+  test("i6: at the same moment is one guard, too", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const [first, second] = await Promise.all([openGuard(options), openGuard(options)]);
     first.guard.record("a");
@@ -181,7 +181,7 @@ describe("a namespace opened twice in one document", () => {
     expect(third.guard.stats().storage).toBe("none");
   });
 
-  test("with an onError that throws still opens", async () => {
+  test("i5: with an onError that throws still opens", async () => {
     const thrown: unknown[] = [];
     const listeners = process.listeners("uncaughtException");
     process.removeAllListeners("uncaughtException");
@@ -215,7 +215,7 @@ describe("a namespace opened twice in one document", () => {
     expect(second.codes()).toEqual(["bad-snapshot", "bad-snapshot"]);
   });
 
-  test("by two copies of the package is one guard", async () => {
+  test("i6: by two copies of the package is one guard", async () => {
     expect(CommonJsGuard).not.toBe(SeenGuard);
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const [esm, cjs] = [await openGuard(options), await openGuard(options, { SeenGuard: CommonJsGuard })];
@@ -238,7 +238,7 @@ describe("a namespace opened twice in one document", () => {
 });
 
 describe("a guard that was closed", () => {
-  test("lets everything pass and throws nowhere", async () => {
+  test("i5: lets everything pass and throws nowhere", async () => {
     const { guard, errors } = await openGuard({ storage: new MapStorage() });
     guard.record(["a", "b"]);
     guard.apply(await shippedSnapshot(["c"]));

@@ -59,7 +59,7 @@ function withLittleMemory(): Parameters<typeof openGuard> {
   return [{}, page.seenguard];
 }
 
-test("a guard that is closed gives its memory back: a thousand in turn get along with 4 MB", async () => {
+test("i7: a guard that is closed gives its memory back: a thousand in turn get along with 4 MB", async () => {
   const [options, entry] = withLittleMemory();
   const snapshot = await shippedSnapshot(idsOf("a", 5000));
   for (let again = 0; again < 1000; again++) {
@@ -72,7 +72,7 @@ test("a guard that is closed gives its memory back: a thousand in turn get along
 });
 
 describe("a guard without memory left", () => {
-  test("refuses a snapshot that there is none for, and goes on", async () => {
+  test("i5: refuses a snapshot that there is none for, and goes on", async () => {
     const { guard, codes } = await openGuard(...withLittleMemory());
     expect(guard.record(["a", "b"])).toBe(2);
     const shards = [Buffer.alloc(6 * MEGABYTE).toString("base64")];

@@ -26,7 +26,7 @@ describe("a list of five items none of which has a usable id", () => {
     expect(errors[0]?.message).toMatch(/looked for a property `id`; the first item has the keys key, title/);
   });
 
-  test("is told of once, however often it is rendered, and another one by its own words", async () => {
+  test("i5: is told of once, however often it is rendered, and another one by its own words", async () => {
     const { guard, errors } = await openGuard();
     const feed = guard.feed();
     for (let render = 0; render < 9; render++) {

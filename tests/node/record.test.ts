@@ -44,7 +44,7 @@ describe("record", () => {
     expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["misuse"]));
   });
 
-  test("makes filter stop an id at once, and a feed that had decided it keep it", async () => {
+  test("i1: makes filter stop an id at once, and a feed that had decided it keep it", async () => {
     const { guard } = await openGuard();
     const [decided, later] = [guard.feed(), guard.feed()];
     expect(decided.filter(["a", "b"])).toEqual(["a", "b"]);
@@ -68,7 +68,7 @@ describe("record", () => {
     expect(codes()).toEqual(["too-large"]);
   });
 
-  test("remembers as many impressions as the option says, and at most a tenth more", async () => {
+  test("i1: remembers as many impressions as the option says, and at most a tenth more", async () => {
     for (const remember of [1, 50]) {
       const { guard } = await openGuard({ remember });
       guard.record(["first", ...idsOf("item", remember - 1)]);
@@ -128,7 +128,7 @@ describe("explain", () => {
     expect(guard.explain("other")).toEqual({ seen: false });
   });
 
-  test("agrees with filter, and changes no figure", async () => {
+  test("i4: agrees with filter, and changes no figure", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("a", 100)));
     guard.record(idsOf("b", 100));

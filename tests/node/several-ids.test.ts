@@ -7,7 +7,7 @@ import { follow, idsOf, openGuard, recordInTurn, shippedSnapshot } from "./suppo
 const itself: IdOf<readonly (ItemId | null | undefined)[]> = (ids) => ids;
 
 describe("filter of items with several ids", () => {
-  test("stops an item of which any id was seen, wherever that is known", async () => {
+  test("i1: stops an item of which any id was seen, wherever that is known", async () => {
     const { guard } = await openGuard();
     guard.record(["first", "7"]);
     guard.apply(await shippedSnapshot(["server"]));
@@ -22,7 +22,7 @@ describe("filter of items with several ids", () => {
     ]);
   });
 
-  test("takes an item for a duplicate by any id of one that was kept before it, and of no other", async () => {
+  test("i4: takes an item for a duplicate by any id of one that was kept before it, and of no other", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const items = [["a", "b"], ["c", "b"], ["c"], ["seen", "d"], ["d"], ["e", "a"], ["f", "e"]];
@@ -93,7 +93,7 @@ describe("split", () => {
     expect(guard.split(list)).toEqual({ fresh, seen });
   });
 
-  test("ranks an item by that of its ids that was seen latest, and gives it once by any of them", async () => {
+  test("i4: ranks an item by that of its ids that was seen latest, and gives it once by any of them", async () => {
     const { guard } = await openGuard();
     recordInTurn(guard, ["first", "second", "third"]);
     const items = [["first", "third"], ["second", "y"], ["x"], ["third"], ["w", "first"], ["x", "second"], ["z"]];

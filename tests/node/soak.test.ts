@@ -50,7 +50,7 @@ function show(visit: Visit, ids: readonly string[]): readonly string[] {
   return ledger.repeats.splice(0).map((repeat) => repeat.split(":")[0] ?? "");
 }
 
-describe("something that was recorded is a repeat", () => {
+describe("i1: something that was recorded is a repeat", () => {
   test("in the same tab, at once, even if it is not in storage", () => {
     const visit = ledger.open("ada");
     record(visit, ["a"], false);

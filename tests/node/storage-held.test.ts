@@ -86,7 +86,7 @@ describe("a visit on the next day", () => {
     vi.useRealTimers();
   });
 
-  test("holds what the last one held, and filters by it before any response", async () => {
+  test("i2: holds what the last one held, and filters by it before any response", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards();
     await visitWith(storage, namespace, snapshot);
@@ -114,7 +114,7 @@ describe("a visit on the next day", () => {
     expect(errors).toEqual([]);
   });
 
-  test("believes a server whose own counter has started again", async () => {
+  test("i2: believes a server whose own counter has started again", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot } = await fiveShards();
     await visitWith(storage, namespace, { ...snapshot, version: 1_000_000 });
@@ -123,7 +123,7 @@ describe("a visit on the next day", () => {
     expect(guard.apply({ ...withoutHeld(snapshot, heldBy(guard)), version: 1 })).toMatchObject({ applied: true });
   });
 
-  test("lets pass what the server had taken back, and stops it again when the server does", async () => {
+  test("i2: lets pass what the server had taken back, and stops it again when the server does", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards("新闻");
     const [back = "", ...stopped] = ids.flat();
@@ -236,7 +236,7 @@ describe("what is written", () => {
     expect(keysIn(gated)).toHaveLength(1);
   });
 
-  test("is nothing of 513 KB, and what was held before is removed", async () => {
+  test("i7: is nothing of 513 KB, and what was held before is removed", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const shardsOf = async (capacity: number): Promise<{ shards: string[]; kilobytes: number }> => {
       const { shards }: Shipped = await shippedSnapshot(idsOf("id", 3 * capacity), { capacity, shards: 3 });
@@ -359,7 +359,7 @@ describe("storage that lost", () => {
     });
   }
 
-  test("everything that it had holds nothing", async () => {
+  test("i2: everything that it had holds nothing", async () => {
     const state = await stored();
     const { storage, namespace } = state;
     storage.values.clear();
@@ -423,7 +423,7 @@ describe("a storage that is full", () => {
     }
   });
 
-  test("of shards gives impressions their room", async () => {
+  test("i6: of shards gives impressions their room", async () => {
     const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
     const snapshot = await shippedSnapshot(idsOf("seen", 500), { capacity: 100, shards: 5 });
     await visitWith(storage, namespace, snapshot);

@@ -94,7 +94,7 @@ describe("with a storage of the app's own", () => {
     expect(await forgotten(storage, namespace, all)).toEqual([]);
   });
 
-  test("what was recorded is written without being asked, and flush waits for it", async () => {
+  test("i6: what was recorded is written without being asked, and flush waits for it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
     guard.record("a");
@@ -271,7 +271,7 @@ describe("clear", () => {
     expect(await forgotten(storage, namespace, ["before", "after", "later"])).toEqual(["before"]);
   });
 
-  test("keeps what is recorded while it runs on a slow storage", async () => {
+  test("i6: keeps what is recorded while it runs on a slow storage", async () => {
     const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
     const opening = openGuard({ storage: storage.face("page"), namespace });
     await storage.releaseUntil(opening);
@@ -290,7 +290,7 @@ describe("clear", () => {
     expect(await forgotten(kept, namespace, all)).toEqual(["before", "while it is written"]);
   });
 
-  test("wins over a page that still writes what it recorded before", async () => {
+  test("i6: wins over a page that still writes what it recorded before", async () => {
     const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
     const opening = openGuard({ storage: storage.face("old"), namespace }, newPage());
     await storage.releaseUntil(opening);
@@ -312,14 +312,14 @@ describe("clear", () => {
     await SeenGuard.clear(uniqueNamespace(), new MapStorage());
   });
 
-  test("rejects with the storage's error where no guard is open that could report it", async () => {
+  test("i6: rejects with the storage's error where no guard is open that could report it", async () => {
     const failing = Object.assign(new MapStorage(), { keys: () => Promise.reject(new Error("no disk")) });
     const cleared = SeenGuard.clear(uniqueNamespace(), failing);
     await expect(cleared).rejects.toMatchObject({ name: "SeenGuardError", code: "storage" });
     await expect(cleared).rejects.toThrow("no disk");
   });
 
-  test("rejects when the storage has not answered after ten seconds, and not before", async () => {
+  test("i6: rejects when the storage has not answered after ten seconds, and not before", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const never = () => new Promise<never>(() => {});
@@ -356,7 +356,7 @@ describe("a storage that fails", () => {
     ["rejects", rejecting],
     ["rejects with what is no error", () => Promise.reject(Object.create(null) as Error)],
   ] as const) {
-    test(`and ${how} from the start is reported once, and the guard goes on`, async () => {
+    test(`i5: and ${how} from the start is reported once, and the guard goes on`, async () => {
       const storage: SeenStorage = { get: fail, set: fail, remove: fail, keys: fail };
       const { guard, codes } = await openGuard({ storage });
       expect(guard.record(["a", "b"])).toBe(2);
@@ -436,7 +436,7 @@ describe("a storage that fails", () => {
     expect(await forgotten(storage, namespace, ["before", "during-1", "during-2", "after"])).toEqual([]);
   });
 
-  test("for a while is tried again without anything new being recorded", async () => {
+  test("i6: for a while is tried again without anything new being recorded", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
     try {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
@@ -564,7 +564,7 @@ describe("a storage that takes its time", () => {
     }
   });
 
-  test("is waited for by open for two seconds and no longer, and has failed after ten", async () => {
+  test("i5: is waited for by open for two seconds and no longer, and has failed after ten", async () => {
     // The engine is there: only the storage is waited for.
     await openGuard();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
@@ -632,7 +632,7 @@ describe("a storage that takes its time", () => {
     }
   });
 
-  test("and answers after open has gone on takes over what it holds then", async () => {
+  test("i5: and answers after open has gone on takes over what it holds then", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
@@ -700,7 +700,7 @@ describe("stored content that is damaged", () => {
     ["binary", () => "\0\ud800\uffff"],
     ["of ten megabytes", () => "A".repeat(10_000_000)],
   ] as const) {
-    test(`and ${how} is told once and deleted, and the other rows are kept`, async () => {
+    test(`i5: and ${how} is told once and deleted, and the other rows are kept`, async () => {
       const { storage, namespace, ids, rows } = await stored();
       const [victim = "", ...others] = rows();
       const text = storage.values.get(victim) ?? "";
@@ -776,7 +776,7 @@ describe("what a later version has stored", () => {
     return `${before}/${number ?? own}/q/anything`;
   };
 
-  test("is left alone, and this version goes on beside it", async () => {
+  test("i5: is left alone, and this version goes on beside it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     const text = "what only a later version understands\n";

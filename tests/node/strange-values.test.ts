@@ -30,7 +30,7 @@ function changing(name: string, first: unknown, then: unknown): object {
   return Object.defineProperty({}, name, { get: () => (reads++ === 0 ? first : then), enumerable: true });
 }
 
-describe("what an app throws stops nothing, whatever it is", () => {
+describe("i5: what an app throws stops nothing, whatever it is", () => {
   const thrown: [string, unknown][] = [
     ["an error whose message is no text", Object.assign(new Error(), { message: Symbol("message") })],
     ["a revoked proxy", revoked()],
@@ -220,7 +220,7 @@ test.each(["record", "unsee"] as const)(
   },
 );
 
-describe("what an app does while its items are read comes first", () => {
+describe("i4: what an app does while its items are read comes first", () => {
   test("a feed that is reset and admits the page afterwards", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();

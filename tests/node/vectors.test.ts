@@ -21,7 +21,7 @@ for (const name of ["native", "native-edges"] as const) {
       const stopped = onDevice.filter((id) => isIn(answers, id));
       const fresh = onDevice.filter((id) => !isIn(answers, id));
 
-      test(`stops through filter what it contains, and nothing else: ${title}`, async () => {
+      test(`i3: stops through filter what it contains, and nothing else: ${title}`, async () => {
         const { guard, errors } = await openGuard();
         expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true });
         expect(guard.filter(onDevice)).toEqual(fresh);
@@ -30,7 +30,7 @@ for (const name of ["native", "native-edges"] as const) {
         expect(errors.map(({ code }) => code)).toEqual(isSaturated ? ["too-large"] : []);
       });
 
-      test(`answers the same one by one, through explain: ${title}`, async () => {
+      test(`i4: answers the same one by one, through explain: ${title}`, async () => {
         const { guard } = await openGuard();
         guard.apply({ shards: [base64], now: 0 });
         for (const id of stopped) expect(guard.explain(id)).toEqual({ seen: true, by: "server" });

@@ -252,7 +252,7 @@ test("a page has nothing of the server in its script", async () => {
   expect((await Promise.all(scripts)).join()).not.toContain("ShardChain");
 });
 
-test("a bundler keeps an import alone of seenguard/devtools and seenguard/testing, and of no other entry", async () => {
+test("i5: a bundler keeps an import alone of seenguard/devtools and seenguard/testing, and of no other entry", async () => {
   expect((await bundled('import "seenguard/devtools";', "browser")).files).toEqual(["devtools.js"]);
   expect((await bundled('import "seenguard/testing";', "browser")).files).toContain("testing.js");
   const others = entries.filter(({ hasEffect, peers }) => !hasEffect && !peers);

@@ -67,7 +67,7 @@ test("under script-src 'self' 'wasm-unsafe-eval' the guard works", async () => {
   expect(complaints).toEqual([]);
 });
 
-test("a list in React under StrictMode survives double rendering and refetching", async () => {
+test("i4: a list in React under StrictMode survives double rendering and refetching", async () => {
   const { page, complaints } = await openPage(await serveForDevelopment("react"));
   const shown = () => page.locator("li").allTextContents();
   const { fresh } = readScenario();

@@ -7,7 +7,7 @@ const common = (some: Iterable<string>, others: Iterable<string>) => {
   return [...some].filter((title) => set.has(title));
 };
 
-test("no story that was seen comes back while the stream is late, on this device or another, nor afterwards", async ({
+test("i1: no story that was seen comes back while the stream is late, on this device or another, nor afterwards", async ({
   name,
   openTab,
   openDevice,
@@ -50,7 +50,7 @@ test("the list goes on as its end comes near, with no story twice", async ({ nam
   expect(reader.complaints).toEqual([]);
 });
 
-test("the way back from an article leads to the same list at the same place", async ({ name, openTab }) => {
+test("i4: the way back from an article leads to the same list at the same place", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.readInTheMiddle();
@@ -193,7 +193,7 @@ test("nothing is recorded for a person who signs in while another's tab is open"
   }).toPass();
 });
 
-test("after a repost its original does not come, nor a repost after its original", async ({ name, openTab }) => {
+test("i1: after a repost its original does not come, nor a repost after its original", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.look();

@@ -46,6 +46,7 @@ export const pages: readonly Page[] = [
   ...[
     "lab/benches/README.md",
     "lab/README.md",
+    "scripts/README.md",
     "tests/README.md",
     "tests/vectors/README.md",
     "www/README.md",
