@@ -134,7 +134,9 @@ test("the tests that SECURITY.md names exist", () => {
 });
 
 test("scripts/README.md says why each development dependency is there", () => {
-  expect(tableColumn(readPage("scripts/README.md"), "Package").toSorted()).toEqual(Object.keys(manifest.devDependencies).toSorted());
+  expect(tableColumn(readPage("scripts/README.md"), "Package").toSorted()).toEqual(
+    Object.keys(manifest.devDependencies).toSorted(),
+  );
 });
 
 /** The names in backticks in the first column of the table with this heading; a row may have several. */
