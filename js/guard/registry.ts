@@ -22,26 +22,19 @@ interface Registry {
   readonly verdicts: Map<string, KeyedVerdicts>;
 }
 
-/** Every version's registry, by its number. */
-const REGISTRIES = Symbol.for("seenguard.registry");
+const PREFIX = "seenguard.registry.";
 /** Copies share one only if they agree on what a namespace can do: the number grows when that changes. */
-const NUMBER = 12;
+const REGISTRY = Symbol.for(PREFIX + "1");
 /** How long `open` waits for an engine that does not come. */
 const OPEN_TIMEOUT_MS = 10_000;
 const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
 /** How long `close` waits for a storage that does not answer. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-function registries(): Map<number, Registry> {
-  const place = globalThis as unknown as Record<symbol, Map<number, Registry> | undefined>;
-  return (place[REGISTRIES] ??= new Map<number, Registry>());
-}
+const shared = globalThis as unknown as Record<symbol, Registry | undefined>;
 
 function registry(): Registry {
-  const all = registries();
-  const shared = all.get(NUMBER) ?? { version: PACKAGE_VERSION, namespaces: new Map(), verdicts: new Map() };
-  all.set(NUMBER, shared);
-  return shared;
+  return (shared[REGISTRY] ??= { version: PACKAGE_VERSION, namespaces: new Map(), verdicts: new Map() });
 }
 
 /** A namespace, started, and held by `holder`. Rejects for wrong options alone. */
@@ -54,8 +47,8 @@ export async function hold(options: OpenOptions, engines: Engines, holder: Holde
     const message = `the namespace "${name}" is open with other options, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
-  const all = registries();
-  if (all.size > 1) callBack(holder.onError, misuseOfCopies(Array.from(all.values(), (each) => each.version)));
+  const copies = Object.getOwnPropertySymbols(shared).filter(({ description }) => description?.startsWith(PREFIX));
+  if (copies.length > 1) callBack(holder.onError, misuseOfCopies(copies.map((copy) => shared[copy]?.version ?? "")));
   namespace.holders.add(holder);
   namespace.reporter?.opened();
   try {

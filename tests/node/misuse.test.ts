@@ -151,8 +151,7 @@ test("use after close is told of once, and everything passes", async () => {
 });
 
 test("another version of the package on the page is told of, with both versions", async () => {
-  const registry = new Map([[7, { version: "9.8.7" }]]);
-  const page = newPage({ [Symbol.for("seenguard.registry")]: registry });
+  const page = newPage({ [Symbol.for("seenguard.registry.7")]: { version: "9.8.7" } });
   const { errors } = await openGuard({}, page);
   expect(errors).toMatchObject([{ code: "misuse" }]);
   expect(errors[0]?.message).toMatch(/seenguard 9\.8\.7 and \d+\.\d+\.\d+/);
