@@ -1,20 +1,67 @@
-/** Whether both registries would take the package as it is: nothing is uploaded. */
+/**
+ * Whether both registries would take what is published as it is, and an empty app can use the crates as they are packed:
+ * nothing is uploaded. `packed` does the same with the npm package.
+ */
 import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { packageDirectory } from "../build/package.mjs";
-import { root } from "../lib/paths.mjs";
-import { CommandFailed } from "../lib/run.mjs";
+import { fromEnvironment, inProject, root } from "../lib/paths.mjs";
+import { CommandFailed, run } from "../lib/run.mjs";
 
 /** What a dry run says on any machine. */
 const expected = [
   // cargo finds the programs of tests, benchmarks and examples, and the crate has none of them but one on purpose.
   /^warning: ignoring (test|benchmark|example) `.*` as `.*` is not included in the published package$/,
-  /^warning: aborting upload due to dry run$/,
   /^npm warn publish This command requires you to be logged in/,
 ];
 
-export function checkPublish() {
+const crates = ["seenguard", "seenguard-server"];
+
+export async function checkPublish() {
   dryRun("npm", ["publish", "--dry-run", packageDirectory], /^npm warn publish /);
-  dryRun("cargo", ["publish", "--dry-run", "--locked", "--allow-dirty"], /^warning: /);
+  const packages = crates.flatMap((crate) => ["--package", crate]);
+  // The app compiles them.
+  dryRun("cargo", ["package", "--locked", "--allow-dirty", "--no-verify", ...packages], /^warning: /);
+  await useCrates();
+}
+
+const appManifest = `[workspace]
+
+[package]
+name = "app"
+edition = "2024"
+
+[dependencies]
+seenguard = "0.1.0"
+seenguard-server = { version = "0.1.0", default-features = false, features = ["axum"] }
+
+[patch.crates-io]
+${crates.map((crate) => `${crate} = { path = "../${crate}-0.1.0" }`).join("\n")}
+`;
+
+const app = `use seenguard_server::{MemoryStore, RouterOptions, SeenStore, StoreOptions, router};
+
+fn main() {
+    let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+    let store = SeenStore::new(MemoryStore::default(), options).expect("these options are right");
+    let _app = router(store, RouterOptions::default());
+    let plan = seenguard::ChainOptions::RECOMMENDED;
+    assert!(plan.shards > 0);
+}
+`;
+
+/** An app of nothing but the two crates, as `cargo package` has made them. */
+async function useCrates() {
+  const target = fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target");
+  const directory = join(target, "published");
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(join(directory, "app", "src"), { recursive: true });
+  for (const crate of crates)
+    await run("tar", ["xzf", join(target, "package", `${crate}-0.1.0.crate`)], { cwd: directory });
+  writeFileSync(join(directory, "app", "Cargo.toml"), appManifest);
+  writeFileSync(join(directory, "app", "src", "main.rs"), app);
+  await run("cargo", ["run", "--quiet"], { cwd: join(directory, "app"), env: { CARGO_TARGET_DIR: target } });
 }
 
 /**
@@ -26,7 +73,7 @@ export function checkPublish() {
 function dryRun(command, args, warning) {
   const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: root, encoding: "utf8" });
   console.log(`${stdout}${stderr}`);
-  if (status !== 0) throw new CommandFailed(`${command} publish --dry-run failed${error ? `: ${error.message}` : ""}`);
+  if (status !== 0) throw new CommandFailed(`${command} ${args.join(" ")} failed${error ? `: ${error.message}` : ""}`);
   const warnings = stderr.split("\n").filter((line) => warning.test(line) && !expected.some((each) => each.test(line)));
   if (warnings.length > 0) throw new CommandFailed(warnings.join("\n"));
 }
