@@ -10,6 +10,7 @@ import type { TestProject } from "vitest/node";
 import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
 import { toolDirectory } from "../../scripts/lib/paths.mjs";
 import { installPackage } from "../packed/pack.ts";
+import { writePages } from "./pages.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -31,8 +32,9 @@ export default async function setup({ config, provide }: TestProject): Promise<(
   const directory = await mkdtemp(join(tools, RUN));
   console.log("packing the package and copying the apps");
   await installPackage(directory);
-  for (const name of ["scenario.js", "server.js"]) await cp(here(`../packaging/apps/${name}`), join(directory, name));
+  for (const name of ["scenario.js", "server.js"]) await cp(here(`../packed/apps/${name}`), join(directory, name));
   await cp(here("apps"), directory, { recursive: true });
+  await writePages(directory);
   await shareWithApps(directory);
   provide("tools", tools);
   provide("installed", directory);
