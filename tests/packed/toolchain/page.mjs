@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 const vectors = new URL("../../vectors/", import.meta.url);
 const [NATIVE, WINDOW_DAYS, REMEMBER, NOW_MS] = [/** @type {const} */ ([0, 0, 0]), 30, 10_000, 1_700_000_000_000];
 
-/** @typedef {Pick<typeof import("../../js/generated/client/seenguard.js"), "Guard" | "TextBatch">} Classes */
+/** @typedef {Pick<typeof import("../../../js/generated/client/seenguard.js"), "Guard" | "TextBatch">} Classes */
 
 /** @param {string} name @returns {Promise<unknown>} */
 async function readJson(name) {

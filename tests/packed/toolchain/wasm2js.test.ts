@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import * as generated from "../../js/generated/client/seenguard.js";
+import * as generated from "../../../js/generated/client/seenguard.js";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { stoppedBy } from "./page.mjs";
 

@@ -1,5 +1,5 @@
 /** Prints what the module stops as JavaScript, in a process without WebAssembly. */
-import { createEngine } from "../../js/generated/client/engine-js.js";
+import { createEngine } from "../../../js/generated/client/engine-js.js";
 import { stoppedBy } from "./page.mjs";
 
 Reflect.deleteProperty(globalThis, "WebAssembly");
