@@ -19,7 +19,7 @@ const SOON = { timeout: 30_000, interval: 50 };
 let browser: Browser;
 beforeAll(async () => {
   rmSync(app, { recursive: true, force: true });
-  for (const { kind, code } of examples.filter(({ kind }) => / start\//.test(kind))) {
+  for (const { kind, code } of examples.filter(({ kind }) => kind.includes(" start/"))) {
     const [, path = ""] = kind.split(" start/");
     mkdirSync(dirname(app + path), { recursive: true });
     writeFileSync(app + path, code);
