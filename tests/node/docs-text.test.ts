@@ -1,5 +1,5 @@
 /** The documentation names what exists: links, commands, files, steps, dependencies. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { steps } from "../../scripts/test/steps.mjs";
