@@ -1,4 +1,4 @@
-/** Takes the picture of docs/devtools.md: `npx tsx docs/panel-picture.ts` writes docs/panel.png. Needs the built package. */
+/** Takes the picture of docs/debugging.md: `npx tsx docs/panel-picture.ts` writes docs/panel.png. Needs the built package. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "@playwright/test";

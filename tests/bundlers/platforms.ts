@@ -25,12 +25,10 @@ export interface Platform {
   readonly app: string;
   /** The packages, or "node" or "chromium", whose versions the table shows. */
   readonly tools: readonly string[];
-  /** What an app does to use the package; by default the scripts of its package.json. */
-  readonly use?: string;
   /** Which parts of an app are tried. */
   readonly tested: string;
   /** What an app has to do beyond installing the package and importing it. */
-  readonly needs?: string;
+  readonly needs?: string | undefined;
   /** Whether it is the app before, by another version, bundler or host: it is tried as the table is written. */
   readonly again?: true;
   /** @param directory the app, among the others */
@@ -50,7 +48,7 @@ interface Bundled extends Omit<Platform, "run" | "tested"> {
 /** A page that is built. */
 const bundled = ({ script = "build", serves, parts, list, ...platform }: Bundled): Platform => ({
   ...platform,
-  tested: parts.includes("worker") ? "a page, a worker" : "a page",
+  tested: parts.includes("worker") ? "page, worker" : "page",
   run: async (directory) => {
     await runScript(directory, script);
     await expectPage(await serve(join(directory, serves)), { parts, list });
@@ -64,7 +62,6 @@ const bundlers: readonly Platform[] = [
     name: "Vite",
     app: "vite",
     tools: ["vite"],
-    use: "`vite build`",
     serves: "dist",
     parts: WITH_WORKER,
   }),
@@ -73,7 +70,6 @@ const bundlers: readonly Platform[] = [
     app: "vite",
     tools: ["vite-6"],
     again: true,
-    use: "`vite build`",
     script: "build:6",
     serves: "dist",
     parts: WITH_WORKER,
@@ -85,7 +81,7 @@ const bundlers: readonly Platform[] = [
     tools: ["rollup"],
     serves: ".",
     parts: PAGE_PARTS,
-    needs: "`@rollup/plugin-node-resolve`, as every package; `output.dir`, since there are chunks",
+    needs: "`output.dir`, node-resolve",
   }),
   bundled({
     name: "esbuild",
@@ -93,7 +89,7 @@ const bundlers: readonly Platform[] = [
     tools: ["esbuild"],
     serves: ".",
     parts: PAGE_PARTS,
-    needs: "`--splitting`, or what is imported on demand is in the page's one file, too",
+    needs: "`--splitting` for a `fallback`",
   }),
   bundled({ name: "Parcel", app: "parcel", tools: ["parcel"], serves: "dist", parts: WITH_WORKER }),
   bundled({ name: "rspack", app: "rspack", tools: ["@rspack/core", "@rspack/cli"], serves: ".", parts: WITH_WORKER }),
@@ -104,8 +100,7 @@ const next = (bundler: string, build: string): Platform => ({
   name: `Next (${bundler})`,
   app: "next",
   tools: ["next"],
-  use: `\`next ${build.replace("build:", "build --")}\`, \`next start\``,
-  tested: "server component, client component, route handlers on Node and on the edge runtime",
+  tested: "page, server, edge runtime",
   run: async (directory) => {
     await runScript(directory, build);
     const address = await startServer(directory, "start");
@@ -120,7 +115,7 @@ const renderedPage = (name: string, app: string, tools: string[]): Platform => (
   name,
   app,
   tools,
-  tested: "the page in the browser, its rendering on the server",
+  tested: "page, rendered on a server",
   run: async (directory) => {
     await runScript(directory, "build");
     await expectPage(await startServer(directory, "start"), { server: true, parts: ["page"] });
@@ -139,7 +134,7 @@ interface Rendered extends Omit<Platform, "run" | "tested"> {
 /** Client and server of an app, with an endpoint. */
 const rendered = ({ variant = "", server, list, ...platform }: Rendered): Platform => ({
   ...platform,
-  tested: `the page in the browser, ${server} on the server`,
+  tested: `page, server: ${server}`,
   run: async (directory) => {
     await runScript(directory, `build${variant}`);
     const address = await startServer(directory, `start${variant}`);
@@ -156,45 +151,42 @@ const frameworks: readonly Platform[] = [
     name: "SvelteKit",
     app: "sveltekit",
     tools: ["@sveltejs/kit", "svelte"],
-    use: "`vite build`, `node build`",
-    server: "`load` and an endpoint",
+    server: "`load`, route",
   }),
   rendered({
     name: "SvelteKit on Cloudflare",
     app: "sveltekit",
-    tools: ["@sveltejs/adapter-cloudflare", "@sveltejs/kit", "workerd"],
+    tools: ["@sveltejs/kit", "workerd"],
     again: true,
-    use: "`vite build`, `wrangler dev`",
     variant: ":cloudflare",
-    server: "`load` and an endpoint",
+    server: "`load`, route",
   }),
   rendered({
     name: "Nuxt on Cloudflare",
     app: "nuxt",
-    tools: ["nuxt", "nitropack", "workerd"],
-    use: '`nuxt build` with `preset: "cloudflare_module"`, `wrangler dev`',
-    server: "`useFetch` and an endpoint",
+    tools: ["nuxt", "workerd"],
+    server: "`useFetch`, route",
   }),
   rendered({
     name: "React Router",
     app: "react-router",
     tools: ["react-router"],
-    server: "`loader` and a resource route",
+    server: "`loader`, route",
   }),
   rendered({
     name: "TanStack Start",
     app: "tanstack-start",
     tools: ["@tanstack/react-start"],
-    server: "a server function and a server route",
+    server: "function, route",
   }),
   rendered({
     name: "SolidStart",
     app: "solid-start",
     tools: ["@solidjs/start", "solid-js"],
-    server: "a server function and an API route",
+    server: "function, route",
     list: true,
   }),
-  rendered({ name: "Astro", app: "astro", tools: ["astro"], server: "the page and an endpoint", list: true }),
+  rendered({ name: "Astro", app: "astro", tools: ["astro"], server: "page, route", list: true }),
   renderedPage("Qwik", "qwik", ["@builder.io/qwik", "vite-6"]),
   bundled({
     name: "Angular",
@@ -208,12 +200,12 @@ const frameworks: readonly Platform[] = [
 ];
 
 /** Tests of an app, by a test runner that the app brings. */
-const testRunner = (name: string, app: string, tools: string[], pages: string[], needs: string[]): Platform => ({
+const testRunner = (name: string, app: string, tools: string[], pages: string[], needs?: string): Platform => ({
   name,
   app,
   tools: [app, ...tools],
-  tested: `tests of a server's code, tests of a page's code (${pages.join(", ")})`,
-  needs: ["`localStorage` is used, since there is no IndexedDB", ...needs].join("; "),
+  tested: `tests: server, ${pages.join(", ")}`,
+  needs,
   run: async (directory) => {
     await runScript(directory, "test");
     expectServed(await readAnswer<ServerOutcome>(directory, "server.json"));
@@ -224,14 +216,8 @@ const testRunner = (name: string, app: string, tools: string[], pages: string[],
 });
 
 const testRunners: readonly Platform[] = [
-  testRunner(
-    "Jest",
-    "jest",
-    ["jest-environment-jsdom"],
-    ["jsdom"],
-    ['with jsdom `setupFiles: ["seenguard/testing"]`', "`fallback`: `node --experimental-vm-modules`"],
-  ),
-  testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"], []),
+  testRunner("Jest", "jest", ["jest-environment-jsdom"], ["jsdom"], "[`setupFiles`](debugging.md)"),
+  testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"]),
 ];
 
 /** A program that prints what it answers. */
@@ -239,7 +225,7 @@ const runtime = (name: string, app: string, tool: string): Platform => ({
   name,
   app,
   tools: [tool],
-  tested: "a server's program",
+  tested: "program",
   run: async (directory) => expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome),
 });
 
@@ -251,7 +237,7 @@ const runtimes: readonly Platform[] = [
     name: "Yarn, Plug'n'Play",
     app: "yarn-pnp",
     tools: ["@yarnpkg/cli-dist", "esbuild"],
-    tested: "a server's program, a page",
+    tested: "program, page",
     run: async (directory) => {
       await runScript(directory, "add");
       expectServed(JSON.parse((await runScript(directory, "start")).stdout) as ServerOutcome);
@@ -262,9 +248,9 @@ const runtimes: readonly Platform[] = [
   {
     name: "Metro, Hermes",
     app: "metro",
-    tools: ["metro", "@react-native/babel-preset", "hermes-engine-cli"],
-    tested: "an app in React Native, without its views",
-    needs: "`storage`: see [React Native](#react-native)",
+    tools: ["metro", "hermes-engine-cli"],
+    tested: "React Native without its views",
+    needs: "[`storage`](hybrid.md)",
     run: async (directory) => {
       await runScript(directory, "build");
       const outcomes = JSON.parse(await runHermes(inject("tools"), join(directory, "bundle.js"))) as Outcomes;
@@ -298,33 +284,28 @@ const pages: readonly Platform[] = [
     name: "Script tag, `file://`",
     app: "script-tag",
     tools: ["chromium"],
-    use: "`dist/seenguard.iife.js`",
-    tested: "a page",
-    needs: "where there is no Wasm, a second tag for `dist/seenguard-engine-js.iife.js`",
+    tested: "page",
     run: async (directory) => expectPage(pathToFileURL(join(directory, "index.html")).href),
   },
-  unbundled({ name: "Module worker", app: "module-worker", use: "`dist/index.js`", tested: "a worker" }),
+  unbundled({ name: "Module worker", app: "module-worker", tested: "worker" }),
   unbundled({
     name: "Service worker, classic",
     app: "service-worker",
     query: "?type=classic",
-    use: "`importScripts` of `dist/seenguard.iife.js`",
-    tested: "a service worker",
-    needs: "where there is no Wasm, `dist/seenguard-engine-js.iife.js`, too",
+    tested: "service worker",
   }),
   unbundled({
     name: "Service worker, module",
     app: "service-worker",
     query: "?type=module",
-    use: "`dist/index.js`",
-    tested: "a service worker",
-    needs: "the fallback by an `import` of its own: a service worker has no `import()`",
+    tested: "service worker",
+    needs: "`fallback` by static `import`",
   }),
   {
     name: "PWA (Workbox)",
     app: "pwa",
-    tools: ["vite-plugin-pwa", "workbox-build", "vite"],
-    tested: "a page, online and offline; its build warns of nothing",
+    tools: ["vite-plugin-pwa", "workbox-build"],
+    tested: "page, online and offline",
     run: async (directory) => {
       const { stdout, stderr } = await runScript(directory, "build");
       expect(stdout + stderr).not.toMatch(/warn|\(!\)/i);
@@ -335,8 +316,8 @@ const pages: readonly Platform[] = [
     name: "Extension",
     app: "extension",
     tools: ["chromium", "esbuild"],
-    tested: "a page of it, its background's service worker, a content script",
-    needs: "`wasm-unsafe-eval` in the manifest: see [Content security policy](#content-security-policy)",
+    tested: "page, worker, content script",
+    needs: "`wasm-unsafe-eval`",
     run: async (directory) => {
       await runScript(directory, "build");
       await expectExtension(directory, `${await serve(directory)}/site.html`);
@@ -346,16 +327,15 @@ const pages: readonly Platform[] = [
     name: "TypeScript",
     app: "typescript",
     tools: ["typescript-5.0", "typescript-newest"],
-    use: '`tsc` with `skipLibCheck: false` and `moduleResolution: "bundler"`',
-    tested: "`seenguard/react`, `seenguard/vue` and `seenguard/svelte`, each without the others' frameworks",
+    tested: "types of each adapter alone",
     run: expectTypes,
   },
   {
-    name: "Content security policy without Wasm",
+    name: "Policy without Wasm",
     app: "vite",
     tools: ["vite", "chromium"],
-    use: "`vite build`",
-    tested: "a page and a worker with `script-src 'self'`",
+    tested: "page, worker",
+    needs: "`fallback`",
     run: async (directory) => {
       await runScript(directory, "build");
       const address = await serve(join(directory, "dist"), "script-src 'self'");

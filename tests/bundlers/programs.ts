@@ -17,7 +17,7 @@ interface Manifest {
   readonly engines?: { readonly node: string };
 }
 
-export const manifestOf = (directory: string): Manifest =>
+const manifestOf = (directory: string): Manifest =>
   JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 
 /** Runs a script of the app's package.json to its end, and returns what it wrote. */

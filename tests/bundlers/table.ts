@@ -6,26 +6,18 @@ import { format, resolveConfig } from "prettier";
 import { inject } from "vitest";
 import { chromiumVersion } from "../packed/chromium.js";
 import type { Platform } from "./platforms.js";
-import { manifestOf } from "./programs.js";
 
 const page = fileURLToPath(new URL("../../docs/platforms.md", import.meta.url));
 const BEGIN = "<!-- platforms: written by `npx vitest run --project platforms --update` -->";
 const END = "<!-- end of platforms -->";
 
 /** A row's cells, by the heading of their column. */
-export type Row = Record<"Platform" | "Versions" | "Used as" | "Tried" | "What it needs", string>;
+export type Row = Record<(typeof HEADINGS)[number], string>;
 
-const HEADINGS = ["Platform", "Versions", "Used as", "Tried", "What it needs"] as const;
+const HEADINGS = ["Platform", "Versions", "Tried", "It needs"] as const;
 
-/** @param directory the app as it was tried */
-export function rowOf(platform: Platform, directory: string): Row {
-  return {
-    Platform: platform.name,
-    Versions: platform.tools.map(toolWithVersion).join(", "),
-    "Used as": platform.use ?? scriptsOf(directory),
-    Tried: platform.tested,
-    "What it needs": platform.needs ?? "nothing",
-  };
+export function rowOf({ name, tools, tested, needs = "" }: Platform): Row {
+  return { Platform: name, Versions: tools.map(toolWithVersion).join(", "), Tried: tested, "It needs": needs };
 }
 
 /** @param tool may be the alias of another version, such as `vite-6` */
@@ -36,11 +28,6 @@ function toolWithVersion(tool: string): string {
   const { name, version } = JSON.parse(manifest) as { name: string; version: string };
   return `${name} ${version}`;
 }
-
-const scriptsOf = (directory: string): string =>
-  Object.values(manifestOf(directory).scripts)
-    .map((script) => `\`${script}\``)
-    .join(", ");
 
 /** The rows that docs/platforms.md has. */
 export function readRows(): Row[] {

@@ -26,12 +26,14 @@ const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
 const RUN_ELSEWHERE =
   /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|mastodon|accounts)$|^js offline$/;
 /** Of an app that tests/bundlers runs: the rest of the kind is the file that has the code. */
-const OF_AN_APP = /^\w+ (\S+\/\S+)$/;
+const OF_AN_APP = /^\w+ (?!start\/)(\S+\/\S+)$/;
+/** A file of the app that docs-start.test.ts runs. */
+const OF_START = /^\w+ start\/\S+$/;
 const TEXT = ["sh", "text"];
 
 test("every example is of a kind that some test runs", () => {
   const isKnown = ({ kind }: Example) =>
-    [...RUN_HERE, ...TEXT].includes(kind) || RUN_ELSEWHERE.test(kind) || OF_AN_APP.test(kind);
+    [...RUN_HERE, ...TEXT].includes(kind) || [RUN_ELSEWHERE, OF_AN_APP, OF_START].some((of) => of.test(kind));
   expect(examples.filter((example) => !isKnown(example))).toEqual([]);
   for (const kind of RUN_HERE) expect(examplesOf(kind), kind).not.toEqual([]);
 });

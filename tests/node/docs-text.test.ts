@@ -1,7 +1,6 @@
-/** The documentation names what exists: links, commands, files, the API's members, steps, dependencies. */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+/** The documentation names what exists: links, commands, files, steps, dependencies. */
+import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import ts from "typescript";
 import { describe, expect, test } from "vitest";
 import { steps } from "../../scripts/test/steps.mjs";
 import { examplesIn, pages, readPage, root, type Page } from "./docs/examples.ts";
@@ -95,33 +94,6 @@ test.each([
   }
   expect(directories).not.toEqual([]);
 });
-
-test("the API's pages name every public member, option and error code", () => {
-  const types = readdirSync(`${root}js/types`).filter((name) => name.endsWith(".d.ts"));
-  const declared = types.flatMap((name) => declaredNames(readFileSync(`${root}js/types/${name}`, "utf8")));
-  expect(declared.length).toBeGreaterThan(70);
-  const pages = ["api", "errors", "server", "delivery", "storage", "react", "vue", "svelte", "testing", "devtools"];
-  const described = pages.map((name) => readPage(`docs/${name}.md`).text);
-  const code = [...described.join("\n").matchAll(/`+[^`]+`+/g)].join("\n");
-  expect(declared.filter((name) => !new RegExp(`(?<![\\w-])${name}(?![\\w-])`).test(code))).toEqual([]);
-});
-
-/** Members of classes, properties of interfaces, error codes. */
-function declaredNames(declarations: string): string[] {
-  const names = new Set<string>();
-  const visit = (node: ts.Node): void => {
-    const isMember = ts.isMethodDeclaration(node) || ts.isMethodSignature(node);
-    if ((isMember || ts.isPropertyDeclaration(node) || ts.isPropertySignature(node)) && ts.isIdentifier(node.name))
-      names.add(node.name.text);
-    if (ts.isTypeAliasDeclaration(node) && node.name.text === "ErrorCode")
-      for (const [, code = ""] of node.getText().matchAll(/"([\w-]+)"/g)) names.add(code);
-    // What is not exported stands in for the DOM's types.
-    if (ts.isTypeAliasDeclaration(node) && node.modifiers === undefined) return;
-    ts.forEachChild(node, visit);
-  };
-  visit(ts.createSourceFile("types.d.ts", declarations, ts.ScriptTarget.ES2022, true));
-  return [...names];
-}
 
 test("the tests that SECURITY.md names exist", () => {
   const { text } = readPage("SECURITY.md");

@@ -1,14 +1,15 @@
 /**
- * The example of docs/storage.md, word for word, over the real @capacitor/preferences (its web implementation) in
+ * The example of Capacitor's Preferences in docs/hybrid.md, word for word, over the real @capacitor/preferences (its web implementation) in
  * Chromium.
  */
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test as base, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import type { SeenGuard as Guard, SeenStorage } from "seenguard";
 import { Site } from "../faults/site.js";
+import { exampleWith } from "../node/docs/examples.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -25,19 +26,14 @@ declare global {
 }
 
 /** The example's code, with its storage exported for the test. */
-async function readExample(): Promise<string> {
-  const page = await readFile(join(root, "docs/storage.md"), "utf8");
-  const code = /```ts\n(import \{ Preferences \}[^]*?)```/.exec(page)?.[1];
-  if (code === undefined) throw new Error("docs/storage.md has no example for Capacitor");
-  return `${code}\nexport { SeenGuard, storage };\n`;
-}
+const readExample = () => `${exampleWith("ts", "@capacitor/preferences").code}\nexport { SeenGuard, storage };\n`;
 
 async function bundleExample(): Promise<string> {
   // Inside the project, so that its imports are found.
   const directory = await mkdtemp(join(root, "node_modules", ".seenguard-capacitor-"));
   try {
     const entry = join(directory, "example.ts");
-    await writeFile(entry, await readExample());
+    await writeFile(entry, readExample());
     const { outputFiles } = await build({
       entryPoints: [entry],
       bundle: true,

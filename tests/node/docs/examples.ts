@@ -6,6 +6,7 @@
  *     ```js redis    the same, with REDIS_URL naming a Redis
  *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
  *     ```ts client   in Node, against a server; `ts accounts` and `js offline` in Chromium: clients.test.ts runs them
+ *     ```js start/server.js  that file of the app of docs/start.md: docs-start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/frameworks serves; tsx, vue and svelte alike
  *     ```tsx news    a part of examples/news, which tests/frameworks/news runs; ts and tsx alike
