@@ -23,7 +23,7 @@ describe("bits-and-blooms", () => {
   }
   let program = "";
   beforeAll(async () => {
-    program = await buildGo(directory.path, "go snapshot", "bloom.go");
+    program = await buildGo(directory.path, ["go snapshot"], "bloom.go");
   });
 
   async function drive(task: object): Promise<Result> {
@@ -60,7 +60,7 @@ describe("a list of records in Redis", () => {
   afterAll(() => redis.stop());
 
   test("is sent as stored, answers as the library that wrote it, and is continued by a ShardChain", async () => {
-    const program = await buildGo(directory.path, "go list", "list.go");
+    const program = await buildGo(directory.path, ["go snapshot", "go list"], "list.go");
     const send = async (held = "") =>
       JSON.parse(await run(program, [redis.url, "ada", held], { cwd: directory.path })) as Snapshot & {
         shards: string[];

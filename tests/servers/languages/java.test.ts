@@ -1,7 +1,6 @@
-/** The Java examples of docs/other-languages.md with the real Guava and Flink. Guava reads what ShardChain writes. */
+/** The Java examples of docs/other-languages.md with the real Guava. Guava reads what ShardChain writes. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ShardChain, type Snapshot } from "seenguard/server";
-import { flinkJars } from "../../../scripts/lib/servers.mjs";
 import { answersOf, base64, buildJava, expectReferences, ids, makeTempDirectory } from "./tools.ts";
 
 describe("Guava", () => {
@@ -96,34 +95,5 @@ describe("Guava", () => {
     const again = await guava([`read ${shards[0] ?? ""}`, ...put(ids.slice(800, 900))]);
     expect(again.answers.slice(0, 900)).not.toContain(false);
     expect(await answersOf(again.snapshot)).toEqual(again.answers);
-  });
-});
-
-describe("Flink", () => {
-  const directory = makeTempDirectory();
-  afterAll(directory.remove);
-
-  test("the function keeps each user's filters, rotates them, and emits snapshots that a guard reads", async () => {
-    const drive = await buildJava(directory.path, ["Snapshot", "SeenFunction"], "Job", [flinkJars()]);
-    const impressions = [
-      ...ids.slice(0, 2500).map((id) => ["ada", id] as const),
-      ...ids.slice(3000, 3010).map((id) => ["bob", id] as const),
-      ["bob", ids[3000] ?? ""] as const,
-    ];
-    const result = await drive(impressions.map(([user, id]) => `${user} ${base64(id)}`).join("\n"));
-    const lines = result.trim().split("\n");
-    const snapshotsOf = (user: string): Snapshot[] =>
-      lines.filter((line) => line.startsWith(`${user} `)).map((line) => JSON.parse(line.slice(4)) as Snapshot);
-
-    // An id that the newest filter contains emits nothing.
-    expect(snapshotsOf("bob")).toHaveLength(10);
-    const [ada, bob] = ["ada", "bob"].map((user) => snapshotsOf(user).at(-1));
-    if (ada === undefined || bob === undefined) throw new Error("a user has no snapshot");
-    expect(ada.shards).toHaveLength(3);
-    expect(bob.shards).toHaveLength(1);
-    const answers = await answersOf(ada);
-    expect(answers.slice(0, 2500)).not.toContain(false);
-    expect(answers.slice(2500).filter(Boolean).length).toBeLessThan(50);
-    expect(await answersOf(bob, ids.slice(3000, 3010))).not.toContain(false);
   });
 });

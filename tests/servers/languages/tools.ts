@@ -1,7 +1,4 @@
-/**
- * Compiles and runs the examples of docs/other-languages.md with the real compilers and libraries, in a temporary
- * directory.
- */
+/** Compiles and runs the examples of docs/ with the real compilers and libraries, in a temporary directory. */
 import { spawn } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -14,10 +11,10 @@ import { heldBy } from "../../node/support.js";
 import { ids as allIds } from "../../vectors/foreign.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
-/** The examples of docs/other-languages.md in languages that the package is not written in. */
-export const foreignExamples: readonly Example[] = examplesIn(readPage("docs/other-languages.md")).filter(({ kind }) =>
-  /^(?:go|java|python) /.test(kind),
-);
+/** The examples in languages that the package is not written in. */
+export const foreignExamples: readonly Example[] = ["other-languages", "service", "streams"]
+  .flatMap((name) => examplesIn(readPage(`docs/${name}.md`)))
+  .filter(({ kind }) => /^(?:go|java|python) /.test(kind));
 
 /** Without lone surrogates, which are no Unicode: Java and Python each encode them differently. */
 export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
@@ -26,8 +23,7 @@ export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
 export function exampleOf(kind: string): string {
   const found = foreignExamples.filter((example) => example.kind === kind);
   const [only] = found;
-  if (only === undefined || found.length > 1)
-    throw new Error(`docs/other-languages.md has ${String(found.length)} examples of ${kind}`);
+  if (only === undefined || found.length > 1) throw new Error(`docs/ has ${String(found.length)} examples of ${kind}`);
   return only.code;
 }
 
@@ -61,8 +57,8 @@ function driverFile(language: string, file: string): string {
   return join(root, "tests/servers", language, file);
 }
 
-/** Compiles a Go example with a driver, against the system's libraries: nothing is downloaded. Returns the program. */
-export async function buildGo(directory: string, example: string, driver: string): Promise<string> {
+/** Compiles Go examples with a driver, against the system's libraries: nothing is downloaded. Returns the program. */
+export async function buildGo(directory: string, examples: readonly string[], driver: string): Promise<string> {
   const path = join(directory, `${driver}-path`);
   // Without modules, the import path is a directory's.
   const link = (name: string, version: string, library: string | undefined) => {
@@ -74,7 +70,7 @@ export async function buildGo(directory: string, example: string, driver: string
   link("cespare/xxhash", "v2", goXxhash());
   const sources = join(path, "src/server");
   mkdirSync(sources, { recursive: true });
-  writeFileSync(join(sources, "example.go"), exampleOf(example));
+  for (const example of examples) writeFileSync(join(sources, `${example.replace(" ", "_")}.go`), exampleOf(example));
   copyFileSync(driverFile("go", driver), join(sources, "main.go"));
   const system = /^(.*)\/src\//.exec(goLibrary("github.com/bits-and-blooms/bitset") ?? "")?.[1] ?? "";
   const env = { GO111MODULE: "off", GOFLAGS: "", GOPATH: [path, system].join(delimiter) };

@@ -16,7 +16,7 @@ func main() {
 		log.Fatal(err)
 	}
 	defer connection.Close()
-	snapshot, err := snapshotOf(connection, os.Args[2], os.Args[3])
+	snapshot, err := snapshotOfList(connection, os.Args[2], os.Args[3])
 	if err != nil {
 		log.Fatal(err)
 	}

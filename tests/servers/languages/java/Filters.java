@@ -26,7 +26,7 @@ public class Filters {
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             filters.execute(line.split(" ", -1));
         }
-        System.out.println(Snapshot.of(filters.filters).holding(filters.held).toJson());
+        System.out.println(Snapshot.of(filters.filters, filters.held));
         System.out.println(filters.answers);
     }
 
