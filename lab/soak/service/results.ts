@@ -90,13 +90,33 @@ export function rowsOf({
         return [`memory of the ${part} in the second half; grows by`, `${megabytes(median)}; ${kilobytes(drift)}`];
       }),
     ),
-    "each fault": "until all was ready; a page meanwhile",
-    ...Object.fromEntries(
-      [...strikes]
-        .sort((one, other) => one.name.localeCompare(other.name))
-        .map(({ name, ms, during }) => [name, `${seconds(ms)}; ${timesOf(during)}`]),
-    ),
+    "each kind of fault, at worst": "until all was ready; a page",
+    ...worstOf(strikes),
   };
+}
+
+type Strike = ServiceOutcome["strikes"][number];
+
+/** Of each kind of fault, whichever part it befell: how long until all was ready, and the longest page meanwhile. */
+function worstOf(strikes: readonly Strike[]): Record<string, string> {
+  const kinds = new Map<string, Strike[]>();
+  for (const strike of strikes) {
+    const kind = kindOf(strike.name);
+    kinds.set(kind, [...(kinds.get(kind) ?? []), strike]);
+  }
+  return Object.fromEntries(
+    [...kinds]
+      .map(([kind, all]): [string, string] => {
+        const longest = Math.max(...all.map(({ during }) => during.maxValue));
+        return [kind, `${seconds(Math.max(...all.map(({ ms }) => ms)))}; ${(longest / 1000).toFixed(0)} ms`];
+      })
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+}
+
+function kindOf(name: string): string {
+  const [what = name] = /\b(?:killed|stopped|slot moved|closed|silent|slow)\b.*/.exec(name) ?? [];
+  return name.includes("link") ? `a link ${what}` : what;
 }
 
 function together(all: readonly Histogram[]): Histogram {
