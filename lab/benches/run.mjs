@@ -8,7 +8,7 @@
  *     npm run bench -- --readme    also writes the tables into README.md and docs/performance.md
  *     npm run bench -- --scale     instead: what many users take of a Redis; with --readme into docs/scale.md
  *     npm run bench -- --servers   instead: the service in Rust beside a server in Node; with --readme into docs/scale.md
- *     npm run bench -- --streams   instead: reports by way of Kafka and of a stream of Redis; with --readme into docs/scale.md
+ *     npm run bench -- --streams   instead: reports by way of Kafka and of a stream of Redis; with --readme into docs/
  *     npm run bench -- --releases  instead: older releases of Node; with --readme into docs/performance.md
  */
 import { build } from "../../scripts/build.mjs";

@@ -1,4 +1,4 @@
-/** The chains that are compared, and users of them: what a user of so many items a day has stored after some days. */
+/** The chain of the page, and users of it: what a user of so many items a day has stored after some days. */
 import { plan, type ChainOptions, type ShardChain } from "seenguard/server";
 
 export type Sizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">>;
@@ -11,26 +11,11 @@ const FALSE_POSITIVE_RATE = 0.005;
 /** What `npx seenguard plan` recommends; the rest of the page calculates with it. */
 export const recommended: Sizes = planned();
 
-const FEW = 5;
-
-export const chains: readonly Sizes[] = [
-  recommended,
-  // The same in fewer, larger shards.
-  {
-    shards: FEW,
-    capacity: Math.ceil(((recommended.shards - 1) * recommended.capacity) / (FEW - 1)),
-    falsePositiveRate: FALSE_POSITIVE_RATE / FEW,
-    ttlSeconds: recommended.ttlSeconds,
-  },
-];
-
 function planned(): Sizes {
   const options = { perDay: PER_DAY, windowDays: WINDOW_DAYS, falsePositiveRate: FALSE_POSITIVE_RATE };
   const { capacity, shards, falsePositiveRate, ttlSeconds } = plan(options);
   return { capacity, shards, falsePositiveRate, ttlSeconds };
 }
-
-export const nameOf = ({ shards, capacity }: Sizes): string => `${String(shards)} × ${String(capacity)}`;
 
 /** How long a user has been reading; in the steady state, the oldest shards have left. */
 export interface Age {

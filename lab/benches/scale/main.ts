@@ -5,7 +5,7 @@
 import { parseArgs } from "node:util";
 import { writeTables } from "../../../scripts/lib/tables.mjs";
 import { describeLoad, describeMachine } from "../machine.ts";
-import { ages, chains, FULL, HALF, nameOf, recommended, type Age, type Sizes } from "./chains.ts";
+import { ages, FULL, HALF, recommended, type Age, type Sizes } from "./chains.ts";
 import { fill, type UserMemory } from "./memory.ts";
 import { measureOperations } from "./operations.ts";
 import { infoOf, numberIn, withMaster, withReplica } from "./redis.ts";
@@ -23,11 +23,11 @@ const say = (line: string) => {
 
 async function main(): Promise<void> {
   const memory: UserMemory[] = [];
-  for (const sizes of chains) for (const age of ages) memory.push(await memoryOf(sizes, age));
+  for (const age of ages) memory.push(await memoryOf(recommended, age));
   const { costs, fragmentation, redisVersion } = await loadRedis(recommended);
   say("on the wire");
   const wire = [];
-  for (const sizes of chains) for (const age of [HALF, FULL]) wire.push(await weighWire(sizes, age, effort.days));
+  for (const age of [HALF, FULL]) wire.push(await weighWire(recommended, age, effort.days));
   const report = { impressions: 10, bytes: await weighReport(10) };
   const machine = { machine: describeMachine(), load: describeLoad(), redisVersion };
   const results = { ...machine, memory, fragmentation, costs, wire, report };
@@ -38,7 +38,7 @@ async function main(): Promise<void> {
 
 /** In a Redis of its own, so that nothing that was deleted before counts. */
 async function memoryOf(sizes: Sizes, age: Age): Promise<UserMemory> {
-  say(`memory: ${nameOf(sizes)}, ${age.name}`);
+  say(`memory: ${age.name}`);
   return withMaster((master) => fill(master, sizes, age, effort.users));
 }
 

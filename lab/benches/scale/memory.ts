@@ -1,17 +1,14 @@
 /** What users' chains take in a real Redis, as `redisStore` keeps them. */
 import { redisStore } from "seenguard/server";
-import { nameOf, readUpToNow, type Age, type Sizes } from "./chains.ts";
+import { readUpToNow, type Age, type Sizes } from "./chains.ts";
 import { infoOf, numberIn, type Master } from "./redis.ts";
 
 export interface UserMemory {
-  readonly chain: string;
   readonly age: string;
   /** Elements of the list. */
   readonly shards: number;
   /** Their characters. */
   readonly characters: number;
-  /** `MEMORY USAGE` of the list, all elements counted. */
-  readonly memoryUsage: number;
   /** What each user adds to Redis' `used_memory`: the list, its key, and both in Redis' tables. */
   readonly usedMemory: number;
 }
@@ -27,25 +24,20 @@ export async function fill(master: Master, sizes: Sizes, age: Age, users: number
   const before = numberIn(await infoOf(master.node), "used_memory");
   for (let user = 0; user < users; user++) await add(user);
   const usedMemory = (numberIn(await infoOf(master.node), "used_memory") - before) / users;
-  return { chain: nameOf(sizes), age: age.name, ...(await weighLists(master, users)), usedMemory };
+  return { age: age.name, ...(await weighLists(master, users)), usedMemory };
 }
 
 export const nameOfUser = (user: number): string => `user-${String(10_000_000 + user)}`;
 
-type Lists = Pick<UserMemory, "shards" | "characters" | "memoryUsage">;
+type Lists = Pick<UserMemory, "shards" | "characters">;
 
 async function weighLists({ node }: Master, users: number): Promise<Lists> {
-  const sums = { shards: 0, characters: 0, memoryUsage: 0 };
+  const sums = { shards: 0, characters: 0 };
   for (let user = 0; user < users; user++) {
     const key = `seen:{${nameOfUser(user)}}`;
     const elements = await node.lrange(key, 0, -1);
     sums.shards += elements.length;
     sums.characters += elements.reduce((sum, element) => sum + element.length, 0);
-    sums.memoryUsage += Number(await node.memory("USAGE", key, "SAMPLES", 0));
   }
-  return {
-    shards: sums.shards / users,
-    characters: sums.characters / users,
-    memoryUsage: sums.memoryUsage / users,
-  };
+  return { shards: sums.shards / users, characters: sums.characters / users };
 }

@@ -36,10 +36,9 @@ export interface Measured {
   readonly redisPage: number;
   readonly nodeUpdate: number;
   readonly nodePage: number;
-  /** Bytes between Node and Redis, both ways together, and to each replica. */
+  /** Bytes between Node and Redis, both ways together. */
   readonly bytesUpdate: number;
   readonly bytesPage: number;
-  readonly bytesReplicated: number;
   /** Bytes of an impression in a report. */
   readonly bytesImpression: number;
   /** Bytes to a device: of a first page and of a refresh. */
@@ -55,11 +54,8 @@ export interface Needs {
   readonly redisCores: number;
   readonly nodeCores: number;
   readonly redisBytesPerSecond: number;
-  readonly replicationBytesPerSecond: number;
   readonly streamBytesPerSecond: number;
   readonly deviceBytesPerSecond: number;
-  readonly mastersByMemory: number;
-  readonly mastersByCpu: number;
   /** Masters and replicas. */
   readonly redisNodes: number;
   /** Processes that answer pages, and that take in impressions. */
@@ -98,11 +94,8 @@ export function needsOf(load: Load, machines: Machines, measured: Measured): Nee
     redisCores,
     nodeCores: consumerCores + serverCores,
     redisBytesPerSecond: updates * measured.bytesUpdate + pages * measured.bytesPage,
-    replicationBytesPerSecond: updates * measured.bytesReplicated * load.replicas,
     streamBytesPerSecond: impressions * measured.bytesImpression,
     deviceBytesPerSecond: pages * perPage,
-    mastersByMemory,
-    mastersByCpu,
     redisNodes: Math.max(mastersByMemory, mastersByCpu) * (1 + load.replicas),
     servers: Math.ceil(serverCores / machines.coreShare),
     consumers,

@@ -14,7 +14,6 @@ export interface ScaleResults {
   readonly memory: readonly UserMemory[];
   readonly fragmentation: number;
   readonly costs: readonly Cost[];
-  /** The recommended chain's first. */
   readonly wire: readonly WireBytes[];
   readonly report: { readonly impressions: number; readonly bytes: number };
 }
@@ -38,12 +37,11 @@ export function tablesOf(results: ScaleResults): Record<string, string> {
   return {
     "scale-machine": `On a ${machine}${load.replace(", ", ",\n")};\n${versions}.`,
     "scale-memory": tableOf(
-      ["a user with", "shards", "base64", "`MEMORY USAGE`", "B: with key and tables", "B / base64"],
-      memory.map(({ chain, age, shards, characters, memoryUsage, usedMemory }) => [
-        `${chain}, ${age}`,
+      ["a user's chain", "shards", "base64", "B: with key and tables"],
+      memory.map(({ age, shards, characters, usedMemory }) => [
+        age,
         shards.toFixed(1),
-        ...[characters, memoryUsage, usedMemory].map(bytes),
-        (usedMemory / characters).toFixed(2),
+        ...[characters, usedMemory].map(bytes),
       ]),
     ),
     "scale-fragmentation": `**f = ${fragmentation.toFixed(2)}**`,
@@ -56,12 +54,8 @@ export function tablesOf(results: ScaleResults): Record<string, string> {
       ]),
     ),
     "scale-wire": tableOf(
-      ["`seen` of a response", "first page", "gzip", "brotli", "a refresh", "gzip", "brotli", "sent up"],
-      wire.map(({ chain, age, first, refresh, held }) => [
-        `${chain}, ${age}`,
-        ...[first, refresh].flatMap(weights),
-        bytes(held),
-      ]),
+      ["`snapshot` of a response", "first page", "brotli", "a refresh", "brotli", "`Seen-Held`"],
+      wire.map(({ age, first, refresh, held }) => [age, ...[first, refresh].flatMap(weights), bytes(held)]),
     ),
     "scale-report": `A report of ${String(report.impressions)} impressions is a body of **${bytes(report.bytes)}**.`,
     "scale-needs": tableOf(
@@ -71,7 +65,7 @@ export function tablesOf(results: ScaleResults): Record<string, string> {
   };
 }
 
-/** What the recommended chain was found to take, at this age. */
+/** What a chain of this age was found to take. */
 function measuredOf({ memory, fragmentation, costs, wire, report }: ScaleResults, age: string): Measured {
   const user = found(memory.find((each) => each.age === age));
   const onWire = found(wire.find((each) => each.age === age));
@@ -86,7 +80,6 @@ function measuredOf({ memory, fragmentation, costs, wire, report }: ScaleResults
     nodePage: page.nodeMicroseconds,
     bytesUpdate: update.bytesIn + update.bytesOut,
     bytesPage: page.bytesIn + page.bytesOut,
-    bytesReplicated: update.bytesReplicated,
     bytesImpression: report.bytes / report.impressions,
     bytesFirst: onWire.first.brotli,
     bytesRefresh: onWire.refresh.brotli,
@@ -107,11 +100,8 @@ const ROWS: readonly (readonly [string, (needs: Needs) => string])[] = [
   ["busy cores of Node", ({ nodeCores }) => nodeCores.toFixed(0)],
   ["reports into the stream", ({ streamBytesPerSecond }) => rate(streamBytesPerSecond)],
   ["between Node and Redis", ({ redisBytesPerSecond }) => rate(redisBytesPerSecond)],
-  ["to the replicas", ({ replicationBytesPerSecond }) => rate(replicationBytesPerSecond)],
   ["to the devices, brotli", ({ deviceBytesPerSecond }) => rate(deviceBytesPerSecond)],
   ["partitions of the stream", ({ partitions }) => whole(partitions)],
-  ["masters by memory", ({ mastersByMemory }) => whole(mastersByMemory)],
-  ["masters by processor time", ({ mastersByCpu }) => whole(mastersByCpu)],
   ["Redis nodes, with replicas", ({ redisNodes }) => whole(redisNodes)],
   ["Node processes that answer pages", ({ servers }) => whole(servers)],
   ["Node processes that consume", ({ consumers }) => whole(consumers)],
@@ -119,7 +109,7 @@ const ROWS: readonly (readonly [string, (needs: Needs) => string])[] = [
 
 const rowsOf = (needs: readonly Needs[]) => ROWS.map(([title, of]) => [title, ...needs.map(of)]);
 
-const weights = ({ plain, gzip, brotli }: Weight) => [plain, gzip, brotli].map(bytes);
+const weights = ({ plain, brotli }: Weight) => [plain, brotli].map(bytes);
 const whole = (value: number) => Math.round(value).toLocaleString("en");
 const bytes = (value: number) => `${whole(value)} B`;
 const rate = (value: number) => `${(value / 1e6).toFixed(0)} MB/s`;

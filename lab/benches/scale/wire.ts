@@ -3,21 +3,19 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { brotliCompressSync, constants, gzipSync } from "node:zlib";
+import { brotliCompressSync, constants } from "node:zlib";
 import { SeenGuard, type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { shortIds } from "../ids.ts";
-import { DAY_SECONDS, PER_DAY, nameOf, readUpToNow, type Age, type Sizes } from "./chains.ts";
+import { DAY_SECONDS, PER_DAY, readUpToNow, type Age, type Sizes } from "./chains.ts";
 
-/** Bytes of the response's field `seen` as JSON. */
+/** Bytes of the response's field `snapshot` as JSON. */
 export interface Weight {
   readonly plain: number;
-  readonly gzip: number;
   readonly brotli: number;
 }
 
 export interface WireBytes {
-  readonly chain: string;
   readonly age: string;
   /** For a device that holds nothing. */
   readonly first: Weight;
@@ -55,17 +53,16 @@ export async function weighWire(sizes: Sizes, age: Age, days: number): Promise<W
     weights.reduce((sum, weight) => sum + of(weight), 0) / weights.length;
   const refresh = {
     plain: mean(({ plain }) => plain),
-    gzip: mean(({ gzip }) => gzip),
     brotli: mean(({ brotli }) => brotli),
   };
-  return { chain: nameOf(sizes), age: age.name, first: weigh(first), refresh, held: held / weights.length };
+  return { age: age.name, first: weigh(first), refresh, held: held / weights.length };
 }
 
-/** As servers compress what they make for one request: gzip at its default level, brotli at 5. */
+/** As servers compress what they make for one request: brotli at 5. */
 function weigh(snapshot: Snapshot): Weight {
   const text = JSON.stringify(snapshot);
   const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
-  return { plain: text.length, gzip: gzipSync(text).length, brotli: brotliCompressSync(text, quick).length };
+  return { plain: text.length, brotli: brotliCompressSync(text, quick).length };
 }
 
 /** The body of the request by which `guard.report` delivers so many impressions. */

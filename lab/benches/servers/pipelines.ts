@@ -28,14 +28,12 @@ export type Process = (typeof PROCESSES)[number];
 export interface FullTurn {
   /** Reports a second from the first request until all are in the chains. */
   readonly reportsPerSecond: number;
-  /** Of the 204: milliseconds. */
-  readonly p50: number;
-  readonly p99: number;
   /** Processor time of each report, with all threads: microseconds. */
   readonly microseconds: Readonly<Partial<Record<Process, number>>>;
 }
 
 export interface PacedTurn {
+  /** Of the 204: milliseconds. */
   readonly p50: number;
   readonly p99: number;
   /** From the request until the chain has it: milliseconds. */
@@ -80,14 +78,14 @@ export class Pipeline {
   async fullSpeed(work: Work, amount: number): Promise<FullTurn> {
     const [taken, before] = [await this.taken(), this.processorTimes()];
     const begun = performance.now();
-    const { p50, p99 } = await offer(this.url, work, { amount, connections: CONNECTIONS });
+    await offer(this.url, work, { amount, connections: CONNECTIONS });
     await this.hasTaken(taken + amount);
     const reportsPerSecond = (1000 * amount) / (performance.now() - begun);
     const after = this.processorTimes();
     const microseconds = Object.fromEntries(
       [...after].map(([name, seconds]) => [name, ((seconds - (before.get(name) ?? 0)) * 1e6) / amount]),
     );
-    return { reportsPerSecond, p50, p99, microseconds };
+    return { reportsPerSecond, microseconds };
   }
 
   /** Reports at this rate for so many seconds, and beside them some whose way is timed. */

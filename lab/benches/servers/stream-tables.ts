@@ -1,4 +1,4 @@
-/** What was found of reports by way of a stream, as the tables of docs/scale.md, by their names there. */
+/** What was found of reports by way of a stream, as tables of docs/scale.md and docs/streams.md, by their names. */
 import { peakOf } from "../scale/sizing.ts";
 import { LOAD, MACHINES } from "../scale/tables.ts";
 import { spreadOf } from "../statistics.ts";
@@ -42,9 +42,6 @@ export function tablesOf({ machine, load, outcomes, rate }: StreamResults): Reco
     streams: tableOf(heads, [
       row("reports a second, until they are in the chains", ({ full }) =>
         withQuartiles(spreadOf(full.map(({ reportsPerSecond }) => reportsPerSecond)), whole),
-      ),
-      ...(["p50", "p99"] as const).map((name) =>
-        row(`meanwhile the 204, ${name}`, ({ full }) => ms(full.map((turn) => turn[name]))),
       ),
       ...PROCESSES.map((process) =>
         row(`processor time a report: ${process}`, (outcome) =>

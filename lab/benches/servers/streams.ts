@@ -1,6 +1,6 @@
 /**
  * Reports by way of Kafka, with a broker of its own, and of a Redis Stream, into the same users' chains:
- * `npm run bench -- --streams`. They are asked in turns; `--readme` also writes the tables into docs/scale.md, and
+ * `npm run bench -- --streams`. They are asked in turns; `--readme` also writes the tables into docs/, and
  * `--smoke` hardly asks anything.
  */
 import { parseArgs } from "node:util";
@@ -53,7 +53,7 @@ async function main(): Promise<void> {
   await measure(outcomes, work, new Redis(redis.url));
   const tables = tablesOf({ machine: describeMachine(), load: describeLoad(), outcomes, rate: rateOf(outcomes) });
   console.log(Object.values(tables).join("\n\n"));
-  if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);
+  if (values.readme === true) await writeTables(tables, ["docs/scale.md", "docs/streams.md"]);
   await Promise.all(pipelines.map((pipeline) => pipeline.stop()));
   await Promise.all([redis.stop(), broker.stop()]);
 }

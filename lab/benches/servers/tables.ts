@@ -31,6 +31,8 @@ export interface ServersResults {
   readonly core: Measured;
 }
 
+export const IN_REDIS = "in Redis";
+const HEADS = ["", "", "a second", "p99", "processor time", "ratio"];
 const NAMES = { rust: "`seenguard-server`", node: "Node, Fastify" };
 const KINDS = { page: `a page of ${CANDIDATES.toLocaleString("en")}`, update: `an update of ${String(IMPRESSIONS)}` };
 
@@ -38,10 +40,8 @@ export function tablesOf({ machine, load, comparisons, resident, many, core }: S
   const cores = isPinned ? "each server on one core" : "each server on all cores";
   return {
     "servers-machine": `On a ${machine}${load};\nNode ${process.versions.node}, ${cores}, ${String(CONNECTIONS)} requests at a time.`,
-    servers: tableOf(
-      ["", "", "a second", "p99", "processor time", "ratio"],
-      comparisons.flatMap((comparison) => rowsOf(comparison)),
-    ),
+    servers: tableOf(HEADS, comparisons.filter(({ place }) => place === IN_REDIS).flatMap(rowsOf)),
+    "servers-in-memory": tableOf(HEADS, comparisons.filter(({ place }) => place !== IN_REDIS).flatMap(rowsOf)),
     "servers-needs": tableOf(
       ["for the example's peak, in Redis", "busy cores", "processes, a core each"],
       (["rust", "node"] as const).map((kind) => {
@@ -71,7 +71,7 @@ export function tablesOf({ machine, load, comparisons, resident, many, core }: S
 function busyCores(comparisons: readonly Comparison[], kind: "rust" | "node"): number {
   const { updates, pages } = peakOf(LOAD);
   const microseconds = (name: Comparison["name"]) => {
-    const turns = comparisons.find((comparison) => comparison.place === "in Redis" && comparison.name === name)?.[kind];
+    const turns = comparisons.find((comparison) => comparison.place === IN_REDIS && comparison.name === name)?.[kind];
     return spreadOf((turns ?? []).map((turn) => turn.microseconds)).median;
   };
   return (updates * microseconds("update") + pages * microseconds("page")) / 1e6;
