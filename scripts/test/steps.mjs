@@ -449,7 +449,7 @@ export const steps = [
   },
   {
     name: "servers",
-    what: "servers in other languages, as docs/other-languages.md shows them",
+    what: "servers in other languages, as docs/ shows them",
     run: () => vitest("--project", "servers"),
     programs: [...otherServers, librdkafka, python, redis],
     python: true,

@@ -24,7 +24,7 @@ const COMPILER_MS = 300_000;
 const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
 /** By tests/shells (`ts`), tests/frameworks (adapters and test runners), docs-servers and clients.test.ts, tests/frameworks/news. */
 const RUN_ELSEWHERE =
-  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|fastify|hono)$|^tsx? news$|^ts (?:client|mastodon|accounts)$|^js offline$/;
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|hono)$|^tsx? news$|^ts (?:client|mastodon|accounts)$|^js offline$/;
 /** Of an app that tests/bundlers runs: the rest of the kind is the file that has the code. */
 const OF_AN_APP = /^\w+ (?!start\/)(\S+\/\S+)$/;
 /** A file of the app that docs-start.test.ts runs. */

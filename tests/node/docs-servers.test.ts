@@ -1,5 +1,5 @@
 /**
- * The servers that the documentation shows, each as it stands there: Express and Fastify over a real Redis, Hono in
+ * The servers that the documentation shows, each as it stands there: Express over a real Redis, Hono in
  * workerd. A device pages through them while its impressions arrive.
  */
 import { build } from "esbuild";
@@ -32,7 +32,6 @@ afterAll(() => redis.stop());
 
 const servers: [kind: string, startServer: (file: string) => Promise<Server>][] = [
   ["js express", startProcess],
-  ["js fastify", startProcess],
   ["js hono", startWorker],
 ];
 

@@ -145,7 +145,7 @@ pub struct Kafka {
         default_value = "seenguard-reports"
     )]
     pub kafka_topic: String,
-    /// A file with more of librdkafka's settings, a key=value a line: docs/service.md says which ones are the service's
+    /// A file with more of librdkafka's settings, a key=value a line: docs/streams.md says which ones are the service's
     #[arg(long, env = "SEENGUARD_KAFKA_PROPERTIES", value_name = "FILE", requires = "kafka")]
     pub kafka_properties: Option<PathBuf>,
 }

@@ -4,7 +4,7 @@
  *
  *     ```js node     in Node; its comments `// → …` are what it prints, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
- *     ```js express  a server; fastify and hono alike: docs-servers.test.ts runs them
+ *     ```js express  a server; hono alike: docs-servers.test.ts runs them
  *     ```ts client   in Node, against a server; `ts accounts` and `js offline` in Chromium: clients.test.ts runs them
  *     ```js start/server.js  that file of the app of docs/start.md: docs-start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
