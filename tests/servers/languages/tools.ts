@@ -54,7 +54,7 @@ export function run(
 }
 
 function driverFile(language: string, file: string): string {
-  return join(root, "tests/servers", language, file);
+  return join(root, "tests/servers/languages", language, file);
 }
 
 /** Compiles Go examples with a driver, against the system's libraries: nothing is downloaded. Returns the program. */
