@@ -1,8 +1,9 @@
 /**
- * The texts that are measured: titles from the demo's data, and what packages carry that package-lock.json pins. Their
- * order, and so every random choice, depends on nothing but these files.
+ * The texts that are measured: titles from the demo's data, the documentation of Node in the comments of `@types/node`,
+ * the Chinese messages of `typescript`, and licences that are made of this project's own. Their order, and so every
+ * random choice, depends on nothing but these files.
  */
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { randomOf, shuffled } from "../../www/server/random.ts";
 import { wordsOf } from "../../examples/near-duplicates/features.ts";
@@ -16,85 +17,90 @@ export interface Corpus {
   readonly texts: readonly string[];
 }
 
-/** Of a corpus that is larger, so many are edited. */
-const MOST_TITLES = 1000;
-const MOST_TEXTS = 200;
+/** Of a corpus that is larger, so many are taken, and so many edited. */
+const MOST = 1000;
+const MOST_EDITED = 200;
 /** So that one measurement does not take much longer than another. */
 const MOST_WORDS = 60_000;
 
 /** Titles of Wikipedia's articles, by their number of words. */
 export function titles(): Corpus[] {
-  const all = read("www/data/wiki-urls-10000").split("\n").flatMap(titleOf);
+  const all = articleTitles();
   return [
-    corpus("titles of 2 or 3 words", all, (count) => count === 2 || count === 3),
-    corpus("titles of 4 to 6 words", all, (count) => count >= 4 && count <= 6),
-    corpus("titles of 7 words and more", all, (count) => count >= 7),
+    short("titles of 2 or 3 words", all, (count) => count === 2 || count === 3),
+    short("titles of 4 to 6 words", all, (count) => count >= 4 && count <= 6),
+    short("titles of 7 words and more", all, (count) => count >= 7),
   ];
 }
 
-/** Documentation of packages in English, without code and markup, cut off after so many words. */
+/** Passages of Node's documentation: each paragraph is in one text alone. */
 export function documentation(words: number): Corpus {
-  return beginnings(`${words.toLocaleString("en")} words`, pages(), words);
+  return passages(`${words.toLocaleString("en")} words`, paragraphsByModule(), words);
 }
 
 /** The Chinese messages of the TypeScript compiler. */
 export function chineseMessages(): Corpus {
-  return corpus("Chinese, 7 to 20 words", messages(), (count) => count >= 7 && count <= 20);
+  return short("Chinese, 7 to 20 words", messages(), (count) => count >= 7 && count <= 20);
 }
 
-/** Such messages joined into longer texts: each message is in one text alone. */
+/** Such messages joined into longer texts. */
 export function chinese(words: number): Corpus {
-  const texts: string[] = [];
-  let text = "";
-  let count = 0;
-  for (const message of messages()) {
-    text += `${message}\n`;
-    count += wordsOf(message).length;
-    if (count < words) continue;
-    texts.push(text);
-    text = "";
-    count = 0;
-  }
-  return beginnings(`Chinese, ${words} words`, texts, words);
+  return passages(`Chinese, ${String(words)} words`, [messages()], words);
 }
 
 /** Texts from a template: MIT licences, which differ by the year and the holder. */
 export function licences(): Corpus {
-  const texts = packages().flatMap((path) => filesIn(path, /^licen[cs]e(-mit)?(\.md|\.txt)?$/i).map(read));
-  const isMit = (text: string): boolean => /permission is hereby granted, free of charge/i.test(text);
-  return corpus("MIT licences", texts.filter(isMit), (count) => count < 200);
+  const template = read("LICENSE-MIT");
+  const random = randomOf(4);
+  const texts = articleTitles()
+    .slice(0, 300)
+    .map((holder) => `Copyright (c) ${String(1990 + Math.floor(35 * random()))} ${holder}\n\n${template}`);
+  return short("MIT licences", texts, () => true);
 }
 
-function corpus(name: string, texts: readonly string[], fits: (words: number) => boolean): Corpus {
-  const distinct = new Map<string, string>();
-  for (const text of texts) {
-    const words = wordsOf(text);
-    if (fits(words.length)) distinct.set(words.toSorted().join(" "), text);
-  }
-  const all = shuffled([...distinct.values()], randomOf(3));
-  return { name, all, texts: all.slice(0, MOST_TITLES) };
+function short(name: string, texts: readonly string[], fits: (words: number) => boolean): Corpus {
+  const all = distinct(texts.filter((text) => fits(wordsOf(text).length)));
+  return { name, all, texts: all.slice(0, MOST) };
 }
 
-/** Of the texts that are as long: their beginnings. */
-function beginnings(name: string, texts: readonly string[], words: number): Corpus {
-  const { all } = corpus(
-    name,
-    texts.map((text) => firstWords(text, words)),
-    (count) => count === words,
-  );
-  return { name, all, texts: all.slice(0, Math.min(MOST_TEXTS, MOST_WORDS / words)) };
+/** Paragraphs of one document after the other, joined until they have so many words, and cut off there. */
+function passages(name: string, documents: readonly (readonly string[])[], words: number): Corpus {
+  const texts = documents.flatMap((paragraphs) => {
+    const passages: string[] = [];
+    let begun: string[] = [];
+    let count = 0;
+    for (const paragraph of paragraphs) {
+      begun.push(paragraph);
+      count += wordsOf(paragraph).length;
+      if (count < words) continue;
+      passages.push(firstWords(begun.join("\n"), words));
+      begun = [];
+      count = 0;
+    }
+    return passages;
+  });
+  const all = distinct(texts).slice(0, MOST);
+  return { name, all, texts: all.slice(0, Math.min(MOST_EDITED, MOST_WORDS / words)) };
+}
+
+function distinct(texts: readonly string[]): string[] {
+  const byWords = new Map(texts.map((text) => [wordsOf(text).toSorted().join(" "), text]));
+  return shuffled([...byWords.values()], randomOf(3));
 }
 
 function firstWords(text: string, count: number): string {
   let left = count;
   const beginning: string[] = [];
-  // Longer words than that there are hardly any.
-  for (const part of partsOf(text.slice(0, 20 * count))) {
+  for (const part of partsOf(text)) {
     if (left === 0) break;
     if (part.isWord) left -= 1;
     beginning.push(part.text);
   }
   return beginning.join("");
+}
+
+function articleTitles(): string[] {
+  return read("www/data/wiki-urls-10000").split("\n").flatMap(titleOf);
 }
 
 function titleOf(url: string): string[] {
@@ -112,46 +118,42 @@ function messages(): string[] {
   return Object.values(all).filter((message): message is string => typeof message === "string");
 }
 
-/** The text of each page of documentation; read once. */
-function pages(): readonly string[] {
-  return (readPages ??= packages().flatMap(markdownIn).map(plainText));
-}
-let readPages: readonly string[] | undefined;
+/** Shorter ones are headings and signatures. */
+const LEAST_WORDS_OF_A_PARAGRAPH = 8;
 
-/** Where packages are that are installed on every machine: the optional ones depend on the platform. */
-function packages(): string[] {
-  const { packages: locked } = JSON.parse(read("package-lock.json")) as {
-    packages: Record<string, { optional?: boolean; devOptional?: boolean }>;
-  };
-  return Object.entries(locked)
-    .filter(
-      ([path, { optional, devOptional }]) => /^node_modules\/[^/]+(\/[^/]+)?$/.test(path) && !optional && !devOptional,
-    )
-    .map(([path]) => path)
-    .sort();
+/** The paragraphs of the comments of each file, each paragraph once; read once. */
+function paragraphsByModule(): readonly (readonly string[])[] {
+  return (readParagraphs ??= (() => {
+    const known = new Set<string>();
+    const files = readdirSync(inProject("node_modules/@types/node"), { recursive: true, encoding: "utf8" });
+    const modules = files.filter((file) => file.endsWith(".d.ts")).sort();
+    return modules.map((file) =>
+      commentsOf(read(`node_modules/@types/node/${file}`))
+        .flatMap((comment) => plainText(comment).split(/\n\s*\n/))
+        .map((paragraph) => paragraph.trim().replaceAll(/\s+/g, " "))
+        .filter((paragraph) => {
+          const isNew = !known.has(paragraph);
+          known.add(paragraph);
+          return isNew && wordsOf(paragraph).length >= LEAST_WORDS_OF_A_PARAGRAPH;
+        }),
+    );
+  })());
 }
+let readParagraphs: readonly (readonly string[])[] | undefined;
 
-/** A package's README and its guides. */
-function markdownIn(path: string): string[] {
-  return [...filesIn(path, /^readme\.md$/i), ...filesIn(`${path}/docs`, /\.md$/, true)].map(read);
-}
-
-function filesIn(path: string, name: RegExp, recursive = false): string[] {
-  if (!existsSync(inProject(path))) return [];
-  const files = readdirSync(inProject(path), { recursive, encoding: "utf8" }).filter((file) => name.test(file));
-  return files.sort().map((file) => `${path}/${file}`);
+function commentsOf(declarations: string): string[] {
+  const comments = declarations.matchAll(/\/\*\*([^]*?)\*\//g);
+  return [...comments].map(([, comment = ""]) => comment.replaceAll(/^\s*\* ?/gm, ""));
 }
 
-/** What people read of a page in Markdown. */
+/** Without code, tags and addresses. */
 function plainText(markdown: string): string {
   return markdown
-    .replace(/^---\n[^]*?\n---\n/, "")
-    .replaceAll(/^(`{3,}|~{3,})[^]*?^\1.*$/gm, "")
-    .replaceAll(/<!--[^]*?-->|<[^>]+>/g, " ")
-    .replaceAll(/!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])/g, " ")
+    .replaceAll(/^(`{3,})[^]*?^\1.*$/gm, "")
+    .replaceAll(/^@.*$/gm, "")
+    .replaceAll(/\{@link ([^}]*)\}/g, "$1")
     .replaceAll(/\[([^\]]*)\](\([^)]*\)|\[[^\]]*\])/g, "$1")
-    .replaceAll(/^\[[^\]]+\]:.*$/gm, "")
-    .replaceAll(/https?:\/\/\S+|&\w+;/g, " ")
+    .replaceAll(/https?:\/\/\S+/g, " ")
     .replaceAll(/[`*_#>|]+/g, " ");
 }
 

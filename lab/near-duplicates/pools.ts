@@ -5,10 +5,9 @@ import { featuresOf, wordsOf } from "../../examples/near-duplicates/features.ts"
 import { partsOf, textOf, type EditRule } from "./edits.ts";
 
 /** How many bits a fingerprint may differ from another one of its group. */
-export const DISTANCES = [1, 2, 3] as const;
+export const DISTANCES = [1, 3] as const;
 
 export type Words = readonly string[];
-export type Features = (words: Words) => Iterable<string | readonly [string, number]>;
 
 /** Texts and their copies by one rule, as words. */
 export interface EditedTexts {
@@ -36,8 +35,8 @@ export function edited(texts: readonly string[], rules: readonly EditRule[]): Ed
 }
 
 /** By distance: the share of copies that come into the group of their original, after all originals have arrived. */
-export async function recallOf({ originals, copies }: EditedTexts, features: Features = featuresOf): Promise<number[]> {
-  const fingerprints = [...originals, ...copies].map((words) => fingerprintOf(words, features));
+export async function recallOf({ originals, copies }: EditedTexts): Promise<number[]> {
+  const fingerprints = [...originals, ...copies].map(fingerprintOf);
   return Promise.all(
     DISTANCES.map(async (distance) => {
       const groups = await groupsOf(fingerprints, distance);
@@ -54,35 +53,29 @@ export function recallBySameWords({ originals, copies }: EditedTexts): number {
 
 /** By distance: how many of the texts, which are no copies, come into the group of another one. */
 export function wronglyGrouped(texts: readonly string[]): Promise<number[]> {
-  const fingerprints = texts.map((text) => fingerprintOf(wordsOf(text), featuresOf));
+  const fingerprints = texts.map((text) => fingerprintOf(wordsOf(text)));
   return Promise.all(
     DISTANCES.map(async (distance) => texts.length - new Set(await groupsOf(fingerprints, distance)).size),
   );
 }
 
 /** By distance: texts arrive in a random order, each with its copies by all rules. */
-export async function precisionOf(
-  texts: readonly string[],
-  copies: readonly EditedTexts[],
-  features: Features = featuresOf,
-): Promise<Precision[]> {
+export async function precisionOf(texts: readonly string[], copies: readonly EditedTexts[]): Promise<Precision[]> {
   const pool = texts.flatMap((text, source) =>
     [wordsOf(text), ...copies.map((rule) => rule.copies[source] ?? [])].map((words) => ({ source, words })),
   );
   const arriving = shuffled(pool, randomOf(2));
   const sources = arriving.map(({ source }) => source);
-  const fingerprints = arriving.map(({ words }) => fingerprintOf(words, features));
+  const fingerprints = arriving.map(({ words }) => fingerprintOf(words));
   return Promise.all(DISTANCES.map(async (distance) => judge(sources, await groupsOf(fingerprints, distance))));
 }
 
-/** The same texts are in many pools. */
-const known = new Map<Features, WeakMap<Words, string>>();
+/** The same texts are in several pools. */
+const known = new WeakMap<Words, string>();
 
-function fingerprintOf(words: Words, features: Features): string {
-  const ofFeatures = known.get(features) ?? new WeakMap<Words, string>();
-  known.set(features, ofFeatures);
-  const fingerprint = ofFeatures.get(words) ?? simhash(features(words));
-  ofFeatures.set(words, fingerprint);
+function fingerprintOf(words: Words): string {
+  const fingerprint = known.get(words) ?? simhash(featuresOf(words));
+  known.set(words, fingerprint);
   return fingerprint;
 }
 

@@ -14,8 +14,6 @@ import {
   shareOf,
   wronglyGrouped,
   type EditedTexts,
-  type Features,
-  type Words,
 } from "./pools.ts";
 
 /** A corpus with its copies by each rule. */
@@ -25,12 +23,12 @@ interface Measured extends Corpus {
 
 export async function measure(): Promise<Record<string, string>> {
   const short = [...titles(), chineseMessages()].map(withCopies(TITLE_RULES));
-  const long = [...[30, 100, 300, 1000].map(documentation), ...[100, 300].map(chinese)].map(withCopies(TEXT_RULES));
+  const long = [...[30, 100, 300, 1000].map(documentation), chinese(300)].map(withCopies(TEXT_RULES));
+  const at300 = long.filter(({ name }) => name === "300 words");
   return {
-    titles: await recallTable(short, true),
-    texts: await recallTable(long, false),
+    titles: await recallTable(short, [], true),
+    texts: await recallTable(long, at300, false),
     precision: await precisionTable([...short, ...long, withCopies([])(licences())]),
-    features: await featuresTable(long.filter(({ name }) => name === "100 words" || name === "300 words")),
     drift: await driftTable(documentation(300)),
   };
 }
@@ -42,17 +40,27 @@ const withCopies =
     copies: edited(corpus.texts, rules),
   });
 
-async function recallTable(corpora: readonly Measured[], withSameWords: boolean): Promise<string> {
+/** At 3 bits; of `alsoAt1` at 1 bit, too. */
+async function recallTable(
+  corpora: readonly Measured[],
+  alsoAt1: readonly Measured[],
+  withSameWords: boolean,
+): Promise<string> {
   const rules = corpora[0]?.copies.map(({ rule }) => rule) ?? [];
+  const at = async (measured: readonly Measured[], place: number, distance: number): Promise<string[]> => {
+    const copies = measured.map((corpus) => corpus.copies[place]).filter((one) => one !== undefined);
+    const recalls = await Promise.all(copies.map(recallOf));
+    return recalls.map((recall) => percent(recall.at(distance) ?? 0));
+  };
   const rows = await Promise.all(
     rules.map(async (rule, place) => {
       const copies = corpora.map((corpus) => corpus.copies[place]).filter((one) => one !== undefined);
-      const recalls = await Promise.all(copies.map((one) => recallOf(one)));
       const sameWords = withSameWords ? [range(copies.map(recallBySameWords))] : [];
-      return [rule, ...sameWords, ...recalls.map((recall) => recall.map(percent).join(" / "))];
+      return [rule, ...sameWords, ...(await at(corpora, place, -1)), ...(await at(alsoAt1, place, 0))];
     }),
   );
-  return table(["edit", ...(withSameWords ? ["same words"] : []), ...corpora.map(({ name }) => name)], rows);
+  const head = [...corpora.map(({ name }) => name), ...alsoAt1.map(({ name }) => `${name}, 1 bit`)];
+  return table(["edit", ...(withSameWords ? ["same words"] : []), ...head], rows);
 }
 
 async function precisionTable(corpora: readonly Measured[]): Promise<string> {
@@ -67,40 +75,6 @@ async function precisionTable(corpora: readonly Measured[]): Promise<string> {
   );
   const head = ["pool", "texts alone", "in another's group", "texts with copies", "right pairs", "texts in one group"];
   return table(head, rows);
-}
-
-const FEATURES: Readonly<Record<string, Features>> = {
-  "words, as often as they occur": featuresOf,
-  "distinct words": (words) => new Set(words),
-  "words and pairs of words": (words) => featuresOf([...words, ...shingles(words, 2)]),
-  "pairs of words": (words) => featuresOf(shingles(words, 2)),
-  "three words in a row": (words) => featuresOf(shingles(words, 3)),
-};
-
-function shingles(words: Words, length: number): string[] {
-  return words.slice(length - 1).map((_, place) => words.slice(place, place + length).join(" "));
-}
-
-/** At 3 bits, over all rules. */
-async function featuresTable(corpora: readonly Measured[]): Promise<string> {
-  const rows = await Promise.all(
-    Object.entries(FEATURES).map(async ([name, features]) => {
-      const recalls = await Promise.all(
-        corpora.map(async ({ copies }) => {
-          const byRule = await Promise.all(copies.map((one) => recallOf(one, features)));
-          return percent(mean(byRule.map((recall) => recall.at(-1) ?? 0)));
-        }),
-      );
-      const precisions = await Promise.all(
-        corpora.map(async ({ texts, copies }) =>
-          tenths((await precisionOf(texts, copies, features)).at(-1)?.pairs ?? 0),
-        ),
-      );
-      return [name, ...recalls, ...precisions];
-    }),
-  );
-  const columns = (what: string): string[] => corpora.map(({ name }) => `${what}, ${name}`);
-  return table(["features", ...columns("copies found"), ...columns("right pairs")], rows);
 }
 
 const REVISIONS = 30;
@@ -143,8 +117,6 @@ function bitsBetween(fingerprints: readonly string[] = [], place: number): numbe
   return ((first ?? 0n) ^ (other ?? 0n)).toString(2).replaceAll("0", "").length;
 }
 
-const mean = (numbers: readonly number[]): number =>
-  numbers.reduce((total, number) => total + number, 0) / numbers.length;
 const percent = (share: number): string => `${Math.round(100 * share)}%`;
 const tenths = (share: number): string => `${(100 * share).toFixed(1)}%`;
 

@@ -6,6 +6,7 @@ mod options;
 mod output;
 mod plot;
 mod progress;
+mod results;
 mod table;
 
 pub use format::{bytes, count, percent, significant};
@@ -13,6 +14,7 @@ pub use options::Options;
 pub use output::Report;
 pub use plot::{Axis, BarPlot, LinePlot, Series};
 pub use progress::progress_bar;
+pub use results::Measurement;
 pub use table::{Column, Table};
 
 /// An error with its message; these programs end with the first one.

@@ -1,21 +1,18 @@
-//! Where figures go: JSON, plots, and marked regions of the documentation, which `--check` compares.
+//! Plots, and marked regions of the documentation, which `--check` compares.
 //!
 //! A region of a page is what stands between `<!-- name:begin -->` and `<!-- name:end -->`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::{Options, Result};
 
 /// Most lines that a difference shows.
 const SHOWN_LINES: usize = 12;
 
-/// What a program found out.
+/// What a program writes of its results.
 #[derive(Debug, Default)]
 pub struct Report {
-    figures: Value,
     plots: Vec<(&'static str, String)>,
     regions: Vec<Region>,
 }
@@ -25,19 +22,9 @@ struct Region {
     page: &'static str,
     name: &'static str,
     markdown: String,
-    /// Whether each run gives the same.
-    is_checked: bool,
 }
 
 impl Report {
-    /// `figures` is what `--json` writes.
-    pub fn new(figures: Value) -> Self {
-        Report {
-            figures,
-            ..Report::default()
-        }
-    }
-
     /// Adds a plot, the SVG file `name` of docs/plots/.
     pub fn plot(&mut self, name: &'static str, svg: String) {
         self.plots.push((name, svg));
@@ -45,21 +32,7 @@ impl Report {
 
     /// Adds what is to stand in the region `name` of a page, a path such as `docs/effect.md`.
     pub fn region(&mut self, page: &'static str, name: &'static str, markdown: String) {
-        self.add(page, name, markdown, true);
-    }
-
-    /// The same for times, which differ from run to run: `--check` does not compare them.
-    pub fn times(&mut self, page: &'static str, name: &'static str, markdown: String) {
-        self.add(page, name, markdown, false);
-    }
-
-    fn add(&mut self, page: &'static str, name: &'static str, markdown: String, is_checked: bool) {
-        self.regions.push(Region {
-            page,
-            name,
-            markdown,
-            is_checked,
-        });
+        self.regions.push(Region { page, name, markdown });
     }
 
     /// Writes what the options ask for.
@@ -67,12 +40,6 @@ impl Report {
     /// # Errors
     /// Of files; and of `--check`, if there are differences: they go to stderr.
     pub fn publish(&self, options: &Options) -> Result<()> {
-        if let Some(path) = &options.json {
-            fs::write(path, format!("{:#}\n", self.figures)).map_err(|error| about(path, error))?;
-        }
-        if let Some(directory) = &options.plots {
-            self.write_plots(directory)?;
-        }
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         if options.write {
             self.write_plots(&project.join("docs/plots"))?;
@@ -97,8 +64,7 @@ impl Report {
 
     fn check(&self, project: &Path) -> Result<()> {
         let mut differences = Vec::new();
-        let checked = self.regions.iter().filter(|region| region.is_checked);
-        for (path, held, expected) in pages(project, checked)? {
+        for (path, held, expected) in pages(project, &self.regions)? {
             differences.extend(difference(&path, &held, &expected));
         }
         for (name, svg) in &self.plots {

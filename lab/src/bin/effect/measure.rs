@@ -1,6 +1,6 @@
 //! What is counted of a person's measured day, and what follows for all people.
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 
 use crate::page::{Ask, Page};
 use crate::people::HOUR_MS;
@@ -92,7 +92,7 @@ impl Tally {
 }
 
 /// A figure of all people, and half the width of its interval of 95%.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub value: f64,
     pub margin: f64,
@@ -119,13 +119,19 @@ impl Estimate {
         }
     }
 
-    pub fn to_json(self) -> Value {
-        json!({ "value": self.value, "margin95": self.margin })
+    /// With 6 significant digits.
+    fn rounded(self) -> Self {
+        let rounded = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
+        Estimate {
+            value: rounded(self.value),
+            margin: rounded(self.margin),
+        }
     }
 }
 
 /// What is said of a remedy under a condition.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Figures {
     /// Of all people.
     pub pages: f64,
@@ -168,24 +174,23 @@ impl Figures {
         }
     }
 
-    pub fn to_json(self) -> Value {
-        json!({
-            "pages": self.pages,
-            "shown": self.shown,
-            "repeatsPer1000": {
-                "sameDevice": self.same_device.to_json(),
-                "otherDevice": self.other_device.to_json(),
-                "all": self.repeats.to_json(),
-                "seenWithinTheHour": self.recent.to_json(),
-            },
-            "freshHeldBackPer1000": self.held_back.to_json(),
-            "freshLostPer1000": self.lost.to_json(),
-            "bytesUpARefresh": self.up.to_json(),
-            "bytesDownARefresh": self.down.to_json(),
-            "requestsAPage": self.requests.to_json(),
-            "pagesFilled": self.filled.to_json(),
-            "pagesEmpty": self.empty.to_json(),
-        })
+    /// As they are recorded.
+    pub fn rounded(self) -> Self {
+        Figures {
+            pages: self.pages,
+            shown: self.shown,
+            same_device: self.same_device.rounded(),
+            other_device: self.other_device.rounded(),
+            repeats: self.repeats.rounded(),
+            recent: self.recent.rounded(),
+            held_back: self.held_back.rounded(),
+            lost: self.lost.rounded(),
+            up: self.up.rounded(),
+            down: self.down.rounded(),
+            requests: self.requests.rounded(),
+            filled: self.filled.rounded(),
+            empty: self.empty.rounded(),
+        }
     }
 }
 

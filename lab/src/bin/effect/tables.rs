@@ -2,114 +2,112 @@
 
 use seenguard_lab::report::{Column, Table, bytes, count, percent, significant};
 
-use crate::experiments::{ByCondition, PEOPLE, SmallPool, Variant};
-use crate::measure::{Estimate, Figures};
+use crate::experiments::{DROP, Experiment, LAST, OF_A_SMALL_POOL, PEOPLE, Rows, assumed};
+use crate::measure::Estimate;
 use crate::people::Habits;
 use crate::remedies::Kind;
 use crate::stream::{CONDITIONS, LAG_10_MIN, LAG_10_S, STANDS_STILL};
 
-type Cell = fn(&Figures) -> String;
-
-/// Conditions below each other, remedies side by side.
-pub fn by_condition(compared: &[ByCondition], cell: Cell) -> Table {
+/// Conditions below each other, remedies side by side: on the same device and on the other one.
+pub fn repeats(rows: &Rows) -> Table {
     let remedies = Kind::ALL.iter().map(|kind| Column::number(kind.name()));
     let mut table = Table::new([Column::text("lag or fault")].into_iter().chain(remedies));
     for (index, condition) in CONDITIONS.iter().enumerate() {
-        let cells = compared.iter().map(|figures| cell(&figures[index]));
+        let cells = Kind::ALL.map(|kind| {
+            let figures = rows.under(index, kind);
+            format!("{} / {}", rate(figures.same_device), rate(figures.other_device))
+        });
         table.push([condition.name.to_string()].into_iter().chain(cells));
     }
     table
 }
 
-/// Remedies below each other, three conditions side by side.
-pub fn by_remedy(compared: &[ByCondition], cells: &[(&str, Cell)]) -> Table {
-    let conditions = [LAG_10_S, LAG_10_MIN, STANDS_STILL];
-    let headings = conditions.iter().flat_map(|&condition| {
-        let name = CONDITIONS[condition].name;
-        cells
-            .iter()
-            .map(move |(what, _)| Column::number(&format!("{what}, {name}")))
-    });
-    let mut table = Table::new([Column::text("remedy")].into_iter().chain(headings));
-    for (kind, figures) in Kind::ALL.iter().zip(compared) {
-        let row = conditions
-            .iter()
-            .flat_map(|&condition| cells.iter().map(move |(_, cell)| cell(&figures[condition])));
-        table.push([kind.name().to_string()].into_iter().chain(row));
+/// What a remedy costs: fresh items, requests and bytes.
+pub fn costs(rows: &Rows) -> Table {
+    let mut table = Table::new([
+        Column::text("remedy"),
+        Column::number("fresh left out / lost"),
+        Column::number("requests"),
+        Column::number("pages full"),
+        Column::number("bytes up / down, 10 s"),
+        Column::number("10 min"),
+        Column::number("stands still"),
+    ]);
+    for kind in Kind::ALL {
+        let healthy = rows.under(LAG_10_S, kind);
+        let cells = [
+            kind.name().into(),
+            format!("{} / {}", rate(healthy.held_back), rate(healthy.lost)),
+            format!("{:.2}", healthy.requests.value),
+            percent(healthy.filled.value),
+        ];
+        let traffic = [LAG_10_S, LAG_10_MIN, STANDS_STILL].map(|condition| {
+            let figures = rows.under(condition, kind);
+            format!("{} / {}", bytes(figures.up.value), bytes(figures.down.value))
+        });
+        table.push(cells.into_iter().chain(traffic));
     }
     table
 }
 
 /// What each remedy does where nearly all was seen.
-pub fn small_pool(pools: &[SmallPool]) -> Table {
+pub fn small_pool(rows: &Rows) -> Table {
     let mut table = Table::new([
         Column::text("remedy"),
         Column::text("lag"),
         Column::number("`drop`: pages empty"),
-        Column::number("not full"),
         Column::number("repeats"),
-        Column::number("`last`: pages empty"),
-        Column::number("repeats"),
-        Column::number("of what was seen within the hour"),
+        Column::number("`last`: repeats"),
+        Column::number("seen within the hour"),
     ]);
-    for SmallPool {
-        condition,
-        kind,
-        drop,
-        last,
-    } in pools
-    {
-        table.push([
-            kind.name().into(),
-            (*condition).into(),
-            percent(drop.empty.value),
-            percent(1.0 - drop.filled.value),
-            rate(drop.repeats),
-            percent(last.empty.value),
-            rate(last.repeats),
-            rate(last.recent),
-        ]);
+    for kind in Kind::ALL {
+        for condition in OF_A_SMALL_POOL {
+            let condition = CONDITIONS[condition].name;
+            let [drop, last] = [DROP, LAST].map(|seen| rows.get(Experiment::SmallPool, [condition, seen], kind));
+            table.push([
+                kind.name().into(),
+                condition.into(),
+                percent(drop.empty.value),
+                rate(drop.repeats),
+                rate(last.repeats),
+                rate(last.recent),
+            ]);
+        }
     }
     table
 }
 
-/// Repeats of both devices in each variant.
-pub fn sensitivity(variants: &[Variant]) -> Table {
-    let remedies = Kind::ALL.iter().map(|kind| Column::number(kind.name()));
-    let columns = [Column::text("assumption"), Column::text("value")]
-        .into_iter()
-        .chain(remedies);
-    let lost = Column::number("lost by the last 100 served");
-    let mut table = Table::new(columns.chain([lost]));
-    for Variant {
-        assumption,
-        value,
-        figures,
-    } in variants
-    {
-        let repeats = figures.iter().map(|figures| rate(figures.repeats));
-        let last_served = Kind::ALL
-            .iter()
-            .zip(figures)
-            .filter(|(kind, _)| **kind == Kind::LastServed);
-        let lost = last_served.map(|(_, figures)| rate(figures.lost));
-        let texts = [(*assumption).to_string(), (*value).to_string()];
-        table.push(texts.into_iter().chain(repeats).chain(lost));
+/// Repeats of both devices, an assumption a row.
+pub fn assumptions(rows: &Rows) -> Table {
+    const COMPARED: [Kind; 4] = [Kind::ServerAlone, Kind::LastServed, Kind::IdsUp, Kind::Seenguard];
+    let remedies = COMPARED.iter().map(|kind| Column::number(kind.name()));
+    let columns = [Column::text("assumption"), Column::text("changed to")];
+    let mut table = Table::new(columns.into_iter().chain(remedies));
+    for cases in assumed().chunk_by(|[one, _], [other, _]| one == other) {
+        let joined = |texts: Vec<String>| texts.join(" / ");
+        let repeats = COMPARED.map(|kind| {
+            let rates = cases
+                .iter()
+                .map(|&case| rate(rows.get(Experiment::Assumptions, case, kind).repeats));
+            joined(rates.collect())
+        });
+        let values = joined(cases.iter().map(|[_, value]| (*value).to_string()).collect());
+        table.push([cases[0][0].to_string(), values].into_iter().chain(repeats));
     }
     table
 }
 
 /// Who was simulated, and how sure the figures are.
-pub fn confidence(compared: &[ByCondition]) -> String {
-    let server_alone = &of(compared, Kind::ServerAlone)[LAG_10_MIN];
-    let ids_up = &of(compared, Kind::IdsUp)[LAG_10_MIN];
+pub fn confidence(rows: &Rows) -> String {
+    let server_alone = rows.under(LAG_10_MIN, Kind::ServerAlone);
+    let ids_up = rows.under(LAG_10_MIN, Kind::IdsUp);
     let people = PEOPLE as f64;
     let a_month = server_alone.shown * Habits::default().viewed * 30.0 / people;
     wrap(&format!(
         "{PEOPLE} people ask for {} pages of {} items on the measured day, which makes about {} impressions a person \
          and month. The figures are means of these people. Other people would give others: with a confidence of 95%, \
          at a lag of 10 minutes, {} repeats per 1,000 on the same device for the server alone, and {} on the other \
-         device for seen ids sent up. A 0 is none on all of these pages. The JSON has this margin for each figure.",
+         device for seen ids sent up. A 0 is none on all of these pages.",
         count(server_alone.pages),
         significant(server_alone.shown / server_alone.pages, 3),
         significant(a_month, 2),
@@ -119,10 +117,10 @@ pub fn confidence(compared: &[ByCondition]) -> String {
 }
 
 /// For the README.
-pub fn summary(compared: &[ByCondition]) -> String {
+pub fn summary(rows: &Rows) -> String {
     let conditions = [LAG_10_MIN, STANDS_STILL];
-    let [lags, still] = conditions.map(|condition| of(compared, Kind::ServerAlone)[condition].repeats);
-    let seenguard = conditions.map(|condition| of(compared, Kind::Seenguard)[condition]);
+    let [lags, still] = conditions.map(|condition| rows.under(condition, Kind::ServerAlone).repeats);
+    let seenguard = conditions.map(|condition| rows.under(condition, Kind::Seenguard));
     let [in_lag, in_outage] = seenguard.map(|figures| rate(figures.repeats));
     let [cost_in_lag, cost_in_outage] = seenguard.map(|figures| bytes(figures.up.value + figures.down.value));
     wrap(&format!(
@@ -132,11 +130,6 @@ pub fn summary(compared: &[ByCondition]) -> String {
         rate(lags),
         rate(still),
     ))
-}
-
-fn of(compared: &[ByCondition], wanted: Kind) -> &ByCondition {
-    let place = Kind::ALL.iter().position(|&kind| kind == wanted);
-    &compared[place.unwrap_or_default()]
 }
 
 /// Lines of at most 120 columns.

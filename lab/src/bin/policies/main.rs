@@ -2,7 +2,7 @@
 //!
 //!     cargo run --profile lab -p seenguard-lab --bin policies
 //!
-//! `--help` lists the options. docs/policies.md holds the tables and plots, and says what to choose when.
+//! docs/policies.md holds the tables and the plot, and says what to choose when.
 
 mod measure;
 mod page;
@@ -13,90 +13,41 @@ mod trace;
 use std::thread;
 
 use clap::Parser;
-use indicatif::ProgressBar;
-use seenguard_lab::report::{Options, Result, progress_bar};
-use serde::Serialize;
+use seenguard_lab::report::{Measurement, Options, Result, progress_bar};
 
-use measure::{Figures, PERSONS, Speed};
-use placements::{Estimate, PLACEMENTS, Placement, SIMULATED, Scenario, World};
-use structures::STRUCTURES;
+use measure::{Figures, PERSONS};
+use structures::{STRUCTURES, Structure};
 
-/// All that the lab finds out.
-#[derive(Debug, Serialize)]
-pub struct Lab {
-    seed: u64,
-    structures: Vec<Figures>,
-    speeds: Vec<Speed>,
-    placements: Vec<Placed>,
-}
-
-/// One placement: as simulated, by formula for the same scenario, and by formula for each of the scales.
-#[derive(Debug, Serialize)]
-pub struct Placed {
-    placement: Placement,
-    simulated: Estimate,
-    formula: Estimate,
-    scales: Vec<Scaled>,
-}
-
-/// By formula.
-#[derive(Debug, Serialize)]
-pub struct Scaled {
-    scenario: Scenario,
-    estimate: Estimate,
-}
+/// The structure that `--check` measures again.
+const SAMPLE: Structure = STRUCTURES[4];
 
 fn main() -> Result<()> {
     let options = Options::parse();
-    let lab = run(options.seed)?;
-    for (heading, table) in page::tables(&lab) {
-        println!("{heading}\n\n{}", table.to_text());
+    let measurement = Measurement {
+        name: "policies",
+        all: |seed| measure_all(&STRUCTURES, seed),
+        sample: |seed| measure_all(&[SAMPLE], seed),
+    };
+    let figures = measurement.results(&options)?;
+    for table in page::tables(&figures) {
+        println!("{}\n", table.to_text());
     }
-    page::report(&lab)?.publish(&options)
+    page::report(&figures)?.publish(&options)
 }
 
-fn run(seed: u64) -> Result<Lab> {
-    let steps = STRUCTURES.len() as u64 * PERSONS + PLACEMENTS.len() as u64;
-    let bar = progress_bar(steps, "structures and placements");
-    let (structures, placements) = thread::scope(|scope| {
+fn measure_all(structures: &[Structure], seed: u64) -> Result<Vec<Figures>> {
+    let bar = progress_bar(structures.len() as u64 * PERSONS, "structures");
+    let figures = thread::scope(|scope| {
         let bar = &bar;
-        let placements = scope.spawn(move || place(seed, bar));
-        let structures =
-            STRUCTURES.map(|structure| scope.spawn(move || measure::measure(structure, seed, || bar.inc(1))));
-        let structures: Result<Vec<Figures>> = structures.into_iter().map(joined).collect();
-        (structures, joined(placements))
+        let measured = structures.iter().map(|&structure| {
+            let measure = move || measure::measure(structure, seed, || bar.inc(1));
+            scope.spawn(measure)
+        });
+        let threads: Vec<_> = measured.collect();
+        threads.into_iter().map(joined).collect()
     });
     bar.finish();
-    Ok(Lab {
-        seed,
-        structures: structures?,
-        // Alone on the machine.
-        speeds: measure::speeds(seed)?,
-        placements: placements?,
-    })
-}
-
-fn place(seed: u64, bar: &ProgressBar) -> Result<Vec<Placed>> {
-    let world = World::new(SIMULATED, seed);
-    let mut placed = Vec::new();
-    for placement in PLACEMENTS {
-        let scales = placements::scales().into_iter();
-        placed.push(Placed {
-            placement,
-            simulated: placements::simulate(placement, &world)?,
-            formula: placements::estimate(placement, SIMULATED),
-            scales: scales.map(|scenario| scaled(placement, scenario)).collect(),
-        });
-        bar.inc(1);
-    }
-    Ok(placed)
-}
-
-fn scaled(placement: Placement, scenario: Scenario) -> Scaled {
-    Scaled {
-        scenario,
-        estimate: placements::estimate(placement, scenario),
-    }
+    figures
 }
 
 fn joined<T>(thread: thread::ScopedJoinHandle<'_, Result<T>>) -> Result<T> {

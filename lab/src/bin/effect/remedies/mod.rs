@@ -9,6 +9,7 @@ mod server_alone;
 use ::seenguard::ShardChain;
 use ::seenguard::device::Guard;
 use seenguard_lab::report::Result;
+use serde::{Deserialize, Serialize};
 
 pub use self::seenguard::{apply, deliver};
 
@@ -39,7 +40,8 @@ pub trait Remedy {
 }
 
 /// The remedies that are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Kind {
     ServerAlone,
     LastServed,

@@ -1,7 +1,7 @@
 //! What a deletion of something that was never inserted does: items that were inserted are forgotten.
 
 use seenguard_lab::report::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::structures::{CAPACITY, History, Structure};
 use crate::trace::item_id;
@@ -12,7 +12,7 @@ const BLIND: u64 = 20_000;
 const CLAIMED: usize = 100;
 
 /// Inserted items that are forgotten by one such deletion, on average.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Deletion {
     /// Of ids that were never inserted, whatever the structure says of them.
     pub blind: f64,

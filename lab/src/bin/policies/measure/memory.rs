@@ -3,7 +3,7 @@
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use seenguard_lab::report::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::PERSONS;
 use crate::structures::{CAPACITY, History};
@@ -29,7 +29,7 @@ const WINDOW: usize = 16;
 const ROTATION: usize = 50;
 
 /// Means are over persons and impressions. Rates are 0 to 1.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Memory {
     /// The latest impressions that are all remembered.
     pub least_reach: usize,
@@ -37,11 +37,7 @@ pub struct Memory {
     pub mean_reach: f64,
     /// Most impressions forgotten by one recording.
     pub forgotten_at_once: usize,
-    pub mean_false_positives: f64,
-    /// At the worst age of the structure.
-    pub worst_false_positives: f64,
-    /// By impressions since the structure was empty.
-    pub false_positives: Vec<(usize, f64)>,
+    pub false_positives: f64,
     /// The share remembered by age in impressions.
     pub remembered: Vec<(usize, f64)>,
     /// Of 1,000 items that are shown.
@@ -81,8 +77,7 @@ pub struct Observer {
     most_reach: usize,
     reach_sum: usize,
     forgotten_at_once: usize,
-    /// By look.
-    false_positives: Vec<Share>,
+    false_positives: Share,
     /// By age, in steps.
     remembered: Vec<Share>,
     candidates: Share,
@@ -97,7 +92,7 @@ impl Default for Observer {
             most_reach: 0,
             reach_sum: 0,
             forgotten_at_once: 0,
-            false_positives: vec![Share::default(); LENGTH / STEP],
+            false_positives: Share::default(),
             remembered: vec![Share::default(); WARM / STEP],
             candidates: Share::default(),
             candidates_after_rotation: Share::default(),
@@ -117,7 +112,7 @@ impl Observer {
             history.record(id)?;
             let before = oldest;
             oldest = oldest_remembered(history, &trace, oldest, now);
-            if now % STEP == 0 {
+            if now >= WARM && now % STEP == 0 {
                 self.look(history, &trace, now, &mut random)?;
             }
             if now >= WARM {
@@ -140,11 +135,7 @@ impl Observer {
 
     fn look(&mut self, history: &dyn History, trace: &Trace, now: usize, random: &mut StdRng) -> Result<()> {
         for _ in 0..FRESH_PROBES {
-            let is_claimed = history.contains(&trace.fresh_id(random));
-            self.false_positives[now / STEP].add(is_claimed);
-        }
-        if now < WARM {
-            return Ok(());
+            self.false_positives.add(history.contains(&trace.fresh_id(random)));
         }
         self.stored_bytes = self.stored_bytes.max(history.stored_bytes()?);
         for (step, remembered) in self.remembered.iter_mut().enumerate() {
@@ -159,13 +150,8 @@ impl Observer {
     }
 
     pub fn finish(self) -> Memory {
-        let steps = |shares: &[Share]| {
-            let rates = shares.iter().enumerate();
-            rates.map(|(step, share)| (step * STEP, share.rate())).collect()
-        };
-        let warm = &self.false_positives[WARM / STEP..];
-        let mean_false_positives = warm.iter().map(|share| share.rate()).sum::<f64>() / warm.len() as f64;
-        let worst = warm.iter().map(|share| share.rate()).fold(0.0, f64::max);
+        let remembered = self.remembered.iter().enumerate();
+        let false_positives = self.false_positives.rate();
         // Without a rotation there is no page after one.
         let after_rotation = Some(self.candidates_after_rotation).filter(|share| share.of > 0);
         Memory {
@@ -173,12 +159,10 @@ impl Observer {
             most_reach: self.most_reach,
             mean_reach: self.reach_sum as f64 / (PERSONS as usize * (LENGTH - WARM)) as f64,
             forgotten_at_once: self.forgotten_at_once,
-            mean_false_positives,
-            worst_false_positives: worst,
-            false_positives: steps(&self.false_positives),
-            remembered: steps(&self.remembered),
-            repeats: repeats(self.candidates, mean_false_positives),
-            repeats_after_rotation: repeats(after_rotation.unwrap_or(self.candidates), mean_false_positives),
+            false_positives,
+            remembered: remembered.map(|(step, share)| (step * STEP, share.rate())).collect(),
+            repeats: repeats(self.candidates, false_positives),
+            repeats_after_rotation: repeats(after_rotation.unwrap_or(self.candidates), false_positives),
             stored_bytes: self.stored_bytes,
         }
     }
@@ -233,7 +217,7 @@ mod tests {
         assert_eq!(memory.least_reach, 5_000);
         // What was viewed anew is remembered although its first recording has left.
         assert!(memory.most_reach < 5_010, "{}", memory.most_reach);
-        assert_eq!(memory.worst_false_positives, 0.0);
+        assert_eq!(memory.false_positives, 0.0);
         assert!(memory.forgotten_at_once < 10);
     }
 
@@ -252,6 +236,6 @@ mod tests {
         assert!((4_000..4_300).contains(&memory.least_reach), "{}", memory.least_reach);
         assert!((5_000..5_500).contains(&memory.most_reach), "{}", memory.most_reach);
         assert!((900..1_200).contains(&memory.forgotten_at_once));
-        assert!((0.001..0.006).contains(&memory.mean_false_positives));
+        assert!((0.001..0.006).contains(&memory.false_positives));
     }
 }

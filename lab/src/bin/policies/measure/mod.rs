@@ -3,25 +3,23 @@
 mod deletion;
 mod memory;
 mod size;
-mod speed;
 
 use seenguard_lab::report::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::structures::Structure;
 
 pub use deletion::Deletion;
 pub use memory::{Memory, STEP};
 pub use size::Size;
-pub use speed::{Speed, speeds};
 
 /// Persons whose traces each structure lives through.
 pub const PERSONS: u64 = 24;
 
 /// All that is the same in each run of a seed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Figures {
-    pub name: &'static str,
+    pub name: String,
     pub memory: Memory,
     pub size: Size,
     /// `None` for a structure that cannot delete.
@@ -40,7 +38,7 @@ pub fn measure(structure: Structure, seed: u64, on_person: impl Fn()) -> Result<
     }
     let memory = memory.finish();
     Ok(Figures {
-        name: structure.name,
+        name: structure.name.into(),
         size: size::measure(structure, memory.stored_bytes, memory.mean_reach)?,
         deletion: deletion::measure(structure)?,
         memory,

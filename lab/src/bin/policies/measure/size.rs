@@ -2,7 +2,7 @@
 
 use allocation_counter::measure as count_allocations;
 use seenguard_lab::report::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::structures::{CAPACITY, Structure};
 use crate::trace::item_id;
@@ -10,7 +10,7 @@ use crate::trace::item_id;
 /// Items with which every structure is nearly at its largest.
 const ITEMS: u64 = 2 * CAPACITY as u64 - 10;
 
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Size {
     /// At its largest; filters as native shards.
     pub stored_bytes: usize,

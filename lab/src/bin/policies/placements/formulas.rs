@@ -6,13 +6,11 @@
 
 use std::f64::consts::LN_2;
 
-use serde::Serialize;
-
 use super::popularity::Popularity;
 use super::{Estimate, FALSE_POSITIVE_RATE, Placement};
 
 /// How many there are of what.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Scenario {
     pub users: u64,
     pub items: u64,

@@ -3,38 +3,28 @@
 
 mod formulas;
 mod popularity;
+#[cfg(test)]
 mod simulation;
 
-use serde::Serialize;
-
 pub use formulas::Scenario;
-pub use simulation::{CANDIDATES, World, simulate};
 
 /// The false positive rate of all filters here.
 const FALSE_POSITIVE_RATE: f64 = 0.001;
 
-/// The scenario that is simulated.
-pub const SIMULATED: Scenario = Scenario {
-    users: 10_000,
-    items: 100_000,
-    impressions: 1_000,
-};
+/// Candidates of a request.
+const CANDIDATES: usize = 2_000;
 
-/// What the formulas are for: 10^4 to 10^9 users, 10^7 items, 5,000 impressions of each user.
-pub fn scales() -> Vec<Scenario> {
-    let users = (4..=9).map(|power| 10_u64.pow(power));
-    users
-        .map(|users| Scenario {
-            users,
-            items: 10_000_000,
-            impressions: 5_000,
-        })
-        .collect()
+/// The users that are calculated for, 10^7 items, 5,000 impressions of each user.
+pub fn scales() -> [Scenario; 3] {
+    [10_000, 1_000_000, 100_000_000].map(|users| Scenario {
+        users,
+        items: 10_000_000,
+        impressions: 5_000,
+    })
 }
 
 /// A way to place the histories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Placement {
     UserFilters,
     ItemFilters,
@@ -62,11 +52,11 @@ impl Placement {
         }
     }
 
-    /// Keys that a request reads to test so many candidates.
-    pub fn keys_read(self, candidates: u64) -> u64 {
+    /// Keys that a request reads.
+    pub fn keys_read(self) -> usize {
         match self {
             Placement::UserFilters | Placement::PairFilter => 1,
-            Placement::ItemFilters | Placement::ItemBitmaps | Placement::CompressedBitmaps => candidates,
+            Placement::ItemFilters | Placement::ItemBitmaps | Placement::CompressedBitmaps => CANDIDATES,
         }
     }
 
@@ -90,18 +80,12 @@ impl Placement {
 }
 
 /// What a placement takes, and how often it errs.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Estimate {
     /// Of all users and items, without the keys.
     pub bytes: f64,
     /// Of candidates that the user has not seen, 0 to 1.
     pub false_positives: f64,
-}
-
-impl Estimate {
-    pub fn bits_an_impression(self, scenario: Scenario) -> f64 {
-        self.bytes * 8.0 / (scenario.users * scenario.impressions) as f64
-    }
 }
 
 /// By formula.
@@ -111,9 +95,9 @@ pub fn estimate(placement: Placement, scenario: Scenario) -> Estimate {
 
 #[cfg(test)]
 mod tests {
+    use super::simulation::{World, simulate};
     use super::*;
 
-    /// As many users as the lab simulates, with less history.
     const SCENARIO: Scenario = Scenario {
         users: 10_000,
         items: 50_000,

@@ -11,12 +11,10 @@ use seenguard_lab::report::Result;
 
 use super::formulas::Scenario;
 use super::popularity::EXPONENT;
-use super::{Estimate, FALSE_POSITIVE_RATE, Placement};
+use super::{CANDIDATES, Estimate, FALSE_POSITIVE_RATE, Placement};
 
 /// Users whose candidates are asked for.
 const ASKING_USERS: u32 = 500;
-/// Candidates of a request.
-pub const CANDIDATES: usize = 2_000;
 
 /// Who has seen what, and what is asked for.
 pub struct World {
