@@ -4,7 +4,6 @@ import { dirname, join, relative } from "node:path";
 import { describe, expect, test } from "vitest";
 import { steps } from "../../scripts/test/steps.mjs";
 import { examplesIn, pages, readPage, root, type Page } from "./docs/examples.ts";
-import { hasTest } from "./docs/test-names.ts";
 
 const MAX_COLUMNS = 120;
 const MAX_README_LINES = 200;
@@ -93,16 +92,6 @@ test.each([
     directories[depth] = name;
   }
   expect(directories).not.toEqual([]);
-});
-
-test("the tests that SECURITY.md names exist", () => {
-  const { text } = readPage("SECURITY.md");
-  const listed = text.matchAll(/^- `(tests\/[^`]+)`:((?:\n {2}- `.+`)+)$/gm);
-  const named = [...listed].flatMap(([, path = "", names = ""]) =>
-    [...names.matchAll(/`(.+)`/g)].map(([, name = ""]) => ({ path, name })),
-  );
-  expect(named.length).toBeGreaterThan(30);
-  expect(named.filter(({ path, name }) => !hasTest(path, name))).toEqual([]);
 });
 
 test("scripts/README.md says why each development dependency is there", () => {
