@@ -26,8 +26,8 @@ export interface Bytes {
   readonly refresh: Readonly<Record<string, Message>>;
   /** What a guard takes of the Wasm memory: of those shards, or of 10,000 impressions that a snapshot has covered. */
   readonly held: Readonly<Record<Held, number>>;
-  /** What a Set of the same ids, or a Map from them to times, takes of the heap instead, in each place. */
-  readonly heaps: Readonly<Record<string, Readonly<Record<"Set" | "Map", Readonly<Record<Held, number>>>>>>;
+  /** What a Set of the same ids takes of the heap instead, in each place. */
+  readonly heaps: Readonly<Record<string, Readonly<Record<Held, number>>>>;
   readonly shardSizes: readonly ShardCosts[];
 }
 
@@ -40,7 +40,7 @@ interface Message {
   readonly brotli: number;
 }
 
-/** `places`: how to open each, and its Set and Map are weighed there. */
+/** `places`: how to open each, and its Set is weighed there. */
 export async function weigh(peers: readonly Peer[], places: readonly (() => Promise<Place>)[]): Promise<Bytes> {
   const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
   const messages = await Promise.all(peers.map(async (peer) => [peer.name, await peer.message(shards)] as const));
@@ -135,11 +135,10 @@ async function weightOfHeaps(
   const heaps: Record<string, Bytes["heaps"][string]> = {};
   for (const open of places) {
     const place = await open();
-    const heapsOf = async (kind: "Set" | "Map") => ({
-      shards: await place.heapOf(kind, JSON.stringify(ids.shards)),
-      impressions: await place.heapOf(kind, JSON.stringify(ids.impressions)),
-    });
-    heaps[place.title] = { Set: await heapsOf("Set"), Map: await heapsOf("Map") };
+    heaps[place.title] = {
+      shards: await place.heapOf(JSON.stringify(ids.shards)),
+      impressions: await place.heapOf(JSON.stringify(ids.impressions)),
+    };
     await place.close();
   }
   return heaps;

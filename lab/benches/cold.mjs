@@ -12,14 +12,11 @@
  * @returns {Promise<Record<string, number>>}
  */
 export async function startGuard(entry, message, ids, storage) {
-  const stopWatching = watch();
   const begun = performance.now();
   const { SeenGuard } = /** @type {typeof import("seenguard")} */ (await import(/* @vite-ignore */ entry));
   const imported = performance.now();
   const guard = await SeenGuard.open({ namespace: "bench:cold", ...(storage === undefined ? {} : { storage }) });
   const opened = performance.now();
-  const spent = { ...stopWatching() };
-  const [script] = performance.getEntriesByName(new URL(entry, import.meta.url).href);
   /** @type {import("seenguard").Snapshot} */
   const snapshot = JSON.parse(message);
   const { applied } = guard.apply(snapshot);
@@ -30,66 +27,12 @@ export async function startGuard(entry, message, ids, storage) {
   const filtered = performance.now();
   if (!applied || fresh.length === 0 || guard.stats().engine !== "wasm") throw new Error("the guard did not start");
   return {
-    ...spent,
-    ...(script ? { fetch: script.duration } : {}),
     import: imported - begun,
     open: opened - imported,
     ready: opened - begun,
     apply: taken - opened,
     filter: filtered - taken,
     all: filtered - begun,
-  };
-}
-
-/**
- * Watches what `open` asks of the platform: to compile the module, to start it, and to open the database.
- * Returns how to stop, which tells the milliseconds of what there was.
- */
-function watch() {
-  /** @type {Record<string, number>} */
-  const spent = {};
-  /** @type {(step: string, begun: number) => void} */
-  const note = (step, begun) => {
-    spent[step] = (spent[step] ?? 0) + performance.now() - begun;
-  };
-  const stops = [watchModule(note), watchDatabase(note)];
-  return () => {
-    for (const stop of stops) stop();
-    return spent;
-  };
-}
-
-/** @param {(step: string, begun: number) => void} note */
-function watchModule(note) {
-  const { instantiate } = WebAssembly;
-  // @ts-expect-error: of its two forms the glue uses the one that takes bytes, and Node's own modules the other.
-  WebAssembly.instantiate = async (/** @type {BufferSource | WebAssembly.Module} */ bytes, imports) => {
-    if (bytes instanceof WebAssembly.Module) return instantiate(bytes, imports);
-    const begun = performance.now();
-    const module = await WebAssembly.compile(bytes);
-    note("compile", begun);
-    const compiled = performance.now();
-    const instance = await instantiate(module, imports);
-    note("instantiate", compiled);
-    return { module, instance };
-  };
-  return () => {
-    Object.assign(WebAssembly, { instantiate });
-  };
-}
-
-/** @param {(step: string, begun: number) => void} note */
-function watchDatabase(note) {
-  if (typeof indexedDB === "undefined") return () => undefined;
-  const open = indexedDB.open.bind(indexedDB);
-  indexedDB.open = (name, version) => {
-    const begun = performance.now();
-    const request = open(name, version);
-    request.addEventListener("success", () => note("database", begun));
-    return request;
-  };
-  return () => {
-    indexedDB.open = open;
   };
 }
 

@@ -20,30 +20,6 @@ export const set: Peer = {
   },
 };
 
-/** When the server of a `Map` says that its ids were seen, Unix seconds, and how long a client stops them. */
-const SEEN_AT_SECONDS = 1_764_000_000;
-const WINDOW_SECONDS = 30 * 86_400;
-
-/** Each id with the time at which it was seen, so that it can be shown again later. */
-export const map: Peer = {
-  name: "Map",
-  message: (shards) => Promise.resolve(JSON.stringify(shards.flat().map((id, index) => [id, SEEN_AT_SECONDS + index]))),
-  client() {
-    let seen = new Map<string, number>();
-    return Promise.resolve({
-      take(message: string) {
-        seen = new Map(JSON.parse(message) as [string, number][]);
-      },
-      fresh(items: readonly Item[]) {
-        const fresh: Item[] = [];
-        const since = SEEN_AT_SECONDS - WINDOW_SECONDS;
-        for (const item of items) if (!((seen.get(item.id) ?? 0) > since)) fresh.push(item);
-        return fresh;
-      },
-    });
-  },
-};
-
 /** 32 bits of hash for each id, in order, searched by halving: few bytes, and a known rate of error. */
 export const sortedHashes: Peer = {
   name: "sorted Uint32Array",

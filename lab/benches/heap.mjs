@@ -1,22 +1,19 @@
-/** What a Set or a Map of ids takes of the heap: plain JavaScript, since Node and Chromium load this very file. */
+/** What a Set of ids takes of the heap: plain JavaScript, since Node and Chromium load this very file. */
 
 const COPIES = 20;
 const FIRST_LETTER = 65;
-/** Unix time. */
-const FIRST_SECOND = 1_764_000_000;
 
 /**
- * Bytes of one Set with the ids it holds, or of one Map from them to times, of the mean of several.
- * @param {"Set" | "Map"} kind
+ * Bytes of one Set with the ids it holds, of the mean of several.
  * @param {string} json the ids, as a server sends them
  * @param {() => Promise<number>} heapUsed collects what nobody holds, and tells the bytes that are left
  */
-export async function heapOf(kind, json, heapUsed) {
+export async function heapOf(json, heapUsed) {
   /** @type {(number: number) => object} Ids of its own: engines may keep equal texts once. */
   const build = (number) => {
     /** @type {string[]} */
     const ids = JSON.parse(json.replaceAll(/."(?=[,\]])/g, `${String.fromCharCode(FIRST_LETTER + number)}"`));
-    return kind === "Set" ? new Set(ids) : new Map(ids.map((id, index) => [id, FIRST_SECOND + index]));
+    return new Set(ids);
   };
   // The first one compiles what the others use.
   const built = [build(COPIES)];

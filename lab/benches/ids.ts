@@ -23,19 +23,6 @@ export function shortIds(count: number, seed: number): string[] {
   return Array.from({ length: count }, () => digits(7, 36, below) + digits(7, 36, below));
 }
 
-/** Ids such as `1867530941482364928`: 19 digits, of which the first follow from the time. */
-export function snowflakes(count: number, seed: number): string[] {
-  const below = randomBelow(seed);
-  return Array.from({ length: count }, () => `18${digits(8, 10, below)}${digits(9, 10, below)}`);
-}
-
-/** Ids such as `0e984725-c51c-4bf4-9960-e1c80e27aba0`. */
-export function uuids(count: number, seed: number): string[] {
-  const below = randomBelow(seed);
-  const hex = (length: number) => digits(length, 16, below);
-  return Array.from({ length: count }, () => `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(6)}${hex(6)}`);
-}
-
 /** Items with these ids, whose texts nobody has looked at yet. */
 export function itemsOf(ids: readonly string[]): { id: string }[] {
   return JSON.parse(JSON.stringify(ids.map((id) => ({ id })))) as { id: string }[];

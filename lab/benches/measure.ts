@@ -14,8 +14,6 @@ export interface Contender {
   readonly name: string;
   /** Makes ready for one repetition, which is not timed; what it returns is. */
   readonly prepare: () => () => unknown;
-  /** Whether a repetition takes until its promise is settled. */
-  readonly isAsync?: boolean;
 }
 
 export interface Effort {
@@ -75,7 +73,7 @@ async function samplesOfRound(contenders: readonly Contender[], repeats: number,
 }
 
 /** Returns what takes one sample: milliseconds for one repetition. */
-function sampler({ name, prepare, isAsync = false }: Contender, repeats: number): () => Promise<number> {
+function sampler({ name, prepare }: Contender, repeats: number): () => Promise<number> {
   const bench = new Bench({ time: 0, iterations: 1, warmup: false, retainSamples: true, throws: true });
   let ready: (() => unknown)[] = [];
   const beforeEach = () => {
@@ -87,12 +85,7 @@ function sampler({ name, prepare, isAsync = false }: Contender, repeats: number)
     for (const run of ready) result = run();
     return result;
   };
-  const awaited = async () => {
-    let result: unknown;
-    for (const run of ready) result = await run();
-    return result;
-  };
-  bench.add(name, isAsync ? awaited : atOnce, { beforeEach, async: isAsync });
+  bench.add(name, atOnce, { beforeEach, async: false });
   return async () => {
     // Without this, a bench that has run does not run again: it answers with what it found then.
     bench.reset();

@@ -3,7 +3,7 @@ import bloomFilterModule from "bloom-filters/dist/bloom/bloom-filter.js";
 import { BloomFilter } from "bloomfilter";
 import { SeenGuard } from "seenguard";
 import { ShardChain } from "seenguard/server";
-import { map, set, sortedHashes } from "./handwritten.ts";
+import { set, sortedHashes } from "./handwritten.ts";
 import type { Item, Peer } from "./peer.ts";
 
 /** ε of each shard. */
@@ -42,7 +42,7 @@ const guardOn = (name: string, engine: object): Peer => ({
 const seenguard = guardOn("seenguard", {});
 
 /** The same where a page may not run WebAssembly. */
-const seenguardAsScript = guardOn("seenguard, engine as JavaScript", asScript);
+const seenguardAsScript = guardOn("seenguard as JavaScript", asScript);
 
 /** The quickest of npm's Bloom filters. */
 const bloomfilter: Peer = {
@@ -96,16 +96,13 @@ const bloomFilters: Peer = {
 };
 
 /** The first is the one that the others are compared with. */
-export const peers: readonly Peer[] = [seenguard, set, map, sortedHashes, seenguardAsScript, bloomfilter, bloomFilters];
+export const peers: readonly Peer[] = [seenguard, set, sortedHashes, seenguardAsScript, bloomfilter, bloomFilters];
 
 /** Those that all workloads measure; a few show the others. */
 export const usualPeers: readonly Peer[] = [seenguard, set, bloomfilter];
 
 /** Those whose servers send something of their own. */
 export const senders: readonly Peer[] = peers.filter((peer) => peer !== seenguardAsScript);
-
-/** The guard against itself, with more and more shards. */
-export const guardAlone: readonly Peer[] = [seenguard];
 
 function isInAny(filters: readonly BloomFilter[], id: string): boolean {
   for (const filter of filters) if (filter.test(id)) return true;

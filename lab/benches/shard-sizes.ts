@@ -1,11 +1,10 @@
 /**
  * Chains of the same capacity and the same false positive rate in all, in few large shards or in many small ones: what
- * each costs on the wire and in the store, and how long a guard takes with it.
+ * each costs on the wire and in the store.
  */
 import { SeenGuard, type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
-import { candidatesOf, shortIds } from "./ids.ts";
-import type { Contender } from "./measure.ts";
+import { shortIds } from "./ids.ts";
 
 export interface ShardSizes {
   readonly shards: number;
@@ -87,61 +86,6 @@ export async function weighShards(sizes: ShardSizes): Promise<ShardCosts> {
     held: held / (SESSIONS * REFRESHES),
     falsePositiveRate,
   };
-}
-
-/** What is timed; see measure.ts. */
-export const shardSizeWorkloads = [
-  { name: "sizes-filter-20", title: "filter 20 ids", contenders: () => filterContenders(20), repeats: 50 },
-  { name: "sizes-filter-2000", title: "filter 2,000 ids", contenders: () => filterContenders(2000), repeats: 1 },
-  { name: "sizes-apply", title: "`apply` a refresh from JSON", contenders: applyContenders, repeats: 10 },
-] as const;
-
-/** A guard that filters pages of so many ids against a full chain of each size. */
-function filterContenders(count: number): Promise<Contender[]> {
-  return contendersOf((guard, whole, seen) => {
-    guard.apply(whole);
-    const pages = Array.from({ length: 64 }, (_, page) =>
-      JSON.stringify(candidatesOf(seen, count, shortIds, 7 + 2 * page)),
-    );
-    let turn = 0;
-    return () => {
-      // Ids as they come out of JSON: a text that was hashed before is found more quickly.
-      const ids = JSON.parse(pages[turn++ % pages.length] ?? "[]") as string[];
-      return () => guard.filter(ids);
-    };
-  });
-}
-
-/** A guard that applies a refresh: another newest shard, and references to all others. */
-function applyContenders(): Promise<Contender[]> {
-  return contendersOf((guard, whole, seen, chain) => {
-    guard.apply({ shards: whole.shards });
-    chain.record(shortIds(IMPRESSIONS_A_REFRESH, 2));
-    const { shards } = chain.snapshot({ held: heldBy(guard) });
-    guard.apply({ shards });
-    chain.record(shortIds(IMPRESSIONS_A_REFRESH, 3));
-    const messages = [shards, chain.snapshot({ held: heldBy(guard) }).shards].map((each) => JSON.stringify(each));
-    let turn = 0;
-    return () => {
-      const message = messages[++turn % 2] ?? "";
-      return () => {
-        const { applied } = guard.apply({ shards: JSON.parse(message) as string[] });
-        if (!applied) throw new Error("a refresh was not taken");
-      };
-    };
-  });
-}
-
-type Prepare = (guard: SeenGuard, whole: Snapshot, seen: readonly string[], chain: ShardChain) => Contender["prepare"];
-
-async function contendersOf(prepare: Prepare): Promise<Contender[]> {
-  return Promise.all(
-    shardSizes.map(async (sizes) => {
-      const chain = await fullChain(sizes);
-      const seen = seenBy(sizes);
-      return { name: nameOf(sizes), prepare: prepare(await openGuard(), chain.snapshot(), seen, chain) };
-    }),
-  );
 }
 
 function openGuard(): Promise<SeenGuard> {

@@ -54,7 +54,6 @@ function messageTable(title: string, messages: Bytes["message"]): string {
 const MESSAGES: Readonly<Record<string, string>> = {
   seenguard: "5 shards",
   Set: "a list of the ids",
-  Map: "a list of the ids with times",
   "sorted Uint32Array": "their 32-bit hashes, sorted, as base64",
   bloomfilter: "5 filters of npm `bloomfilter`",
   "bloom-filters": "5 filters of npm `bloom-filters`",
@@ -67,12 +66,10 @@ function heldRows({ held, heaps }: Bytes, what: string, ids: number, of: keyof B
   const all = ids.toLocaleString("en");
   return [
     [what, kilobytes(held[of])],
-    ...Object.entries(heaps).flatMap(([place, heap]) =>
-      Object.entries(heap).map(([kind, bytes]) => [
-        `instead: a ${kind} of the ${all} ids, in ${place}`,
-        kilobytes(bytes[of]),
-      ]),
-    ),
+    ...Object.entries(heaps).map(([place, heap]) => [
+      `instead: a Set of the ${all} ids, in ${place}`,
+      kilobytes(heap[of]),
+    ]),
     [`instead: their ${all} hashes in a Uint32Array`, kilobytes(ids * Uint32Array.BYTES_PER_ELEMENT)],
   ];
 }
@@ -82,11 +79,7 @@ export function tablesOfTimes(results: Results): Record<string, string> {
   const titles = places.map(({ title }) => title);
   return {
     machine: `On a ${machine};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
-    times: timeTable(places, (workload) => MAIN.includes(workload)),
-    workloads: timeTable(places, (workload) => !MAIN.includes(workload) && groupOf(workload) === undefined),
-    ...Object.fromEntries(
-      Object.keys(GROUPS).map((group) => [group, timeTable(places, (workload) => groupOf(workload) === group)]),
-    ),
+    times: timeTable(places),
     rust: tableOf(
       ["Rust: filter 2,000 ids", "", "ratio"],
       results.rust.map(({ name, ms, ratio }, index) => [name, timeOf(ms), index === 0 ? "" : ratioOf(ratio)]),
@@ -104,7 +97,6 @@ export function tablesOfTimes(results: Results): Record<string, string> {
     ),
     "near-duplicates": searchTable(results.searches),
     starts: tableOf(["from nothing, once a visit", ...titles], startRows(places)),
-    startup: startupTable(places),
   };
 }
 
@@ -118,20 +110,6 @@ function searchTable(searches: readonly Searches[]): string {
       ...measured.filter(({ name }) => name === BRUTE_FORCE).map(({ ratio }) => ratioOf(ratio)),
     ]),
   );
-}
-
-/** What most readers ask for. */
-const MAIN: readonly string[] = ["filter-2000", "filter-20", "apply"];
-/** Tables of their own, and what the workloads in them begin with. */
-const GROUPS: Readonly<Record<string, string>> = {
-  "shard-times": "sizes-",
-  "refresh-times": "refresh-",
-  "own-impressions": "own-",
-  feeds: "feed-",
-};
-
-function groupOf(workload: string): string | undefined {
-  return Object.keys(GROUPS).find((group) => workload.startsWith(GROUPS[group] ?? ""));
 }
 
 function timeTable(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): string {
@@ -162,12 +140,12 @@ const STEPS: readonly (readonly [contender: string, step: string, title: string]
   ["seenguard", "apply", "`apply` 5 full shards from JSON"],
   ["seenguard", "filter", "`filter` 20 ids from JSON"],
   ["seenguard", "all", "all of it"],
-  ["seenguard, processor at a quarter", "ready", "import to ready, processor at a quarter"],
-  ["nothing", "ready", "instead: an empty module, and an IndexedDB opened"],
-  ["nothing, processor at a quarter", "ready", "the same, processor at a quarter"],
+  ["seenguard, processor at a quarter", "ready", "import to ready, ¼ processor"],
+  ["nothing", "ready", "instead: an empty module, an IndexedDB opened"],
+  ["nothing, processor at a quarter", "ready", "the same, ¼ processor"],
   ["impressions", "none", "`open` again, nothing stored"],
-  ["impressions", "full", "`open` again, 10,000 impressions stored"],
-  ["impressions", "task", "the longest task, 10,000 stored and 5,000 pending, processor at a quarter"],
+  ["impressions", "full", "`open` again, 10,000 stored"],
+  ["impressions", "task", "longest task: 10,000 stored, 5,000 pending; ¼ processor"],
   ["Set", "all", "instead: a Set of the 5,000 ids from JSON"],
 ];
 
@@ -179,32 +157,6 @@ function startRows(places: readonly PlaceResults[]): Row[] {
       return found === undefined ? "" : timeOf(found);
     }),
   ]);
-}
-
-const STARTUP_STEPS: Readonly<Record<string, string>> = {
-  fetch: "fetching the script",
-  import: "importing it, fetching included",
-  compile: "compiling the module",
-  instantiate: "starting it",
-  database: "beside that: opening its IndexedDB",
-  open: "`open` altogether",
-  ready: "from the import to ready",
-};
-
-/** Where the time goes until a guard is open. */
-function startupTable(places: readonly PlaceResults[]): string {
-  const starts = places.flatMap(({ title, cold }) =>
-    Object.entries(cold)
-      .filter(([contender]) => contender.startsWith("seenguard"))
-      .map(([contender, steps]) => ({ title: contender.replace("seenguard", title), steps })),
-  );
-  return tableOf(
-    ["until a guard is open", ...starts.map(({ title }) => title)],
-    Object.entries(STARTUP_STEPS).map(([step, title]) => [
-      title,
-      ...starts.map(({ steps }) => (steps[step] === undefined ? "" : timeOf(steps[step]))),
-    ]),
-  );
 }
 
 /** The median, and in brackets between what the middle half lies. */

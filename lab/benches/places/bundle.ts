@@ -18,7 +18,6 @@ export async function bundleAll(): Promise<BenchFiles> {
     suite: await bundle("suite.mjs", {
       entryPoints: [suite],
       mainFields: ["module", "main"],
-      loader: { "": "text" },
       // What npm's packages for Node look for at their start.
       define: { "process.env.NODE_ENV": '"production"' },
     }),

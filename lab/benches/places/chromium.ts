@@ -54,14 +54,14 @@ export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<P
       };
     },
     openings: (impressions, times) => openAgain(browser, address, impressions, times),
-    heapOf: (kind, ids) =>
+    heapOf: (ids) =>
       onNewPage(browser, address, async (page) => {
         const devtools = await page.context().newCDPSession(page);
         await page.exposeFunction("heapUsed", async () => {
           await devtools.send("HeapProfiler.collectGarbage");
           return (await devtools.send("Runtime.getHeapUsage")).usedSize;
         });
-        const args = JSON.stringify([kind, ids]);
+        const args = JSON.stringify([ids]);
         return page.evaluate<number>(`import("/heap.mjs").then((heap) => heap.heapOf(...${args}, heapUsed))`);
       }),
     close: async () => {

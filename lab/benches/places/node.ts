@@ -27,10 +27,10 @@ export function nodePlace({ suite, seenguard }: BenchFiles): Place {
       return { seenguard: guard as Steps, Set: set as Steps };
     },
     openings: () => Promise.resolve([]),
-    heapOf: async (kind, ids) => {
+    heapOf: async (ids) => {
       const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
-      const call = `(heap, kind, ids) => heap.heapOf(kind, ids, ${used})`;
-      return (await evaluate(inProject("lab", "benches", "heap.mjs"), call, [kind, ids], {
+      const call = `(heap, ids) => heap.heapOf(ids, ${used})`;
+      return (await evaluate(inProject("lab", "benches", "heap.mjs"), call, [ids], {
         flags: ["--expose-gc"],
       })) as number;
     },

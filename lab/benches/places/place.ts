@@ -23,7 +23,7 @@ export interface Place {
   /** One start of each contender from nothing, with what the server sends them and the ids of the first page. */
   coldStarts(messages: Readonly<Record<"seenguard" | "Set", string>>, ids: string): Promise<Record<string, Steps>>;
   /** Bytes of the heap that a Set of these ids takes, which are given as JSON, or a Map from them to times. */
-  heapOf(kind: "Set" | "Map", ids: string): Promise<number>;
+  heapOf(ids: string): Promise<number>;
   close(): Promise<void>;
 }
 

@@ -1,9 +1,12 @@
 /** How many updates a second one Node process makes through a Redis of its own, of different users at the same time. */
 import { Redis } from "ioredis";
-import { redisStore } from "seenguard/server";
+import { redisStore, type ChainOptions } from "seenguard/server";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { shortIds } from "../ids.ts";
-import { options, RECORDED } from "./chain.ts";
+
+const options: ChainOptions = { capacity: 1000, shards: 5, falsePositiveRate: 0.001 };
+/** Impressions that one update takes in. */
+const RECORDED = 10;
 
 /** So many are on their way at once, over one connection: what is due together goes out together. */
 export const CONCURRENCY = 64;

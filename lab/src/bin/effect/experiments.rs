@@ -8,7 +8,7 @@ use crate::page::Seen;
 use crate::people::Habits;
 use crate::recall::Supply;
 use crate::remedies::Kind;
-use crate::stream::{CONDITIONS, Condition, LAG_10_MIN, LAG_10_S};
+use crate::stream::{CONDITIONS, Condition, LAG_10_MIN};
 use crate::world::{Cell, World};
 
 /// People of each experiment; of the assumptions, with each of them.
@@ -24,7 +24,7 @@ pub enum Experiment {
     Conditions,
     /// The same for few people, for `--check`.
     Sample,
-    /// Cases are a condition, and what becomes of a seen item.
+    /// Cases are what becomes of a seen item, the lag being 10 minutes.
     SmallPool,
     /// Cases are an assumption and its value, the lag being 10 minutes.
     Assumptions,
@@ -140,8 +140,6 @@ fn sample() -> Trial {
     }
 }
 
-/// The conditions of a small pool.
-pub const OF_A_SMALL_POOL: [usize; 2] = [LAG_10_S, LAG_10_MIN];
 pub const DROP: &str = "drop";
 pub const LAST: &str = "last";
 
@@ -152,10 +150,8 @@ fn small_pool() -> Trial {
         candidates: 300,
         ..Supply::DEFAULT
     };
-    let cases = OF_A_SMALL_POOL.into_iter().flat_map(|condition| {
-        let condition = CONDITIONS[condition];
-        [(DROP, Seen::Drop), (LAST, Seen::Last)].map(|(name, seen)| ([condition.name, name], condition, seen))
-    });
+    let condition = CONDITIONS[LAG_10_MIN];
+    let cases = [(DROP, Seen::Drop), (LAST, Seen::Last)];
     Trial {
         experiment: Experiment::SmallPool,
         people: PEOPLE_OF_A_SMALL_POOL,
@@ -163,7 +159,9 @@ fn small_pool() -> Trial {
             supply,
             ..World::default()
         },
-        cases: cases.collect(),
+        cases: cases
+            .map(|(name, seen)| ([condition.name, name], condition, seen))
+            .to_vec(),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use seenguard_lab::report::{Column, Table, bytes, count, percent, significant};
 
-use crate::experiments::{DROP, Experiment, LAST, OF_A_SMALL_POOL, PEOPLE, Rows, assumed};
+use crate::experiments::{DROP, Experiment, LAST, PEOPLE, Rows, assumed};
 use crate::measure::Estimate;
 use crate::people::Habits;
 use crate::remedies::Kind;
@@ -31,7 +31,6 @@ pub fn costs(rows: &Rows) -> Table {
         Column::number("pages full"),
         Column::number("bytes up / down, 10 s"),
         Column::number("10 min"),
-        Column::number("stands still"),
     ]);
     for kind in Kind::ALL {
         let healthy = rows.under(LAG_10_S, kind);
@@ -41,7 +40,7 @@ pub fn costs(rows: &Rows) -> Table {
             format!("{:.2}", healthy.requests.value),
             percent(healthy.filled.value),
         ];
-        let traffic = [LAG_10_S, LAG_10_MIN, STANDS_STILL].map(|condition| {
+        let traffic = [LAG_10_S, LAG_10_MIN].map(|condition| {
             let figures = rows.under(condition, kind);
             format!("{} / {}", bytes(figures.up.value), bytes(figures.down.value))
         });
@@ -54,25 +53,21 @@ pub fn costs(rows: &Rows) -> Table {
 pub fn small_pool(rows: &Rows) -> Table {
     let mut table = Table::new([
         Column::text("remedy"),
-        Column::text("lag"),
         Column::number("`drop`: pages empty"),
         Column::number("repeats"),
         Column::number("`last`: repeats"),
         Column::number("seen within the hour"),
     ]);
     for kind in Kind::ALL {
-        for condition in OF_A_SMALL_POOL {
-            let condition = CONDITIONS[condition].name;
-            let [drop, last] = [DROP, LAST].map(|seen| rows.get(Experiment::SmallPool, [condition, seen], kind));
-            table.push([
-                kind.name().into(),
-                condition.into(),
-                percent(drop.empty.value),
-                rate(drop.repeats),
-                rate(last.repeats),
-                rate(last.recent),
-            ]);
-        }
+        let condition = CONDITIONS[LAG_10_MIN].name;
+        let [drop, last] = [DROP, LAST].map(|seen| rows.get(Experiment::SmallPool, [condition, seen], kind));
+        table.push([
+            kind.name().into(),
+            percent(drop.empty.value),
+            rate(drop.repeats),
+            rate(last.repeats),
+            rate(last.recent),
+        ]);
     }
     table
 }
