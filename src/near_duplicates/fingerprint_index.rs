@@ -5,7 +5,9 @@
 //! differing bit spoils one block at most. So there are d + 1 tables, each keyed by another block of 16 bits, and a
 //! search compares what shares a bucket with the fingerprint: of n evenly spread ones (d + 1) · n / 65,536.
 //!
-//! Why this layout: `docs/performance.md`.
+//! Other layouts, with a million fingerprints, as a share of this one's search, insertion and memory: fingerprints in
+//! the buckets 0.9, 2.4 and 2.1; buckets linked through the fingerprints 5.7, 0.13 and 0.8; ten tables, each keyed by two
+//! of five blocks, 0.8, 3.7 and 2.3.
 
 use super::simhash::hamming_distance;
 use crate::error::Error;
