@@ -112,13 +112,13 @@ function searchTable(searches: readonly Searches[]): string {
   );
 }
 
-function timeTable(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): string {
-  return tableOf(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places, isWanted));
+function timeTable(places: readonly PlaceResults[]): string {
+  return tableOf(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places));
 }
 
 /** A row for each workload and contender, side by side for the places. */
-function timeRows(places: readonly PlaceResults[], isWanted: (workload: string) => boolean): Row[] {
-  const outcomes = places[0]?.outcomes.filter(({ workload }) => isWanted(workload)) ?? [];
+function timeRows(places: readonly PlaceResults[]): Row[] {
+  const outcomes = places[0]?.outcomes ?? [];
   return outcomes.flatMap(({ workload, title, measured }) =>
     measured.map(({ name }, index) => [
       `${title}: ${name}`,

@@ -27,9 +27,9 @@ const MOST_WORDS = 60_000;
 export function titles(): Corpus[] {
   const all = articleTitles();
   return [
-    short("titles of 2 or 3 words", all, (count) => count === 2 || count === 3),
-    short("titles of 4 to 6 words", all, (count) => count >= 4 && count <= 6),
-    short("titles of 7 words and more", all, (count) => count >= 7),
+    short("titles: 2 or 3", all, (count) => count === 2 || count === 3),
+    short("titles: 4 to 6", all, (count) => count >= 4 && count <= 6),
+    short("titles: 7 or more", all, (count) => count >= 7),
   ];
 }
 
@@ -40,7 +40,7 @@ export function documentation(words: number): Corpus {
 
 /** The Chinese messages of the TypeScript compiler. */
 export function chineseMessages(): Corpus {
-  return short("Chinese, 7 to 20 words", messages(), (count) => count >= 7 && count <= 20);
+  return short("Chinese: 7 to 20", messages(), (count) => count >= 7 && count <= 20);
 }
 
 /** Such messages joined into longer texts. */

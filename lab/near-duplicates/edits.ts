@@ -39,11 +39,6 @@ const TYPOGRAPHY: EditRule = {
     })),
 };
 
-export const MISSPELT: EditRule = {
-  name: "1 word in 100 misspelt",
-  edit: (parts, random) => change(parts, someWords(parts, 100, random), (word) => misspelt(word, random)),
-};
-
 export const TITLE_RULES: readonly EditRule[] = [
   TYPOGRAPHY,
   { name: "two words swapped", edit: swapTwoWords },
@@ -71,7 +66,10 @@ export const TEXT_RULES: readonly EditRule[] = [
     original: (parts) => [between("By Ada Heron for The Morning Heron\n"), ...parts],
     edit: (parts) => [between("By Jo Vole, Otter Weekly\n"), ...parts],
   },
-  MISSPELT,
+  {
+    name: "1 word in 100 misspelt",
+    edit: (parts, random) => change(parts, someWords(parts, 100, random), (word) => misspelt(word, random)),
+  },
   {
     name: "1 word in 50 dropped",
     edit: (parts, random) => change(parts, someWords(parts, 50, random), () => ""),

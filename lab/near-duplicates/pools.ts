@@ -5,7 +5,7 @@ import { featuresOf, wordsOf } from "../../examples/near-duplicates/features.ts"
 import { partsOf, textOf, type EditRule } from "./edits.ts";
 
 /** How many bits a fingerprint may differ from another one of its group. */
-export const DISTANCES = [1, 3] as const;
+const DISTANCES = [1, 3] as const;
 
 export type Words = readonly string[];
 
@@ -14,14 +14,6 @@ export interface EditedTexts {
   readonly rule: string;
   readonly originals: readonly Words[];
   readonly copies: readonly Words[];
-}
-
-/** What is in the groups, at one distance. */
-export interface Precision {
-  /** Of all pairs of items in one group, the share that goes back to one text. */
-  readonly pairs: number;
-  /** How many texts that are no copies of each other are in one group, at most. */
-  readonly largest: number;
 }
 
 export function edited(texts: readonly string[], rules: readonly EditRule[]): EditedTexts[] {
@@ -59,15 +51,20 @@ export function wronglyGrouped(texts: readonly string[]): Promise<number[]> {
   );
 }
 
-/** By distance: texts arrive in a random order, each with its copies by all rules. */
-export async function precisionOf(texts: readonly string[], copies: readonly EditedTexts[]): Promise<Precision[]> {
+/**
+ * By distance: texts arrive in a random order, each with its copies by all rules. Of all pairs of items in one group, the
+ * share that goes back to one text.
+ */
+export async function precisionOf(texts: readonly string[], copies: readonly EditedTexts[]): Promise<number[]> {
   const pool = texts.flatMap((text, source) =>
     [wordsOf(text), ...copies.map((rule) => rule.copies[source] ?? [])].map((words) => ({ source, words })),
   );
   const arriving = shuffled(pool, randomOf(2));
   const sources = arriving.map(({ source }) => source);
   const fingerprints = arriving.map(({ words }) => fingerprintOf(words));
-  return Promise.all(DISTANCES.map(async (distance) => judge(sources, await groupsOf(fingerprints, distance))));
+  return Promise.all(
+    DISTANCES.map(async (distance) => shareOfRightPairs(sources, await groupsOf(fingerprints, distance))),
+  );
 }
 
 /** The same texts are in several pools. */
@@ -80,18 +77,18 @@ function fingerprintOf(words: Words): string {
 }
 
 /** The group of each fingerprint, in the order in which they arrive. */
-export async function groupsOf(fingerprints: readonly string[], distance: number): Promise<string[]> {
+async function groupsOf(fingerprints: readonly string[], distance: number): Promise<string[]> {
   const nearDuplicates = await NearDuplicates.create({ distance });
   const groups = fingerprints.map((fingerprint, place) => nearDuplicates.groupOf(fingerprint, String(place)));
   nearDuplicates.free();
   return groups;
 }
 
-export function shareOf<T>(items: readonly T[], is: (item: T, place: number) => boolean): number {
+function shareOf<T>(items: readonly T[], is: (item: T, place: number) => boolean): number {
   return items.filter(is).length / items.length;
 }
 
-function judge(sources: readonly number[], groups: readonly string[]): Precision {
+function shareOfRightPairs(sources: readonly number[], groups: readonly string[]): number {
   const members = new Map<string, Map<number, number>>();
   groups.forEach((group, place) => {
     const counts = members.get(group) ?? new Map<number, number>();
@@ -103,5 +100,5 @@ function judge(sources: readonly number[], groups: readonly string[]): Precision
   const bySource = [...members.values()].map((counts) => [...counts.values()]);
   const all = sum(bySource.map((counts) => pairsIn(sum(counts))));
   const right = sum(bySource.flat().map(pairsIn));
-  return { pairs: right / all, largest: Math.max(...bySource.map((counts) => counts.length)) };
+  return right / all;
 }
