@@ -9,7 +9,6 @@
  *     ```js start/server.js  that file of the app of docs/start.md: docs-start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/frameworks serves; tsx, vue and svelte alike
- *     ```tsx news    a part of examples/news, which tests/frameworks/news runs; ts and tsx alike
  *     ```js vitest   by that test runner; tests/frameworks runs it
  *     ```js lit/src/seen-feed.js  a part of that file in tests/bundlers/apps, which runs there; of any language
  */
