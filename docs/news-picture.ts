@@ -1,4 +1,4 @@
-/** Takes the picture of docs/news.md: `npx tsx docs/news-picture.ts` writes docs/news.png. Needs a Redis, and the built package. */
+/** Takes the picture of examples/news: `npx tsx docs/news-picture.ts` writes docs/news.png. Needs a Redis, and the built package. */
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
 import { chromiumArguments, programs } from "../scripts/lib/programs.mjs";
