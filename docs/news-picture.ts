@@ -1,4 +1,4 @@
-/** Takes the picture of docs/news.md: `npx tsx docs/news-picture.ts` writes docs/news.png. Needs a Redis, and the built package. */
+/** Takes the picture of examples/news: `npx tsx docs/news-picture.ts` writes docs/news.png. Needs a Redis, and the built package. */
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
 import { chromiumArguments, programs } from "../scripts/lib/programs.mjs";
@@ -13,7 +13,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage({ viewport: { width: 880, height: 860 }, colorScheme: "light" });
-  await page.goto(product.address);
+  await page.goto(product.addresses.react);
   await page.getByLabel("Your name").fill("Ada");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByText("shared").first().waitFor();

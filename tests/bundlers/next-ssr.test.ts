@@ -1,4 +1,4 @@
-/** The app of docs/ssr.md: a page that Next renders on the server for what a person has seen, also on this device. */
+/** The app of docs/frameworks.md: a page that Next renders on the server for what a person has seen, also on this device. */
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
 import { untilNamed } from "../faults/pages.js";

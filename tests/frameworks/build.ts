@@ -17,7 +17,7 @@ export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
 
 /** What the compilers of a framework take, and the examples for it in the documentation. */
 const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
-const kinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
+export const exampleKinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
 
 /** The pages of an app for the browser, by the names of their scripts: what it imports as documented, and a part of that. */
 const sides: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -25,9 +25,11 @@ const sides: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   pages: {},
   example: { "documented-example": "fetchPage, { want: 8 }" },
 };
-const sidesOfReact: typeof sides = {
-  query: { "documented-example": "useInfiniteQuery" },
-  parts: { "documented-pill": "arrived", "documented-order": "setOrder" },
+/** Those of one framework. */
+const ownSides: Readonly<Record<Framework, typeof sides>> = {
+  react: { query: { "documented-query": "useInfiniteQuery" }, parts: { "documented-timeline": "arrived" } },
+  vue: { pager: { "documented-pager": "useSeenFeed" } },
+  svelte: { pager: { "documented-pager": "seenFeed" } },
 };
 
 export interface BuiltApp {
@@ -37,7 +39,7 @@ export interface BuiltApp {
   readonly render: (initial: Initial) => string | Promise<string>;
 }
 
-const compilers = (isServer: boolean): Plugin => ({
+export const compilers = ({ isServer, isDev }: { isServer: boolean; isDev: boolean }): Plugin => ({
   name: "compilers",
   transform(code, file) {
     if (file.endsWith(".vue")) {
@@ -50,7 +52,7 @@ const compilers = (isServer: boolean): Plugin => ({
       return { code: content, map: null };
     }
     if (file.endsWith(".svelte")) {
-      const { js } = compile(code, { filename: file, generate: isServer ? "server" : "client", dev: !isServer });
+      const { js } = compile(code, { filename: file, generate: isServer ? "server" : "client", dev: isDev });
       return { code: js.code, map: null };
     }
     return null;
@@ -59,7 +61,7 @@ const compilers = (isServer: boolean): Plugin => ({
 
 export async function buildApp(framework: Framework): Promise<BuiltApp> {
   const scripts: [string, string][] = [];
-  for (const [side, documented] of Object.entries({ ...sides, ...(framework === "react" && sidesOfReact) }))
+  for (const [side, documented] of Object.entries({ ...sides, ...ownSides[framework] }))
     scripts.push(...(await clientScripts(framework, side, documented)));
   return {
     scripts: new Map(scripts),
@@ -75,7 +77,7 @@ async function clientScripts(
 ): Promise<Map<string, string>> {
   const alias = Object.entries(documented).map(([name, part]) => ({
     find: name + endings[framework],
-    replacement: writeExample(exampleWith(kinds[framework], part)),
+    replacement: writeExample(exampleWith(exampleKinds[framework], part)),
   }));
   const chunks = await chunksOf({
     resolve: {
@@ -89,7 +91,7 @@ async function clientScripts(
       __VUE_PROD_DEVTOOLS__: "false",
       __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
     },
-    plugins: [compilers(false)],
+    plugins: [compilers({ isServer: false, isDev: true })],
     build: {
       rolldownOptions: {
         input: inputOf(framework, side),
@@ -103,7 +105,7 @@ async function clientScripts(
 /** Written to a file of this process: it imports packages by their names. */
 async function serverModule(framework: Framework): Promise<Pick<BuiltApp, "render">> {
   const chunks = await chunksOf({
-    plugins: [compilers(true)],
+    plugins: [compilers({ isServer: true, isDev: false })],
     build: { ssr: true, rolldownOptions: { input: inputOf(framework, "server") } },
   });
   const directory = `${target}${framework}-${String(process.pid)}/`;

@@ -1,4 +1,4 @@
-/** The examples of docs/react.md, docs/vue.md and docs/svelte.md do what these pages say. */
+/** The examples of docs/frameworks.md for React, Vue and Svelte do what the page says. */
 import { frameworks } from "./build.js";
 import { expect, idsOfPages, KNOWN, test } from "./pages.js";
 
@@ -19,6 +19,25 @@ for (const framework of frameworks) {
       await expect(reader.items.first()).not.toHaveText("item-0");
       expect(await reader.everShown()).not.toContain(KNOWN);
       expect((await reader.ids()).filter((id) => seen.includes(id))).toEqual([]);
+      expect(reader.complaints).toEqual([]);
+    });
+  });
+}
+
+for (const framework of ["vue", "svelte"] as const) {
+  test.describe(framework, () => {
+    test.use({ framework });
+
+    test("the documented pager's list has each item once, and next time what was not seen", async ({ reader }) => {
+      await reader.open("/pager");
+      await expect(reader.items).toHaveText(["old-0", "old-1", "old-2"]);
+      await reader.press("More");
+      const all = ["old-0", "old-1", "old-2", "old-3"];
+      await expect(reader.items).toHaveText(all);
+      await reader.haveSeen(["old-0", "old-1"]);
+      await expect(reader.items).toHaveText(all);
+      await reader.page.reload();
+      await expect(reader.items).toHaveText(["old-2"]);
       expect(reader.complaints).toEqual([]);
     });
   });
@@ -74,7 +93,7 @@ test("the documented pill counts what is unseen, and puts it before the list whe
   expect(reader.complaints).toEqual([]);
 });
 
-test("of the documented orders each leaves out what was seen in the other, and is as it was when one is back", async ({
+test("of two orders each leaves out what was seen in the other, and is as it was when one is back", async ({
   reader,
 }) => {
   await reader.open("/order");

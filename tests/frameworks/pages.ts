@@ -50,7 +50,7 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
       reply.type("text/html").send(documentOf(ssr ? await render(initial) : "", script)),
     );
   }
-  const sides = { pages: "pages", example: "example", query: "query", pill: "parts", order: "parts" };
+  const sides = { pages: "pages", example: "example", query: "query", pill: "parts", order: "parts", pager: "pager" };
   for (const [path, side] of Object.entries(sides))
     server.get(`/${path}`, (_, reply) => reply.type("text/html").send(documentOf("", "", `${side}.js`)));
   server.get("/*", (_, reply) => reply.type("text/html").send(documentOf("")));

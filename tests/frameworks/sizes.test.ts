@@ -7,7 +7,9 @@ import { brotliCompressSync } from "node:zlib";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
 import { entries } from "../../scripts/build/entries.mjs";
-import { root } from "../node/docs/examples.js";
+import { readPage, root } from "../node/docs/examples.js";
+import type { Framework } from "./build.js";
+import { productionBytes } from "./production.js";
 
 /** Of the hooks 2,000 until they had reports, guards that stay open, lists that wait: 600 for these. */
 const MAX_BYTES = { hooks: 2_600, testing: 2_000, devtools: 6_000 } as const;
@@ -43,6 +45,23 @@ test.each(hooks)("%s brings no engine", async (name) => {
   expect(inputs.filter((path) => /wasm|index\.|engine/.test(path))).toEqual([]);
   expect(bytes).toBeLessThan(MAX_BYTES_OF_CHUNK);
 });
+
+const BUILDS_MS = 120_000;
+
+test.each(["React", "Vue", "Svelte"] as const)(
+  "docs/frameworks.md says what %s costs",
+  { timeout: BUILDS_MS },
+  async (name) => {
+    const [, route, opened, eager] =
+      new RegExp(`^\\| ${name} +\\| (\\S+) KB +\\| (\\S+) KB +\\| (\\S+) KB`, "m").exec(
+        readPage("docs/frameworks.md").text,
+      ) ?? [];
+    const bytes = await productionBytes(name.toLowerCase() as Framework);
+    const said = { route, opened, eager };
+    for (const chunk of ["route", "opened", "eager"] as const)
+      expect(Math.abs(Number(said[chunk]) * 1000 - bytes[chunk]), chunk).toBeLessThan(50 + 0.01 * bytes[chunk]);
+  },
+);
 
 test.each(["testing", "devtools"] as const)("%s", async (name) => {
   const { bytes } = await bundle(name);

@@ -1,14 +1,15 @@
 /**
- * The recipes of docs/clients.md, each as it stands there: clients in Node against a server over HTTP, a cache and a
- * switch of accounts in Chromium.
+ * The recipes of docs/clients.md: clients in Node against a server over HTTP, a cache and a switch of accounts in
+ * Chromium.
  */
 import express from "express";
 import { buildSchema, graphql } from "graphql";
-import type { FillResult, SeenGuard } from "seenguard";
+import type { FetchPage, SeenGuard } from "seenguard";
 import { memoryStore, seenOf, type Page } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { readdirSync } from "node:fs";
 import { openExample, KNOWN, type OpenPage } from "./docs/browser.ts";
-import { examplesOf, exampleWith, writeExample, type Example } from "./docs/examples.ts";
+import { examplesOf } from "./docs/examples.ts";
 import { heldBy, idsOf, openGuard } from "./support.js";
 
 interface Item {
@@ -17,9 +18,10 @@ interface Item {
 interface PostView {
   readonly post: { readonly ap_id: string };
 }
-/** What each recipe exports: a list that brings as many fresh items, or more, with each call. */
+/** What each recipe exports: the function that brings pages, and their items' ids. */
 interface Recipe {
-  readonly openFeed: (guard: SeenGuard, baseUrl: string) => (want: number) => Promise<FillResult<Item | PostView>>;
+  readonly fetchPageOf: (guard: SeenGuard, baseUrl: string) => FetchPage<Item | PostView>;
+  readonly idOf?: (item: Item | PostView) => string;
 }
 
 const USER = "ada";
@@ -97,13 +99,23 @@ const SCHEMA = buildSchema(`
 const idsIn = ({ items }: { items: readonly (Item | PostView)[] }) =>
   items.map((item) => ("post" in item ? item.post.ap_id : item.id));
 
-async function recipeOf(example: Example): Promise<Recipe> {
-  return (await import(/* @vite-ignore */ writeExample(example))) as Recipe;
+/** Opens a list that brings as many fresh items, or more, with each call. */
+async function recipeOf(name: string) {
+  const { fetchPageOf, idOf } = (await import(`./client/${name}.ts`)) as Recipe;
+  const openFeed = (guard: SeenGuard, baseUrl: string) => {
+    const feed = guard.feed();
+    const fetchPage = fetchPageOf(guard, baseUrl);
+    return (want: number) => feed.fill(fetchPage, want, { id: idOf ?? ((item) => (item as Item).id) });
+  };
+  return { openFeed };
 }
 
-describe.each(examplesOf("ts client"))("the client of $page at line $line", (example) => {
+const OF_ANOTHER_PROVIDER = "mastodon";
+const names = readdirSync(new URL("client", import.meta.url)).map((file) => file.replace(/\.ts$/, ""));
+
+describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name) => {
   test("tells what the device has shown and holds, and takes the snapshots", async () => {
-    const { openFeed } = await recipeOf(example);
+    const { openFeed } = await recipeOf(name);
     const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
     const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
     await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
@@ -127,7 +139,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
   });
 
   test("ends with the source, and hands on what fails", async () => {
-    const { openFeed } = await recipeOf(example);
+    const { openFeed } = await recipeOf(name);
     const { guard } = await openGuard();
     const more = openFeed(guard, baseUrl);
     for (let page = 0; page < 9; page++) expect(await more(SIZE)).toMatchObject({ end: "filled", done: false });
@@ -140,7 +152,7 @@ describe.each(examplesOf("ts client"))("the client of $page at line $line", (exa
 });
 
 test("a client that answers with lists alone learns what was seen by a request of its own", async () => {
-  const { openFeed } = await recipeOf(exampleWith("ts mastodon", "timelines"));
+  const { openFeed } = await recipeOf(OF_ANOTHER_PROVIDER);
   const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
   const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
   await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));

@@ -92,7 +92,8 @@ const notCached: RequestHandler = (_request, response, next) => {
   next();
 };
 
-const client = fileURLToPath(new URL("../dist", import.meta.url));
+/** The built page, by its framework. */
+const client = fileURLToPath(new URL(`../dist/${process.env.CLIENT ?? "react"}`, import.meta.url));
 
 export const app = express()
   .disable("x-powered-by")

@@ -21,3 +21,5 @@ export interface Article extends Story {
 
 /** Who has seen a story needs no repost of it, nor the other way round. */
 export const idsOf = ({ id, repost }: Story) => (repost ? [id, repost.of] : [id]);
+
+export const ago = (minutes: number) => (minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`);

@@ -13,16 +13,32 @@ declare module "documented-example" {
   import type { FunctionComponent } from "react";
   export const Feed: FunctionComponent<{ userId: string }>;
 }
-declare module "documented-pill" {
-  import type { FunctionComponent } from "react";
+declare module "documented-timeline" {
   import type { SeenGuard } from "seenguard";
   interface Item {
     id: string;
   }
-  export const Timeline: FunctionComponent<{ guard: SeenGuard | null | undefined; loaded: Item[]; arrived: Item[] }>;
+  interface Timeline {
+    items: Item[];
+    waiting: Item[];
+    showWaiting: () => void;
+  }
+  export function useTimeline(guard: SeenGuard | null | undefined, loaded: Item[], arrived: Item[]): Timeline;
 }
-declare module "documented-order" {
-  import type { FunctionComponent } from "react";
-  import type { SeenGuard } from "seenguard";
-  export const SortedFeed: FunctionComponent<{ guard: SeenGuard | null | undefined }>;
+declare module "documented-query" {
+  import type { FeedPage, PageRequest, SeenGuard } from "seenguard";
+  interface Item {
+    id: string;
+  }
+  interface FeedQuery {
+    items: Item[];
+    reset: () => void;
+    hasNextPage: boolean;
+    fetchNextPage: () => Promise<unknown>;
+  }
+  export function useFeedQuery(
+    guard: SeenGuard | null | undefined,
+    userId: string,
+    fetchPage: (request: PageRequest) => Promise<FeedPage<Item>>,
+  ): FeedQuery;
 }

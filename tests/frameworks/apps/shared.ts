@@ -58,6 +58,10 @@ export async function fetchPage(user: User, page: number): Promise<Item[]> {
   return ((await response.json()) as { items: Item[] }).items;
 }
 
+/** What a pager has loaded: its pages overlap. */
+export const loadedItems = (pages: number): { id: string }[] =>
+  ["old-0", "old-1", "old-2", ...(pages > 1 ? ["old-2", "old-3"] : [])].map((id) => ({ id }));
+
 /** For lists that load their own pages: there are three. */
 export async function fetchFeedPage({ page, signal }: PageRequest): Promise<FeedPage<Item>> {
   const response = await fetch(`/api/feed?page=${String(page)}`, { signal });

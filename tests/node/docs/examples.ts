@@ -5,13 +5,13 @@
  *     ```js node     in Node; its comments `// → …` are what it prints, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
  *     ```js express  a server; hono alike: docs-servers.test.ts runs them
- *     ```ts client   in Node, against a server; `ts accounts` and `js offline` in Chromium: clients.test.ts runs them
+ *     ```ts accounts in Chromium, `js offline` alike: clients.test.ts runs them
  *     ```js start/server.js  that file of the app of docs/start.md: docs-start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/frameworks serves; tsx, vue and svelte alike
- *     ```tsx news    a part of examples/news, which tests/frameworks/news runs; ts and tsx alike
  *     ```js vitest   by that test runner; tests/frameworks runs it
  *     ```js lit/src/seen-feed.js  a part of that file in tests/bundlers/apps, which runs there; of any language
+ *     ```ts client/urql.ts  a part of that file in tests/node, which clients.test.ts runs
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";

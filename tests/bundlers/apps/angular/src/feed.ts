@@ -1,4 +1,4 @@
-/** The list of docs/angular.md. */
+/** The list of docs/frameworks.md. */
 import { afterRenderEffect, Component, ElementRef, input, signal, viewChild } from "@angular/core";
 import { SeenGuard, type Feed, type FeedPage, type PageRequest } from "seenguard";
 

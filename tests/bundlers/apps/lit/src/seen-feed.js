@@ -1,4 +1,4 @@
-/** The list of docs/lit.md. */
+/** The list of docs/frameworks.md. */
 import { html, LitElement } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { SeenGuard } from "seenguard";

@@ -1,4 +1,4 @@
-/** The list of docs/solid.md. */
+/** The list of docs/frameworks.md. */
 import { createEffect, createSignal, For, onCleanup, Show } from "solid-js";
 import { SeenGuard } from "seenguard";
 

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import { Link } from "react-router-dom";
 import type { FeedPage } from "seenguard";
 import { useSeenFeed, useSeenRef } from "seenguard/react";
-import { idsOf, type Story } from "../shared/story.ts";
+import { ago, idsOf, type Story } from "../../shared/story.ts";
 import { useAccount, useGuard, useRequest } from "./account.tsx";
 
 interface StoriesProps {
@@ -86,8 +86,6 @@ function StoryCard({ story, isLead }: { story: Story; isLead: boolean }) {
     </li>
   );
 }
-
-export const ago = (minutes: number) => (minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`);
 
 /** Stands where more is wanted once it comes near. */
 function End({ onReach }: { onReach: () => void }) {
