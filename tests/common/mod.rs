@@ -1,7 +1,7 @@
 //! Builders of test data that several test files share, a seeded generator, and the plain reference that shards are
 //! compared with.
 
-// Every test file is a crate of its own and uses a part of this.
+// Each of the test programs uses a part of this.
 #![allow(dead_code)]
 
 pub mod device;

@@ -4,9 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::statistics::Tally;
-use super::world::World;
 use crate::random::Random;
+use crate::simulation::statistics::Tally;
+use crate::simulation::world::World;
 
 const MASTER_SEED: u64 = 0x5EE9_0A2D;
 const USERS: usize = 1_000;
@@ -172,12 +172,12 @@ fn live(user: usize, seed: u64, settings: &Settings) -> (Tally, Option<Failure>)
     let mut world = World::new(seed, Random::seeded(seed), settings.traces);
     let kind = world.conditions.kind;
     world.tally.reach(match kind {
-        super::conditions::Kind::Plain => "a user is Plain",
-        super::conditions::Kind::Rough => "a user is Rough",
-        super::conditions::Kind::Rare => "a user is Rare",
-        super::conditions::Kind::Heavy => "a user is Heavy",
-        super::conditions::Kind::Apart => "a user is Apart",
-        super::conditions::Kind::LongIds => "a user is LongIds",
+        crate::simulation::conditions::Kind::Plain => "a user is Plain",
+        crate::simulation::conditions::Kind::Rough => "a user is Rough",
+        crate::simulation::conditions::Kind::Rare => "a user is Rare",
+        crate::simulation::conditions::Kind::Heavy => "a user is Heavy",
+        crate::simulation::conditions::Kind::Apart => "a user is Apart",
+        crate::simulation::conditions::Kind::LongIds => "a user is LongIds",
     });
     let lived = catch_unwind(AssertUnwindSafe(|| world.live(settings.refreshes)));
     let what = match lived {

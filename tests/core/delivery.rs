@@ -1,11 +1,8 @@
 //! Delivery: each impression once, covered or not, and once more if it is pending a day later; never twice at the same
 //! time.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::device::{self, Device, save};
-use common::{START, apply, at, at_ms, guard, ids, shard_of, shard_of_everything};
+use crate::common::device::{self, Device, save};
+use crate::common::{START, apply, at, at_ms, guard, ids, shard_of, shard_of_everything};
 use seenguard::device::{DeliveryBatch, Guard};
 use seenguard::{Impression, Time};
 

@@ -1,11 +1,8 @@
 //! Near-duplicates: whatever was added, the index finds exactly what brute force finds, and groups are those of a plain
 //! model.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::ids;
-use common::simhash::vectors;
+use crate::common::ids;
+use crate::common::simhash::vectors;
 use proptest::prelude::*;
 use seenguard::near_duplicates::NearDuplicates;
 

@@ -1,15 +1,12 @@
 //! A user's chain on the server: rotation, expiry, versions, going on from what was stored, union.
-#![cfg(not(target_arch = "wasm32"))]
-
-mod common;
 
 use std::collections::HashMap;
 
+use crate::common::model_chain::ModelChain;
+use crate::common::random::Random;
+use crate::common::{DAY, START, at, ids, options, shard_of, shard_with};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use common::model_chain::ModelChain;
-use common::random::Random;
-use common::{DAY, START, at, ids, options, shard_of, shard_with};
 use seenguard::hash::hash_id;
 use seenguard::wire::Reference;
 use seenguard::{BloomFilter, ChainOptions, Format, IdList, Parameters, Shard, ShardChain, StoredChain};
@@ -275,12 +272,12 @@ fn a_full_chain_fits_a_snapshot() {
             .unwrap();
         let shipped = chain.snapshot(at(START + second as u64), None).unwrap();
         assert!(shipped.shards.len() <= 64);
-        let mut guard = common::guard_of(1.0, seenguard::device::DEFAULT_REMEMBER);
-        common::apply(
+        let mut guard = crate::common::guard_of(1.0, seenguard::device::DEFAULT_REMEMBER);
+        crate::common::apply(
             &mut guard,
             shipped.version,
             &shipped.shards,
-            common::at(shipped.now.unix_seconds()),
+            crate::common::at(shipped.now.unix_seconds()),
         )
         .unwrap();
     }

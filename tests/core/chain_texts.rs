@@ -1,12 +1,9 @@
 //! A chain keeps the texts of its shards, and asks many ids at once: it ships and answers as if every shard were
 //! decoded, asked by itself and encoded anew.
-#![cfg(not(target_arch = "wasm32"))]
-
-mod common;
 
 use std::cmp::Reverse;
 
-use common::{START, at, ids, options, shard_of};
+use crate::common::{START, at, ids, options, shard_of};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use seenguard::wire::{self, Reference};

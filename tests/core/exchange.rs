@@ -1,10 +1,7 @@
 //! What the guard and the server exchange beside shards: references, what was made unseen, and lists of what was seen.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::device::{Device, save};
-use common::{START, apply, at, guard, ids, shard_of, shards_in_use};
+use crate::common::device::{Device, save};
+use crate::common::{START, apply, at, guard, ids, shard_of, shards_in_use};
 use seenguard::device::{Guard, NotApplied};
 use seenguard::wire::Reference;
 use seenguard::{BloomFilter, Format, IdList, Impression, Parameters, Shard, Snapshot, Split, Time};

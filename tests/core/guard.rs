@@ -1,12 +1,9 @@
 //! The guard's decisions: which snapshot is taken, what is stopped and why, what is pending, and how often something is
 //! stopped wrongly.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::device::{Device, next_visit, save};
-use common::random::Random;
-use common::{
+use crate::common::device::{Device, next_visit, save};
+use crate::common::random::Random;
+use crate::common::{
     DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, shard_of, shard_with,
     shards_in_use, split_by,
 };

@@ -1,11 +1,8 @@
 //! What a chain keeps beside its shards, and references in place of those that a device holds.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::model_chain::ModelChain;
-use common::random::Random;
-use common::{DAY, START, at, at_ms, guard, ids, list_of, options};
+use crate::common::model_chain::ModelChain;
+use crate::common::random::Random;
+use crate::common::{DAY, START, at, at_ms, guard, ids, list_of, options};
 use seenguard::device::Guard;
 use seenguard::wire::Reference;
 use seenguard::{

@@ -1,12 +1,9 @@
 //! Bad input: each kind gets its documented code, in the documented order, and changes nothing; and whatever is not
 //! refused has one meaning.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::random::Random;
-use common::reference::{ReferenceShard, decode_base64};
-use common::{RawShard, START, apply, at, base64_of, bytes_of, ids, sealed, shard_of, shards_in_use};
+use crate::common::random::Random;
+use crate::common::reference::{ReferenceShard, decode_base64};
+use crate::common::{RawShard, START, apply, at, base64_of, bytes_of, ids, sealed, shard_of, shards_in_use};
 use seenguard::device::NotApplied;
 use seenguard::{ChainOptions, Error, MAX_BITS, Shard, ShardChain};
 
@@ -34,7 +31,7 @@ fn telling_text() -> String {
 /// A sparse shard, coded by Rice, and a dense one, coded raw.
 fn two_shards() -> [Shard; 2] {
     let parameters = seenguard::Parameters::for_capacity(20, 0.01).unwrap();
-    let shard = |count: usize| common::shard_with(parameters, 7, &ids("item", 0..count), 3, 9);
+    let shard = |count: usize| crate::common::shard_with(parameters, 7, &ids("item", 0..count), 3, 9);
     let both = [shard(2), shard(20)];
     assert_eq!(both.each_ref().map(|shard| shard.to_bytes().unwrap()[4]), [1, 0]);
     both
@@ -512,7 +509,7 @@ fn shards_are_judged_one_after_the_other_and_each_by_its_size_before_its_payload
         ..RawShard::raw(64)
     }
     .base64();
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     let mut code = |shards: &[&String]| code_of(apply(&mut guard, None, shards, at(START)));
     assert_eq!(code(&[&bad_payload, &large, &large, &large, &large]), "bad-payload");
     let mut code_of_fifth = |fifth: &[&String]| code(&[&[&large; 4], fifth].concat());
@@ -591,7 +588,7 @@ fn bad_snapshots() -> Vec<(&'static str, Option<usize>, Vec<String>)> {
 
 #[test]
 fn a_bad_snapshot_changes_nothing() {
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     let held = [
         shard_of(&ids("held", 0..500), 8, 0).to_base64().unwrap(),
         shard_of(&ids("held", 500..900), 7, 0).to_base64().unwrap(),
@@ -632,7 +629,7 @@ fn sizes_count_whether_a_shard_is_held_already_or_not() {
         })
         .collect();
     let small = shard_of(&ids("item", 0..1), 9, 0).to_base64().unwrap();
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     apply(&mut guard, None, &large, at(START)).unwrap();
     assert_eq!(shards_in_use(&guard), 4);
     let over: Vec<&String> = large.iter().chain([&small]).collect();
@@ -642,7 +639,7 @@ fn sizes_count_whether_a_shard_is_held_already_or_not() {
 
 #[test]
 fn an_older_version_is_not_even_read() {
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     apply(
         &mut guard,
         Some(2),

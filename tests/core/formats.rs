@@ -1,11 +1,8 @@
 //! The filters that servers already have: every answer is the one that the library gave which wrote the filter, writers
 //! write what it would have written, damage of every kind is recognised, and the guard works over all formats alike.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom, vectors};
-use common::{START, at, base64_of, bytes_of, ids, shards_in_use};
+use crate::common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom, vectors};
+use crate::common::{START, at, base64_of, bytes_of, ids, shards_in_use};
 use seenguard::device::{Applied, Explanation, Guard, NotApplied};
 use seenguard::wire::{self, Reference};
 use seenguard::{BloomFilter, ChainOptions, Error, Format, Shard, ShardChain};
@@ -26,7 +23,7 @@ fn take<L: IdList + ?Sized>(guard: &mut Guard, shards: &L, format: Format) -> Re
 /// The name of what is wrong with a shard; the guard and a reader agree on it.
 fn refusal(format: Format, text: &str) -> &'static str {
     let code = wire::read(format, text).expect_err(text).code();
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     assert_eq!(take(&mut guard, &[text], format).unwrap_err().code(), code);
     code
 }
@@ -51,7 +48,7 @@ fn every_answer_is_that_of_the_library_that_wrote_the_filter() {
 #[test]
 fn a_guard_answers_as_the_library_does() {
     for filter in vectors() {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         apply(&mut guard, &filter);
         assert_eq!(shards_in_use(&guard), filter.shards.len());
         let expected: Vec<u32> = (0..filter.ids.len() as u32)
@@ -125,7 +122,7 @@ fn a_redis_key_that_has_grown_has_filters_of_their_own_sizes() {
         sizes,
         [(1152, 8, 100), (2496, 9, 200), (5568, 10, 400), (12288, 11, 790)]
     );
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     apply(&mut guard, &grown);
     assert_eq!(shards_in_use(&guard), 1);
 }
@@ -170,7 +167,7 @@ fn both_strategies_of_guava_are_read() {
     for id in ids("item", 0..500) {
         let mut one = empty.clone();
         one.insert(&id);
-        let half = common::foreign::murmur3_128(id.as_bytes())[0];
+        let half = crate::common::foreign::murmur3_128(id.as_bytes())[0];
         let (a, b) = (half as i32, (half >> 32) as i32);
         for i in 1..=5i32 {
             let sum = a.wrapping_add(i.wrapping_mul(b));
@@ -195,9 +192,9 @@ fn both_strategies_of_guava_are_read() {
 #[test]
 fn murmur3_is_that_of_its_author() {
     // Both from the reference implementation.
-    assert_eq!(common::foreign::murmur3_128(b""), [0, 0]);
+    assert_eq!(crate::common::foreign::murmur3_128(b""), [0, 0]);
     assert_eq!(
-        common::foreign::murmur3_128(b"hello"),
+        crate::common::foreign::murmur3_128(b"hello"),
         [0xCBD8_A7B3_41BD_9B02, 0x5B1E_906A_48AE_1D19]
     );
 }
@@ -219,7 +216,7 @@ fn an_id_of_any_length_is_hashed() {
 #[test]
 fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
     for filter in vectors().into_iter().filter(|filter| filter.inserted > 0) {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         let known = filter.newest_inserted();
         guard.record(&[known.as_str(), "of this device"], at(START));
         let applied = apply(&mut guard, &filter);
@@ -230,7 +227,7 @@ fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
             filter.name
         );
         assert_eq!(guard.pending(10, at(START)), ["of this device"]);
-        let mut other = common::guard();
+        let mut other = crate::common::guard();
         apply(&mut other, &filter);
         let why = other.explain(&known, at(START));
         assert_eq!(why, Some(Explanation::Server), "{}", filter.name);
@@ -240,7 +237,7 @@ fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
 #[test]
 fn what_is_seen_is_in_the_order_of_the_newest_shards_that_contain_it() {
     for filter in vectors() {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         apply(&mut guard, &filter);
         let shards: Vec<Vec<Shard>> = filter
             .shards
@@ -253,7 +250,7 @@ fn what_is_seen_is_in_the_order_of_the_newest_shards_that_contain_it() {
         };
         assert_eq!(
             guard.split(&filter.ids, at(START)),
-            common::split_by(&filter.ids, newest)
+            crate::common::split_by(&filter.ids, newest)
         );
     }
 }
@@ -261,7 +258,7 @@ fn what_is_seen_is_in_the_order_of_the_newest_shards_that_contain_it() {
 #[test]
 fn the_statistics_follow_from_the_fill_of_every_filter() {
     for filter in vectors() {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         apply(&mut guard, &filter);
         let passes: f64 = filter
             .shards
@@ -292,7 +289,7 @@ fn the_statistics_follow_from_the_fill_of_every_filter() {
 #[test]
 fn references_stand_for_shards_of_any_format_and_for_none_of_another() {
     for filter in vectors() {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         apply(&mut guard, &filter);
         let references: Vec<String> = Reference::split(&guard.held())
             .into_iter()
@@ -304,7 +301,7 @@ fn references_stand_for_shards_of_any_format_and_for_none_of_another() {
         assert_eq!(guard.filter(&filter.ids, at(START)), fresh);
     }
     let record = &go_bloomfilter()[1];
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     apply(&mut guard, record);
     let references = guard
         .held()
@@ -319,7 +316,7 @@ fn references_stand_for_shards_of_any_format_and_for_none_of_another() {
 #[test]
 fn a_snapshot_may_change_its_format_and_what_it_no_longer_has_is_forgotten() {
     let filters = vectors();
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     for filter in filters.iter().chain(filters.iter().rev()) {
         apply(&mut guard, filter);
         for (index, id) in filter.ids.iter().enumerate().step_by(50) {
@@ -340,7 +337,7 @@ fn a_snapshot_may_change_its_format_and_what_it_no_longer_has_is_forgotten() {
 #[test]
 fn a_damaged_shard_leaves_the_snapshot_in_use_as_it_is() {
     for filter in vectors() {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         apply(&mut guard, &filter);
         let before = guard.filter(&filter.ids, at(START));
         let mut damaged = filter.shards.clone();
@@ -437,7 +434,7 @@ fn what_a_chain_ships_in_any_format_is_what_a_guard_stops() {
                 .record(&ids("item", round * 40..round * 40 + 40), at(START))
                 .unwrap();
             let shipped = chain.snapshot(at(START), None).unwrap();
-            let mut guard = common::guard();
+            let mut guard = crate::common::guard();
             guard.apply(Snapshot::from(&shipped), at(START)).unwrap();
             let candidates = ids("item", 0..300);
             assert_eq!(
@@ -508,7 +505,7 @@ fn a_stored_record_of_another_size_goes_on_where_only_k_is_given() {
     chain.record(&["next"], at(START)).unwrap();
     let shipped = chain.snapshot(at(START), None).unwrap();
     assert_eq!(shipped.shards.len(), filter.shards.len());
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     take(&mut guard, &shipped.shards, shipped.format).unwrap();
     assert!(guard.explain("next", at(START)).is_some() && guard.explain(&filter.ids[0], at(START)).is_some());
 }
@@ -882,7 +879,7 @@ fn damaged_dumps_of_redis_are_named() {
     let many = [right().header(), right().header()[20..].repeat(64)].concat();
     let many = [&many[..8], &65u32.to_le_bytes(), &many[12..]].concat();
     let text = format!("{},{}", base64_of(&many), base64_of(&[0; 65 * 8]));
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     assert_eq!(
         take(&mut guard, &[text], Format::RedisBloom).unwrap_err().code(),
         "too-large"
@@ -908,7 +905,7 @@ fn the_bits_of_all_filters_count_against_the_limit_of_a_snapshot() {
     let header = [&[1, 3][..], &words.to_be_bytes()].concat();
     let largest = base64_of(&[&header[..], &vec![0; words as usize * 8]].concat());
     let one_more = base64_of(&[1, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
-    let mut guard = common::guard();
+    let mut guard = crate::common::guard();
     take(&mut guard, &[&largest], Format::Guava).unwrap();
     let both = take(&mut guard, &[&largest, &one_more], Format::Guava);
     assert_eq!(both.unwrap_err().code(), "too-large");

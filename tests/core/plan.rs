@@ -1,10 +1,7 @@
 //! What `plan` says of a chain, compared with real chains.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::random::Random;
-use common::{DAY, START, at, ids};
+use crate::common::random::Random;
+use crate::common::{DAY, START, at, ids};
 use seenguard::wire::{Format, Reference};
 use seenguard::{ChainOptions, ChainSnapshot, Error, Plan, PlanOptions, ShardChain, plan};
 

@@ -1,13 +1,10 @@
 //! The example does what it says: it runs, and its server and device together show nothing twice.
-#![cfg(not(target_arch = "wasm32"))]
-
-mod common;
 
 #[allow(dead_code)]
-#[path = "../examples/recall_server.rs"]
+#[path = "../../examples/recall_server.rs"]
 mod recall_server;
 
-use common::{START, at, at_ms, ids};
+use crate::common::{START, at, at_ms, ids};
 use recall_server::{RecallServer, Request, ask, impressions, new_device, show};
 use seenguard::device::Guard;
 use seenguard::{Error, Report};

@@ -1,11 +1,8 @@
 //! The storage of one namespace, step by step, over plain maps: what it puts, looks at, passes, and when. That nothing
 //! is lost whatever happens is what the simulation tells.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::device::{Answer, Device, PREFIX, Tab};
-use common::{DAY, START, apply, at, at_ms, ids, shard_of, shard_of_everything};
+use crate::common::device::{Answer, Device, PREFIX, Tab};
+use crate::common::{DAY, START, apply, at, at_ms, ids, shard_of, shard_of_everything};
 use seenguard::Snapshot;
 use seenguard::device::{Guard, Others, Place, Step, Trouble};
 

@@ -19,45 +19,15 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 #[allow(dead_code)]
-#[path = "common/random.rs"]
+#[path = "../common/random.rs"]
 mod random;
 
-mod simulation {
-    pub mod bounds;
-    pub mod chance;
-    pub mod clearing;
-    pub mod conditions;
-    pub mod coverage;
-    pub mod database;
-    pub mod delivery;
-    pub mod device;
-    pub mod elsewhere;
-    pub mod ending;
-    pub mod events;
-    pub mod exceptions;
-    pub mod feeds;
-    pub mod items;
-    pub mod job;
-    pub mod knowing;
-    pub mod ledger;
-    pub mod lists;
-    pub mod local_storage;
-    pub mod performing;
-    pub mod run;
-    pub mod scene;
-    pub mod server;
-    pub mod shipment;
-    pub mod snapshots;
-    pub mod statistics;
-    pub mod stored_snapshot;
-    pub mod stream;
-    pub mod tab;
-    pub mod view;
-    pub mod world;
-}
+mod run;
+#[path = "mod.rs"]
+mod simulation;
 
+use run::Settings;
 use simulation::bounds::store;
-use simulation::run::{self, Settings};
 
 /// Rows, the stored snapshot, and what is said of the whole. While tabs write, a dozen of rows wait to be compacted.
 const MOST_KEYS: usize = 16 + 2 * 10 + 2 + 12;

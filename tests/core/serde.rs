@@ -1,9 +1,6 @@
 //! What crosses the wire as JSON: snapshots and reports, read as they were written, in Rust or in JavaScript.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::{START, at, at_ms, options};
+use crate::common::{START, at, at_ms, options};
 use seenguard::device::Guard;
 use seenguard::{ChainOptions, ChainSnapshot, Format, Impression, ReceivedReport, Report, ShardChain, Snapshot, Time};
 use serde::Serialize;
@@ -33,8 +30,8 @@ fn a_snapshot_is_read_as_it_was_written() {
 
     // A device takes it as one of its own server.
     let mut guard = Guard::new(30.0, 100).unwrap();
-    guard.apply(Snapshot::from(&read), common::at(START)).unwrap();
-    assert_eq!(guard.filter(&["a", "b", "c", "d"], common::at(START)), [1, 3]);
+    guard.apply(Snapshot::from(&read), crate::common::at(START)).unwrap();
+    assert_eq!(guard.filter(&["a", "b", "c", "d"], crate::common::at(START)), [1, 3]);
     // And of what it holds, the references.
     let shipped = chain.snapshot(at(START), Some(&guard.held())).unwrap();
     assert_eq!(again(&shipped), shipped);

@@ -1,14 +1,11 @@
 //! The reference vectors: every answer, every header field and every byte agrees with an independent writer of the
 //! format.
-#![cfg(not(target_arch = "wasm32"))]
-
-mod common;
 
 use std::collections::BTreeMap;
 
-use common::sizes::{ESTIMATES, SIZES};
-use common::vectors::{Case, Vectors, edges, native, with_replaced_surrogates};
-use common::{at, shard_with};
+use crate::common::sizes::{ESTIMATES, SIZES};
+use crate::common::vectors::{Case, Vectors, edges, native, with_replaced_surrogates};
+use crate::common::{at, shard_with};
 use seenguard::hash::{Positions, hash_id};
 use seenguard::{Parameters, Shard, Time};
 
@@ -137,7 +134,7 @@ fn the_edge_ids_hold_lone_surrogates_as_u_fffd() {
 
 #[test]
 fn the_plain_reference_of_these_tests_agrees_too() {
-    use common::reference::ReferenceShard;
+    use crate::common::reference::ReferenceShard;
     for_each_case(|case, ids| {
         // The largest are slow bit by bit.
         if case.bits > 1 << 20 {
@@ -147,17 +144,20 @@ fn the_plain_reference_of_these_tests_agrees_too() {
         for id in &ids[..case.inserted] {
             built.insert(id.as_bytes());
         }
-        assert_eq!(common::base64_of(&built.to_bytes()), case.base64);
-        assert_eq!(ReferenceShard::from_bytes(&common::bytes_of(&case.base64)), Ok(built));
+        assert_eq!(crate::common::base64_of(&built.to_bytes()), case.base64);
+        assert_eq!(
+            ReferenceShard::from_bytes(&crate::common::bytes_of(&case.base64)),
+            Ok(built)
+        );
     });
 }
 
 #[test]
 fn a_guard_that_holds_one_reference_shard_answers_as_the_shard() {
     for_each_case(|case, ids| {
-        let mut guard = common::guard();
+        let mut guard = crate::common::guard();
         let now = Time::from_unix_ms(0);
-        common::apply(&mut guard, None, &[&case.base64], now).unwrap();
+        crate::common::apply(&mut guard, None, &[&case.base64], now).unwrap();
         let expected: Vec<u32> = (0..ids.len())
             .filter(|&index| !case.answer(index))
             .map(|index| index as u32)
@@ -176,13 +176,16 @@ fn a_guard_that_holds_all_reference_shards_knows_the_newest_that_contains_an_id(
             .filter(|case| case.bits < 1 << 20 && case.expires == 0)
             .collect();
         let shards: Vec<&str> = cases.iter().map(|case| case.base64.as_str()).collect();
-        let mut guard = common::guard();
-        common::apply(&mut guard, None, &shards, at(0)).unwrap();
+        let mut guard = crate::common::guard();
+        crate::common::apply(&mut guard, None, &shards, at(0)).unwrap();
         let answers: BTreeMap<&str, Option<usize>> = ids
             .iter()
             .enumerate()
             .map(|(index, id)| (&**id, cases.iter().position(|case| case.answer(index))))
             .collect();
-        assert_eq!(guard.split(&ids, at(0)), common::split_by(&ids, |id| answers[id]));
+        assert_eq!(
+            guard.split(&ids, at(0)),
+            crate::common::split_by(&ids, |id| answers[id])
+        );
     }
 }

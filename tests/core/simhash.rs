@@ -1,12 +1,9 @@
 //! Simhash: the fingerprints of an independent implementation, and what must hold of those of any features.
-#![cfg(not(target_arch = "wasm32"))]
-
-mod common;
 
 use std::f64::consts::PI;
 
-use common::random::Random;
-use common::simhash::vectors;
+use crate::common::random::Random;
+use crate::common::simhash::vectors;
 use proptest::prelude::*;
 use seenguard::near_duplicates::{hamming_distance, simhash};
 

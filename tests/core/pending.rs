@@ -1,9 +1,6 @@
 //! What devices have pending: how a page leaves it out, and what a store keeps of it.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::{START, at, ids, list_of, options};
+use crate::common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
     ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain,

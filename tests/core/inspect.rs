@@ -1,9 +1,6 @@
 //! What `inspect` tells of shards of every format.
-#![cfg(not(target_arch = "wasm32"))]
 
-mod common;
-
-use common::{at, foreign};
+use crate::common::{at, foreign};
 use seenguard::wire::Encoding;
 use seenguard::{BloomFilter, Error, Format, Parameters, Shard, inspect};
 

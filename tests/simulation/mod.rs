@@ -1,0 +1,32 @@
+//! A world of one user, and the record that judges it.
+
+pub mod bounds;
+pub mod chance;
+pub mod clearing;
+pub mod conditions;
+pub mod coverage;
+pub mod database;
+pub mod delivery;
+pub mod device;
+pub mod elsewhere;
+pub mod ending;
+pub mod events;
+pub mod exceptions;
+pub mod feeds;
+pub mod items;
+pub mod job;
+pub mod knowing;
+pub mod ledger;
+pub mod lists;
+pub mod local_storage;
+pub mod performing;
+pub mod scene;
+pub mod server;
+pub mod shipment;
+pub mod snapshots;
+pub mod statistics;
+pub mod stored_snapshot;
+pub mod stream;
+pub mod tab;
+pub mod view;
+pub mod world;
