@@ -3,16 +3,16 @@
 import { defineConfig } from "vitest/config";
 
 /** For a machine that is busy with other things: what is right passes long before. */
-const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
+export const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
 
 /** Which tests in Node are of the guard. */
-const ofTheGuard = [
+export const ofTheGuard = [
   ...["apply", "clock", "feed", "filter", "formats", "ids", "interleaving", "keyed-feed", "lifecycle", "limits"],
   ...["record", "several-ids", "storage", "storage-clear", "storage-held", "storage-keys", "vectors"],
 ];
 
 /** Which are of chains. */
-const ofChains = ["chain", "chain-exceptions", "near-duplicates", "page-of", "parse-report", "plan"];
+export const ofChains = ["chain", "chain-exceptions", "near-duplicates", "page-of", "parse-report", "plan"];
 
 /** Tests in Node that start many processes: the command, Redis, compilers of examples. */
 const ofProcesses = [

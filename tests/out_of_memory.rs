@@ -1,6 +1,5 @@
 //! Where the size of an allocation comes from input, there may be no memory for it: the call answers with an error, and
 //! does not end the process.
-#![cfg(not(target_arch = "wasm32"))]
 
 mod common;
 
@@ -76,7 +75,7 @@ fn fail_each<T>(mut call: impl FnMut() -> Result<T, Error>) -> usize {
 }
 
 #[test]
-fn a_chain_answers_that_there_is_no_memory_for_the_bits_of_its_shards_side_by_side() {
+fn i5_a_chain_answers_that_there_is_no_memory_for_the_bits_of_its_shards_side_by_side() {
     let mut chain = ShardChain::new(options(1000, 5, 0)).unwrap();
     chain.record(&ids("seen", 0..4_000), at(START)).unwrap();
     let list = ids("seen", 0..500);
@@ -87,7 +86,7 @@ fn a_chain_answers_that_there_is_no_memory_for_the_bits_of_its_shards_side_by_si
 }
 
 #[test]
-fn a_chain_answers_that_there_is_no_memory_for_a_report() {
+fn i5_a_chain_answers_that_there_is_no_memory_for_a_report() {
     let impression = |id| Impression { id, at: at(START) };
     let mut report = Report::new("home:ada", at(START));
     report.impressions = ids("item", 0..1_000).into_iter().map(impression).collect();
@@ -98,7 +97,7 @@ fn a_chain_answers_that_there_is_no_memory_for_a_report() {
 }
 
 #[test]
-fn a_guard_answers_that_there_is_no_memory_for_the_bits_of_shards() {
+fn i5_a_guard_answers_that_there_is_no_memory_for_the_bits_of_shards() {
     let shard = RawShard::rice(1 << 20, 0, 0, &[]).base64();
     let empty = guard();
     // The bits of the shard, and of the group in which it lies.

@@ -95,6 +95,17 @@ export const wasmPack = {
 };
 
 /**
+ * Makes mutants: `npm run mutants` installs it.
+ * @type {CargoTool}
+ */
+export const cargoMutants = {
+  binary: "cargo-mutants",
+  version: "27.1.0",
+  root: installRoot("cargo-mutants", "27.1.0"),
+  install: ["cargo-mutants", "--version", "27.1.0", "--locked"],
+};
+
+/**
  * @param {string} name
  * @param {string} version
  */

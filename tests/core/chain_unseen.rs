@@ -2,7 +2,7 @@
 
 use crate::common::model_chain::ModelChain;
 use crate::common::random::Random;
-use crate::common::{DAY, START, at, at_ms, guard, ids, list_of, options};
+use crate::common::{START, at, at_ms, guard, ids, list_of, options};
 use seenguard::device::Guard;
 use seenguard::wire::Reference;
 use seenguard::{
@@ -20,13 +20,6 @@ fn recorded(options: ChainOptions, ids: &[impl AsRef<[u8]>], now: u64) -> ShardC
 
 fn shipped(chain: &ShardChain, now: u64) -> ChainSnapshot {
     chain.snapshot(at(now), None).unwrap()
-}
-
-fn restored(stored: &ChainSnapshot, options: ChainOptions) -> ShardChain {
-    let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
-    chain.restore(&stored.unseen, stored.forget_before).unwrap();
-    assert!(rejected.is_empty());
-    chain
 }
 
 /// With all that a store keeps.
@@ -123,7 +116,7 @@ fn compare_with_the_model(options: ChainOptions, seed: u64) {
 }
 
 #[test]
-fn a_chain_that_unsees_and_forgets_is_the_model_chain() {
+fn i8_a_chain_that_unsees_and_forgets_is_the_model_chain() {
     let mut seed = 0;
     for ttl in [0, 10, 1_000] {
         for (capacity, shards) in [(1, 1), (1, 5), (2, 2), (7, 3), (30, 5)] {
@@ -142,22 +135,6 @@ fn a_chain_that_unsees_and_forgets_is_the_model_chain() {
 }
 
 // Unseen ids.
-
-#[test]
-fn an_unseen_id_is_fresh_until_it_is_recorded_again() {
-    let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
-    chain.unsee(&["a", "never seen"], at_ms(START_MS + 1_500)).unwrap();
-    assert!(!chain.contains("a", at(START + 2)).unwrap());
-    assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 2)).unwrap(), [0, 2]);
-    assert_eq!(
-        shipped(&chain, START + 2).unseen,
-        impressions(&[("a", START_MS + 1_500)])
-    );
-    // A shard contains it, so nothing is inserted and nothing is unknown.
-    assert_eq!(chain.record(&["a"], at(START + 3)).unwrap(), 0);
-    assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 3)).unwrap(), [2]);
-    assert_eq!(shipped(&chain, START + 3).unseen, []);
-}
 
 #[test]
 fn of_unseen_ids_the_newest_1000_are_kept() {
@@ -185,20 +162,7 @@ fn many_that_no_shard_contains_do_not_push_out_unseen_ids() {
 }
 
 #[test]
-fn what_no_live_shard_contains_is_dropped_by_rotation_and_by_expiry() {
-    let mut chain = recorded(options(10, 2, 0), &["a"], START);
-    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
-    chain.record(&ids("other", 0..30), at(START)).unwrap();
-    assert_eq!(unseen_ids(&chain, START), [""; 0]);
-
-    let mut chain = recorded(options(10, 2, 100), &["a"], START);
-    chain.unsee(&["a"], at_ms(START_MS)).unwrap();
-    assert_eq!(unseen_ids(&chain, START + 199), ["a"]);
-    assert_eq!(unseen_ids(&chain, START + 200), [""; 0]);
-}
-
-#[test]
-fn one_user_takes_back_64_kb_of_ids_and_none_of_over_256_bytes() {
+fn i7_one_user_takes_back_64_kb_of_ids_and_none_of_over_256_bytes() {
     let long = |number: usize| format!("{number:0>256}");
     let all: Vec<String> = (0..400).map(long).collect();
     let mut chain = recorded(ChainOptions::default(), &all, START);
@@ -309,7 +273,7 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
 }
 
 #[test]
-fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
+fn i5_what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
     let chain = recorded(ChainOptions::default(), &["a"], START);
     let valid = pending(&["b"]);
     assert_eq!(chain.filter(&["a", "b"], Some(&*valid), at(START)).unwrap(), [0; 0]);
@@ -338,7 +302,7 @@ fn what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
 }
 
 #[test]
-fn a_list_of_1000_stops_a_fresh_id_six_times_in_100_000() {
+fn i3_a_list_of_1000_stops_a_fresh_id_six_times_in_100_000() {
     let chain = recorded(ChainOptions::default(), &[] as &[&str], START);
     let shown = ids("shown", 0..1_000);
     let pending = pending(&shown.iter().map(String::as_str).collect::<Vec<_>>());
@@ -369,46 +333,6 @@ fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing(
 }
 
 // Reports.
-
-#[test]
-fn a_report_that_comes_late_changes_nothing_that_is_unseen_since() {
-    let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.unsee(&["a"], at_ms(START_MS + 5_000)).unwrap();
-    assert_eq!(
-        ingest(
-            &mut chain,
-            &[("a", START_MS + 5_000), ("b", START_MS + 5_000)],
-            &[],
-            START_MS + 9_000
-        ),
-        1
-    );
-    assert_eq!(chain.filter(&["a", "b"], None, at(START + 9)).unwrap(), [0]);
-    ingest(&mut chain, &[("a", START_MS + 5_001)], &[], START_MS + 9_000);
-    assert_eq!(chain.filter(&["a", "b"], None, at(START + 9)).unwrap(), [0; 0]);
-}
-
-#[test]
-fn what_one_report_unsees_is_judged_before_its_impressions() {
-    let mut chain = recorded(ChainOptions::default(), &["a", "b", "c"], START);
-    let shown = [
-        ("a", START_MS + 1_000),
-        ("b", START_MS + 3_000),
-        ("new", START_MS + 1_000),
-    ];
-    let unseen = [
-        ("a", START_MS + 2_000),
-        ("b", START_MS + 2_000),
-        ("c", START_MS + 2_000),
-        ("new", START_MS + 2_000),
-    ];
-    ingest(&mut chain, &shown, &unseen, START_MS + 4_000);
-    assert_eq!(
-        chain.filter(&["a", "b", "c", "new"], None, at(START + 4)).unwrap(),
-        [0, 2, 3]
-    );
-    assert_eq!(unseen_ids(&chain, START + 4), ["a", "c"]);
-}
 
 #[test]
 fn a_report_of_a_deletion_deletes_what_was_there_before_it_and_twice_nothing_more() {
@@ -493,35 +417,11 @@ fn a_deleted_history_leaves_an_empty_chain_that_says_when() {
 }
 
 #[test]
-fn what_was_reported_from_before_a_deletion_changes_nothing() {
-    let mut chain = recorded(ChainOptions::default(), &["a"], START);
-    chain.forget(at_ms(START_MS + 10_000)).unwrap();
-    let since = START_MS + 10_000;
-    let shown = [("a", since - 1), ("b", since), ("c", since - 1_000_000)];
-    assert_eq!(ingest(&mut chain, &shown, &[], since + 60_000), 1);
-    assert_eq!(chain.filter(&["a", "b", "c"], None, at(START + 70)).unwrap(), [0, 2]);
-    // What became unseen before is no longer unseen either.
-    ingest(&mut chain, &[], &[("b", since - 1)], since + 60_000);
-    assert!(chain.contains("b", at(START + 70)).unwrap());
-}
-
-#[test]
 fn an_impression_of_the_second_of_the_deletion_is_forgotten() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
     chain.forget(at_ms(START_MS + 700)).unwrap();
     ingest(&mut chain, &[("a", START_MS + 300)], &[], START_MS + 60_000);
     assert!(!chain.contains("a", at(START + 60)).unwrap());
-}
-
-#[test]
-fn a_chain_goes_on_from_all_that_is_stored() {
-    let mut chain = recorded(options(10, 3, 0), &ids("item", 0..25), START);
-    chain.forget(at_ms(START_MS)).unwrap();
-    chain.record(&ids("item", 0..25), at(START + 5)).unwrap();
-    chain.unsee(&ids("item", 3..9), at_ms(START_MS + 6_001)).unwrap();
-    let stored = shipped(&chain, START + 7);
-    assert_eq!(stored.unseen.len(), 6);
-    assert_eq!(shipped(&restored(&stored, options(10, 3, 0)), START + 7), stored);
 }
 
 #[test]
@@ -676,23 +576,7 @@ fn a_device_resolves_what_it_said_that_it_holds_in_every_format_of_a_chain() {
 }
 
 #[test]
-fn two_equal_shards_have_one_reference() {
-    let chain = recorded(ChainOptions::default(), &["a"], START);
-    let [text] = &shipped(&chain, START).shards[..] else {
-        panic!("one shard")
-    };
-    let (twice, rejected) = ShardChain::from_shards(&[text, text], ChainOptions::default()).unwrap();
-    assert!(rejected.is_empty());
-    let name = held(&shipped(&chain, START), |_| true);
-    let reference = format!("~{name}");
-    assert_eq!(
-        twice.snapshot(at(START), Some(&name)).unwrap().shards,
-        [&*reference, &*reference]
-    );
-}
-
-#[test]
-fn what_is_not_understood_of_held_is_as_if_it_were_not_there() {
+fn i5_what_is_not_understood_of_held_is_as_if_it_were_not_there() {
     let chain = recorded(options(10, 4, 0), &ids("item", 0..35), START);
     let whole = shipped(&chain, START);
     let names = held(&whole, |_| true);
@@ -735,21 +619,5 @@ fn a_reference_in_a_store_is_rejected_in_every_format_of_a_chain() {
         let places: Vec<(usize, &str)> = rejected.iter().map(|each| (each.index, each.error.code())).collect();
         assert_eq!(places, [(0, "bad-base64")], "{format:?}");
         assert_eq!(chain.shards().count(), 1);
-    }
-}
-
-#[test]
-fn sealed_shards_stay_what_they_are_for_a_month() {
-    let options = options(100, 5, 30 * DAY as u32);
-    let mut chain = recorded(options, &ids("item", 0..450), START);
-    let before = shipped(&chain, START);
-    for day in 1..7 {
-        chain = restored(&shipped(&chain, START + day * DAY), options);
-        let sealed = held(&before, |index| index > 0);
-        let sent = chain.snapshot(at(START + day * DAY), Some(&sealed)).unwrap();
-        assert_eq!(sent.shards.iter().filter(|text| text.starts_with('~')).count(), 4);
-        chain
-            .record(&ids(&day.to_string(), 0..5), at(START + day * DAY))
-            .unwrap();
     }
 }

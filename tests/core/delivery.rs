@@ -2,7 +2,7 @@
 //! time.
 
 use crate::common::device::{self, Device, save};
-use crate::common::{START, apply, at, at_ms, guard, ids, shard_of, shard_of_everything};
+use crate::common::{START, apply, at, at_ms, guard, ids, shard_of};
 use seenguard::device::{DeliveryBatch, Guard};
 use seenguard::{Impression, Time};
 
@@ -96,31 +96,6 @@ fn what_is_under_way_is_in_no_other_batch_and_what_failed_is_in_the_next() {
 }
 
 #[test]
-fn what_is_covered_before_it_was_delivered_is_delivered_all_the_same() {
-    let mut guard = reporting();
-    guard.record(&["a"], at(START));
-    apply(&mut guard, None, &[shard_of_everything()], at(START)).unwrap();
-    guard.record(&["covered when recorded"], at(START));
-    assert_eq!(guard.pending(9, at(START)), [] as [&str; 0]);
-    let mut next = next_visit(&mut guard);
-    for guard in [&mut guard, &mut next] {
-        assert_eq!(deliver(guard, at(START)), ["a", "covered when recorded"]);
-        assert_eq!(begin(guard, at(START + 86_400)).1, [] as [&str; 0]);
-    }
-}
-
-#[test]
-fn the_next_visit_delivers_what_this_one_did_not() {
-    let mut guard = reporting();
-    guard.record(&["delivered", "also"], at(START));
-    deliver(&mut guard, at(START));
-    guard.record(&["under way", "left"], at(START + 1));
-    begin(&mut guard, at(START + 1));
-    let mut next = next_visit(&mut guard);
-    assert_eq!(deliver(&mut next, at(START + 2)), ["under way", "left"]);
-}
-
-#[test]
 fn what_another_tab_recorded_is_delivered_there() {
     let mut device = Device::default();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
@@ -131,22 +106,6 @@ fn what_another_tab_recorded_is_delivered_there() {
     assert_eq!((here.pending().len(), here.guard.undelivered()), (1, 0));
     assert_eq!(deliver(&mut here.guard, at(START)), [""; 0]);
     assert_eq!(deliver(&mut there.guard, at(START)), ["there"]);
-}
-
-#[test]
-fn what_another_tab_has_delivered_since_is_not_delivered_here() {
-    let mut device = Device::default();
-    let mut first = device.next_visit();
-    first.record(&["a"]);
-    first.work(&mut device);
-    let mut second = device.next_visit();
-    assert_eq!(second.guard.undelivered(), 1);
-    deliver(&mut first.guard, at(START + 1));
-    first.storage.changed(&first.guard);
-    first.work(&mut device);
-    second.storage.signalled();
-    second.work(&mut device);
-    assert_eq!((second.guard.undelivered(), second.pending()), (0, vec!["a".into()]));
 }
 
 // As the page hides.
@@ -325,16 +284,6 @@ fn what_a_page_records_that_knows_of_deliveries_and_makes_none_is_delivered_by_t
     second.record(&["a"], at(START));
     cover(&mut second, &["a"], at(START + 1));
     assert_eq!(deliver(&mut next_visit(&mut second), at(START + 2)), ["a"]);
-}
-
-#[test]
-fn a_guard_that_does_not_report_keeps_nothing_for_delivery() {
-    let mut guard = guard();
-    guard.record(&["a", "b"], at(START));
-    cover(&mut guard, &["a"], at(START));
-    assert_eq!(guard.undelivered(), 1);
-    guard.start_reporting();
-    assert_eq!(deliver(&mut guard, at(START)), ["b"]);
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_reference_stands_for_a_shard_that_is_held() {
 }
 
 #[test]
-fn a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
+fn i2_a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
     let mut guard = guard();
     guard.record(&["mine"], at(START));
     let [old, other, newest] = [1, 2, 3].map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..9), epoch));
@@ -92,23 +92,6 @@ fn a_shard_that_is_missing_is_told_before_any_is_read() {
 }
 
 #[test]
-fn two_equal_references_stand_for_one_shard_twice() {
-    let mut guard = guard();
-    let text = text_of(&ids("item", 0..9), 1);
-    apply(&mut guard, None, &[&text], at(START)).unwrap();
-    let twice = [reference_of(&text), reference_of(&text)];
-    let applied = apply(&mut guard, None, &twice, at(START)).unwrap();
-    assert_eq!((applied.reason, shards_in_use(&guard)), (None, 2));
-    let applied = apply(&mut guard, None, &[&twice[0], &text, &twice[0]], at(START)).unwrap();
-    assert_eq!((applied.reason, shards_in_use(&guard)), (None, 3));
-    assert!(guard.explain("item-0", at(START)).is_some());
-    apply(&mut guard, None, &[] as &[&str], at(START)).unwrap();
-    assert!(guard.explain("item-0", at(START)).is_none());
-    let applied = apply(&mut guard, None, &twice, at(START)).unwrap();
-    assert_eq!(applied.reason, Some(NotApplied::MissingShard));
-}
-
-#[test]
 fn a_reference_is_of_the_format_that_the_shard_came_in() {
     let mut guard = guard();
     let text = text_of(&ids("item", 0..9), 1);
@@ -127,7 +110,7 @@ fn a_reference_is_of_the_format_that_the_shard_came_in() {
 // The snapshot of an earlier visit.
 
 #[test]
-fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_taken() {
+fn i2_the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_taken() {
     let texts = [text_of(&ids("new", 0..9), 2), text_of(&ids("old", 0..9), 1)];
     let unseen = [unseen("old-3", 5)];
     let mut guard = guard();
@@ -146,7 +129,7 @@ fn the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_t
 }
 
 #[test]
-fn shards_of_over_half_a_megabyte_are_not_stored() {
+fn i2_shards_of_over_half_a_megabyte_are_not_stored() {
     let large = |epoch: u32| {
         let mut filter = BloomFilter::new(Parameters::for_capacity(20_000, 0.001).unwrap(), 0);
         ids(&format!("of {epoch}"), 0..20_000).iter().for_each(|id| {
@@ -169,7 +152,7 @@ fn shards_of_over_half_a_megabyte_are_not_stored() {
 }
 
 #[test]
-fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
+fn i2_a_snapshot_from_before_a_deletion_is_not_taken_over() {
     let texts = [text_of(&ids("old", 0..9), 1)];
     let of = |forget_before: Option<u64>| Snapshot {
         forget_before: forget_before.map(|seconds| seconds as u32),
@@ -210,7 +193,7 @@ fn a_snapshot_from_before_a_deletion_is_not_taken_over() {
 // What the server has made unseen.
 
 #[test]
-fn what_the_server_has_made_unseen_passes_until_it_is_recorded_again() {
+fn i1_what_the_server_has_made_unseen_passes_until_it_is_recorded_again() {
     let mut guard = guard();
     let texts = [text_of(&["theirs".into(), "mine".into()], 1)];
     guard.record(&["mine", "pending"], at(START));
@@ -238,7 +221,7 @@ fn what_the_server_has_made_unseen_passes_until_it_is_recorded_again() {
 }
 
 #[test]
-fn a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
+fn i1_a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
     // The device's clock less the server's, seconds.
     for offset in [-3_600i64, -1, 0, 1, 3_600] {
         let device = |seconds: u64| at((START + seconds).saturating_add_signed(offset));
@@ -274,7 +257,7 @@ fn an_unsee_in_the_future_counts_as_now_and_reaches_no_further_later() {
 }
 
 #[test]
-fn a_snapshot_unsees_at_most_a_thousand_ids() {
+fn i7_a_snapshot_unsees_at_most_a_thousand_ids() {
     let mut guard = guard();
     let many: Vec<Impression> = (0..1_001).map(|id| unseen(&id.to_string(), 0)).collect();
     apply(&mut guard, Some(1), &[text_of(&["a".into()], 1)], at(START)).unwrap();
@@ -289,7 +272,7 @@ fn a_snapshot_unsees_at_most_a_thousand_ids() {
 }
 
 #[test]
-fn an_unsee_of_this_device_lasts_until_the_id_is_recorded_again() {
+fn i1_an_unsee_of_this_device_lasts_until_the_id_is_recorded_again() {
     let mut guard = guard();
     let texts = [text_of(&["a".into()], 1)];
     apply(&mut guard, None, &texts, at(START)).unwrap();

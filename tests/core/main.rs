@@ -1,7 +1,5 @@
 //! The core through its public API, in one program: a module for each of its parts.
 
-#![cfg(not(target_arch = "wasm32"))]
-
 #[path = "../common/mod.rs"]
 mod common;
 
@@ -9,7 +7,6 @@ mod chain;
 mod chain_texts;
 mod chain_unseen;
 mod delivery;
-mod example;
 mod exchange;
 mod formats;
 mod guard;

@@ -95,7 +95,7 @@ proptest! {
 }
 
 #[test]
-fn groups_are_those_of_the_reference() {
+fn i8_groups_are_those_of_the_reference() {
     let vectors = vectors();
     let fingerprints = vectors.fingerprints();
     assert_eq!(vectors.grouped.len() as u32, MAX_DISTANCE + 1);

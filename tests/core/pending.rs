@@ -57,7 +57,7 @@ fn asked_by<'a>(asking: &'a str, pending: Pending<'a>) -> Pending<'a> {
 }
 
 #[test]
-fn what_another_device_has_pending_is_left_out() {
+fn i1_what_another_device_has_pending_is_left_out() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let chain = chain(&["a"]);
     let before = chain.clone();
@@ -116,7 +116,7 @@ fn it_comes_last_among_what_was_seen() {
 }
 
 #[test]
-fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
+fn i1_another_device_stops_no_id_that_the_chain_lists_as_unseen() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let mut chain = chain(&["a", "b"]);
     chain.unsee(&["a", "b"], at(START)).unwrap();
@@ -132,7 +132,7 @@ fn another_device_stops_no_id_that_the_chain_lists_as_unseen() {
 }
 
 #[test]
-fn a_list_from_before_the_deletion_is_left_out() {
+fn i1_a_list_from_before_the_deletion_is_left_out() {
     let mut chain = chain(&["a"]);
     chain.forget(at(START + 10)).unwrap();
     // What these devices have heard of: nothing; and START + 9, 10 and 11.
@@ -190,7 +190,7 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
 }
 
 #[test]
-fn of_a_device_the_text_with_the_highest_counter_is_kept() {
+fn i1_of_a_device_the_text_with_the_highest_counter_is_kept() {
     let phone = device("home:ada", 1);
     let told = |texts: &[(&str, &[&str])]| {
         let texts: Vec<String> = texts.iter().map(|(counter, ids)| text(&phone, counter, ids)).collect();
@@ -261,7 +261,7 @@ fn a_script_gets_what_it_keeps_in_its_shortest_form() {
 }
 
 #[test]
-fn the_latest_devices_are_kept_and_no_more() {
+fn i7_the_latest_devices_are_kept_and_no_more() {
     let pool = ids("item", 0..MAX_PENDING_DEVICES + 2);
     let texts: Vec<String> = (1..)
         .zip(&pool)
@@ -372,7 +372,7 @@ fn stores_are_made_for_what_a_plan_says() {
 }
 
 #[test]
-fn damaged_fields_beside_the_shards_are_left_out() {
+fn i5_damaged_fields_beside_the_shards_are_left_out() {
     let mut first = chain(&["a", "b", "c"]);
     first.unsee(&["a", "b"], at(START)).unwrap();
     let stored = first.stored(at(START)).unwrap();

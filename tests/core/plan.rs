@@ -157,7 +157,7 @@ fn stopped(chain: &ShardChain, count: usize) -> f64 {
 }
 
 #[test]
-fn full_shards_stop_the_share_of_fresh_items_that_is_planned() {
+fn i3_full_shards_stop_the_share_of_fresh_items_that_is_planned() {
     const ASKED: usize = 400_000;
     for options in uses().filter(|options| options.false_positive_rate >= 0.001) {
         let plan = plan(&options).unwrap();

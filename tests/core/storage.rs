@@ -45,7 +45,7 @@ fn rows_left(sizes: &[usize]) -> usize {
 // What was recorded comes back.
 
 #[test]
-fn a_later_visit_knows_what_was_recorded_wherever_it_is_kept() {
+fn i6_a_later_visit_knows_what_was_recorded_wherever_it_is_kept() {
     let strange = ["a", "", "\0", "a\0b", "🦀", "a\nb", "\u{FFFD}"];
     for place in PLACES {
         let mut device = Device::default();
@@ -64,7 +64,7 @@ fn a_later_visit_knows_what_was_recorded_wherever_it_is_kept() {
 }
 
 #[test]
-fn without_a_place_nothing_is_stored_and_nothing_is_waited_for() {
+fn i5_without_a_place_nothing_is_stored_and_nothing_is_waited_for() {
     let mut guard = Guard::new(30.0, 10).unwrap();
     let mut storage = seenguard::device::Storage::new(PREFIX, "home", None, 1, &mut guard);
     guard.record(&["a"], at(START));
@@ -110,7 +110,7 @@ fn without_a_signal_it_is_put_once_the_first_look_has_failed_or_the_page_hides()
 }
 
 #[test]
-fn what_is_recorded_again_between_two_rows_of_a_put_damages_neither() {
+fn i6_what_is_recorded_again_between_two_rows_of_a_put_damages_neither() {
     let ids: Vec<String> = (0..1_500).map(|number| format!("id-{number}")).collect();
     let mut tab = Tab::new(Place::Custom);
     tab.record(&ids);
@@ -205,7 +205,7 @@ fn what_was_put_after_a_first_look_has_failed_asks_for_a_look_at_once() {
 }
 
 #[test]
-fn a_visible_page_looks_every_ten_seconds_and_a_hidden_one_when_it_is_shown() {
+fn i6_a_visible_page_looks_every_ten_seconds_and_a_hidden_one_when_it_is_shown() {
     let mut device = Device::default();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
     here.wait(&mut device, 3_000);
@@ -271,7 +271,7 @@ fn looks_do_not_wait_for_puts_that_fail() {
 // A page that hides.
 
 #[test]
-fn as_a_page_hides_a_look_is_aborted_and_all_that_is_unsaved_is_put() {
+fn i6_as_a_page_hides_a_look_is_aborted_and_all_that_is_unsaved_is_put() {
     let mut device = Device::answering(Answer::Never);
     let mut tab = Tab::new(Place::IndexedDb);
     tab.record(&ids("item", 0..2_500));
@@ -322,7 +322,7 @@ fn a_hidden_page_passes_no_more_and_a_pass_under_way_is_aborted() {
 // localStorage beside IndexedDB.
 
 #[test]
-fn what_no_put_has_finished_within_a_second_is_in_local_storage_until_it_is_saved() {
+fn i6_what_no_put_has_finished_within_a_second_is_in_local_storage_until_it_is_saved() {
     let mut device = Device::with_signal();
     let mut tab = Tab::open(&mut device, Place::IndexedDb);
     device.answer = Answer::Never;
@@ -367,7 +367,7 @@ fn what_is_merely_covered_takes_no_room_in_local_storage() {
 }
 
 #[test]
-fn a_row_that_another_tab_writes_into_local_storage_is_merged_at_once() {
+fn i6_a_row_that_another_tab_writes_into_local_storage_is_merged_at_once() {
     let mut device = Device::with_signal();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
     device.answer = Answer::Never;
@@ -455,7 +455,7 @@ fn fill_local(device: &mut Device, characters: usize) {
 }
 
 #[test]
-fn rows_in_local_storage_beside_indexed_db_have_200_000_characters_together() {
+fn i7_rows_in_local_storage_beside_indexed_db_have_200_000_characters_together() {
     let mut device = Device::with_signal();
     let mut tab = device.next_visit();
     tab.wait(&mut device, 2_000);
@@ -476,7 +476,7 @@ fn rows_in_local_storage_beside_indexed_db_have_200_000_characters_together() {
 }
 
 #[test]
-fn what_earlier_visits_left_in_local_storage_is_moved_and_not_dropped() {
+fn i6_what_earlier_visits_left_in_local_storage_is_moved_and_not_dropped() {
     let mut device = Device::with_signal();
     fill_local(&mut device, 290_000);
     let mut tab = device.next_visit();
@@ -507,7 +507,7 @@ fn a_row_that_finds_no_room_in_local_storage_has_the_oldest_of_others_go() {
 // Compaction.
 
 #[test]
-fn twelve_small_rows_stay_and_of_more_few_become_one() {
+fn i7_twelve_small_rows_stay_and_of_more_few_become_one() {
     for (rows, left) in [(12, 12), (13, 1), (16, 1)] {
         assert_eq!(rows_left(&vec![1; rows]), left, "{rows}");
     }
@@ -523,7 +523,7 @@ fn the_smallest_are_compacted_eight_at_least_and_larger_ones_that_are_no_larger_
 }
 
 #[test]
-fn all_rows_are_compacted_where_they_have_more_than_twice_the_table_and_a_thousand() {
+fn i7_all_rows_are_compacted_where_they_have_more_than_twice_the_table_and_a_thousand() {
     // Each of them the same ids.
     for (rows, left) in [(4, 6), (5, 2)] {
         let mut device = Device::with_signal();
@@ -564,7 +564,7 @@ fn who_has_put_asks_for_a_compaction_and_who_has_only_looked_does_not() {
 // A pass.
 
 #[test]
-fn damaged_rows_are_told_once_and_deleted_by_the_next_pass() {
+fn i5_damaged_rows_are_told_once_and_deleted_by_the_next_pass() {
     let mut device = device_with_rows(&[3, 3]);
     for text in device.main.values_mut().take(1) {
         text.replace_range(9..10, "?");
@@ -610,7 +610,7 @@ fn what_stands_under_lower_numbers_is_deleted_unread() {
 }
 
 #[test]
-fn who_misses_a_key_of_the_apps_own_store_begins_again_once_and_then_deletes_nothing() {
+fn i6_who_misses_a_key_of_the_apps_own_store_begins_again_once_and_then_deletes_nothing() {
     let mut device = device_with_rows(&[1; 14]);
     let mut tab = Tab::open(&mut device, Place::Custom);
     let vanish = |device: &mut Device, tab: &mut Tab, key: &str| {
@@ -683,7 +683,7 @@ fn what_is_recorded_after_a_failure_is_tried_at_once_but_not_within_a_second_of_
 }
 
 #[test]
-fn a_transaction_that_is_not_answered_in_ten_seconds_is_aborted_and_what_it_does_later_changes_nothing() {
+fn i5_a_transaction_that_is_not_answered_in_ten_seconds_is_aborted_and_what_it_does_later_changes_nothing() {
     let mut device = Device::default();
     let mut tab = device.next_visit();
     tab.wait(&mut device, 3_000);
@@ -700,7 +700,7 @@ fn a_transaction_that_is_not_answered_in_ten_seconds_is_aborted_and_what_it_does
 }
 
 #[test]
-fn for_want_of_room_the_stored_snapshot_goes_first_then_all_rows_are_compacted_then_it_waits() {
+fn i7_for_want_of_room_the_stored_snapshot_goes_first_then_all_rows_are_compacted_then_it_waits() {
     let mut device = device_with_rows(&[1; 10]);
     let mut tab = device.next_visit();
     apply(
@@ -938,7 +938,7 @@ fn what_others_had_in_local_storage_before_it_is_not_kept_then() {
 }
 
 #[test]
-fn a_clear_that_gets_a_higher_number_keeps_what_was_recorded_since_its_call() {
+fn i6_a_clear_that_gets_a_higher_number_keeps_what_was_recorded_since_its_call() {
     let mut device = Device::with_signal();
     let mut tab = device.next_visit();
     tab.storage.clear(&mut tab.guard, 5, false);
@@ -976,7 +976,7 @@ fn a_tab_whose_storage_has_failed_hears_of_a_clear() {
 }
 
 #[test]
-fn a_number_that_no_clock_and_no_counter_reaches_is_none() {
+fn i5_a_number_that_no_clock_and_no_counter_reaches_is_none() {
     let mut device = Device::default();
     device.main.insert(format!("{PREFIX}zzzzzzzzzzz/m"), "1".into());
     let mut tab = device.next_visit();
@@ -1108,7 +1108,7 @@ fn they_are_though_another_tab_compacts_them_that_has_not_heard_of_any_delivery(
 // The snapshot in use.
 
 #[test]
-fn the_snapshot_in_use_is_stored_after_a_minute_or_as_everything_is_or_as_the_page_hides() {
+fn i2_the_snapshot_in_use_is_stored_after_a_minute_or_as_everything_is_or_as_the_page_hides() {
     let ways: [fn(&mut Tab, &mut Device) -> Vec<Step>; 3] =
         [|tab, device| tab.wait(device, 60_000), Tab::flush, Tab::hide];
     for way in ways {
@@ -1154,7 +1154,7 @@ fn as_a_page_hides_the_snapshot_goes_before_what_it_merely_covers_and_after_what
 // Namespaces that nobody uses any more.
 
 #[test]
-fn a_namespace_is_idle_twice_its_window_after_its_last_use() {
+fn i7_a_namespace_is_idle_twice_its_window_after_its_last_use() {
     let today = START * 1000 / DAY_MS;
     let idle = |entries: &[(&str, Option<&str>)]| {
         let mut others = Others::default();
@@ -1203,7 +1203,7 @@ fn a_namespace_is_idle_twice_its_window_after_its_last_use() {
 }
 
 #[test]
-fn others_are_cleaned_up_once_a_day_in_a_visible_page() {
+fn i7_others_are_cleaned_up_once_a_day_in_a_visible_page() {
     let mut device = Device::default();
     device
         .main

@@ -16,8 +16,6 @@
 //! Further: `SEENGUARD_REFRESHES` for each user (100); `SEENGUARD_MASTER`, from which the users' seeds are drawn;
 //! `SEENGUARD_TRACE=1` prints every step of the one user of `SEENGUARD_SEED` (with `-- --nocapture`).
 
-#![cfg(not(target_arch = "wasm32"))]
-
 #[allow(dead_code)]
 #[path = "../common/random.rs"]
 mod random;
@@ -33,12 +31,12 @@ use simulation::bounds::store;
 const MOST_KEYS: usize = 16 + 2 * 10 + 2 + 12;
 
 #[test]
-fn no_user_meets_a_repeat_or_loses_an_impression() {
+fn i1_no_user_meets_a_repeat_or_loses_an_impression() {
     run::simulate(&Settings::from_environment());
 }
 
 #[test]
-fn ten_thousand_impressions_of_one_tab_take_350_kb_in_36_keys_and_each_is_written_in_500_characters() {
+fn i7_ten_thousand_impressions_of_one_tab_take_350_kb_in_36_keys_and_each_is_written_in_500_characters() {
     let stored = store(1, 10_000);
     println!("{stored:?}");
     assert!(stored.bytes <= 350_000 && stored.most_keys <= MOST_KEYS, "{stored:?}");
@@ -46,7 +44,7 @@ fn ten_thousand_impressions_of_one_tab_take_350_kb_in_36_keys_and_each_is_writte
 }
 
 #[test]
-fn eight_tabs_that_hear_of_each_other_store_and_write_hardly_more() {
+fn i7_eight_tabs_that_hear_of_each_other_store_and_write_hardly_more() {
     let stored = store(8, 10_000);
     println!("{stored:?}");
     assert!(
