@@ -70,13 +70,14 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     }
     everywhere!(routes:
         what_was_reported_is_left_out_of_pages,
+        what_many_have_reported_is_taken_in_at_once,
+    );
+    // What a store does of these is tested over each backend without the service.
+    in_memory!(routes:
         a_page_goes_on_where_the_one_before_ended,
         what_a_device_holds_is_sent_as_references,
         what_one_device_has_pending_does_not_come_on_another,
         what_is_unseen_comes_again_and_a_deleted_history_too,
-    );
-    everywhere!(routes:
-        what_many_have_reported_is_taken_in_at_once,
     );
     once!(routes:
         many_reports_at_once_are_so_many_and_no_more,

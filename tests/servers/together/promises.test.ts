@@ -15,7 +15,7 @@ const PROMISES = 17;
 
 /** The tests of the crate's stores, as the step `server` has compiled them. */
 async function storesTest(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const stores = ["--package", "seenguard-server", "--features", "testing", "--test", "stores"];
+  const stores = ["--package", "seenguard-server", "--features", "testing", "--test", "server"];
   const options = { cwd: root, env: { ...process.env, ...env } };
   return (await promisify(execFile)("cargo", ["test", "--profile", "dev", ...stores, ...args], options)).stdout;
 }
