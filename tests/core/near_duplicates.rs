@@ -137,39 +137,6 @@ fn every_way_to_differ_in_up_to_3_bits_is_found_and_none_in_4() {
 }
 
 #[test]
-fn the_nearest_group_is_taken_and_the_first_one_on_a_tie() {
-    let mut groups = near_duplicates(3);
-    assert_eq!(groups.group_of(0b1111_0000, "first").unwrap(), "first");
-    assert_eq!(groups.group_of(0b0000_0000, "second").unwrap(), "second");
-    assert_eq!(groups.group_of(0b0011_0000, "between").unwrap(), "first");
-    assert_eq!(
-        groups.group_of(0b0001_0000, "nearer to the last one").unwrap(),
-        "second"
-    );
-}
-
-#[test]
-fn a_group_grows_beyond_the_distance_by_its_members() {
-    let mut groups = near_duplicates(3);
-    for step in 0..22 {
-        let fingerprint = (1u64 << (3 * step)) - 1;
-        assert_eq!(groups.group_of(fingerprint, &format!("item-{step}")).unwrap(), "item-0");
-    }
-    assert_eq!(found(&groups, 0).len(), 2);
-}
-
-#[test]
-fn equal_fingerprints_are_kept_once() {
-    let mut groups = near_duplicates(0);
-    assert!(groups.is_empty());
-    for id in ids("item", 0..100) {
-        assert_eq!(groups.group_of(7, &id).unwrap(), "item-0");
-    }
-    assert_eq!((groups.len(), groups.is_empty()), (1, false));
-    assert_eq!(groups.group_of(6, "other").unwrap(), "other");
-}
-
-#[test]
 fn ids_of_any_text_name_groups() {
     let mut groups = near_duplicates(3);
     let ids = ["", "天气", "🐈", "a\0b", &"long".repeat(10_000)];
