@@ -250,7 +250,7 @@ fn i7_reading_anything_takes_work_in_proportion_to_its_length() {
 }
 
 #[test]
-fn i7_what_nobody_stores_takes_a_bounded_room() {
+fn i7_impressions_without_storage_take_a_bounded_room() {
     let mut guard = guard_of(30.0, 1_000);
     let taken = measure(|| {
         for round in 0..100 {

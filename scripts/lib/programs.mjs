@@ -90,6 +90,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "chromium",
     elsewhere: "Chromium as `chromium` on PATH",
   },
+  chromedriver: {
+    find: () => which("chromedriver"),
+    apt: "chromium-driver",
+    elsewhere: "ChromeDriver of Chromium's version as `chromedriver` on PATH",
+  },
   firefox: {
     find: () => which("firefox-esr", "firefox"),
     apt: "firefox-esr",

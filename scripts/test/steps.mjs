@@ -2,11 +2,11 @@
  * The steps of `npm test`. They begin in this order, as soon as they may: what many others need first, then what takes
  * long. It is read before anything is installed: what needs an npm package runs in a process of its own.
  */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
 import { programs } from "../lib/programs.mjs";
-import { CommandFailed, output, run } from "../lib/run.mjs";
-import { wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
+import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
+import { pathWith, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { kafka } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
@@ -52,6 +52,29 @@ const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...ar
 
 /** @param {...string} args */
 const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("lab", "soak", "main.ts"), ...args]);
+
+/**
+ * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
+ * success.
+ * @param {...string} args
+ */
+async function wasmTests(...args) {
+  const files = readdirSync(inProject("tests")).filter(
+    (name) =>
+      name.endsWith(".rs") &&
+      readFileSync(inProject("tests", name), "utf8").includes('#![cfg(target_arch = "wasm32")]'),
+  );
+  const chosen = files.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
+  if (chosen.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
+  // Its tools are on PATH: it must not look for others. Compiled for speed, these tests would take longer in all.
+  const env = { ...(await pathWith([wasmPack, wasmTestRunner])), CARGO_PROFILE_TEST_OPT_LEVEL: "0" };
+  const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
+  const passed = [...said.matchAll(/^test result: .*?(\d+) passed/gm)].reduce(
+    (sum, [, count]) => sum + Number(count),
+    0,
+  );
+  if (passed === 0) throw new CommandFailed("wasm-pack ran no test");
+}
 
 /** Users of the simulation: they meet every situation that a run must have met. */
 const USERS = "300";
@@ -101,7 +124,7 @@ const denyWarnings = ["--", "-D", "warnings"];
 
 async function clippy() {
   await cargo("clippy", "--all-targets", ...denyWarnings);
-  await cargo("clippy", "--lib", "--target", wasmTarget, ...denyWarnings);
+  await cargo("clippy", "--lib", "--tests", "--target", wasmTarget, ...denyWarnings);
   // And on the modules that have a part of it, and on what an app in Rust has of it.
   for (const features of [...modules.map((module) => module.features), ""]) {
     const part = ["--no-default-features", "--features", features];
@@ -132,12 +155,14 @@ async function imports() {
 }
 
 const rust = /^(src|tests\/(.*\.rs$|vectors))|^(README|CHANGELOG|docs\/.*)\.md$|^rustfmt\.toml$|^examples\/.*\.rs$/;
+/** The package and its tests in Rust for wasm32. */
+const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))|^webdriver\.json$/;
 const allRust = /\.(rs|toml)$/;
 const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.dependency-cruiser/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
-const { chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
+const { chromedriver, chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
 const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
 
@@ -156,6 +181,7 @@ export const steps = [
     name: "build",
     what: "the package is built",
     run: () => build(),
+    tools: [wasmTestRunner],
     needs: ["modules"],
     makesFiles: true,
   },
@@ -277,6 +303,14 @@ export const steps = [
     what: "Rust's linter: native, as Wasm, and each module of the package",
     run: clippy,
     reads: allRust,
+    lane: "cargo",
+  },
+  {
+    name: "wasm-node",
+    what: "the Wasm classes in Node",
+    run: () => wasmTests("--node"),
+    tools: [wasmPack, wasmTestRunner],
+    reads: rustForWasm,
     lane: "cargo",
   },
   {
@@ -440,6 +474,16 @@ export const steps = [
     run: checkInstructions,
     programs: [valgrind],
     reads: allRust,
+    lane: "cargo",
+    slow: true,
+  },
+  {
+    name: "wasm-chromium",
+    what: "the Wasm classes in Chromium",
+    run: () => wasmTests("--headless", "--chrome", "--chromedriver", chromedriver.find() ?? "chromedriver"),
+    programs: [chromedriver, chromium],
+    tools: [wasmPack, wasmTestRunner],
+    reads: rustForWasm,
     lane: "cargo",
     slow: true,
   },

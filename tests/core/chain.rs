@@ -459,7 +459,7 @@ fn the_keys_of_a_chain_expire_with_the_last_of_its_shards() {
 }
 
 #[test]
-fn of_more_stored_shards_than_wanted_each_new_one_replaces_one() {
+fn a_new_shard_replaces_one_where_more_are_stored_than_wanted() {
     let mut chain = chain(options(10, 8, 0));
     chain.record(&ids("item", 0..80), at(START)).unwrap();
     let mut goes_on = restored(&chain, options(10, 3, 0), START);

@@ -137,7 +137,7 @@ fn i8_a_chain_that_unsees_and_forgets_is_the_model_chain() {
 // Unseen ids.
 
 #[test]
-fn of_unseen_ids_the_newest_1000_are_kept() {
+fn a_chain_keeps_the_newest_1000_unseen_ids() {
     let all = ids("item", 0..1_300);
     let mut chain = recorded(ChainOptions::default(), &all, START);
     for (second, id) in (0..).zip(&all) {
@@ -468,7 +468,7 @@ fn times_beyond_32_bits_of_seconds_are_refused_and_change_nothing() {
 // Union.
 
 #[test]
-fn of_an_id_that_is_unseen_in_two_chains_the_later_time_counts() {
+fn the_later_time_counts_for_an_id_that_two_chains_list_as_unseen() {
     let first = recorded(ChainOptions::default(), &["a", "b", "c"], START);
     let (mut here, mut there) = (first.clone(), first);
     here.unsee(&["a", "b"], at_ms(START_MS + 1)).unwrap();

@@ -225,7 +225,7 @@ fn not_all_devices_deliver_again_at_once_what_was_lost() {
 }
 
 #[test]
-fn what_was_delivered_by_a_clock_that_was_ahead_is_delivered_once_more_all_the_same() {
+fn an_impression_delivered_by_a_clock_that_was_ahead_is_delivered_once_more() {
     let mut guard = reporting();
     cover(&mut guard, &["nothing of ours"], at(START));
     assert_eq!(delivered_again(&mut guard, false, 1_000 * 24 * 60 * MINUTE), [1]);

@@ -353,7 +353,7 @@ fn feeds_hear_of_what_was_made_unseen_once_more_after_the_window() {
 }
 
 #[test]
-fn of_an_id_that_is_listed_twice_the_later_time_counts() {
+fn the_later_time_counts_for_an_unseen_id_that_is_listed_twice() {
     let texts = [text_of(&["a".into()], 1)];
     for times in [[5, 10], [10, 5]] {
         let mut guard = guard();

@@ -763,7 +763,7 @@ fn damaged_dumps_of_redis_are_named() {
 }
 
 #[test]
-fn a_key_of_redis_whose_m_is_a_power_of_two_is_read() {
+fn a_redis_key_with_a_power_of_two_of_bits_is_read() {
     // As older versions make it: 2^5 bits in 8 bytes.
     let small = Dump { n: 5, ..Dump::right() };
     let read = wire::read(Format::RedisBloom, &small.text()).unwrap();

@@ -281,7 +281,7 @@ fn what_is_unseen_is_pending_no_longer_and_is_delivered_as_such() {
 }
 
 #[test]
-fn i7_of_those_unseen_the_latest_thousand_stay() {
+fn i7_a_device_keeps_the_latest_thousand_unseen_ids() {
     let mut guard = guard();
     guard.record(&ids("item", 0..1_500), at(START));
     guard.unsee(&ids("item", 0..1_500), at(START));

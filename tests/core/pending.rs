@@ -97,7 +97,7 @@ fn i1_what_another_device_has_pending_is_left_out() {
 }
 
 #[test]
-fn it_comes_last_among_what_was_seen() {
+fn an_item_that_is_pending_elsewhere_comes_last_among_seen_items() {
     let kept = kept(&[&text(&device("home:ada", 1), "1", &["a", "d"])]);
     let pending = Pending {
         kept: &kept,
@@ -190,7 +190,7 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
 }
 
 #[test]
-fn i1_of_a_device_the_text_with_the_highest_counter_is_kept() {
+fn i1_a_store_keeps_the_text_of_a_device_with_the_highest_counter() {
     let phone = device("home:ada", 1);
     let told = |texts: &[(&str, &[&str])]| {
         let texts: Vec<String> = texts.iter().map(|(counter, ids)| text(&phone, counter, ids)).collect();
@@ -235,7 +235,7 @@ fn an_empty_list_empties_what_was_kept_unless_it_is_older_and_its_counter_stays(
 }
 
 #[test]
-fn of_too_many_devices_those_go_first_that_have_nothing_pending() {
+fn devices_with_nothing_pending_are_dropped_first() {
     let told = |number: usize, counter, ids: &[&str]| text(&device("home:ada", number as u64), counter, ids);
     let mut texts: Vec<String> = (1..=MAX_PENDING_DEVICES)
         .map(|number| told(number, "1", &["a"]))
@@ -280,7 +280,7 @@ fn i7_the_latest_devices_are_kept_and_no_more() {
 }
 
 #[test]
-fn of_more_devices_in_a_store_the_latest_count_and_the_others_are_dropped_by_what_was_read() {
+fn a_store_with_too_many_devices_drops_the_oldest_by_what_was_read() {
     let pool = ids("item", 0..MAX_PENDING_DEVICES + 2);
     // The second oldest lists nothing any more: it goes first.
     let line = |(number, id): (usize, &String)| {

@@ -94,7 +94,7 @@ fn a_row_is_put_before_the_first_look_where_the_signal_tells_its_number_and_else
 }
 
 #[test]
-fn without_a_signal_it_is_put_once_the_first_look_has_failed_or_the_page_hides() {
+fn without_a_signal_a_row_is_put_once_the_first_look_has_failed_or_the_page_hides() {
     let mut device = Device::answering(Answer::Never);
     let mut tab = Tab::new(Place::IndexedDb);
     tab.record(&["a"]);
@@ -110,7 +110,7 @@ fn without_a_signal_it_is_put_once_the_first_look_has_failed_or_the_page_hides()
 }
 
 #[test]
-fn i6_what_is_recorded_again_between_two_rows_of_a_put_damages_neither() {
+fn i6_a_recording_between_two_rows_of_a_put_damages_no_row() {
     let ids: Vec<String> = (0..1_500).map(|number| format!("id-{number}")).collect();
     let mut tab = Tab::new(Place::Custom);
     tab.record(&ids);
@@ -411,7 +411,7 @@ fn a_pass_moves_what_lies_in_local_storage_into_indexed_db() {
 }
 
 #[test]
-fn a_visit_whose_indexed_db_opens_late_goes_on_there() {
+fn a_visit_moves_to_indexed_db_that_opens_late() {
     let mut device = Device::away();
     let mut tab = device.next_visit();
     tab.record(&["a"]);
@@ -424,7 +424,7 @@ fn a_visit_whose_indexed_db_opens_late_goes_on_there() {
 }
 
 #[test]
-fn where_indexed_db_is_not_open_rows_are_compacted_in_local_storage() {
+fn rows_are_compacted_in_local_storage_while_indexed_db_is_not_open() {
     let mut device = Device::away();
     let mut tab = device.next_visit();
     tab.wait(&mut device, 2_000);
@@ -541,7 +541,7 @@ fn i7_all_rows_are_compacted_where_they_have_more_than_twice_the_table_and_a_tho
 }
 
 #[test]
-fn who_has_put_asks_for_a_compaction_and_who_has_only_looked_does_not() {
+fn a_tab_that_has_put_asks_for_a_compaction_and_a_tab_that_only_looked_does_not() {
     let mut device = device_with_rows(&[1; 11]);
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
     here.wait(&mut device, 3_000);
@@ -610,7 +610,7 @@ fn what_stands_under_lower_numbers_is_deleted_unread() {
 }
 
 #[test]
-fn i6_who_misses_a_key_of_the_apps_own_store_begins_again_once_and_then_deletes_nothing() {
+fn i6_a_pass_that_misses_a_listed_key_of_the_apps_store_deletes_nothing() {
     let mut device = device_with_rows(&[1; 14]);
     let mut tab = Tab::open(&mut device, Place::Custom);
     let vanish = |device: &mut Device, tab: &mut Tab, key: &str| {
@@ -842,7 +842,7 @@ fn what_a_transaction_has_put_into_local_storage_before_it_failed_is_removed() {
 // A clear.
 
 #[test]
-fn who_hears_of_a_clear_has_nothing_left_and_writes_under_its_number() {
+fn a_tab_that_hears_of_a_clear_drops_everything_and_writes_under_its_number() {
     let mut device = Device::default();
     let mut tab = device.next_visit();
     tab.record(&["before"]);
@@ -918,7 +918,7 @@ fn what_was_recorded_before_the_first_look_gets_the_number_that_it_finds() {
 }
 
 #[test]
-fn what_others_had_in_local_storage_before_it_is_not_kept_then() {
+fn rows_in_local_storage_from_before_a_clear_are_not_kept() {
     let mut device = Device::with_signal();
     let mut dead = Tab::open(&mut device, Place::IndexedDb);
     device.answer = Answer::Never;
@@ -1015,7 +1015,7 @@ fn a_device_has_a_name_once_it_is_stored_and_that_of_indexed_db_counts() {
 }
 
 #[test]
-fn it_is_put_on_another_day_and_when_it_says_less_than_the_table_and_else_not() {
+fn the_metadata_is_put_on_another_day_and_when_it_says_less_than_the_table() {
     let mut device = Device::default();
     let mut tab = device.next_visit();
     let passes = |tab: &mut Tab, device: &mut Device| tab.wait(device, 1_000).contains(&Step::Pass);
@@ -1041,7 +1041,7 @@ fn it_is_put_on_another_day_and_when_it_says_less_than_the_table_and_else_not() 
 }
 
 #[test]
-fn two_tabs_with_other_windows_do_not_write_it_in_turn() {
+fn two_tabs_with_different_windows_do_not_overwrite_the_metadata_in_turn() {
     let mut device = Device::default();
     let mut here = device.next_visit();
     let mut there = Tab::with(Guard::new(7.0, 100).unwrap(), Place::IndexedDb);
@@ -1060,7 +1060,7 @@ fn two_tabs_with_other_windows_do_not_write_it_in_turn() {
 }
 
 #[test]
-fn where_it_was_lost_it_is_put_again() {
+fn metadata_that_was_lost_is_put_again() {
     let mut device = Device::default();
     let mut tab = device.next_visit();
     tab.wait(&mut device, 3_000);
@@ -1084,7 +1084,7 @@ fn impressions_are_delivered_by_a_later_visit_though_they_were_covered_before() 
 }
 
 #[test]
-fn they_are_though_another_tab_compacts_them_that_has_not_heard_of_any_delivery() {
+fn impressions_are_delivered_although_a_tab_without_delivery_compacts_them() {
     let mut device = Device::with_signal();
     let mut other = Tab::open(&mut device, Place::IndexedDb);
     let mut tab = Tab::open(&mut device, Place::IndexedDb);

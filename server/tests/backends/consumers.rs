@@ -104,7 +104,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     }
 }
 
-pub async fn one_that_cannot_read_is_not_ready() {
+pub async fn a_consumer_that_cannot_read_is_not_ready() {
     let mut redis = RedisServer::start(&[]);
     let options = ConsumerOptions::new("one")
         .wait(Duration::from_millis(50))

@@ -98,7 +98,7 @@ pub async fn a_redis_that_is_started_anew_is_waited_for() {
     assert_eq!(page(&store, &["a", "b"], None).await, [0]);
 }
 
-pub async fn pages_go_on_in_a_full_redis() {
+pub async fn i5_pages_are_made_while_redis_is_full() {
     let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
     let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
@@ -116,7 +116,7 @@ pub async fn pages_go_on_in_a_full_redis() {
     assert_eq!(page(&store, &["a", "b", "c"], None).await, [1]);
 }
 
-pub async fn pages_go_on_over_a_replica_that_only_reads() {
+pub async fn i5_pages_are_made_over_a_replica_that_only_reads() {
     let master = RedisServer::start(&[]);
     let (store, _) = store_over(&master);
     record(&store, "a").await.unwrap();
@@ -134,7 +134,7 @@ pub async fn pages_go_on_over_a_replica_that_only_reads() {
     assert!(count(&told, "retry") > 0);
 }
 
-pub async fn pages_go_on_while_redis_hangs_is_gone_or_was_never_there() {
+pub async fn i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there() {
     let mut redis = RedisServer::start(&[]);
     let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
@@ -265,7 +265,7 @@ pub async fn a_slow_answer_is_waited_for_on_its_connection() {
     assert_eq!(proxy.opened(), 1);
 }
 
-pub async fn an_outage_costs_neither_memory_nor_time() {
+pub async fn i5_an_outage_costs_no_memory_and_no_time() {
     const PAGES: usize = 1_500;
     let redis = RedisServer::start(&[]);
     let (store, told) = store_over(&redis);
@@ -346,7 +346,7 @@ pub async fn a_master_that_hangs_holds_up_its_own_users_alone() {
     hung.go_on();
 }
 
-pub async fn a_node_that_hangs_keeps_nobody_from_the_others() {
+pub async fn a_node_that_hangs_does_not_block_the_other_nodes() {
     let servers = tokio::task::block_in_place(Servers::start);
     let hung = RedisServer::start(&[]);
     hung.pause();

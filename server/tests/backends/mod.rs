@@ -58,22 +58,22 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     over!("redis", failures:
         a_script_that_redis_has_forgotten_is_sent_again,
         a_redis_that_is_started_anew_is_waited_for,
-        pages_go_on_in_a_full_redis,
-        pages_go_on_over_a_replica_that_only_reads,
-        pages_go_on_while_redis_hangs_is_gone_or_was_never_there,
+        i5_pages_are_made_while_redis_is_full,
+        i5_pages_are_made_over_a_replica_that_only_reads,
+        i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there,
         a_connection_whose_other_end_is_gone_is_replaced,
         a_master_that_has_become_a_replica_is_left,
         a_slow_answer_is_waited_for_on_its_connection,
-        an_outage_costs_neither_memory_nor_time,
+        i5_an_outage_costs_no_memory_and_no_time,
         a_backend_that_never_answers_holds_no_read_for_ever,
         a_master_that_hangs_holds_up_its_own_users_alone,
-        a_node_that_hangs_keeps_nobody_from_the_others,
+        a_node_that_hangs_does_not_block_the_other_nodes,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
     );
     over!("redis", consumers:
         a_batch_that_takes_too_long_to_come_is_halved,
-        one_that_cannot_read_is_not_ready,
+        a_consumer_that_cannot_read_is_not_ready,
         an_entry_over_which_the_backend_panics_is_set_aside_alone,
         what_a_slow_one_works_on_is_taken_over_by_no_other,
     );

@@ -602,7 +602,7 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
     drop(running);
 }
 
-pub fn wrong_settings_of_kafka_end_it_and_are_told() {
+pub fn wrong_settings_of_kafka_end_the_service_with_a_message() {
     let file = std::env::temp_dir().join(format!("seenguard-kafka-{}.properties", std::process::id()));
     for (text, told) in [
         ("security.protocol=SSL\nssl.truststore.location=/a", "ssl.ca.location"),

@@ -76,7 +76,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     in_memory!(routes:
         a_page_goes_on_where_the_one_before_ended,
         what_a_device_holds_is_sent_as_references,
-        what_one_device_has_pending_does_not_come_on_another,
+        i1_an_item_pending_on_one_device_does_not_come_on_another,
         what_is_unseen_comes_again_and_a_deleted_history_too,
     );
     once!(routes:
@@ -88,26 +88,26 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         the_description_has_what_is_answered,
     );
     once!(operation:
-        beyond_the_loopback_it_asks_for_a_token,
-        wrong_options_end_it_and_are_told,
+        beyond_the_loopback_the_service_asks_for_a_token,
+        wrong_options_end_the_service_with_a_message,
         a_request_that_takes_too_long_is_given_up,
         what_has_begun_is_finished_before_it_ends,
-        it_serves_on_for_a_while_when_it_is_to_end_and_ends_at_once_when_asked_again,
+        the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again,
         methods_that_a_client_makes_up_are_one_series,
         what_comes_beyond_its_limits_is_refused,
-        what_operators_look_at_may_be_elsewhere,
-        without_redis_it_makes_pages_and_says_what_they_lack,
-        started_without_redis_it_is_ready_after_a_while,
-        by_tls_redis_has_to_show_whose_it_is,
+        metrics_and_health_may_listen_elsewhere,
+        i5_without_redis_the_service_makes_degraded_pages,
+        a_service_started_without_redis_is_ready_after_a_while,
+        redis_over_tls_has_to_show_a_trusted_certificate,
         a_connection_that_says_nothing_is_closed,
-        its_numbers_are_those_of_what_was_done,
-        what_it_logs_is_of_no_user,
+        the_metrics_count_what_was_done,
+        the_log_names_no_user,
     );
     each!(streams:
         reports_reach_the_chains_through_the_stream,
         a_consumer_takes_over_what_a_dead_one_has_left,
         a_consumer_that_is_started_again_takes_what_it_was_given_first,
-        consumers_that_are_killed_lose_nothing,
+        i6_consumers_that_are_killed_lose_nothing,
         a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it,
         a_stream_that_is_too_large_leaves_room_for_the_chains,
     );
@@ -135,7 +135,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             all_codecs_are_read,
             a_consumer_without_brokers_ends_when_it_is_asked,
             a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer,
-            wrong_settings_of_kafka_end_it_and_are_told,
+            wrong_settings_of_kafka_end_the_service_with_a_message,
             a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing,
         );
     }

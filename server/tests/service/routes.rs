@@ -74,7 +74,7 @@ pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
     }
 }
 
-pub fn what_one_device_has_pending_does_not_come_on_another(place: &Place) {
+pub fn i1_an_item_pending_on_one_device_does_not_come_on_another(place: &Place) {
     let program = Program::serve(&place.arguments, &[]);
     let [mut desk, mut phone] = [1, 2].map(|seed| device("ada", seed));
     let pending = |device: &mut Guard, ids: &[&str]| {

@@ -164,7 +164,7 @@ pub fn a_consumer_that_is_started_again_takes_what_it_was_given_first(place: &Pl
     assert!(!consumer.log().contains("WARN"), "{}", consumer.log());
 }
 
-pub fn consumers_that_are_killed_lose_nothing(place: &Place) {
+pub fn i6_consumers_that_are_killed_lose_nothing(place: &Place) {
     let stream = Stream::new(place);
     let service = stream.serve();
     let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
