@@ -3,7 +3,7 @@
  * Stryker those of js/. It installs both, once.
  *
  *     npm run mutants                                          in the lines that differ from main
- *     npm run mutants -- --all                                 everywhere: takes a night and more
+ *     npm run mutants -- --all                                 everywhere: takes days
  *     npm run mutants -- src/bloom.rs js/feed/verdicts.ts      in these files
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
