@@ -13,6 +13,7 @@ export default defineConfig({
   cacheDir: fileURLToPath(new URL("../../target/vitepress", import.meta.url)),
   outDir: fileURLToPath(new URL("../../target/site", import.meta.url)),
   lang: "en",
+  ignoreDeadLinks: "localhostLinks", // what a reader starts
   title: "Seenguard",
   description: "A feed never shows the same item twice.",
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}favicon.svg` }]],
@@ -22,6 +23,7 @@ export default defineConfig({
     config: (markdown) => {
       linkWithinSite(markdown);
       leaveCornersEmpty(markdown);
+      leaveCodeAlone(markdown);
     },
   },
   vite: {
@@ -71,6 +73,14 @@ function slugOf(heading: string): string {
 }
 
 type Markdown = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
+
+/** Braces in code are no template. */
+function leaveCodeAlone(markdown: Markdown): void {
+  markdown.core.ruler.push("code-alone", ({ tokens }) => {
+    for (const { children } of tokens)
+      for (const token of children ?? []) if (token.type === "code_inline") token.attrSet("v-pre", "");
+  });
+}
 
 /** A table's corner without a text heads nothing. */
 function leaveCornersEmpty(markdown: Markdown): void {

@@ -40,7 +40,7 @@ for (const build of builds) {
 /** A link to another host is not followed. */
 async function resolves(page: Page, link: string, site: string, found: ReadonlyMap<string, Found>): Promise<boolean> {
   const { origin, pathname, hash } = new URL(link);
-  if (origin !== new URL(site).origin) return /^https?:\/\/[\w-]+\.\w/.test(link);
+  if (origin !== new URL(site).origin) return /^https?:\/\/([\w-]+\.\w|localhost:)/.test(link);
   const address = origin + pathname.replace(/\/$/, "/index.html");
   const target = found.get(address);
   if (target === undefined) return hash === "" && (await page.request.get(address)).ok();
