@@ -28,9 +28,9 @@ export default {
     },
     {
       name: "handler-anywhere",
-      comment: "The demo's handler and its back end in memory run where there is no Node.",
+      comment: "The demo's handler and its back end in memory run where there is no Node, in a page's worker.",
       severity: "error",
-      from: { path: "^www/server/(handler|memory)\\.ts$" },
+      from: { path: "^www/(server/(handler|memory)|alone/.*)\\.ts$" },
       to: { path: `^(${builtinModules.join("|")})$`, reachable: true },
     },
   ],

@@ -11,6 +11,9 @@ const ofThePanel = /\/(devtools|js-engine|largest-snapshot)\.spec\.ts$/;
 
 const overTheService = /\/over-service\.spec\.ts$/;
 
+/** On the documentation's site, which is built before. */
+const onTheSite = /\/(demo\/site|site\/pages)\.spec\.ts$/;
+
 export default defineConfig({
   testMatch: "**/*.spec.ts",
   outputDir,
@@ -29,8 +32,9 @@ export default defineConfig({
   projects: [
     { name: "package", testDir: "tests/chromium", testIgnore: ofThePanel },
     { name: "panel", testDir: "tests/chromium", testMatch: ofThePanel },
-    { name: "demo", testDir: "tests/demo", testIgnore: overTheService },
+    { name: "demo", testDir: "tests/demo", testIgnore: [overTheService, onTheSite] },
     { name: "demo-service", testDir: "tests/demo", testMatch: overTheService },
+    { name: "site", testDir: "tests", testMatch: onTheSite },
     { name: "conditions", testDir: "tests/faults" },
     { name: "capacitor", testDir: "tests/shells" },
     // One worker: each app is built once.

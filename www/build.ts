@@ -9,12 +9,18 @@ import { fileURLToPath } from "node:url";
 import { build } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const pageDirectory = `${root}www/dist`;
-const sources = [`${root}www/page`, `${root}www/vite.config.ts`, `${root}dist`];
+const sources = ["www/page", "www/vite.config.ts", "dist"];
+const sourcesOfServer = ["www/alone", "www/data", "www/server", "examples/near-duplicates"];
 
-/** Returns the directory of the built page; `say` hears what is being done, if anything is. */
-export async function buildPage(say: (step: string) => void): Promise<string> {
-  const newestSource = Math.max(...sources.map(lastChangeMs));
+/**
+ * Returns the directory of the built page; `say` hears what is being done, if anything is. `alone`: the page brings its
+ * server with it, and any host of files can serve it.
+ */
+export async function buildPage(say: (step: string) => void, { alone = false } = {}): Promise<string> {
+  const pageDirectory = alone ? `${root}target/demo` : `${root}www/dist`;
+  const newestSource = Math.max(
+    ...[...sources, ...(alone ? sourcesOfServer : [])].map((path) => lastChangeMs(root + path)),
+  );
   if (newestSource === -Infinity) throw new Error("the package is not built yet: npm run build");
   if (lastChangeMs(`${pageDirectory}/index.html`) > newestSource) return pageDirectory;
   say("building the page …");
@@ -24,6 +30,7 @@ export async function buildPage(say: (step: string) => void): Promise<string> {
     await build({
       configFile: `${root}www/vite.config.ts`,
       logLevel: "warn",
+      ...(alone && { mode: "alone" }),
       build: { outDir: fresh, emptyOutDir: true },
     });
     await rm(pageDirectory, { recursive: true, force: true });

@@ -166,6 +166,14 @@ const { chromedriver, chromium, firefox, go, java, jre, kcat, librdkafka, maven,
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
 const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
 
+/** At the top of its host, and below it. */
+async function site() {
+  const build = inProject("scripts", "site", "build.mjs");
+  await run(process.execPath, [build, "/", inProject("target", "site")]);
+  await run(process.execPath, [build, "/x/", inProject("target", "site-below")]);
+  await playwright("--project", "site");
+}
+
 /** @type {readonly Step[]} */
 export const steps = [
   // Soon done, and soon told.
@@ -266,6 +274,15 @@ export const steps = [
     name: "capacitor",
     what: "the package over Capacitor's Preferences",
     run: () => playwright("--project", "capacitor"),
+    programs: [chromium],
+    needs: ["build"],
+    lane: "browser",
+    slow: true,
+  },
+  {
+    name: "site",
+    what: "the documentation's site in Chromium: links, accessibility, the demo in the page alone",
+    run: site,
     programs: [chromium],
     needs: ["build"],
     lane: "browser",

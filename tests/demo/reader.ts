@@ -123,7 +123,8 @@ export class Reader {
     await this.toldOfStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
   }
 
-  private async toldOfStream(change: () => Promise<void>): Promise<void> {
+  /** Makes a change, and resolves when the server has it. */
+  protected async toldOfStream(change: () => Promise<void>): Promise<void> {
     const answer = this.page.waitForResponse(
       (response) => response.request().method() === "PUT" && response.url().endsWith("/stream"),
     );

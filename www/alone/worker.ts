@@ -1,0 +1,28 @@
+/** The demo's server in a page's worker: the handler over memory. Each message brings a port to serve. */
+import { Hono } from "hono";
+import { mount } from "hono/mount";
+import type { Item } from "../server/catalogue.ts";
+import { handlerOf } from "../server/handler.ts";
+import { MemoryBackEnd } from "../server/memory.ts";
+import { serveOver, type Handler } from "./port.ts";
+
+/** What a page sends with its port. */
+export interface Joining {
+  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it anew takes seconds. */
+  readonly directory: string;
+}
+
+let opening: Promise<Handler> | undefined;
+
+addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => {
+  const opened = (opening ??= open(data.directory));
+  if (port !== undefined) serveOver(port, async (request) => (await opened)(request));
+});
+
+async function open(directory: string): Promise<Handler> {
+  const response = await fetch(new URL("catalogue.json", directory));
+  if (!response.ok) throw new Error(`the catalogue cannot be had: ${String(response.status)}`);
+  const handler = handlerOf(new MemoryBackEnd(), (await response.json()) as Item[]);
+  const server = new Hono().all(`${new URL(directory).pathname}*`, mount(handler));
+  return async (request) => server.fetch(request);
+}
