@@ -136,7 +136,7 @@ class OpenGuard implements Api.SeenGuard {
     this.tell(error);
     if (error || ids?.length === 0) return () => {};
     const { observed } = this.namespace();
-    // A local record and one for delivery are different entries, so each has its own key.
+    // A local record does not replace one for delivery, so they have separate keys.
     const keyOf = (shown: string) => `${String(local)} ${shown}`;
     const onDwell = (shown: string, element: Element) => {
       if (!observed.add(keyOf(shown), element, this.explain(shown).seen)) return;
@@ -245,7 +245,7 @@ function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return storage === undefined && !isOnDevice();
 }
 
-/** For server rendering: lets everything pass, with a warning if the platform is not known as a server. */
+/** For server rendering: lets everything pass, and reports misuse once in a process. */
 function namespaceForNobody(options: OpenOptions, engines: Engines, { onError }: Holder): Namespace {
   const error = misuseOfServer();
   if (error) callBack(onError, error);
