@@ -26,7 +26,7 @@ describe("a list of five items none of which has a usable id", () => {
     expect(errors[0]?.message).toMatch(/looked for a property `id`; the first item has the keys key, title/);
   });
 
-  test("i5: is told of once, however often it is rendered, and another one by its own words", async () => {
+  test("i5: is reported once, regardless of the number of renderings, and another one with its own message", async () => {
     const { guard, errors } = await openGuard();
     const feed = guard.feed();
     for (let render = 0; render < 9; render++) {
@@ -43,7 +43,7 @@ describe("a list of five items none of which has a usable id", () => {
     expect(errors).toHaveLength(4);
   });
 
-  test("is told of at most twenty times, whatever keys the items have", async () => {
+  test("is reported at most twenty times, regardless of the items' keys", async () => {
     const { guard, errors } = await openGuard();
     for (let list = 0; list < 50; list++) guard.filter(untyped(Array(5).fill({ [`key-${String(list)}`]: 1 })));
     expect(errors).toHaveLength(20);
@@ -105,7 +105,7 @@ describe("no list", () => {
     expect(errors).toMatchObject([{ code: "misuse", message: expect.stringMatching(message) as string }]);
   });
 
-  test("is neither any iterable, of which all pass, nor what is not there yet", async () => {
+  test("is neither an iterable, which passes as a whole, nor an absent list", async () => {
     const { guard, codes } = await openGuard();
     expect(guard.filter(untyped(new Set([{ id: "a" }, { id: "b" }])))).toEqual([{ id: "a" }, { id: "b" }]);
     for (const nothing of [undefined, null, [], new Set()]) expect(guard.filter(untyped(nothing))).toEqual([]);
@@ -126,7 +126,7 @@ test.each(["a guard", "a feed"])(
   },
 );
 
-test("record and unsee take objects with an id, and tell once of one without", async () => {
+test("record and unsee take objects with an id, and report one without it once", async () => {
   const { guard, errors } = await openGuard();
   expect(guard.record({ id: "a" })).toBe(1);
   expect(guard.record(new Set([{ id: "b" }, "c"]))).toBe(2);
@@ -136,7 +136,7 @@ test("record and unsee take objects with an id, and tell once of one without", a
   expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("has the keys key") as string }]);
 });
 
-test("use after close is told of once, and everything passes", async () => {
+test("use after close is reported once, and everything passes", async () => {
   const { guard, errors } = await openGuard();
   guard.record("a");
   const feed = guard.feed();
@@ -150,7 +150,7 @@ test("use after close is told of once, and everything passes", async () => {
   expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("after its `close`") as string }]);
 });
 
-test("another version of the package on the page is told of, with both versions", async () => {
+test("another version of the package on the page is reported, with both versions", async () => {
   const page = newPage({ [Symbol.for("seenguard.registry.7")]: { version: "9.8.7" } });
   const { errors } = await openGuard({}, page);
   expect(errors).toMatchObject([{ code: "misuse" }]);
