@@ -25,7 +25,7 @@ const MIN_TTL_SECONDS: f64 = 60.0;
 const SHARDS: RangeInclusive<usize> = 2..=MAX_SHARDS_WITH_TTL;
 /// Significant digits of a shard's rate.
 const RATE_DIGITS: i32 = 3;
-/// The newest shard is somewhere between empty and full: its size is averaged over so many fills.
+/// The newest shard is between empty and full: its size is averaged over this many fills.
 const FILLS: u32 = 16;
 /// A snapshot without shards, as JSON.
 const EMPTY_SNAPSHOT: &str = r#"{"version":3700252983296123,"shards":[],"now":1764000000}"#;

@@ -21,7 +21,7 @@ interface Guard {
  */
 export type Hosts = Map<string, "answers" | "fails" | "refuses">;
 
-/** Statuses of servers that refuse an unknown header, or so many bytes of headers. */
+/** Statuses of servers that refuse an unknown header, or headers of this length. */
 const REFUSALS = [400, 431];
 
 /** `guard` returns undefined once it is closed. */

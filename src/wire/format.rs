@@ -36,7 +36,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The records of a Go service whose filters are made for so many items at this false positive rate.
+    /// The records of a Go service whose filters are made for this capacity and false positive rate.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`], as [`Parameters::for_capacity`].
