@@ -1,11 +1,11 @@
-/** The one error class, and what the parts of the package do with errors. */
+/** The error class, and helpers for errors. */
 import { attempt } from "./platform/host.js";
 import type { ErrorCode } from "./types/seenguard.js";
 
-/** What the errors of all copies of the package have in common. */
+/** The brand of errors of all copies of the package. */
 const BRAND = Symbol.for("seenguard.error");
 
-/** What went wrong: `code` is stable and for programs; `message` is for people, and ends with where to read more. */
+/** An error: `code` is stable and for programs; `message` is for people, and ends with a reference to the docs. */
 export class SeenGuardError extends Error {
   readonly code: ErrorCode;
 
@@ -18,29 +18,30 @@ export class SeenGuardError extends Error {
 }
 
 /**
- * An app may hold several copies of the package: as ES module and CommonJS, or of two versions. Defined, since a
- * compiler that makes functions of classes assigns static methods, and this one is read-only in functions.
+ * An app may contain several copies of the package: as ES module and CommonJS, or of two versions. Set by
+ * `defineProperty`, since compilers that turn classes into functions assign static methods, and this one is read-only
+ * in functions.
  */
 Object.defineProperty(SeenGuardError, Symbol.hasInstance, {
   value(this: unknown, value: unknown): boolean {
-    // A class that an app derives has this method, too.
+    // Subclasses of the app inherit this method.
     if (this !== SeenGuardError) return Function.prototype[Symbol.hasInstance].call(this as typeof Error, value);
-    // Some proxies do not tell what they have.
+    // Access to some proxies throws.
     return attempt(() => typeof value === "object" && value !== null && BRAND in value) ?? false;
   },
 });
 
-/** An error that says at its end what it comes from. */
+/** An error whose message ends with its cause. */
 export function failure(code: ErrorCode, message: string, cause: unknown): SeenGuardError {
   return new SeenGuardError(code, `${message}: ${describe(cause)}`, cause);
 }
 
-/** The caller is at fault. */
+/** Throws `bad-option`: the caller made a mistake. */
 export function refuse(message: string): never {
   throw new SeenGuardError("bad-option", message);
 }
 
-/** Reads what an app has passed, whose getters and proxies may throw anything: then this throws a `SeenGuardError`. */
+/** Reads a value of the app. If its getters or proxies throw, this throws a `SeenGuardError`. */
 export function readGiven<T>(code: ErrorCode, what: string, read: () => T): T {
   try {
     return read();
@@ -49,13 +50,13 @@ export function readGiven<T>(code: ErrorCode, what: string, read: () => T): T {
   }
 }
 
-/** Receives what went wrong without stopping the feed. */
+/** Receives errors that do not stop the feed. */
 export type ErrorListener = (error: SeenGuardError) => void;
 
-/** Most messages that are passed on: some name what the app's items have. */
+/** The most messages that are passed on: some contain data of the app's items. */
 const MOST_MESSAGES = 20;
 
-/** Passes errors on, of misuse each message once: an app repeats a mistake with every render. */
+/** Passes errors on, with each message of misuse once: an app repeats a mistake with every render. */
 export function misuseOnce(listener: ErrorListener): ErrorListener {
   const isNew = newMessages();
   return (error) => {
@@ -63,7 +64,7 @@ export function misuseOnce(listener: ErrorListener): ErrorListener {
   };
 }
 
-/** The default listener: a warning on the console, once for each message; of a server's users, for each code. */
+/** The default listener: a console warning, once for each message; on a server once for each code. */
 export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
   const isNew = newMessages(of);
   return (error) => {
@@ -77,7 +78,7 @@ function newMessages(of: "message" | "code" = "message"): (error: SeenGuardError
   return (error) => told.size < MOST_MESSAGES && told.size < told.add(error[of]).size;
 }
 
-/** Calls an app's callback. What it throws becomes an uncaught error of the app and stops nothing here. */
+/** Calls an app's callback. Its exception becomes an uncaught error of the app and stops nothing here. */
 export function callBack<Arguments extends unknown[], Result>(
   callback: ((...args: Arguments) => Result) | undefined,
   ...args: Arguments
@@ -92,13 +93,13 @@ export function callBack<Arguments extends unknown[], Result>(
   }
 }
 
-/** The name of any thrown value, by which one of another realm is known, too. Some proxies do not tell what they have. */
+/** The name of any thrown value, which also identifies errors of another realm. Access to some proxies throws. */
 export function errorNameOf(cause: unknown): string {
   return attempt(() => (cause as Error).name) ?? "";
 }
 
 /** The message of any thrown value. */
 export function describe(cause: unknown): string {
-  // Not everything that can be thrown has a text.
+  // Some values cannot be converted to text.
   return attempt(() => String(cause instanceof Error ? cause.message : cause)) ?? typeof cause;
 }

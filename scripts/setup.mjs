@@ -27,7 +27,7 @@ import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./li
  * @property {true} [broker] the jars of a Kafka broker
  */
 
-/** What a person has to do before set-up can go on. */
+/** Manual steps before set-up can continue. */
 class Missing extends Error {}
 
 /** @param {string} line */

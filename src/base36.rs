@@ -1,4 +1,4 @@
-//! Numbers to the base 36, as names have them.
+//! Numbers in base 36, as in names and keys.
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 

@@ -20,7 +20,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     ENGINE.encode(bytes)
 }
 
-/// How long the text of so many bytes is.
+/// The length of the text of this many bytes.
 pub(crate) fn encoded_len(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
@@ -30,7 +30,7 @@ pub(crate) fn encoded_len(bytes: usize) -> usize {
 /// # Errors
 /// [`Error::BadBase64`] or [`Error::OutOfMemory`].
 pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, Error> {
-    // The engine takes partial padding, too.
+    // The engine would also accept partial padding.
     if text.ends_with(b"=") && !text.len().is_multiple_of(4) {
         return Err(Error::BadBase64);
     }

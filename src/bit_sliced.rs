@@ -1,6 +1,6 @@
 //! Filters of one spec side by side, tested all at once.
 //!
-//! All filters of one spec look at the same k positions for an id. So their bits are kept position by position: each
+//! All filters of one spec have the same k positions for an id. So their bits are stored position by position: each
 //! position has a small group of bits, one for each filter, whose index in the group is the filter's slot. k loads and
 //! ANDs leave a 1 in the slots of exactly those filters that contain the id, and the usual answer, "none", is there
 //! after a few of them.
@@ -12,8 +12,8 @@ use crate::hash::{HashedId, Positions, hash_id};
 /// Most filters side by side.
 pub(crate) const MAX_SLOTS: usize = 64;
 
-/// So many positions are tested before the first check whether any slot is left: where to stop is hard to predict for a
-/// processor, and a wrong guess costs more than a few loads.
+/// The number of positions tested before the first check whether any slot is left: the processor cannot predict where
+/// the loop ends, and a misprediction costs more than a few loads.
 const FIRST_POSITIONS: u32 = 6;
 
 /// A position's slots that are a byte wide are loaded without shift and mask.
@@ -33,7 +33,7 @@ pub(crate) struct BitSlicedFilters {
     used: u64,
 }
 
-/// Some slots, ready to be tested for many ids in turn: all that the loop needs is here.
+/// A query of some slots for many ids, with all data that the loop needs.
 #[derive(Debug)]
 pub(crate) struct Query<'a> {
     filters: &'a BitSlicedFilters,
@@ -46,15 +46,15 @@ pub(crate) struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// Whether any of the filters contains the id of this hash (seed 0). `text` is called where the filters hash it
-    /// otherwise.
+    /// Whether any of the filters contains the id of this hash (seed 0). `text` is called if the filters use another
+    /// hash.
     #[inline]
     pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
         self.matches(unseeded, text) != 0
     }
 
-    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `text` is called where the filters
-    /// hash it otherwise.
+    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `text` is called if the filters use
+    /// another hash.
     #[inline]
     pub(crate) fn matches<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> u64 {
         if !self.filters.spec.is_native() {
@@ -117,7 +117,7 @@ struct Spread {
 
 impl Spread {
     fn by(width: usize) -> Self {
-        // Runs of adjacent bits, of which the upper half moves away until each run is one bit.
+        // Split runs of adjacent bits by moving their upper half, until each run is one bit.
         let mut run = 64 / width;
         let lowest = u64::MAX >> (64 - run);
         let mut runs = lowest;
@@ -147,7 +147,7 @@ impl Spread {
 }
 
 impl BitSlicedFilters {
-    /// None yet.
+    /// An empty set of filters.
     pub(crate) fn new(spec: FilterSpec) -> Self {
         BitSlicedFilters {
             spec,
@@ -175,7 +175,7 @@ impl BitSlicedFilters {
         slots
     }
 
-    /// Makes those of these slots that are used, at least one, ready to be tested for many ids.
+    /// A query of the used ones of these slots, at least one, for many ids.
     pub(crate) fn query(&self, slots: u64) -> Query<'_> {
         Query {
             filters: self,

@@ -1,13 +1,13 @@
 //! One Bloom filter: m bits, of which an item sets k.
 //!
-//! To ask for an item is to look at its k bits: one that is 0 proves that the item was never inserted; all 1 means that
-//! it was, or, at the false positive rate, that others happened to set them.
+//! A query tests the item's k bits: a 0 proves that the item was never inserted; all 1 means that it was, or, at the
+//! false positive rate, that other items have set them.
 
 use crate::error::Error;
 use crate::hash::{HashScheme, HashedId};
 use crate::params::Parameters;
 
-/// What decides which bits an id has. Filters of one spec can be united, and be tested together.
+/// The parameters that determine the bits of an id. Filters of one spec can be united, and tested together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct FilterSpec {
     pub(crate) parameters: Parameters,
@@ -17,7 +17,7 @@ pub(crate) struct FilterSpec {
 }
 
 impl FilterSpec {
-    /// That of a chain with the default options.
+    /// The spec of a chain with the default options.
     pub(crate) const DEFAULT: FilterSpec = FilterSpec::native(Parameters::DEFAULT, 0);
 
     pub(crate) const fn native(parameters: Parameters, seed: u64) -> Self {
@@ -36,7 +36,7 @@ impl FilterSpec {
         self.scheme == HashScheme::Native
     }
 
-    /// Calls `visit` with each of the id's positions until it returns false. Returns whether it never did.
+    /// Calls `visit` with each of the id's positions until it returns false. Returns whether it has visited all.
     #[inline]
     pub(crate) fn visit_positions(self, id: HashedId<'_>, visit: impl FnMut(u32) -> bool) -> bool {
         self.scheme.visit_positions(id, self.seed, self.parameters, visit)
@@ -60,7 +60,7 @@ pub struct BloomFilter {
 }
 
 impl BloomFilter {
-    /// An empty filter. `seed` is that of XXH64: one for a deployment.
+    /// An empty filter. `seed`: the seed of XXH64, the same in a whole deployment.
     pub fn new(parameters: Parameters, seed: u64) -> Self {
         let spec = FilterSpec::native(parameters, seed);
         BloomFilter {
@@ -69,7 +69,7 @@ impl BloomFilter {
         }
     }
 
-    /// An empty filter whose size comes from outside.
+    /// An empty filter with an untrusted size.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -167,7 +167,7 @@ impl BloomFilter {
         self.parameters().estimate_items(self.set_bits())
     }
 
-    /// The rate at which ids that are not in it are answered "contained", as of now.
+    /// The current false positive rate.
     pub fn false_positive_rate(&self) -> f64 {
         self.parameters().false_positive_rate(self.set_bits())
     }

@@ -1,10 +1,10 @@
-//! The one error of the crate. Every variant has a stable code, the same in Rust and in TypeScript.
+//! The error type of the crate. Every variant has a stable code, the same in Rust and in TypeScript.
 
 use std::collections::TryReserveError;
 
-/// What is wrong with the input. The text is for people and may change; [`Error::code`] is for programs and does not.
+/// An error of the input. The text is for people and may change; [`Error::code`] is for programs and is stable.
 ///
-/// `docs/errors.md` says of each code how it comes about and what to do, those of the npm package included.
+/// `docs/errors.md` has the cause and the remedy of each code, including those of the npm package.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -17,16 +17,16 @@ pub enum Error {
     #[error("{0}")]
     BadSnapshot(&'static str),
     /// `bad-base64`: the text is not base64 (standard or URL-safe alphabet, canonical or no padding, no white space).
-    /// It was changed on its way, as by a client of a store that reads bytes as text.
+    /// It was changed in transit, for example by a store's client that decodes bytes as text.
     #[error("not base64: one alphabet, canonical or no padding, no white space")]
     BadBase64,
     /// `truncated`: shorter than the smallest shard: an empty element, or a text that was cut.
     #[error("{length} bytes are fewer than the smallest shard has")]
     Truncated {
-        /// The bytes that were there.
+        /// The length in bytes.
         length: usize,
     },
-    /// `bad-magic`: not a shard of this format. Name the [`Format`](crate::Format) that it is of.
+    /// `bad-magic`: not a shard of this format. Pass its [`Format`](crate::Format).
     #[error("the first bytes are not those of a shard of this format")]
     BadMagic,
     /// `bad-checksum`: the shard was damaged after it was made, or its writer computes the checksum in another way.
@@ -47,18 +47,18 @@ pub enum Error {
     /// and [`MAX_SNAPSHOT_BITS`](crate::MAX_SNAPSHOT_BITS).
     #[error("{0}")]
     TooLarge(&'static str),
-    /// `bad-report`: an id that is taken back has over 256 bytes. Leave it out.
+    /// `bad-report`: an unseen id has over 256 bytes. Leave it out.
     #[error("{0}")]
     BadReport(&'static str),
-    /// `out-of-memory`: there is no memory for what the input asks for. The call changed nothing.
+    /// `out-of-memory`: there is not enough memory for the input. The call changed nothing.
     #[error("out of memory")]
     OutOfMemory,
-    /// One of several shards is wrong. The code is that of the shard's error.
+    /// An error of one of several shards. The code is that of the shard's error.
     #[error("shard {index}: {error}")]
     InShard {
         /// The shard's index in the list.
         index: usize,
-        /// What is wrong with it.
+        /// The shard's error.
         error: Box<Error>,
     },
 }
@@ -83,7 +83,7 @@ impl Error {
         }
     }
 
-    /// The index of the shard that is wrong, if it is one of several.
+    /// The index of the invalid shard, if it is one of several.
     pub fn shard(&self) -> Option<usize> {
         match self {
             Error::InShard { index, .. } => Some(*index),

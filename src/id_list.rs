@@ -1,4 +1,4 @@
-//! Several ids at once, wherever they lie: in a Rust slice, or in the one text in which a batch crosses from
+//! Lists of ids in any memory layout: in a Rust slice, or in the one text in which a batch is transferred from
 //! JavaScript.
 
 use std::collections::hash_map::Entry;
@@ -6,12 +6,12 @@ use std::collections::hash_map::Entry;
 use crate::hash::{HashedId, hash_id};
 use crate::id_map::IdMap;
 
-/// So many bytes stay reserved for the next list.
+/// The bytes that stay reserved for the next list.
 const KEPT_BYTES: usize = 1 << 18;
 
 /// A list of ids, each the UTF-8 bytes of its text.
 pub trait IdList {
-    /// How many ids there are.
+    /// The number of ids.
     fn len(&self) -> usize;
 
     /// The id at `index`, which is below [`IdList::len`].
@@ -56,7 +56,7 @@ impl<S: AsRef<[u8]>> IdList for Vec<S> {
     }
 }
 
-/// A list of items in two, as indices.
+/// A split list of items, as indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
     /// In order.
@@ -65,7 +65,7 @@ pub struct Split {
     pub seen: Vec<u32>,
 }
 
-/// The hashes of a list's ids, and which of them were kept. Its memory is used again for each list.
+/// The hashes of a list's ids, and which of them were kept. Its memory is reused for each list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HashedList {
     hashes: Vec<u64>,
@@ -77,7 +77,7 @@ impl HashedList {
     /// Hashes the ids of a list.
     pub(crate) fn read(&mut self, ids: &(impl IdList + ?Sized)) {
         self.hashes.clear();
-        // One loop that does nothing else lets the processor work on several hashes at once.
+        // A separate loop lets the processor compute several hashes at once.
         self.hashes
             .extend((0..ids.len()).map(|index| hash_id(ids.get(index), 0)));
         self.kept.clear();
@@ -96,8 +96,8 @@ impl HashedList {
         HashedId::with_hash(ids.get(index), self.hashes[index])
     }
 
-    /// Keeps an id unless the same was kept before. Returns whether it is kept. Of ids that were made to have the hash
-    /// of another one, repetitions are not recognised: they are kept.
+    /// Keeps an id unless the same was kept before. Returns whether it is kept. Repetitions of ids that collide with
+    /// the hash of another one are not recognised: they are kept.
     #[inline]
     pub(crate) fn keep(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
         match self.kept.entry(self.hashes[index]) {

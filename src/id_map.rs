@@ -1,8 +1,8 @@
 //! Maps from the XXH64 of an id.
 //!
 //! XXH64 spreads ids evenly, but a client that knows it can make ids of any hash. So the map's buckets are chosen by
-//! multiply-shift hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids that
-//! were made to meet in one bucket do not.
+//! multiply-shift hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids
+//! crafted to share a bucket do not.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -13,14 +13,14 @@ pub(crate) type IdMap<V> = HashMap<u64, V, MultiplyShift>;
 
 static FACTOR: OnceLock<u64> = OnceLock::new();
 
-/// Sets the factor of all maps, unless one was made already. For targets on which the standard library has no source of
+/// Sets the factor of all maps, unless it is set already. For targets on which the standard library has no source of
 /// randomness, such as wasm32-unknown-unknown.
 #[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
 pub(crate) fn set_random_factor(random: u64) {
     let _ = FACTOR.set(random | 1);
 }
 
-/// While fuzzing it is the same each time, as what an input reaches is to be: the golden ratio (Knuth 1973).
+/// Constant while fuzzing, so that an input always reaches the same code: the golden ratio (Knuth 1973).
 fn random_factor() -> u64 {
     if cfg!(fuzzing) {
         0x9E37_79B9_7F4A_7C15
@@ -61,7 +61,7 @@ pub(crate) struct MultiplyShiftHasher {
 
 impl Hasher for MultiplyShiftHasher {
     fn finish(&self) -> u64 {
-        // The highest bits are the good ones, and the map takes the lowest: 16 of them for the largest table.
+        // The highest bits are mixed best, but the map uses the lowest: 16 of them for the largest table.
         self.product.rotate_left(16)
     }
 

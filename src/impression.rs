@@ -1,4 +1,4 @@
-//! An id and a time: an item that was on the screen, or an id that is unseen again.
+//! An id and a time: an impression, or an unseen id.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::time::Time;
 pub struct Impression {
     /// The item's id.
     pub id: String,
-    /// By the device's clock in what it delivers, by the server's in a snapshot.
+    /// The time: of the device's clock in a report, of the server's in a snapshot.
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub at: Time,
 }

@@ -1,7 +1,6 @@
-//! What a shard of any format holds, for people: its bytes do not show what is in it, and the support of a feed has
-//! to know.
+//! Describes a shard of any format for people, such as the support of a feed, since its bytes are not readable.
 //!
-//! n items can be told from others at a false positive rate of ε in no less than `n · log2(1 / ε)` bits (Carter, Floyd,
+//! Representing n items at a false positive rate of ε takes at least `n · log2(1 / ε)` bits (Carter, Floyd,
 //! Gill, Markowsky and Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the
 //! limit a shard is says whether it was made for many more items than it holds.
 
@@ -11,14 +10,14 @@ use crate::shard::Shard;
 use crate::time::Time;
 use crate::wire::{self, Encoding, Format};
 
-/// What one shard holds.
+/// The content of one shard.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// How long it is before base64. Of a go-bloomfilter's record without the count, of RedisBloom's chunks without the
-    /// header.
+    /// Its length before base64: without the count of a go-bloomfilter record, and without the header of RedisBloom's
+    /// chunks.
     pub bytes: usize,
-    /// One, or those of a RedisBloom key that has grown, oldest first.
+    /// One filter, or those of a RedisBloom key that has grown, oldest first.
     pub filters: Vec<InspectedFilter>,
 }
 
@@ -26,15 +25,15 @@ pub struct Inspection {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct InspectedFilter {
-    /// The bits, and what the header tells beside them. Its count is the estimate where none is stored.
+    /// The bits and the header. Its count is the estimate if none is stored.
     pub shard: Shard,
-    /// How many items it says that it holds; none in the formats that do not count.
+    /// The stored number of items; none in formats without a count.
     pub count: Option<u32>,
-    /// How the bits were coded: [`Encoding::Raw`] in all formats but the native one.
+    /// The encoding of the bits: [`Encoding::Raw`] in all formats but the native one.
     pub encoding: Encoding,
 }
 
-/// Reads a shard of any format, and tells what it holds.
+/// Reads a shard of any format, and describes it.
 ///
 /// ```
 /// use seenguard::{inspect, BloomFilter, Format, Parameters, Shard, Time};
@@ -75,18 +74,18 @@ impl Inspection {
         self.filters.iter().map(|each| each.shard.filter.estimate_items()).sum()
     }
 
-    /// The rate at which it answers "contained" for ids that are not in it, as of now.
+    /// The current false positive rate.
     pub fn false_positive_rate(&self) -> f64 {
         union_rate(self.filters.iter().map(|each| each.shard.filter.false_positive_rate()))
     }
 
-    /// The least number of bits that the estimated items can take at this false positive rate: `n · log2(1 / ε)`, over
-    /// the filters.
+    /// The least number of bits for the estimated items at this false positive rate: `n · log2(1 / ε)`, summed over the
+    /// filters.
     pub fn information_limit_bits(&self) -> f64 {
         self.filters.iter().map(InspectedFilter::information_limit_bits).sum()
     }
 
-    /// Whether the shard answers "contained" for an id. Past its expiry it answers nothing.
+    /// Whether the shard contains an id. After its expiry it contains none.
     pub fn contains(&self, id: impl AsRef<[u8]>, now: Time) -> bool {
         self.filters
             .iter()
@@ -99,7 +98,7 @@ impl InspectedFilter {
     pub fn information_limit_bits(&self) -> f64 {
         let filter = &self.shard.filter;
         let rate = filter.false_positive_rate();
-        // An empty filter is never wrong, and nothing needs no bits.
+        // An empty filter has no false positives, and needs no bits.
         if rate > 0.0 {
             filter.estimate_items() * -rate.log2()
         } else {

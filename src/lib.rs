@@ -11,12 +11,12 @@
 //! use seenguard::device::{DEFAULT_REMEMBER, Guard};
 //! use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 //!
-//! // On the server: what this user is known to have seen.
+//! // On the server: the items that this user has seen.
 //! let mut chain = ShardChain::new(ChainOptions::default())?;
 //! chain.record(&["article-1", "article-2"], Time::from_unix_seconds(1_764_000_000))?;
 //! let shipped = chain.snapshot(Time::from_unix_seconds(1_764_000_100), None)?;
 //!
-//! // On the device: the server's shards, and what was shown here a moment ago.
+//! // On the device: the server's shards, and an impression of a moment ago.
 //! let mut guard = Guard::new(30.0, DEFAULT_REMEMBER)?;
 //! let now = Time::from_unix_seconds(1_764_000_100);
 //! guard.apply(Snapshot::from(&shipped), now)?;
@@ -25,8 +25,8 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! The core knows no clock, no browser and no I/O: time comes in as an argument, as [`Time`]. Lists of ids are anything
-//! that is an [`IdList`]; answers are indices into them.
+//! The core has no clock, no browser API and no I/O: the time is an argument, as [`Time`]. Lists of ids are of any type
+//! that implements [`IdList`]; results are indices into them.
 //!
 //! # A tour
 //!
@@ -96,14 +96,14 @@
 //!
 //! ## A device's guard
 //!
-//! What this device showed is in one exact table, by the hash of the id, so nothing of it is stopped by mistake. An
+//! This device's impressions are in one exact table, by the hash of the id, without false positives. An
 //! impression is pending until a snapshot contains it; the time until then is the stream's lag. A
-//! [`Guard`](device::Guard) takes a whole [`Snapshot`] or leaves everything as it was and says why.
-//! [`Guard::unsee`](device::Guard::unsee) makes unseen, [`Guard::explain`](device::Guard::explain) says why an id is
-//! stopped, and [`Guard::begin_batch`](device::Guard::begin_batch) what to deliver.
+//! [`Guard`](device::Guard) applies a whole [`Snapshot`] or changes nothing and returns the reason.
+//! [`Guard::unsee`](device::Guard::unsee) makes ids unseen, [`Guard::explain`](device::Guard::explain) returns why an
+//! id is stopped, and [`Guard::begin_batch`](device::Guard::begin_batch) the impressions to deliver.
 //!
-//! Storage is a merge: what has changed is written as a row, and the rows of earlier visits and other tabs are read in
-//! any order, any number of times, with the same result. A [`Storage`](device::Storage) says which of them to write,
+//! Storage is a merge: changes are written as a row, and rows of earlier visits and other tabs can be read in any
+//! order, any number of times, with the same result. A [`Storage`](device::Storage) decides which of them to write,
 //! read and delete, and when.
 //!
 //! ## Items that are nearly the same
@@ -154,7 +154,7 @@ mod time;
 pub mod web;
 pub mod wire;
 
-/// What a person's device needs: the guard, and its storage.
+/// The API for a user's device: the guard and its storage.
 pub mod device {
     pub use crate::guard::{
         Applied, CoveredImpression, DeliveryBatch, Explanation, Guard, GuardStats, NotApplied, Recorded,

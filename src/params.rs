@@ -1,4 +1,4 @@
-//! Sizes and rates: how many bits a filter needs, and what its fill says about what is in it.
+//! Sizes and rates: how many bits a filter needs, and what follows from its fill.
 //!
 //! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers
 //! "contained" when all of that item's `k` bits happen to be set, so the false positive rate follows from the share of
@@ -27,7 +27,7 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// For 1,000 items at ε = 0.001: those of a chain with the default options.
+    /// For 1,000 items at ε = 0.001: the parameters of a chain with the default options.
     pub(crate) const DEFAULT: Parameters = Parameters::unchecked(14_378, 10);
 
     /// Parameters that are known to be in range.
@@ -128,7 +128,7 @@ impl Parameters {
     }
 
     /// The estimated number of distinct items in a filter with `set_bits` bits set: `−m / k · ln(1 − X / m)` (Swamidass
-    /// and Baldi 2007). A full filter counts as if half a bit were free, since the formula has no answer there.
+    /// and Baldi 2007). A full filter counts as if half a bit were free, since the formula is undefined there.
     pub fn estimate_items(self, set_bits: u32) -> f64 {
         let m = f64::from(self.bits);
         let free = f64::from(self.bits.saturating_sub(set_bits)).max(0.5);
@@ -136,7 +136,7 @@ impl Parameters {
     }
 }
 
-/// The rate at which any of several filters answers "contained" for an item that is in none: `1 − ∏(1 − rate)`.
+/// The false positive rate of several filters together: `1 − ∏(1 − rate)`.
 pub fn union_rate(rates: impl IntoIterator<Item = f64>) -> f64 {
     1.0 - rates.into_iter().map(|rate| 1.0 - rate).product::<f64>()
 }

@@ -1,4 +1,4 @@
-//! What a chain costs: from impressions a day to a chain's options, its bytes and its false positive rates.
+//! Planning of chains: from impressions a day to a chain's options, its bytes and its false positive rates.
 //!
 //! The policy is ours, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
 //!
@@ -25,28 +25,28 @@ const MIN_TTL_SECONDS: f64 = 60.0;
 const SHARDS: RangeInclusive<usize> = 2..=MAX_SHARDS_WITH_TTL;
 /// Significant digits of a shard's rate.
 const RATE_DIGITS: i32 = 3;
-/// The newest shard is somewhere between empty and full: its size is averaged over so many fills.
+/// The newest shard is between empty and full: its size is averaged over this many fills.
 const FILLS: u32 = 16;
 /// A snapshot without shards, as JSON.
 const EMPTY_SNAPSHOT: &str = r#"{"version":3700252983296123,"shards":[],"now":1764000000}"#;
 /// In JSON, the quotes of an element and the comma before the next one.
 const QUOTES_AND_COMMA: f64 = 3.0;
 
-/// How much a feed shows a person.
+/// The impressions of a feed's user.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PlanOptions {
-    /// Impressions of one person a day, on average.
+    /// The average number of impressions of one user a day.
     pub per_day: f64,
-    /// Days for which nothing is to be shown again.
+    /// The number of days for which an item must not be shown again.
     pub window_days: f64,
-    /// The share of fresh items that are stopped wrongly, by all shards together when each is full.
+    /// The share of fresh items that all shards together stop wrongly when each is full.
     pub false_positive_rate: f64,
     /// Impressions between two refreshes.
     pub per_refresh: f64,
 }
 
 impl PlanOptions {
-    /// With 10 impressions between two refreshes.
+    /// Options with 10 impressions between two refreshes.
     pub fn new(per_day: f64, window_days: f64, false_positive_rate: f64) -> Self {
         PlanOptions {
             per_day,
@@ -56,7 +56,7 @@ impl PlanOptions {
         }
     }
 
-    /// Checks the options. What they ask for may still fit into no chain.
+    /// Checks the options. They may still exceed any chain.
     fn check(&self) -> Result<(), Error> {
         let is_positive = |number: f64| number > 0.0 && number.is_finite();
         if !is_positive(self.per_day) || !is_positive(self.per_refresh) {
@@ -79,7 +79,7 @@ impl PlanOptions {
         (self.window_days * SECONDS_PER_DAY).round()
     }
 
-    /// What a window may hold, with room for busier days.
+    /// The items of a window, with a margin for busier days.
     fn window_items(&self) -> f64 {
         self.per_day * (self.window_days + self.window_days.sqrt())
     }
@@ -91,7 +91,7 @@ impl PlanOptions {
         (rate * scale).floor() / scale
     }
 
-    /// Why no number of shards will do.
+    /// The error if no number of shards is possible.
     fn refusal(&self) -> Error {
         match Parameters::for_capacity(1, self.shard_rate(*SHARDS.start())) {
             Err(_) => Error::BadParameters("this false positive rate needs over 32 hashes a shard: raise it"),
@@ -103,7 +103,7 @@ impl PlanOptions {
     }
 }
 
-/// A chain, and what it costs: of a user whose shards are all full, which few are.
+/// A chain and its costs for a user whose shards are all full, as those of few users are.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct Plan {
@@ -111,7 +111,7 @@ pub struct Plan {
     pub chain: ChainOptions,
     /// m and k of each shard.
     pub parameters: Parameters,
-    /// Bytes of the shards' texts, which are what a store holds.
+    /// Bytes of the shards' texts in a store.
     pub bytes_stored: u64,
     /// Bytes of the snapshot as JSON for a device that holds no shard.
     pub bytes_first_page: u64,
@@ -124,7 +124,7 @@ pub struct Plan {
     pub rate_when_full: f64,
 }
 
-/// Plans a chain for so many impressions, and says what it costs.
+/// Plans a chain for a rate of impressions, with its costs.
 ///
 /// ```
 /// use seenguard::{PlanOptions, ShardChain, plan};
@@ -140,7 +140,7 @@ pub struct Plan {
 /// [`Error::TooLarge`] for more than fits into a chain. Nothing is clamped.
 pub fn plan(options: &PlanOptions) -> Result<Plan, Error> {
     options.check()?;
-    // A number of shards that a chain cannot have is none to choose from.
+    // Skip numbers of shards that a chain cannot have.
     let plans = SHARDS.filter_map(|shards| Plan::with_shards(options, shards).ok());
     plans.min_by_key(Plan::bytes_moved).ok_or_else(|| options.refusal())
 }
@@ -174,7 +174,7 @@ impl Plan {
         })
     }
 
-    /// Bytes of a refresh in both directions: the request names what the device holds.
+    /// Bytes of a refresh in both directions: the request names the device's shards.
     fn bytes_moved(&self) -> u64 {
         self.bytes_refresh + Reference::joined_len(self.chain.shards) as u64
     }
@@ -187,7 +187,7 @@ fn growing_base64_len(parameters: Parameters, capacity: f64) -> f64 {
     lengths.sum::<f64>() / f64::from(FILLS)
 }
 
-/// The false positive rate of a chain that holds so many items, in full shards but for the newest one.
+/// The false positive rate of a chain with this many items, in full shards except the newest one.
 fn rate_holding(chain: &ChainOptions, parameters: Parameters, items: f64) -> f64 {
     let capacity = f64::from(chain.capacity);
     let full = (items / capacity).floor().min(chain.shards as f64);

@@ -1,4 +1,4 @@
-//! A shard: one Bloom filter of a chain, with what a client needs to use it.
+//! A shard: one Bloom filter of a chain, with its count, number and expiry.
 
 use crate::bloom::BloomFilter;
 use crate::hash::HashedId;
@@ -10,12 +10,12 @@ use crate::time::Time;
 pub struct Shard {
     /// The bits.
     pub filter: BloomFilter,
-    /// How many ids were added that the shard did not contain before.
+    /// The number of ids added that the shard did not contain before.
     pub count: u32,
     /// The shard's number in its chain: the first shard's is the chain's creation in Unix seconds, each new one's is 1
     /// more.
     pub epoch: u32,
-    /// Unix seconds from which on the shard is not used; 0: never.
+    /// The time from which the shard is not used, Unix seconds; 0: never.
     pub expires: u32,
 }
 
@@ -41,7 +41,7 @@ impl Shard {
         is_new
     }
 
-    /// Whether the shard is past its expiry and answers nothing.
+    /// Whether the shard is past its expiry.
     pub fn is_expired(&self, now: Time) -> bool {
         has_expired(self.expires, now.unix_seconds())
     }

@@ -1,28 +1,27 @@
-//! What a guard takes of a chain: the server ships it, and the device applies it.
+//! The snapshot of a chain: the server sends it, and the device applies it.
 
 use crate::impression::Impression;
 use crate::wire::Format;
 
-/// What the server ships beside a page.
+/// The snapshot that the server sends with a page.
 #[derive(Debug)]
 pub struct Snapshot<'a, L: ?Sized> {
-    /// Grows with every change; absent: every snapshot is taken as it comes.
+    /// Grows with every change; absent: snapshots are applied in the order of arrival.
     pub version: Option<u64>,
-    /// The shards' texts, newest first, at most 64; of a shard that the device holds the reference may stand for it.
+    /// The shards' texts, newest first, at most 64; or references of shards that the device holds.
     pub shards: &'a L,
-    /// What they are written in.
+    /// The format of the shards.
     pub format: Format,
-    /// The server's clock, Unix milliseconds.
+    /// The server's time, Unix milliseconds.
     pub now_ms: Option<u64>,
-    /// What is unseen, at most 1,000 ids, each with the time of it by the server's clock.
+    /// Unseen ids, at most 1,000, each with its time of the server's clock.
     pub unseen: &'a [Impression],
-    /// When the person deleted the history, Unix seconds of the server's clock: what this device recorded before is
-    /// forgotten.
+    /// When the user deleted the history, Unix seconds of the server's clock: this device deletes earlier impressions.
     pub forget_before: Option<u32>,
 }
 
 impl<'a, L: ?Sized> Snapshot<'a, L> {
-    /// Native shards, and nothing else: without a version, a time, or anything unseen or deleted.
+    /// A snapshot of native shards without a version, a time, unseen ids or a deletion.
     pub fn new(shards: &'a L) -> Self {
         Snapshot {
             version: None,

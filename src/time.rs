@@ -1,4 +1,4 @@
-//! Points in time. The crate has no clock: the caller says what time it is, and in which unit.
+//! Points in time. The crate has no clock: the caller passes the time, with its unit.
 
 use std::fmt;
 use std::ops::Add;
@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time, to the millisecond. Seconds and milliseconds are named where one is made and where it is read, so
-/// that neither is taken for the other. It is serialized as Unix milliseconds; a reader takes a fraction of
-/// them, too, as JavaScript's clocks have it, and rounds it down.
+/// A point in time, to the millisecond. The methods that make and read it name seconds or milliseconds, so that they
+/// are not confused. It is serialized as Unix milliseconds; a reader also accepts a fraction of them, as of
+/// JavaScript's clocks, and rounds it down.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -30,12 +30,12 @@ pub struct Time {
 }
 
 impl Time {
-    /// So many milliseconds after the beginning of 1970, UTC.
+    /// From milliseconds since the beginning of 1970, UTC.
     pub const fn from_unix_ms(unix_ms: u64) -> Self {
         Time { unix_ms }
     }
 
-    /// So many seconds after the beginning of 1970, UTC.
+    /// From seconds since the beginning of 1970, UTC.
     pub const fn from_unix_seconds(unix_seconds: u64) -> Self {
         Time::from_unix_ms(unix_seconds.saturating_mul(1000))
     }
@@ -51,14 +51,14 @@ impl Time {
     }
 }
 
-/// What a server's clock says. A time before 1970 counts as 1970.
+/// From a server's clock. A time before 1970 becomes 1970.
 impl From<SystemTime> for Time {
     fn from(time: SystemTime) -> Self {
         Time::from_unix_ms(0) + time.duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 }
 
-/// The time so much later, in whole milliseconds.
+/// Adds a duration in whole milliseconds.
 impl Add<Duration> for Time {
     type Output = Time;
 
@@ -101,7 +101,7 @@ impl Visitor<'_> for Number {
     }
 }
 
-/// Serializes a time, if there is one, as whole Unix seconds: as snapshots have it.
+/// Serializes an optional time as whole Unix seconds, as in snapshots.
 pub(crate) fn as_unix_seconds<T: Copy + Into<Option<Time>>, S: Serializer>(
     time: &T,
     serializer: S,
@@ -110,7 +110,7 @@ pub(crate) fn as_unix_seconds<T: Copy + Into<Option<Time>>, S: Serializer>(
     time.map(Time::unix_seconds).serialize(serializer)
 }
 
-/// Reads what [`as_unix_seconds`] has written of one that is there.
+/// Deserializes a time written by [`as_unix_seconds`].
 pub(crate) fn from_unix_seconds<'de, D: Deserializer<'de>, T: From<Time>>(deserializer: D) -> Result<T, D::Error> {
     let seconds = deserializer.deserialize_any(Number)?;
     Ok(Time::from_unix_seconds(seconds).into())

@@ -1,4 +1,4 @@
-/** When lists are to be rendered anew: their guard has made something unseen or forgotten it, or was closed. */
+/** Events after which lists must be rendered again: their guard has unseen or forgotten ids, or was closed. */
 import { CHANGES, type ChangingGuard } from "../guard/hook.js";
 import type { SeenGuard } from "../types/seenguard.js";
 
@@ -24,7 +24,7 @@ export class Changes {
 const NONE = new Changes();
 const changes = new WeakMap<SeenGuard, Changes>();
 
-/** Those of a guard; without one there are none. */
+/** The changes of a guard; none without a guard. */
 export function changesOf(guard: SeenGuard | null | undefined): Changes {
   const known = guard ? changes.get(guard) : NONE;
   if (known || !guard) return known ?? NONE;

@@ -1,4 +1,4 @@
-/** What a component shows of its list: the part of `useSeenFeed` that no framework has a say in. */
+/** The visible items of a component's list: the framework-independent part of `useSeenFeed`. */
 import { passingFeed } from "../feed/feed.js";
 import { collectIds, countItems, idsOfItem } from "../input/ids.js";
 import type { SeenFeedOptions } from "../types/react.js";
@@ -6,7 +6,7 @@ import type { Feed, IdOf, Identified, SeenGuard } from "../types/seenguard.js";
 
 export type FeedViewOptions<T> = SeenFeedOptions & { readonly id?: IdOf<T> };
 
-/** The feed of a guard; without a guard one that shows everything; `undefined`: the guard is not open yet. */
+/** The feed of a guard; for `null` one that shows everything; `undefined`: the guard is not open yet. */
 export function feedOf(guard: SeenGuard | null | undefined, key: string | undefined): Feed | undefined {
   if (!guard) return guard === null ? passingFeed() : undefined;
   return guard.feed(key === undefined ? {} : { key });
@@ -14,11 +14,11 @@ export function feedOf(guard: SeenGuard | null | undefined, key: string | undefi
 
 /** The list of one component. */
 export class FeedView<T> {
-  /** Names of the items of the first rendering, if a server rendered it, too: they pass. */
+  /** Names of the items of a server-rendered first rendering: they pass. */
   private first: ReadonlySet<unknown> | undefined;
-  /** Drops duplicates of these. */
+  /** Removes duplicates of these items. */
   private readonly passing = passingFeed();
-  /** The feed that was first shown. With another one, another list begins. */
+  /** The feed shown first. Another feed starts a new list. */
   private feed: Feed | undefined;
   private shown: T[] = [];
 
@@ -38,20 +38,20 @@ export class FeedView<T> {
     return this.shown;
   }
 
-  /** A new list begins. */
+  /** Starts a new list. */
   reset(feed: Feed | undefined): void {
     this.first = new Set();
     feed?.reset();
   }
 }
 
-/** Before the guard is open, nothing is shown that might have been seen. */
+/** Shows nothing until the guard is open, since any item may have been seen. */
 function filter<T>(feed: Feed | undefined, items: readonly T[], id: IdOf<T> | undefined): T[] {
   if (!feed) return [];
   return id ? feed.filter(items, id) : (feed.filter(items as readonly Identified[]) as T[]);
 }
 
-/** The first id of each item as a text; of one without a usable id the item itself. */
+/** The first id of each item as text, or the item itself if it has no usable id. */
 function namesOf<T>(items: readonly T[], id: IdOf<T> | undefined): unknown[] {
   const names: unknown[] = [...items];
   const collected = collectIds(items, id);

@@ -1,7 +1,7 @@
-/** For what apps write anew in each rendering: options with callbacks, arrays of ids. */
+/** Stable forms of arguments that apps recreate in each rendering: options with callbacks, arrays of ids. */
 import type { ItemId } from "../types/seenguard.js";
 
-/** Options whose callbacks are the latest ones at each call. */
+/** Options whose callbacks call the latest ones. */
 export function withLatest<T extends object>(options: T, latest: (name: keyof T) => unknown): T {
   type Callback = (...values: unknown[]) => unknown;
   const entries = Object.entries(options).map(([name, value]: [string, unknown]) => {
@@ -11,7 +11,7 @@ export function withLatest<T extends object>(options: T, latest: (name: keyof T)
   return Object.fromEntries(entries) as T;
 }
 
-/** The same text for the same ids. */
+/** A text that is equal for equal ids. */
 export function idsKey(id: ItemId | readonly ItemId[]): string {
   return JSON.stringify([id].flat().map(String));
 }

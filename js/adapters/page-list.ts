@@ -1,4 +1,4 @@
-/** The list of a component that loads its own pages: the part of `useSeenPages` that no framework has a say in. */
+/** The list of a component that loads its own pages: the framework-independent part of `useSeenPages`. */
 import { MOST_KEYS } from "../feed/keyed-verdicts.js";
 import { pause } from "../platform/host.js";
 import { keepLatest } from "../feed/keep-latest.js";
@@ -6,21 +6,21 @@ import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";
 
-/** What a component shows. */
+/** The state that a component shows. */
 export type PageListState<T> = Omit<SeenPages<T>, "loadMore" | "reset">;
 
-/** How a component loads pages. */
+/** The source of a component's pages. */
 export interface PageSource<T, C> extends SeenPagesOptions {
   readonly fetchPage: FetchPage<T, C>;
   readonly id?: IdOf<T>;
 }
 
-/** Before there is a guard: pages will come. */
+/** The state before there is a guard: loading. */
 export const WAITING: PageListState<never> = { items: [], loading: true, error: undefined, done: false };
 
 /**
- * Lists with a key, as long as their guard lives: a component that comes back shows what it has shown. As many as a
- * namespace has verdicts of, unless more are shown.
+ * Lists with a key, as long as their guard lives: a component that mounts again shows its list. As many as the keys
+ * with verdicts of a namespace, unless more are on screen.
  */
 const keyed = new WeakMap<SeenGuard, Map<string, PageList<unknown, unknown>>>();
 
@@ -32,7 +32,7 @@ export function pageListOf<T, C>(
   const feed = guard === undefined ? undefined : feedOf(guard, key);
   if (!feed) return undefined;
   const make = () => new PageList<T, C>(feed);
-  // Without a guard nothing says whose list it is.
+  // Without a guard the user of the list is unknown.
   if (!guard || key === undefined) return make();
   const lists = keyed.get(guard) ?? new Map<string, PageList<unknown, unknown>>();
   keyed.set(guard, lists);
@@ -41,7 +41,7 @@ export function pageListOf<T, C>(
   return list as PageList<T, C>;
 }
 
-/** What a component asks of its list. Before it has one, it waits. */
+/** A component's calls to its list. They wait until there is one. */
 export class Pages<T, C> {
   private readonly source: () => PageSource<T, C>;
   private list: PageList<T, C> | undefined;
@@ -82,12 +82,12 @@ export class Pages<T, C> {
 }
 
 export class PageList<T, C> {
-  /** Another object whenever anything of it changes. */
+  /** A new object after each change. */
   state: PageListState<T> = WAITING;
   private readonly feed: Feed;
-  /** What pages have brought since the last reset. Until they bring anything, what was shown before stays. */
+  /** The items of pages since the last reset. Until there are any, the previous items stay on screen. */
   private brought: T[] = [];
-  /** The run of `fill` that counts; one from before a reset does not. */
+  /** The current run of `fill`; one from before a reset is ignored. */
   private run: { readonly ended: Promise<void>; readonly controller: AbortController } | undefined;
   private readonly listeners = new Set<() => void>();
 
@@ -99,14 +99,14 @@ export class PageList<T, C> {
     return this.listeners.size > 0;
   }
 
-  /** A component shows the list, and is told of changes. Begins or goes on to load it. Returns release. */
+  /** Adds a component that shows the list. Starts or continues loading. Returns release. */
   hold(source: PageSource<T, C>, onChange: () => void): () => void {
     this.listeners.add(onChange);
     const hasFailed = this.state.error !== undefined && this.brought.length === 0;
     if (this.state.loading || hasFailed) void this.loadMore(source);
     return () => {
       this.listeners.delete(onChange);
-      // A task later, so that a remount (StrictMode, a change of routes) ends nothing.
+      // One task later, so that a remount (StrictMode, a change of routes) aborts nothing.
       setTimeout(() => {
         if (this.isShown) return;
         this.run?.controller.abort();
@@ -115,13 +115,13 @@ export class PageList<T, C> {
     };
   }
 
-  /** Loads more, unless there is no more; while that is under way, another call is the same. */
+  /** Loads more, unless the source has ended. A call during a run returns that run's promise. */
   loadMore(source: PageSource<T, C>): Promise<void> {
-    // Others have their turn, or a loop over a `done` that is out of date stops the page.
+    // Yield to other tasks: a loop over an outdated `done` would freeze the page.
     return this.state.done ? pause() : (this.run ?? this.begin(source)).ended;
   }
 
-  /** A new list begins. */
+  /** Starts a new list. */
   reset(source: PageSource<T, C>): Promise<void> {
     this.feed.reset();
     this.run?.controller.abort();
@@ -153,7 +153,7 @@ export class PageList<T, C> {
         result = await this.feed.fill(fetchPage, want, options);
       const { items, end, error, done } = result;
       if (end !== "error") return { items, error: undefined, done };
-      // What came before the error is shown beside it.
+      // Show the items fetched before the error.
       return { items: (await this.feed.fill(fetchPage, 0, options)).items, error, done };
     } catch (error) {
       return { items: [], error, done: false };

@@ -18,7 +18,7 @@ export function useSeenGuard(options: UseSeenGuardOptions | null | undefined): G
   const latest = useLatest(options);
   const subscribe = useCallback(
     (onChange: () => void) => holdGuard(() => latest.current, onChange),
-    // Options are written anew in each rendering.
+    // Options are recreated in each rendering.
     [latest, identity],
   );
   return useSyncExternalStore(
@@ -83,7 +83,7 @@ export function useSeenRef(
   );
 }
 
-/** What was passed in the latest rendering: its callbacks are called. */
+/** The value of the latest rendering, whose callbacks are called. */
 function useLatest<T>(value: T): { readonly current: T } {
   const latest = useRef(value);
   useEffect(() => {
@@ -92,7 +92,7 @@ function useLatest<T>(value: T): { readonly current: T } {
   return latest;
 }
 
-/** What is made for a guard and a key. State: Fast Refresh makes anew what `useMemo` has. */
+/** A value created for a guard and a key. It is state, since Fast Refresh recreates values of `useMemo`. */
 function useMade<T>(make: (guard: Guard, key: string | undefined) => T, guard: Guard, key: string | undefined): T {
   const [made, setMade] = useState(() => ({ guard, key, value: make(guard, key) }));
   if (made.guard === guard && made.key === key) return made.value;

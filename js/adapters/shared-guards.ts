@@ -1,7 +1,7 @@
 /**
  * One guard for each namespace, shared by all components that hold it. It stays open with the document; its report runs
- * while it is held. Holders that leave count for one more task, so that a remount (StrictMode, `<Activity>`, Fast
- * Refresh, a change of routes) ends nothing.
+ * while it is held. A holder is removed one task late, so that a remount (StrictMode, `<Activity>`, Fast Refresh, a
+ * change of routes) ends nothing.
  */
 import { callBack, failure, refuse, SeenGuardError, warnOnce } from "../errors.js";
 import { keepLatest } from "../feed/keep-latest.js";
@@ -10,22 +10,22 @@ import type { GuardOptions, ReportOptions, SeenGuard } from "../types/seenguard.
 import { changesOf } from "./changes.js";
 import { withLatest } from "./latest.js";
 
-/** How many guards stay open, unless more are held. */
+/** The most guards that stay open, unless more are held. */
 const MOST = 4;
-/** How long `open` may take, as a download that hangs does, before everything passes. */
+/** Timeout of `open`, for example if a download hangs, after which everything passes. */
 const OPEN_TIMEOUT_MS = 15_000;
 
-/** The options of a component's latest rendering. */
+/** Returns the options of a component's latest rendering. */
 type Holder = () => UseSeenGuardOptions | null | undefined;
 
 interface Shared {
-  /** `null`: it cannot be opened, and everything passes. */
+  /** `null`: opening has failed, and everything passes. */
   guard: SeenGuard | null | undefined;
-  /** What is wrong with the options. */
+  /** The error of wrong options. */
   failure?: { readonly error: unknown };
   isOpening: boolean;
   stopReport?: (() => void) | undefined;
-  /** Of the report that runs. */
+  /** The address of the running report. */
   url?: string | undefined;
   readonly holders: Map<Holder, () => void>;
   readonly onError: (error: SeenGuardError) => void;
@@ -33,7 +33,7 @@ interface Shared {
 
 const shared = new Map<string, Shared>();
 
-/** The guard of a namespace; `undefined`: it is not open yet; `null`: there is none. Throws what is wrong with it. */
+/** The guard of a namespace; `undefined`: it is not open yet; `null`: there is none. Throws errors of its options. */
 export function guardOf(namespace: string | undefined): SeenGuard | null | undefined {
   if (!namespace) return null;
   const held = shared.get(namespace);
@@ -41,18 +41,20 @@ export function guardOf(namespace: string | undefined): SeenGuard | null | undef
   return held && shownOf(held);
 }
 
-/** One that the app has closed is opened anew, too. */
+/** A guard that the app has closed is opened again, too. */
 const isOpen = (guard: Shared["guard"]) => guard && !changesOf(guard).isOver;
 
-/** Where everything passes, what is on the screen stays; who comes to an empty one waits for the next try. */
+/** After a failure, mounted components show everything; a component that mounts first waits for the next attempt. */
 const shownOf = ({ guard, holders }: Shared) => (isOpen(guard) || holders.size > 0 ? guard : undefined);
 
-/** What `holdGuard` is called anew for. */
+/** A key whose change requires a new call of `holdGuard`. */
 export function identityOf(options: ReturnType<Holder>): string {
   return options?.namespace ? JSON.stringify([options.namespace, options.report?.url]) : "";
 }
 
-/** Holds the guard of the options' namespace. `onChange` is called when `guardOf` answers otherwise. Returns release. */
+/**
+ * Holds the guard of the options' namespace. Calls `onChange` when the result of `guardOf` changes. Returns release.
+ */
 export function holdGuard(holder: Holder, onChange: () => void): () => void {
   const namespace = holder()?.namespace;
   if (!namespace) return () => {};
@@ -64,7 +66,7 @@ export function holdGuard(holder: Holder, onChange: () => void): () => void {
   report(held, holder);
   return () => {
     held.holders.delete(holder);
-    // Options that were put right are tried at once.
+    // Corrected options are tried at once.
     if (held.failure && held.holders.size === 0) shared.delete(namespace);
     else setTimeout(leave, 0, namespace, held);
   };
@@ -112,12 +114,12 @@ function open(namespace: string, opened: Shared, holder: Holder): void {
     .finally(() => clearTimeout(timer));
 }
 
-/** Delivers as the first holder says that has the option, unless it does already. Another `url` is refused. */
+/** Starts the report with the options of the first holder that has any, unless it runs. Another `url` is refused. */
 function report(held: Shared, holder: Holder): void {
   const options = holder()?.report;
   if (!options || !held.guard || (held.stopReport && held.url === options.url)) return;
   const latest = () => latestOf(held.holders, "report") ?? options;
-  // An object may have a token of which each rendering has the latest.
+  // An object may contain a token, which each rendering updates.
   const headers = typeof options.headers === "object" && { headers: () => latest().headers as Record<string, string> };
   try {
     held.stopReport = held.guard.report({
@@ -130,7 +132,7 @@ function report(held: Shared, holder: Holder): void {
   }
 }
 
-/** Without holders what waits is delivered, and the report ends. */
+/** Delivers waiting impressions and ends the report when the last holder has left. */
 function leave(namespace: string, left: Shared): void {
   if (left.holders.size > 0 || shared.get(namespace) !== left) return;
   const { guard, stopReport } = left;

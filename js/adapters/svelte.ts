@@ -87,7 +87,7 @@ export function seen(element: Element, shown: SeenElement): { update(shown: Seen
   return { update: (next) => tracked.update(next), destroy: () => tracked.release() };
 }
 
-/** Makes something anew for other arguments alone. */
+/** Calls `make` again only for other arguments. */
 function once<Given extends unknown[], T>(make: (...given: Given) => T): (...given: Given) => T {
   let made: { readonly given: Given; readonly value: T } | undefined;
   return (...given) => {

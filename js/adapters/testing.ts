@@ -15,7 +15,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Stands still until it is told to advance. */
+/** A clock that stands still until `advance`. */
 class TestClock implements Clock {
   private readonly startMs: number;
   private elapsedMs = 0;
@@ -35,7 +35,7 @@ class TestClock implements Clock {
     return () => this.timers.delete(timer);
   }
 
-  /** Runs what is due until then, each at its time. */
+  /** Runs due timers, each at its time. */
   advance(ms: number): void {
     const endMs = this.elapsedMs + ms;
     for (;;) {
@@ -49,7 +49,7 @@ class TestClock implements Clock {
   }
 }
 
-/** The last moment that `Date` knows. */
+/** The latest time of `Date`. */
 const LATEST_MS = 8.64e15;
 
 let opened = 0;
@@ -71,7 +71,7 @@ export async function openTestGuard(given: TestGuardOptions = {}) {
   };
   const all: GuardOptions & ClockOption = { storage: "none", ...options, namespace, onError, [CLOCK]: clock };
   const guard = await SeenGuard.open(all);
-  // It has another clock: a test before has left it open.
+  // It has another clock: an earlier test has left it open.
   if (alreadyOpen) {
     await guard.close();
     throw alreadyOpen;

@@ -1,4 +1,4 @@
-/** An element that shows an item: what React's ref, Vue's directive and Svelte's action do. */
+/** Tracks an element that shows an item: shared by React's ref, Vue's directive and Svelte's action. */
 import type { SeenElement } from "../types/seenguard.js";
 import { idsKey, withLatest } from "./latest.js";
 
@@ -8,12 +8,12 @@ export interface TrackedElement {
   release(): void;
 }
 
-/** Elements that are released, and how to go on with them. */
+/** Released elements, with a function that continues to track them. */
 const released = new WeakMap<Element, (shown: SeenElement) => TrackedElement>();
 
 /**
- * Tracks an element as long as it shows the same item, and anew when it shows another one. What is released and tracked
- * again at once goes on: component libraries, and refs that are written in the markup, do so with each rendering.
+ * Tracks an element while it shows the same item, and restarts when it shows another one. An element that is released
+ * and tracked again at once continues: component libraries and inline refs do that with each rendering.
  */
 export function trackElement(element: Element, shown: SeenElement): TrackedElement {
   const goOn = released.get(element);
@@ -51,7 +51,7 @@ export function trackElement(element: Element, shown: SeenElement): TrackedEleme
   return tracked;
 }
 
-/** What an element is tracked anew for. */
+/** A key whose change restarts tracking. */
 function identityOf({ id, threshold, dwellMs, local }: SeenElement): string {
   return `${idsKey(id)} ${threshold} ${dwellMs} ${local}`;
 }

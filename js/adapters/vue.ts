@@ -23,7 +23,7 @@ type Guard = SeenGuard | null | undefined;
 
 export function useSeenGuard(options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>): ComputedRef<Guard> {
   const latest = () => toValue(options);
-  /** How often there was news of a guard; 0: none is held. */
+  /** The number of changes of the guard; 0: none is held. */
   const news = shallowRef(0);
   const onNews = () => news.value++;
   whenMounted(() => {
@@ -85,12 +85,12 @@ export function useSeenPages<T, C>(
   };
 }
 
-/** Begins something for a value, and anew for another one. */
+/** Calls `begin` for a value, and again after each change. */
 function follow<T>(source: () => T, begin: (value: T) => () => void): void {
   watch(source, (value, _before, onCleanup) => onCleanup(begin(value)), { immediate: true, flush: "sync" });
 }
 
-/** Servers mount nothing, and hydration begins as they do: without a guard. */
+/** Servers do not mount, and hydration must begin with the same state: without a guard. */
 function whenMounted(run: () => void): void {
   if (getCurrentInstance()) onMounted(run);
   else run();

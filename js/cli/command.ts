@@ -1,18 +1,18 @@
-/** What a command of `npx seenguard` is. */
+/** The interface of the commands of `npx seenguard`. */
 import { failure, SeenGuardError } from "../errors.ts";
 import type { ErrorCode } from "../types/server.js";
 
 export interface Command {
   readonly help: string;
-  /** Throws what is wrong with its arguments as `bad-option`. */
+  /** Throws `bad-option` for wrong arguments. */
   run(args: readonly string[]): Promise<Outcome>;
 }
 
 export interface Outcome {
-  /** What `--json` prints. */
+  /** The output of `--json`. */
   readonly value: object;
   readonly text: string;
-  /** What is wrong with some of the input. */
+  /** Errors of parts of the input. */
   readonly failures: readonly Failure[];
 }
 
@@ -21,7 +21,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** What `--json` prints of an error. Of another class than the package's, it is a bug of the package. */
+/** The form of an error in `--json`. An error of another class than the package's is a bug of the package. */
 export function failureOf(error: unknown): Failure {
   const { code, message } = error instanceof SeenGuardError ? error : failure("engine", "the command failed", error);
   return { code, message };

@@ -19,7 +19,7 @@ const commands = new Map<string | undefined, Command>([
 const [FAILED, BAD_USAGE] = [1, 2];
 
 async function main([name, ...args]: readonly string[]): Promise<void> {
-  // A reader that has seen enough, such as `head`, closes the pipe.
+  // A reader such as `head` closes the pipe early.
   process.stdout.on("error", () => undefined);
   const command = commands.get(name);
   const isJson = args.includes("--json");

@@ -29,7 +29,7 @@ interface Options extends PlanOptions {
   readonly users: number | undefined;
 }
 
-/** What a user takes, or all of them. */
+/** The costs of one user, or of all. */
 type Bytes = Pick<ChainCosts, "bytesStored" | "bytesFirstPage" | "bytesRefresh">;
 
 export const plan: Command = {

@@ -1,4 +1,4 @@
-/** How the commands print numbers for people. */
+/** Formats numbers of commands for people. */
 
 const WIDTH = 22;
 const UNITS = ["bytes", "KB", "MB", "GB", "TB", "PB", "EB"];

@@ -1,9 +1,10 @@
 /**
- * Delivery of impressions, and of what is unseen, to the server: at least once each, in batches, without storms.
+ * Delivery of impressions and unseen ids to the server: at least once each, in batches, without request storms.
  *
- * The engine decides what to deliver, and what again; here is when: one request at a time, at an interval or as soon as
- * many wait; after a failure with exponential backoff and jitter. A batch that is refused is halved until the one entry
- * that is refused is alone. As the page hides, what it recorded goes out in requests that outlive it.
+ * The engine decides what to deliver and what to repeat; the reporter decides when: one request at a time, at an
+ * interval or as soon as many impressions wait; after a failure with exponential backoff and jitter. A refused batch is
+ * halved until the refused entry is alone. As the page hides, the impressions of this page are sent in requests that
+ * outlive it.
  */
 import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../platform/host.js";
 import type { Batch as BegunBatch } from "../engine/engine-types.js";
@@ -12,61 +13,61 @@ import { TextEncoder } from "../platform/text-encoding.js";
 import type { Report } from "../types/seenguard.js";
 import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type CheckedReportOptions, type Reason } from "./request.js";
 
-/** Where impressions come from. */
+/** The source of impressions. */
 interface Deliveries {
   readonly options: { readonly namespace: string };
-  /** Takes a batch, which is in no other one until it ends. `isLast`: of what this page recorded. */
+  /** Begins a batch. Its entries are in no other batch until it ends. `isLast`: only entries of this page. */
   beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): BegunBatch | undefined;
-  /** A batch went out as the page hid: it counts as delivered unless it ends otherwise. */
+  /** Marks a batch sent as the page hid: it counts as delivered unless it ends otherwise. */
   leaveBatch(batch: number): void;
   endBatch(batch: number, arrived: boolean): void;
-  /** What this device tells of what is pending. */
+  /** The value of `Seen-Pending`. */
   pendingList(): string;
   /** The number of the latest clear. */
   readonly number: number;
-  /** Where no signal tells of a clear: resolves when it is known of. */
+  /** Checks for clears where there is no cross-tab signal. */
   lookBefore(): Promise<unknown> | undefined;
   readonly report: ErrorListener;
 }
 
 interface Batch extends BegunBatch {
   readonly count: number;
-  /** The number of the latest clear when it was begun. */
+  /** The number of the latest clear when the batch began. */
   readonly clear: number;
-  /** Whether it goes out as the page hides, and how long its body is then. */
+  /** Whether it is sent as the page hides, and the length of its body then. */
   readonly isLast: boolean;
   bytes: number;
-  /** Ends the wait for its answer. */
+  /** Stops waiting for the response. */
   giveUp: (cause: Error) => void;
 }
 
 const MAX_BATCH = 100;
-/** About so many bytes of ids. */
+/** The approximate most bytes of ids in a batch. */
 const MAX_BYTES = 40_000;
-/** So many are delivered without waiting for the interval. */
+/** With this many waiting, a batch is sent before the interval ends. */
 const MANY = 50;
-/** All requests of a document that outlive it, together: browsers allow 64 KB. With less room none is begun. */
+/** The most bytes of all keepalive requests of a document (browsers allow 64 KB), and the least for another one. */
 const MAX_LAST_BYTES = 60_000;
 const MIN_LAST_BYTES = 1_000;
-/** How long a request may take, its headers included. */
+/** Timeout of a request, including the app's headers. */
 const REQUEST_MS = 30_000;
-/** The longest backoff, and that where the session is another person's. */
+/** The longest backoff, and the backoff after a 409: the session is another user's. */
 const LAST_RETRY_MS = 300_000;
 const CONFLICT_MS = 900_000;
-/** Between two tries while the browser says that it is offline, which is not always true. */
+/** Interval of attempts while the browser reports that it is offline, which may be wrong. */
 const OFFLINE_MS = 60_000;
 
-/** Of the requests of all guards of this document that may outlive it. */
+/** The bytes of the keepalive requests in progress, of all guards of this document. */
 let lastBytes = 0;
 
-/** It was given up before it went out, which is no failure. */
+/** The batch was abandoned before it was sent, which is no failure. */
 const GIVEN_UP = new Error("given up");
 
 export class Reporter {
   readonly address: string;
-  /** How many impressions and takings back have arrived. */
+  /** How many impressions and unseen ids have arrived. */
   delivered = 0;
-  /** Since when delivery has been failing, Unix ms. */
+  /** The time of the first failure in a row, Unix ms. */
   failingSince: number | undefined;
   private readonly deliveries: Deliveries;
   private readonly clock: Clock;
@@ -77,17 +78,17 @@ export class Reporter {
   private isRunning = false;
   private running = Promise.resolve();
   private leaving: Promise<unknown> = Promise.resolve();
-  /** More than one only as the page hides. */
+  /** The batches in progress: more than one only as the page hides. */
   private readonly underWay = new Set<Batch>();
   private triedMs = -Infinity;
   private failures = 0;
   private retryMs = 0;
   private askedUntilMs = 0;
-  /** Whether the latest answer said that the session is another person's. */
+  /** Whether the latest response was a 409: the session is another user's. */
   private isConflict = false;
-  /** How many entries the next batch has at most. */
+  /** The most entries of the next batch. */
   private most = MAX_BATCH;
-  /** Batches of one entry that were refused before any was accepted: they wait until one is. */
+  /** Refused batches of one entry, while none was accepted yet: retried when one is. */
   private readonly suspects: number[] = [];
 
   constructor(deliveries: Deliveries, options: CheckedReportOptions, clock: Clock) {
@@ -99,12 +100,12 @@ export class Reporter {
     return this.holders > 0;
   }
 
-  /** How many are under way or wait here. */
+  /** The number of entries in progress or held back here. */
   get waiting(): number {
     return [...this.underWay].reduce((sum, { count }) => sum + count, this.suspects.length);
   }
 
-  /** Runs with the latest options until `stop` was called as often. */
+  /** Runs with the latest options until `stop` is called once for each `start`. */
   start(options: CheckedReportOptions): void {
     this.options = options;
     if (this.holders++ > 0) return;
@@ -123,23 +124,23 @@ export class Reporter {
     this.failingSince = undefined;
   };
 
-  /** The namespace was opened again, perhaps by the person whose it is. */
+  /** The namespace was opened again: a conflict of sessions may be over. */
   opened(): void {
     if (this.isConflict) this.schedule(0);
   }
 
-  /** Something was recorded, and so many wait now that were never delivered. */
+  /** Notes new impressions. `undelivered`: how many were never delivered. */
   recorded(undelivered: number): void {
     if (!this.isRunning && this.failures === 0 && undelivered >= MANY) this.schedule(0);
   }
 
-  /** Delivers what waits at once, whatever the backoff, until nothing is left or a batch fails. */
+  /** Delivers at once, regardless of the backoff, until nothing is left or a batch fails. */
   async flush(): Promise<void> {
     await Promise.all([this.running, this.leaving]);
     if (this.isOn) await this.run("flush");
   }
 
-  /** Delivers what this page recorded, whatever the backoff. Resolves when none of it is under way any more. */
+  /** Delivers this page's entries, regardless of the backoff. Resolves when no batch is in progress. */
   leave(): Promise<unknown> {
     const last: Promise<boolean>[] = [];
     try {
@@ -157,7 +158,7 @@ export class Reporter {
     return this.leaving;
   }
 
-  /** What is left of the wait that the server has asked for. A clock that has jumped back says nothing of it. */
+  /** The rest of the wait that `Retry-After` demands; 0 if the clock has jumped back far. */
   private get askedMs(): number {
     const ms = this.askedUntilMs - this.clock.wallMs();
     return ms > 0 && ms < 2 * LONGEST_ASKED_MS ? ms : 0;
@@ -183,8 +184,8 @@ export class Reporter {
   }
 
   /**
-   * Delivers batch after batch until nothing is left or one fails, and again after a while. It waits for nothing where
-   * there is nothing to deliver: a test's clock runs through many intervals in one task.
+   * Delivers batch after batch until nothing is left or one fails, and schedules the next run. With nothing to deliver
+   * it awaits nothing: a test's clock passes many intervals in one task.
    */
   private async deliverAll(reason: Reason): Promise<void> {
     try {
@@ -193,7 +194,7 @@ export class Reporter {
       const sinceMs = Math.abs(this.clock.wallMs() - this.triedMs);
       let batch = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS ? this.next() : undefined;
       while (batch && (await this.deliver(batch, reason))) {
-        // A transport that answers at once must not keep the page from everything else.
+        // Yield to other tasks: a custom transport may answer synchronously.
         await pause();
         batch = this.next();
       }
@@ -205,7 +206,7 @@ export class Reporter {
   }
 
   private next(): Batch | undefined {
-    // What went out as the page hid comes first.
+    // Batches that were sent as the page hid must end first.
     if (!this.isOn || this.askedMs > 0 || this.underWay.size > 0) return undefined;
     const batch = this.begin(this.most, MAX_BYTES, false);
     if (!batch) this.releaseSuspects();
@@ -219,13 +220,13 @@ export class Reporter {
     return { ...begun, count, clear: this.deliveries.number, isLast, bytes: 0, giveUp: () => {} };
   }
 
-  /** What fits into the room for requests that outlive the page. What does not fit alone is skipped. */
+  /** A batch that fits into the remaining keepalive bytes. Skips an entry that does not fit alone. */
   private beginLast(): Batch | undefined {
     const room = MAX_LAST_BYTES - lastBytes;
     const idsRoom = room - bytesOf(this.reportOf({ impressions: [], unseen: [] }));
     const skipped: Batch[] = [];
     let batch = idsRoom < MIN_LAST_BYTES ? undefined : this.begin(this.most, idsRoom, true);
-    // An id's JSON may be longer than the id.
+    // Escapes can make an id's JSON longer than the id.
     while (batch && (batch.bytes = bytesOf(this.reportOf(batch))) > room) {
       const isAlone = batch.count === 1;
       if (isAlone) skipped.push(batch);
@@ -255,7 +256,7 @@ export class Reporter {
     };
   }
 
-  /** Delivers a batch. Whether it arrived. Never rejects, and ends in time. */
+  /** Delivers a batch. Resolves, within the timeout, to whether it arrived. Never rejects. */
   private async deliver(batch: Batch, reason: Reason): Promise<boolean> {
     const controller = new AbortController();
     const isOver = new Promise<never>((_, reject) => {
@@ -275,7 +276,7 @@ export class Reporter {
       arrived = true;
       this.succeeded(batch);
     } catch (cause) {
-      // The app's own requests may have taken the room of those that outlive a page, which is a TypeError.
+      // A TypeError of a keepalive request may mean that the app's own ones have used up the 64 KB.
       const isNoFailure = cause === GIVEN_UP || (batch.isLast && errorNameOf(cause) === "TypeError");
       if (!isNoFailure) this.failed(cause, batch);
     }
@@ -285,11 +286,11 @@ export class Reporter {
     return arrived;
   }
 
-  /** What goes out, once its headers have come. */
+  /** The report of a batch, made when the headers are ready. */
   private reportNow(batch: Batch): Report {
-    // The app may have stopped this meanwhile because another person signs in, or the namespace was cleared.
+    // Meanwhile the app may have stopped it, because another user signs in, or the namespace was cleared.
     if ((!this.isOn && !batch.isLast) || this.deliveries.number !== batch.clear) throw GIVEN_UP;
-    // While delivery fails this one probably fails, too, and is due on the next visit.
+    // While delivery fails, this batch probably fails, too: it stays due on the next visit.
     if (batch.isLast && this.failures === 0) this.deliveries.leaveBatch(batch.batch);
     return this.reportOf(batch);
   }
@@ -302,7 +303,7 @@ export class Reporter {
   }
 
   private failed(cause: unknown, batch?: Batch): void {
-    // Some proxies do not tell what they are.
+    // `instanceof` throws for some proxies.
     const { status = 0, askedMs = 0 } = attempt(() => (cause instanceof Refusal ? cause : undefined)) ?? {};
     const { namespace } = this.deliveries.options;
     const isConflict = status === 409;
@@ -315,12 +316,12 @@ export class Reporter {
     this.failures++;
     const nowMs = this.clock.wallMs();
     this.failingSince ??= nowMs;
-    // Not earlier than asked, and not all devices at once.
+    // Jitter, so that the devices do not retry at the same time; never earlier than demanded.
     this.askedUntilMs = nowMs + askedMs * (1 + Math.random() / 4);
     if (batch && (status === 400 || status === 413)) {
       this.most = Math.ceil(batch.count / 2);
       if (batch.count === 1) {
-        // Its batch does not end on this visit, or not yet.
+        // The batch stays open, so that its entry is in no other one on this visit, or until a batch is accepted.
         this.underWay.delete(batch);
         if (this.delivered === 0) this.suspects.push(batch.batch);
         else {
@@ -330,14 +331,14 @@ export class Reporter {
         }
       }
     }
-    // Once for a row of failures.
+    // Report the first failure in a row only.
     if (isNews) this.deliveries.report(failure("delivery", message, cause));
   }
 }
 
 const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;
 
-/** Not every navigator tells: Node's does not. */
+/** Some navigators, such as Node's, have no `onLine`. */
 function isOffline(): boolean {
   return (globalThis.navigator as Navigator | undefined)?.onLine === false;
 }

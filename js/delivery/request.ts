@@ -1,21 +1,21 @@
-/** One request of a report: what makes it, and what its answer says. */
+/** One request of a report, and the meaning of its response. */
 import { attempt, inTime, urlOf } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
 
-/** Options of `report`, checked and with their defaults. */
+/** Options of `report`, checked, with defaults. */
 export interface CheckedReportOptions extends ReportOptions {
   readonly intervalMs: number;
   readonly credentials: NonNullable<ReportOptions["credentials"]>;
 }
 
-/** How long an app's function for headers may take. */
+/** Timeout of the app's `headers` function. */
 const HEADERS_MS = 10_000;
-/** The longest wait that a server may ask for. */
+/** The longest `Retry-After` that is respected. */
 export const LONGEST_ASKED_MS = 3_600_000;
 
-/** An answer that is no receipt. */
+/** A response that does not acknowledge the report. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
@@ -25,12 +25,12 @@ export class Refusal extends Error {
   }
 }
 
-/** Where reports go. */
+/** The destination of reports. */
 export const addressOf = ({ send, url = "" }: ReportOptions): string => (send ? "`send`" : url);
 
 /**
- * Makes the request. Resolves when it has arrived, and rejects where its answer says otherwise. It waits for nothing but
- * the app's headers first: the page may be gone by then. `reportNow` is called when they have come, and may throw.
+ * Sends the request. Resolves when it is acknowledged, and rejects otherwise. Before it is sent, only the app's headers
+ * are awaited: the page may be about to close. `reportNow` is called when they are ready, and may throw.
  */
 export async function deliver(
   options: CheckedReportOptions,
@@ -47,28 +47,30 @@ export async function deliver(
   const all = new Headers({ "content-type": "application/json" });
   new Headers(asked).forEach((value, name) => all.set(name, value));
   const body = JSON.stringify(reportNow());
-  // The page of a sign-in is no receipt.
+  // A redirect to a sign-in page is no acknowledgement.
   const how = { credentials, redirect: "manual", keepalive: reason === "hide", signal } as const;
   const response = await fetch(url, { method: "POST", headers: all, body, ...how });
   if (isRedirected(response, url)) throw new Error("the server redirects");
   checkStatus(response);
 }
 
-/** A native bridge in place of `fetch` follows redirects whatever it is asked: then the address tells, if it is known. */
+/**
+ * Whether the request was redirected. A native bridge in place of `fetch` follows redirects: the final URL shows it.
+ */
 function isRedirected(response: Response | undefined, asked: string): boolean {
   const { redirected, type, url } = response ?? ({} as Partial<Response>);
   const path = urlOf(asked)?.pathname;
   return redirected === true || type === "opaqueredirect" || (!!url && !!path && urlOf(url)?.pathname !== path);
 }
 
-/** What has no status, as a transport of the app's own may have it, has arrived. */
+/** A result without a status, as of a custom transport, acknowledges the report. */
 function checkStatus(answer: unknown): void {
   const { status, headers } = (answer ?? {}) as Partial<Response>;
   if (typeof status !== "number" || (status >= 200 && status < 300)) return;
   throw new Refusal(status, retryAfterMs(attempt(() => new Headers(headers).get("retry-after")) ?? ""));
 }
 
-/** The header's seconds or date as a wait from now on. */
+/** The wait that a `Retry-After` header in seconds or with a date demands. */
 function retryAfterMs(header: string): number {
   const seconds = Number(header);
   const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();

@@ -1,4 +1,4 @@
-/** Makes elements without markup: a page's policy may forbid to parse it. */
+/** Creates elements without markup, since a page's policy may forbid parsing it. */
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -24,7 +24,7 @@ export function makeSvg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** Leaves alone what says so already: a selection stays, and nothing is laid out again. */
+/** Sets a text only if it differs, to keep the selection and avoid layout. */
 export function write(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

@@ -4,7 +4,7 @@ import { make, write } from "./elements.js";
 import { bytes, count, plural, rate } from "./format.js";
 import type { Monitor } from "./monitor.js";
 
-/** A term, and what it is for this guard. */
+/** A term, and its description for this guard. */
 type Fact = readonly [term: string, describe: (stats: GuardStats, monitor: Monitor) => string];
 
 const ENGINES = { wasm: "WebAssembly", js: "JavaScript", none: "none" };
@@ -24,7 +24,7 @@ export const MAIN_FACTS: readonly Fact[] = [
   ["False positives", ({ serverFalsePositiveRate }) => rate(serverFalsePositiveRate)],
 ];
 
-/** What snapshots brought is counted in characters of base64, each of which is a byte on the wire. */
+/** Snapshots are counted in characters of base64, each of which is one byte on the wire. */
 export const OTHER_FACTS: readonly Fact[] = [
   ["Received", (_stats, { received }) => bytes(received.characters)],
   ["By reference", (_stats, { received }) => `${count(received.references)} of ${plural(received.shards, "shard")}`],

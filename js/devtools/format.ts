@@ -1,7 +1,7 @@
 /** Formats numbers, sizes, times and reasons for people. */
 import type { Explanation } from "../types/seenguard.js";
 
-/** Characters of an id that are shown: it may be of any length. */
+/** The number of characters shown of an id, which may have any length. */
 const SHOWN_START = 60;
 const SHOWN_END = 12;
 
@@ -14,7 +14,7 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** A probability. Below 1 in 10¹² doubles cannot tell it from 0. */
+/** A probability. Below 1 in 10¹² a double cannot distinguish it from 0. */
 export function rate(value: number): string {
   if (value === 0) return "0";
   if (value < 1e-12) return "< 1 in 10¹²";
@@ -50,14 +50,14 @@ function ago(at: Date): string {
   return `shown here ${duration(Math.max(0, Date.now() - at.getTime()), 1)} ago`;
 }
 
-/** What stopped an item: an id of it that was seen, or the same item before. */
+/** Why an item was stopped: one of its ids was seen, or it is a duplicate. */
 export type Kind = Extract<Explanation, { seen: true }>["by"] | "duplicate";
 
 export function kindOf(why: Explanation): Kind {
   return why.seen ? why.by : "duplicate";
 }
 
-/** The rest of it. */
+/** Details of the reason. */
 export function detailOf(why: Explanation): string {
   if (!why.seen) return "earlier in the same list";
   return why.at ? ago(why.at) : "contained in the server’s shards";

@@ -3,9 +3,9 @@ import { make, write } from "./elements.js";
 import { shortened } from "./format.js";
 
 export interface ListedItem {
-  /** Of the item, its first id first: what `unsee` is given. */
+  /** The item's ids, its main id first: the argument of `unsee`. */
   readonly ids: readonly string[];
-  /** What all items of the list have in common needs no word. */
+  /** The reason; absent if all items of the list have the same one. */
   readonly kind?: string;
   readonly detail: string;
 }
@@ -32,7 +32,7 @@ export class ItemList {
     this.heading = make("h3", "", title);
     this.heading.id = `list-${++lists}`;
     this.heading.tabIndex = -1;
-    // Who scrolls by keyboard has to get into it.
+    // Users who scroll by keyboard must be able to focus it.
     this.list.tabIndex = 0;
     this.list.setAttribute("role", "list");
     this.list.setAttribute("aria-labelledby", this.heading.id);
@@ -51,7 +51,7 @@ export class ItemList {
     let next = this.list.firstElementChild;
     for (const item of items) {
       const row = this.rows.get(keyOf(item)) ?? this.makeRow(item);
-      // What stays in its place is not moved: it would lose the focus.
+      // Do not move a row that stays in place: it would lose the focus.
       if (row.root === next) next = next.nextElementSibling;
       else this.list.insertBefore(row.root, next);
       const { kind = "" } = item;
@@ -79,7 +79,7 @@ export class ItemList {
     return row;
   }
 
-  /** To the row that takes this one's place, or to the heading: this one leaves. */
+  /** Moves the focus from a removed row to its successor, or to the heading. */
   private passFocusOn(row: Element): void {
     const neighbour = row.nextElementSibling ?? row.previousElementSibling;
     const button = neighbour?.querySelector<HTMLElement>("button:not([hidden])");

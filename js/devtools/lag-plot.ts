@@ -8,7 +8,7 @@ import type { Monitor } from "./monitor.js";
 
 const WINDOW_MS = 300_000;
 const HEIGHT = 100;
-/** What the vertical axis may end at, seconds; above these, whole hours. */
+/** Possible ends of the vertical axis, seconds; above these, whole hours. */
 const SCALES = [5, 10, 20, 30, 60, 120, 180, 300, 600, 1200, 1800, 3600];
 
 export class LagPlot {
@@ -27,7 +27,7 @@ export class LagPlot {
     const legend = make("p", "legend", make("span", "waiting", "oldest pending"), make("span", "covered", "covered"));
     const times = make("p", "times", make("span", "", `${duration(WINDOW_MS)} ago`), make("span", "", "now"));
     const drawing = make("div", "plot", legend, make("div", "canvas", svg, this.top), times);
-    // The caption says the same in words.
+    // The caption has the same information in words.
     drawing.setAttribute("aria-hidden", "true");
     this.root = make("figure", "", drawing, this.caption);
   }

@@ -1,9 +1,9 @@
-/** Follows one guard: counts what it decides and is told, and samples its lag. It knows nothing of the page. */
+/** Monitors one guard: counts its decisions and snapshots, and samples its lag. It is independent of the page. */
 import type { AppliedSnapshot, Decision, HOOK, HookedGuard, StoppedItem } from "../guard/hook.js";
 import type { SeenGuard } from "../types/seenguard.js";
 import { kindOf, type Kind } from "./format.js";
 
-/** Registered: the guard may be another bundle's, and this one shares no file with it. */
+/** A registered symbol: the guard may be of another bundle, which shares no file with this one. */
 const HOOK_OF_GUARD: typeof HOOK = Symbol.for("seenguard.devtools") as typeof HOOK;
 const MAX_SAMPLES = 300;
 const MAX_STOPPED = 50;
@@ -12,7 +12,7 @@ const MAX_LAGS = 1000;
 /** The lag at one moment. */
 export interface LagSample {
   readonly atMs: number;
-  /** For how long the oldest pending impression has waited; 0 if none is pending. */
+  /** The age of the oldest pending impression; 0 if none is pending. */
   readonly waitingMs: number;
   /** The lag of the impression that was covered last, if any was since the sample before. */
   readonly coveredMs: number | undefined;
@@ -22,15 +22,15 @@ export class Monitor {
   readonly guard: SeenGuard;
   /** The latest 300, oldest first. */
   readonly samples: LagSample[] = [];
-  /** What the last call decided. */
+  /** The decision of the last call. */
   lastCall: Decision | undefined;
   passed = 0;
   readonly stoppedBy: Record<Kind, number> = { pending: 0, device: 0, server: 0, duplicate: 0 };
-  /** What snapshots brought: characters of shards, shards, and how many of these as references. */
+  /** Received in snapshots: characters of shards, shards, and how many of these were references. */
   readonly received = { characters: 0, shards: 0, references: 0 };
-  /** Of how many impressions the lag is known. */
+  /** The number of impressions whose lag is known. */
   covered = 0;
-  /** The latest 1,000 of them. */
+  /** The latest 1,000 lags. */
   readonly lagsMs: number[] = [];
   /** The latest 50 by their own ids, in the order in which they were first stopped. */
   private readonly stoppedById = new Map<string, StoppedItem>();
@@ -59,7 +59,7 @@ export class Monitor {
     this.lastCall = decision;
     this.passed += items - stopped.length;
     for (const { why } of stopped) this.stoppedBy[kindOf(why)]++;
-    // Only these can be in the list afterwards.
+    // Earlier ones would be evicted at once.
     for (const item of stopped.slice(-MAX_STOPPED)) this.stoppedById.set(item.ids[0] ?? "", item);
     for (const oldest of [...this.stoppedById.keys()].slice(0, -MAX_STOPPED)) this.stoppedById.delete(oldest);
   }
@@ -100,7 +100,7 @@ export class Monitor {
 
   /** Whether the guard's holder has closed it. */
   get isClosed(): boolean {
-    // One that is closed has no engine, and refuses a snapshot before it looks whether there is one.
+    // A closed guard has no engine, and refuses any snapshot, also an absent one, as "closed".
     return this.guard.stats().engine === "none" && this.guard.apply(undefined).reason === "closed";
   }
 }

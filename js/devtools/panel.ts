@@ -1,4 +1,4 @@
-/** The custom element `<seenguard-panel>`: a guard's state, looked at every second while the element is on a page. */
+/** The custom element `<seenguard-panel>`: a guard's state, refreshed every second while it is in a page. */
 import type { SeenGuard } from "../types/seenguard.js";
 import { Monitor } from "./monitor.js";
 import { adoptStyles } from "./styles.js";
@@ -6,7 +6,7 @@ import { PanelView } from "./view.js";
 
 const LOOK_EVERY_MS = 1000;
 
-/** A server has no elements, and may import this all the same. */
+/** Servers have no elements, but may import this module. */
 const BaseElement = (typeof HTMLElement === "undefined" ? Object : HTMLElement) as typeof HTMLElement;
 
 export class SeenGuardPanel extends BaseElement {
@@ -24,7 +24,7 @@ export class SeenGuardPanel extends BaseElement {
     this.view.details.addEventListener("toggle", () => {
       this.open = this.view.details.open;
     });
-    // Set on the element before it was defined: it hides the accessors.
+    // A property set before the element was defined hides the accessor.
     for (const name of ["guard", "open"] as const) {
       if (!Object.prototype.hasOwnProperty.call(this, name)) continue;
       const value = this[name];
@@ -54,7 +54,7 @@ export class SeenGuardPanel extends BaseElement {
 
   connectedCallback(): void {
     if (this.shadowRoot) adoptStyles(this.shadowRoot, this.nonce);
-    // An attribute that was set while the element was being defined was not told of.
+    // There was no callback for an attribute set before the definition.
     this.attributeChangedCallback();
     this.start();
   }
@@ -91,7 +91,7 @@ export class SeenGuardPanel extends BaseElement {
     if (this.isConnected && !this.ownerDocument.hidden) this.view.show(this.monitor);
   }
 
-  /** Once for all calls before the next frame. */
+  /** Draws once for all calls before the next frame. */
   private drawSoon(): void {
     if (this.isDrawing) return;
     this.isDrawing = true;

@@ -1,10 +1,10 @@
-/** The panel's styles. No policy of a page forbids a constructed sheet, as it may a style element. */
+/** The panel's styles, as a constructed sheet: a page's policy may forbid style elements, but not these. */
 import css from "./panel.css";
 
-/** A sheet is of one document, and shared by all panels in it. */
+/** The sheet of each document, shared by its panels. */
 const sheets = new WeakMap<Document, CSSStyleSheet>();
 
-/** Without constructed sheets (Safari before 16.4) a style element has them, with the page's nonce. */
+/** Adds the styles; without constructed sheets (Safari before 16.4) as a style element with the page's nonce. */
 export function adoptStyles(root: ShadowRoot, nonce: string | undefined): void {
   const { ownerDocument } = root;
   const sheet = sheets.get(ownerDocument) ?? constructSheet(ownerDocument);

@@ -1,4 +1,4 @@
-/** What a panel shows of a guard. */
+/** The content of a panel. */
 import type { GuardStats, SeenGuard } from "../types/seenguard.js";
 import { make, write } from "./elements.js";
 import { FactList, MAIN_FACTS, OTHER_FACTS, stoppedOf } from "./facts.js";
@@ -21,7 +21,7 @@ export class PanelView {
   private readonly pending: ItemList;
   private readonly otherFacts = new FactList("facts", OTHER_FACTS);
   private readonly body: HTMLElement;
-  /** Tells what the person has done, and nothing that changes by itself. */
+  /** A live region for the user's actions, not for automatic changes. */
   private readonly status = make("p", "visually-hidden");
 
   /** `onUnsee` makes all ids of an item unseen, and returns whether it was stopped. */
@@ -75,7 +75,7 @@ export class PanelView {
   }
 }
 
-/** What is out of order, in words; "" if nothing is. */
+/** The guard's troubles in words; "" if there are none. */
 function troubleOf(monitor: Monitor | undefined, stats: GuardStats | undefined): string {
   if (!monitor || !stats) return "There is no guard to show yet.";
   if (monitor.isClosed) return "This guard is closed: everything passes.";

@@ -1,33 +1,33 @@
 /**
- * Texts on their way into the Wasm memory: ids, shards, rows.
+ * Transfer of texts into the Wasm memory: ids, shards, rows.
  *
- * They cross as one text by one call of `encodeInto`, because a call for each costs more than the filter itself.
+ * They are transferred as one text by one call of `encodeInto`: a call for each would cost more than the filter itself.
  */
 import type { TextBatch } from "../generated/client/seenguard.js";
 import { createEncoder } from "../platform/text-encoding.js";
 import type { ItemId } from "../types/seenguard.js";
 
-/** Any character of one byte: halves of a character that two texts end and begin with must not become one. */
+/** Any character of one byte: surrogates at the end of a text and the start of the next must not form a pair. */
 const SEPARATOR = "\0";
-/** Of what is longer (UTF-16 units) there is no memory: JavaScript engines refuse texts of twice this. */
+/** The longest batch, UTF-16 units: JavaScript engines refuse texts of twice this. */
 const MAX_UNITS = 1 << 28;
 /** UTF-8 takes at most three bytes for a UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
-/** A batch that took more memory than this gives it back. */
+/** A batch frees its memory if it used more than this. */
 const KEPT_BYTES = 1 << 20;
 
-/** A Wasm module's, or one that is an array. */
+/** The memory of a Wasm module, or an array in its place. */
 export interface EngineMemory {
   readonly buffer: ArrayBuffer;
 }
 
-/** Writes texts into the engine's batch, and reads the indices that it answers with. */
+/** Writes texts into the engine's batch, and reads the indices that it returns. */
 export class TextBatchWriter {
   readonly batch: TextBatch;
   private readonly memory: EngineMemory;
   private readonly encoder = createEncoder();
-  // Views of the memory are kept while they are of its buffer: for a page of a feed, making them costs as much as
-  // filtering. When the memory grows it has another buffer.
+  // Views of the memory are cached while its buffer is the same: for a page of a feed, creating them takes as long as
+  // filtering. Growing the memory replaces the buffer.
   private bytes = new Uint8Array(0);
   private ends = new Uint32Array(0);
   private answer = new Uint32Array(0);
@@ -41,7 +41,7 @@ export class TextBatchWriter {
   write(texts: readonly ItemId[]): boolean {
     const ends = (this.ends = this.numbersAt(this.batch.reserveEnds(texts.length), texts.length, this.ends));
     let text = "";
-    // Appending is the quickest way there is: engines put off the copying until the whole text is asked for.
+    // Appending is the fastest way: engines copy only when the whole text is read.
     for (let index = 0; index < texts.length; index++) {
       text += texts[index] as string;
       if (text.length > MAX_UNITS) return false;
@@ -63,7 +63,7 @@ export class TextBatchWriter {
     this.bytes = new Uint8Array(0);
   }
 
-  /** Writes a text of ASCII alone, as most ids are: each unit is a byte. Returns whether it is one, and fits. */
+  /** Writes an ASCII text, as most ids are: each unit is a byte. Returns whether it is ASCII, and fits. */
   private encode(text: string): boolean {
     if (!this.reserve(text.length)) return false;
     const { read, written } = this.encoder.encodeInto(text, this.bytes);
@@ -78,7 +78,7 @@ export class TextBatchWriter {
     return true;
   }
 
-  /** Makes room for so many bytes. Returns whether there is memory for them. */
+  /** Reserves this many bytes. Returns whether there is memory for them. */
   private reserve(bytes: number): boolean {
     if (this.bytes.buffer === this.memory.buffer && this.bytes.length >= bytes) return true;
     const place = this.batch.reserve(bytes);
@@ -86,7 +86,7 @@ export class TextBatchWriter {
     return place !== 0;
   }
 
-  /** `view` again if it is of this place and long enough, else a new one. */
+  /** Returns `view` if it has this address and is long enough, else a new one. */
   private numbersAt(place: number, count: number, view: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
     const start = place >>> 0;
     const { buffer } = this.memory;

@@ -1,8 +1,8 @@
-/** What goes into the engine's guard, and what comes out of it. */
+/** Arguments and results of the engine's guard. */
 import type { FormatArguments } from "../input/format.js";
 import type { ApplyResult, Impression } from "../types/seenguard.js";
 
-/** A snapshot as the engine takes it: NaN stands for what is absent. */
+/** A snapshot in arguments of the engine: NaN stands for absent fields. */
 export interface SnapshotArguments {
   readonly format: FormatArguments;
   readonly shards: readonly string[];
@@ -31,7 +31,7 @@ export interface Batch {
 
 export type Indices = ArrayLike<number> & Iterable<number>;
 
-/** A list in two. */
+/** A split list. */
 export interface Split {
   readonly fresh: Indices;
   /** Those seen longest ago first. */

@@ -1,14 +1,14 @@
 /**
- * The engine as it runs, as Wasm or as JavaScript: the generated classes, and what happens when a call into them fails.
+ * A running engine, as Wasm or as JavaScript: the generated classes, and the handling of failed calls.
  *
- * A trap leaves the engine's memory in an unknown state, so nothing calls into it again: once in a document a fresh one
- * takes its place.
+ * A trap leaves the engine's memory in an unknown state, so it is not called again: once in a document a new engine
+ * replaces it.
  */
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { glue } from "../generated/client/seenguard.js";
 import { TextBatchWriter, type EngineMemory } from "./batch.js";
 
-/** What runs: a Wasm module, or what wasm2js made of it. */
+/** A Wasm module, or its translation by wasm2js. */
 export type EngineKind = "wasm" | "js";
 
 /** The classes that every build of the engine has. */
@@ -16,19 +16,19 @@ export interface EngineClasses {
   readonly TextBatch: GuardClasses["TextBatch"];
 }
 
-/** Those of the builds for pages. */
+/** The classes of builds for pages. */
 export type GuardClasses = typeof glue;
 
-/** `Classes`: those of the entry's build. */
+/** `Classes`: the classes of the entry's build. */
 export class Engine<Classes extends EngineClasses = GuardClasses> {
   readonly kind: EngineKind;
   /** The generated classes. */
   readonly classes: Classes;
   readonly writer: TextBatchWriter;
-  /** Told when the engine traps. */
+  /** Called when the engine traps. */
   readonly onTrap = new Set<ErrorListener>();
   hasTrapped = false;
-  /** Objects that must never be collected: the glue would free them in memory that is not to be trusted. */
+  /** Objects that must not be collected: the glue code would free them in corrupt memory. */
   readonly abandoned: object[] = [];
 
   constructor(kind: EngineKind, classes: Classes, memory: EngineMemory) {
@@ -46,7 +46,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
     try {
       return run();
     } catch (cause) {
-      // What it refuses, and tells by a text; everything else that comes out of it is a trap.
+      // A refusal is a `SeenGuardError`; any other exception is a trap.
       if (cause instanceof SeenGuardError) throw cause;
       if (typeof cause === "string") throw new SeenGuardError("bad-option", cause);
       this.hasTrapped = true;

@@ -1,4 +1,6 @@
-/** Loading the engine: once of each kind, when the first guard needs it, for all of them in this copy of the package. */
+/**
+ * Loads the engine: once of each kind, when the first guard needs it, shared by all guards of this copy of the package.
+ */
 import { attempt, inTime } from "../platform/host.js";
 import { describe, failure, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../input/format.js";
@@ -7,10 +9,10 @@ import type { WasmSource } from "../types/slim.js";
 import type { EngineMemory } from "./batch.js";
 import { Engine, type EngineKind, type GuardClasses } from "./engine.js";
 
-/** The option of `SeenGuard.open` that has the engine run as JavaScript though there is Wasm. Only tests know it. */
+/** The option of `SeenGuard.open` that selects the engine as JavaScript despite Wasm. Only tests use it. */
 export const ENGINE = Symbol.for("seenguard.engine");
 
-/** How long what an app's server or `fallback` brings is waited for. What comes later is taken when it is asked again. */
+/** Timeout of the app's server or `fallback`. An engine that arrives later is used by the next attempt. */
 const FETCH_TIMEOUT_MS = 8_000;
 
 export type Fallback = NonNullable<GuardOptions["fallback"]>;
@@ -22,36 +24,36 @@ export interface ScriptModule {
 
 type Wasm = BufferSource | WebAssembly.Module;
 
-/** Reads shards of the format that a snapshot names. What is wrong throws. */
+/** Reads shards in the format of a snapshot. Throws for invalid ones. */
 export type ReadShards = (
   format: unknown,
   shards: readonly unknown[],
 ) => { readonly format: FormatArguments; readonly shards: readonly string[] };
 
-/** How an entry gets at its engines; nothing is loaded before it is needed. */
+/** The engines of an entry, each loaded when it is needed. */
 export interface EngineProvider {
-  /** Absent: where it runs there is no WebAssembly. */
+  /** Absent: the platform has no WebAssembly. */
   readonly wasm?: {
-    /** What wasm-bindgen generated. */
+    /** The glue code of wasm-bindgen. */
     readonly glue: GuardClasses;
     /** `source`: the option `wasm`, which an entry without a module of its own has. */
     readonly module: (source?: WasmSource) => Wasm | Promise<Wasm>;
   };
   /** The engine as JavaScript, unless the option names another. */
   readonly fallback?: Fallback;
-  /** What to do to have the engine as JavaScript. */
+  /** How an app gets the engine as JavaScript, for error messages. */
   readonly remedy: string;
-  /** Reads the formats that its engines know. */
+  /** Reads the formats that its engines support. */
   readonly readShards: ReadShards;
 }
 
-/** What was said of the engine when a guard was opened. */
+/** The options of `SeenGuard.open` for the engine. */
 export interface EngineOptions extends Pick<GuardOptions, "fallback"> {
   readonly [ENGINE]?: "js" | undefined;
   readonly wasm?: WasmSource;
 }
 
-/** What an app fetches for an engine, and which may never come: asked again, it is whatever comes first. */
+/** A download of the app for an engine, which may never complete: a repeated request takes the first result. */
 class Fetched<T> {
   private take!: (value: T) => void;
   private readonly value = new Promise<T>((resolve) => (this.take = resolve));
@@ -67,9 +69,9 @@ export class Engines {
   private readonly provider: EngineProvider;
   private readonly module = new Fetched<Wasm>();
   private readonly script = new Fetched<ScriptModule>();
-  /** Each kind, and which of them it is to be. What fails is tried again at the next call. */
+  /** The engine of each kind, and the selected one. A failed load is repeated by the next call. */
   private readonly engines = new Map<EngineKind | "either", Promise<Engine>>();
-  /** Those that have trapped: their objects must never be collected, for they would be freed in the fresh one. */
+  /** Engines that have trapped: their objects must not be collected, or they would be freed in the new engine. */
   private readonly trapped: Engine[] = [];
 
   constructor(provider: EngineProvider) {
@@ -84,7 +86,7 @@ export class Engines {
   async load(options: EngineOptions): Promise<Engine> {
     const engine = await this.loadOnce(options[ENGINE] ?? "either", options);
     if (!engine.hasTrapped) return engine;
-    // Several guards meet here; the first one begins anew. An engine of the other kind goes on.
+    // Several guards may report the same trap: the first one discards the engine. The other kind stays.
     if (!this.trapped.includes(engine)) {
       if (this.trapped.some(({ kind }) => kind === engine.kind)) {
         throw new SeenGuardError("engine", "the engine trapped twice in this document: everything passes");
@@ -107,7 +109,7 @@ export class Engines {
   private async wasm({ wasm: source }: EngineOptions): Promise<Engine> {
     try {
       const { wasm } = this.provider;
-      // Told before anything is fetched for it.
+      // Throw before anything is fetched.
       if (!wasm || typeof WebAssembly === "undefined") throw new Error("WebAssembly is not defined");
       const given = wasm.module(source);
       const module = given instanceof Promise ? await this.module.or(given) : given;
@@ -140,7 +142,7 @@ export class Engines {
     } catch (wasmError) {
       const { code, cause } = wasmError as SeenGuardError;
       if (code !== "engine" || (this.provider.wasm && canCompile())) throw wasmError;
-      // Another guard's fallback serves this one, too.
+      // Another guard's fallback is shared.
       return this.loadOnce("js", options).catch((jsError: unknown) => {
         throw noneAvailable(cause, (jsError as SeenGuardError).cause);
       });
@@ -159,7 +161,7 @@ function noneAvailable(wasmCause: unknown, jsCause: unknown): SeenGuardError {
   return new SeenGuardError("engine", message, [wasmCause, jsCause]);
 }
 
-/** Whether Wasm may be compiled here: a page's policy may forbid it. Tells it by an empty module. */
+/** Whether Wasm can be compiled, which a page's policy may forbid. Tests it with an empty module. */
 function canCompile(): boolean {
   return attempt(() => new WebAssembly.Module(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0))) !== undefined;
 }

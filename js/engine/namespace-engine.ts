@@ -1,4 +1,6 @@
-/** Calls into the engine for one namespace. Once it has trapped, which `onTrap` is told, each answers `undefined`. */
+/**
+ * Calls into the engine for one namespace. After a trap, which is passed to `onTrap`, each call returns `undefined`.
+ */
 import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
 import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
@@ -8,9 +10,9 @@ import type { ApplyOutcome, Batch, SnapshotArguments, Split } from "./engine-typ
 
 export interface NamespaceOptions {
   readonly namespace: string;
-  /** Of all its keys. */
+  /** The prefix of its keys. */
   readonly prefix: string;
-  /** Where it is kept; undefined: nowhere. */
+  /** Its kind of storage; undefined: none. */
   readonly place: keyof typeof Place | undefined;
   readonly windowDays: number;
   readonly remember: number;
@@ -25,7 +27,7 @@ export class NamespaceEngine {
   private readonly onTrap: ErrorListener;
   private guard: Guard | undefined;
 
-  /** Throws `bad-option` for what the engine refuses. */
+  /** Throws `bad-option` for options that the engine refuses. */
   constructor(engine: Engine, options: NamespaceOptions, clock: Clock, onTrap: ErrorListener) {
     [this.engine, this.clock, this.onTrap] = [engine, clock, onTrap];
     [this.kind, this.classes] = [engine.kind, engine.classes];
@@ -40,12 +42,12 @@ export class NamespaceEngine {
     }
   }
 
-  /** Whether there is anything that could stop an item. */
+  /** Whether the engine works. */
   get isAlive(): boolean {
     return this.guard !== undefined;
   }
 
-  /** Gives the memory back. */
+  /** Frees the memory. */
   free(): void {
     this.engine.onTrap.delete(this.abandon);
     this.call((guard) => guard.free());
@@ -71,7 +73,7 @@ export class NamespaceEngine {
   }
 
   /**
-   * Takes a snapshot; `isStored`: that of an earlier visit. Throws `bad-snapshot` for what is wrong with it.
+   * Applies a snapshot; `isStored`: one of an earlier visit. Throws `bad-snapshot` for an invalid one.
    */
   apply(
     { format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments,
@@ -124,7 +126,7 @@ export class NamespaceEngine {
     });
   }
 
-  /** Returns how many were not known on this device, and how many pending ones have lost their text for it. */
+  /** Returns how many ids were not known on this device, and how many pending texts were dropped to free space. */
   record(
     ids: readonly ItemId[],
     isLocal: boolean,
@@ -154,7 +156,7 @@ export class NamespaceEngine {
     });
   }
 
-  /** `undefined`, too, where nothing is to be delivered. */
+  /** `undefined`, too, if there is nothing to deliver. */
   beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch | undefined {
     return this.call((guard, wallMs) => {
       const batch = guard.beginBatch(maxImpressions, maxBytes, isLast, wallMs);
@@ -172,14 +174,14 @@ export class NamespaceEngine {
   };
 }
 
-/** Numbers that differ from document to document, though a page's tests may have stubbed any source of them. */
+/** Numbers that differ from document to document, even if a page's tests stub some sources of randomness. */
 function seed(): Float64Array {
   const { crypto, performance } = globalThis as Partial<typeof globalThis>;
   const random = attempt(() => crypto?.getRandomValues(new Uint32Array(4))) ?? [];
   return Float64Array.of(...random, Math.random(), Date.now(), performance?.timeOrigin ?? 0, performance?.now() ?? 0);
 }
 
-/** The ids that a call has left as one text, by where each ends, and its number. */
+/** Splits the text of a call's ids by their end positions, each with its number. */
 function idsOf(numbers: ArrayLike<number>, text: string): Impression[] {
   const ids: Impression[] = [];
   for (let index = 0, start = 0; index < numbers.length; index += 2) {

@@ -1,4 +1,4 @@
-/** Where the script-tag file looks for the JavaScript engine: in what a second script tag has left. */
+/** Finds the JavaScript engine of a second script tag. */
 import type { ScriptModule } from "./load.js";
 
 const ENGINE = Symbol.for("seenguard.engine-js");

@@ -1,4 +1,4 @@
-/** Compiles the Wasm module from wherever the app has it. */
+/** Compiles the Wasm module from any source of the app. */
 import { refuse } from "../errors.js";
 import type { WasmSource } from "../types/slim.js";
 
@@ -12,10 +12,10 @@ export async function compileSource(source?: WasmSource): Promise<WebAssembly.Mo
   return isResponse(given) ? compileResponse(given) : WebAssembly.compile(given as BufferSource);
 }
 
-/** Compiles while the module still arrives, where the engine and the server let it. */
+/** Compiles while the module is downloaded, if the platform and the server support it. */
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
   if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
-  // Of any other type engines refuse a stream, but take the bytes; and Safari 14 has no streaming.
+  // With another MIME type streaming fails, but the bytes can be compiled; Safari 14 has no streaming.
   const isStreamable =
     "compileStreaming" in WebAssembly && response.headers.get("content-type")?.toLowerCase() === "application/wasm";
   return isStreamable ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
@@ -33,7 +33,7 @@ function fetchOrRead(address: string): Promise<object> {
   return files ? files.readFile(new URL(address)) : fetch(address);
 }
 
-/** Not every environment has the class. */
+/** Some environments lack the class. */
 function isResponse(given: object): given is Response {
   return "arrayBuffer" in given;
 }

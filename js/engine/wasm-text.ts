@@ -1,5 +1,5 @@
 /**
- * The Wasm module as the entries have it: printable text, one character for each of the frequent bytes and two for the
+ * The encoding of the inlined Wasm module: printable text, one character for each of the frequent bytes and two for the
  * others, which brotli compresses nearly as well as the bytes. `scripts/build/wasm-text.mjs` writes it.
  */
 

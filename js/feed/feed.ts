@@ -1,4 +1,4 @@
-/** `Feed`: one visible list. It decides each id once: what was fresh when it arrived stays though it was seen since. */
+/** `Feed`: one visible list. It decides each id once: an item that was fresh when it arrived stays after it is seen. */
 import { deviceClock } from "../platform/host.js";
 import { indicesOf } from "../input/ids.js";
 import type * as Api from "../types/seenguard.js";
@@ -6,7 +6,7 @@ import { checkFill, Pages, type FeedHost } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
 import { readItems, Verdicts, type ListItem, type ItemList } from "./verdicts.js";
 
-/** What the app gets: methods alone, so that proxies, such as Vue's, find nothing to wrap. */
+/** The feed for the app. It has only methods, so that proxies, such as Vue's, have no objects to wrap. */
 export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.Feed {
   let list = new List(host, keyed?.of(key) ?? new Verdicts());
   const used = () => {
@@ -31,7 +31,7 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
   };
 }
 
-/** A feed where there is no guard: each id is fresh. */
+/** A feed without a guard: each id is fresh. */
 export function passingFeed(): Api.Feed {
   const namespace = {
     clock: deviceClock,
@@ -45,14 +45,14 @@ export function passingFeed(): Api.Feed {
   return openFeed({ namespace: () => namespace, tell: () => {}, stops: new Set() });
 }
 
-/** What a feed shows from one reset to the next. */
+/** The list of a feed between two resets. */
 class List {
   readonly verdicts: Verdicts;
   readonly pages: Pages;
   private readonly host: FeedHost;
-  /** The ids of what pages have brought. */
+  /** The ids of all admitted pages. */
   private readonly admitted = new Set<string>();
-  /** The latest page that was admitted: its ids, and which of its items are shown. */
+  /** The latest admitted page: its ids, and which of its items are shown. */
   private latest: { readonly ids: readonly unknown[]; readonly shown: Uint8Array } = {
     ids: [],
     shown: new Uint8Array(),
@@ -70,7 +70,7 @@ class List {
   admit<T>({ all, items }: ItemList<T>): T[] {
     const ids = new Array<unknown>(all.length).fill(undefined);
     for (const { place, id } of items) ids[place] = id;
-    // React's updaters run twice, and each reading of a proxy gives other objects.
+    // React runs updaters twice, and a proxy returns other objects with each read: compare ids.
     const { latest } = this;
     const isAgain = latest.ids.length <= ids.length && latest.ids.every((id, place) => id === ids[place]);
     const added = isAgain ? items.filter(({ place }) => place >= latest.ids.length) : items;
@@ -81,9 +81,9 @@ class List {
   }
 
   /**
-   * Which of a list's items are shown, by place: those without an id, and the fresh ones that have no id in `taken`,
-   * where theirs are then. What was decided before comes first: it stays, whatever else has its ids. A duplicate stays
-   * undecided: it is not shown.
+   * Which items of a list are shown, by position: items without an id, and fresh ones with no id in `taken`, to which
+   * their ids are added. Items decided earlier take precedence: they stay, even if another item has one of their ids. A
+   * duplicate is not shown and stays undecided.
    */
   private decide({ all, items }: ItemList<unknown>, taken: Set<string>): Uint8Array {
     const { fresh, seen, onChange } = this.verdicts;
@@ -105,7 +105,7 @@ class List {
     undecided.forEach((item, index) => {
       if (isTaken(item)) return;
       const isFresh = indices.has(index);
-      // Without an engine everything passes for now, and nothing is decided.
+      // Without an engine everything passes for now and stays undecided.
       if (passing && isFresh) fresh.add(item.id);
       else if (passing) seen.set(item.id, item.ids);
       if (isFresh) show(item);

@@ -1,6 +1,6 @@
 /**
- * Filling a page: pages are fetched into one buffer of fresh items, and calls, one after the other, take from it. A call
- * that is aborted or fails takes nothing.
+ * `fill`: pages are fetched into one buffer of fresh items, from which calls take one after the other. A call that is
+ * aborted or fails takes nothing.
  */
 import { attempt, MAX_MS, nextTask, type Clock } from "../platform/host.js";
 import type { MisuseListener } from "../input/list.js";
@@ -9,25 +9,25 @@ import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Ru
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import { readItems, type Decider, type ItemList } from "./verdicts.js";
 
-/** What a feed needs of its guard. */
+/** The part of its guard that a feed uses. */
 export interface FeedHost {
-  /** Another one once the guard is closed. */
+  /** Returns a namespace that lets everything pass once the guard is closed. */
   readonly namespace: () => Decider & {
     readonly clock: Clock;
     apply(snapshot: unknown): unknown;
     headers(): Record<string, string>;
   };
   readonly tell: MisuseListener;
-  /** What `close` stops. */
+  /** Cleanup functions that `close` runs. */
   readonly stops: Set<() => void>;
 }
 
-/** Most pages of a call, and most as long as it has no fresh item. */
+/** The most pages of a call, and the most while it has no fresh item. */
 const MAX_PAGES = 5;
 const MAX_PAGES_IN_VAIN = 20;
-/** So many pages in a row without a new id and without another `next` are the source's end. */
+/** The source has ended after this many pages in a row without a new id and with the same `next`. */
 const MAX_STALE = 3;
-/** So many in a row that the server made without its store end a call. */
+/** A call ends after this many degraded pages in a row. */
 const MAX_DEGRADED = 2;
 
 const argumentRules: Rules = {
@@ -41,7 +41,7 @@ const rules: Rules = {
   id: aFunction,
 };
 
-/** The arguments of `fill`, checked and with their defaults. */
+/** The arguments of `fill`, checked, with defaults. */
 interface FillArguments extends FillOptions {
   readonly fetchPage: FetchPage<unknown, unknown>;
   readonly want: number;
@@ -54,7 +54,7 @@ export function checkFill(fetchPage: unknown, want: unknown, options: unknown = 
   return { ...checked, ...checkOptions("fill", options, rules) } as object as FillArguments;
 }
 
-/** Whether it can be listened to: what wraps a signal may look like one. */
+/** Whether the signal accepts listeners: a proxy of one may not. */
 function isSignal(signal: AbortSignal): boolean {
   const listen = () => {
     signal.addEventListener("abort", listen);
@@ -69,23 +69,23 @@ type Result = FillResult<unknown>;
 interface Call extends FillArguments {
   readonly controller: AbortController;
   readonly resolve: (result: Result) => void;
-  /** Of the page that is being fetched. */
+  /** Cancels the timeout of the page in progress. */
   cancelTimeout: () => void;
 }
 
 /** The pages of one list. */
 export class Pages {
   private readonly host: FeedHost;
-  /** The items of a page that are fresh and new to the list. */
+  /** Returns the items of a page that are fresh and new to the list. */
   private readonly admit: (page: ItemList<unknown>) => unknown[];
   private buffer: unknown[] = [];
-  /** The first call is the one that fetches. */
+  /** Calls in order; the first one fetches. */
   private readonly queue: Call[] = [];
-  /** What is fetched next. */
+  /** The number of the next page. */
   private page = 0;
   private cursor: unknown;
   private hasEnded = false;
-  /** Ids that pages have brought, and how many of the latest pages have brought nothing new. */
+  /** Ids of all pages, and how many of the latest pages had no new id. */
   private readonly known = new Set<string>();
   private stale = 0;
 
@@ -112,11 +112,11 @@ export class Pages {
 
   /** Ends all calls. */
   readonly stop = (): void => {
-    // The latest first, so that none begins.
+    // From the last one, so that none of them starts to fetch.
     for (const call of [...this.queue].reverse()) this.end(call, "aborted");
   };
 
-  /** Ends a call that has not ended, and begins the next. */
+  /** Ends a call, unless it has ended, and starts the next. */
   private end(call: Call, end: Result["end"], error?: unknown): void {
     const { queue, host } = this;
     const place = queue.indexOf(call);
@@ -130,19 +130,19 @@ export class Pages {
     const [following] = queue;
     if (!following) host.stops.delete(this.stop);
     else if (place === 0) void this.run(following);
-    // The last of all: the app may be listening.
+    // Last, because it may call listeners of the app.
     if (hasFailed) call.controller.abort(error);
   }
 
   private async run(call: Call): Promise<void> {
     const isOver = () => this.queue[0] !== call;
     try {
-      // A call that is aborted in the task in which it was made fetches nothing.
+      // A call that is aborted within its first task fetches nothing.
       await Promise.resolve();
       for (let pages = 0, degraded = 0; !isOver(); pages++) {
         const end = this.endOf(call, pages, degraded);
         if (end) this.end(call, end);
-        // A source that answers at once holds up nothing else.
+        // Yield to other tasks: the source may answer synchronously.
         else if (pages > 0) await nextTask();
         if (isOver()) return;
         const page = await this.fetch(call);
@@ -154,7 +154,7 @@ export class Pages {
     }
   }
 
-  /** How a call ends that has fetched so many pages; `undefined`: it goes on. */
+  /** The end of a call after this many pages; `undefined`: it continues. */
   private endOf({ want, maxPages }: Call, pages: number, degraded: number): Result["end"] | undefined {
     const { length } = this.buffer;
     if (length >= want) return "filled";
@@ -176,7 +176,7 @@ export class Pages {
     }
   }
 
-  /** Takes a page into the buffer. Returns whether it is a degraded one. Throws if it cannot be read. */
+  /** Adds a page to the buffer. Returns whether it is degraded. Throws if it cannot be read. */
   private take(page: unknown, { id: idOf }: Call): boolean {
     const { host, known } = this;
     this.hasEnded = page === null || page === undefined;
@@ -192,7 +192,7 @@ export class Pages {
     this.cursor = next ?? undefined;
     this.hasEnded = next === null || (next === undefined && isEmpty);
     if (snapshot !== undefined) host.namespace().apply(snapshot);
-    // What `onLag` and the function `id` do comes first: after a reset the page is of the list before.
+    // `onLag` and `id` are called first, since they may reset the feed: then the page belongs to the old list.
     const list = readItems(items, idOf, host.tell);
     this.buffer = this.buffer.concat(this.admit(list));
     const isNew = list.items.some(({ id }) => !known.has(id));

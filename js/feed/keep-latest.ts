@@ -1,6 +1,6 @@
 /**
- * Puts a value of a map last, and drops what was used longest ago, beyond so many, unless it is in use. Returns what it
- * dropped.
+ * Moves a map's entry to the end, and removes the least recently used entries above a limit, except those in use.
+ * Returns the removed ones.
  */
 export function keepLatest<Value>(
   map: Map<string, Value>,

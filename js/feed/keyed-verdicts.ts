@@ -1,17 +1,17 @@
 /**
- * The verdicts of a namespace's lists by their key: they outlive feeds and guards. What was fresh is in sessionStorage,
- * too, for a way back in the history and for a document that takes the place of one that has died.
+ * The verdicts of a namespace's lists by key. They outlive feeds and guards. The fresh ids are in sessionStorage, too,
+ * for back navigation and for a document that replaces one that was discarded or crashed.
  */
 import { attempt, listen, nextTask } from "../platform/host.js";
 import { keepLatest } from "./keep-latest.js";
 import { Verdicts } from "./verdicts.js";
 
-/** Most keys of a namespace; the one that was used longest ago leaves. */
+/** The most keys of a namespace; the least recently used one is removed. */
 export const MOST_KEYS = 32;
-/** Most ids of a key that are saved. */
+/** The most ids of a key that are saved. */
 const MAX_SAVED = 2_000;
 
-/** `isAlive`: the document that shows it has not left. */
+/** `isAlive`: no `pagehide` has come in the document that shows it. */
 type Saved = readonly [key: string, isAlive: boolean, clearNumber: number, fresh: readonly string[]];
 
 export class KeyedVerdicts {
@@ -23,12 +23,12 @@ export class KeyedVerdicts {
   constructor(namespace: string) {
     this.namespace = namespace;
     const isBack = isWayBack();
-    // A window that another one has opened began with a copy of that one's, which is still alive.
+    // A window with an opener began with a copy of the opener's sessionStorage, and the opener is still alive.
     const isOwn = !(globalThis as { opener?: unknown }).opener;
     for (const [key, hasDied, ...saved] of readSaved(namespace)) {
       if (isBack || (hasDied && isOwn)) this.byKey.set(key, new Verdicts(this.changed, ...saved));
     }
-    // What is not taken over waits for a way back.
+    // Lists that are not restored now stay saved for back navigation.
     this.save();
     listen(["pagehide", "pageshow"], ({ type }) => {
       this.isAlive = type === "pageshow";
@@ -36,14 +36,14 @@ export class KeyedVerdicts {
     });
   }
 
-  /** Those of one key. */
+  /** The verdicts of a key. */
   of(key: string): Verdicts {
     const verdicts = this.byKey.get(key) ?? this.begin(key);
     this.use(key, verdicts);
     return verdicts;
   }
 
-  /** A new list begins: its verdicts are the key's from now on. */
+  /** Starts a new list: its verdicts replace those of the key. */
   begin(key: string): Verdicts {
     this.byKey.delete(key);
     const verdicts = new Verdicts(this.changed);
@@ -52,12 +52,12 @@ export class KeyedVerdicts {
     return verdicts;
   }
 
-  /** A list is shown. One that had to leave comes back, unless another has taken its place. */
+  /** Marks a list as used. A removed one is added again, unless the key has another list now. */
   use(key: string, verdicts: Verdicts): void {
     if ((this.byKey.get(key) ?? verdicts) === verdicts) keepLatest(this.byKey, key, verdicts, MOST_KEYS);
   }
 
-  /** Forgets all of them. */
+  /** Deletes all verdicts. */
   clear(): void {
     for (const verdicts of this.byKey.values()) verdicts.clear();
   }
@@ -68,7 +68,7 @@ export class KeyedVerdicts {
     void nextTask().then(() => this.save());
   };
 
-  /** Saves them beside what earlier documents of this tab have saved under other keys. */
+  /** Saves them, and keeps the other keys that earlier documents of this tab have saved. */
   private save(): void {
     this.isSaving = false;
     const { namespace, byKey, isAlive } = this;
@@ -76,19 +76,19 @@ export class KeyedVerdicts {
     const all = others.map(([key, , ...saved]): Saved => [key, false, ...saved]);
     for (const [key, { clearNumber, fresh }] of byKey)
       if (fresh.size > 0) all.push([key, isAlive, clearNumber, [...fresh].slice(-MAX_SAVED)]);
-    // Should there be no room for it, nothing outdated is to stay either.
+    // First: if the new text does not fit, no outdated one may stay.
     removeSaved(namespace);
     const text = JSON.stringify(all.slice(-MOST_KEYS));
     if (all.length > 0) attempt(() => sessionStorage.setItem(nameOf(namespace), text));
   }
 }
 
-/** Removes what is saved of a namespace. */
+/** Removes the saved verdicts of a namespace. */
 export function removeSaved(namespace: string): void {
   attempt(() => sessionStorage.removeItem(nameOf(namespace)));
 }
 
-/** What is saved. It may be anything. */
+/** Reads the saved verdicts. The stored text is not trusted. */
 function readSaved(namespace: string): Saved[] {
   const all = attempt(() => JSON.parse(sessionStorage.getItem(nameOf(namespace)) ?? "") as unknown);
   return Array.isArray(all) ? (all as Saved[]).filter((saved) => Array.isArray(attempt(() => saved[3]))) : [];

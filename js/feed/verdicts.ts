@@ -1,21 +1,21 @@
-/** What a list has decided: which ids were fresh when they arrived. A verdict goes by an item's first id. */
+/** The verdicts of a list: which ids were fresh when they arrived. The verdict of an item goes by its first id. */
 import { countItems, idsOfItem, type ItemIdList } from "../input/ids.js";
 import { readList, type MisuseListener } from "../input/list.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
-/** What decides: a namespace. */
+/** Decides which items are fresh: a namespace. */
 export interface Decider {
   /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
   fresh(list: ItemIdList): Iterable<number> | undefined;
-  /** Which of these ids pass since they are unseen or forgotten. */
+  /** The indices of the ids that pass because they are unseen or forgotten. */
   unseen(ids: readonly ItemId[]): Iterable<number>;
-  /** Grows whenever something is unseen or forgotten. */
+  /** Grows when an id becomes unseen or is forgotten. */
   readonly unseenRevision: number;
-  /** The namespace's latest clear that is known of, Unix ms; 0: none. */
+  /** The number of the latest clear that is known, Unix ms; 0: none. */
   readonly number: number;
 }
 
-/** An item of a list that has an id. */
+/** An item with an id. */
 export interface ListItem {
   readonly place: number;
   /** Its first id, and all of them. */
@@ -23,13 +23,13 @@ export interface ListItem {
   readonly ids: readonly string[];
 }
 
-/** A list as it was passed, and its items that have an id. */
+/** A list as passed, and its items that have an id. */
 export interface ItemList<T> {
   readonly all: readonly T[];
   readonly items: readonly ListItem[];
 }
 
-/** This calls the app, which may call the feed: nothing is decided before. */
+/** Reads the ids before anything is decided: `idOf` is the app's, and may call the feed. */
 export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, tell: MisuseListener): ItemList<T> {
   const { list: all, collected } = readList(given, idOf, tell);
   const items = Array.from({ length: countItems(collected) }, (_, index) => {
@@ -40,14 +40,14 @@ export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, tel
 }
 
 export class Verdicts {
-  /** The latest clear of the namespace that these are not from before. */
+  /** The namespace's latest clear when these were decided. */
   clearNumber: number;
-  /** First ids, in the order of deciding. */
+  /** First ids, in the order in which they were decided. */
   readonly fresh: Set<string>;
   /** First ids, each with all ids of its item. */
   readonly seen = new Map<string, readonly string[]>();
   readonly onChange: () => void;
-  /** What was asked last for what is unseen, and when. */
+  /** The decider that was checked last for unseen ids, and its revision then. */
   private decider: Decider | undefined;
   private unseenRevision = 0;
 
@@ -55,7 +55,7 @@ export class Verdicts {
     [this.onChange, this.clearNumber, this.fresh] = [onChange, clearNumber, new Set(fresh)];
   }
 
-  /** Forgets what is void by what the decider knows now: it is decided anew. */
+  /** Drops verdicts that a clear or an unseen id has made invalid; these ids are decided again. */
   refresh(decider: Decider): void {
     const { number, unseenRevision } = decider;
     if (number > this.clearNumber) this.clear();

@@ -27,9 +27,9 @@ import {
 } from "./options.js";
 import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./registry.js";
 
-/** How long `clear` waits for a storage that does not answer. */
+/** How long `clear` waits for a storage that does not respond. */
 const CLEAR_TIMEOUT_MS = 10_000;
-/** How long `close` waits for a server that does not answer. */
+/** How long `close` waits for a server that does not respond. */
 const LEAVE_TIMEOUT_MS = 2_000;
 
 /** The state of a `SeenGuard`. */
@@ -37,13 +37,13 @@ interface Handle {
   readonly holder: Holder;
   namespace: Namespace;
   isClosed: boolean;
-  /** What `close` has to stop. */
+  /** Cleanup functions that `close` runs. */
   readonly stops: Set<() => void>;
-  /** What is known of those that `fetch` has asked. */
+  /** What `fetch` has learned of each host. */
   readonly hosts: Hosts;
 }
 
-/** What a guard does once it is open, with any engine. */
+/** The methods of an open guard, with any engine. */
 class OpenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
@@ -53,7 +53,7 @@ class OpenGuard implements Api.SeenGuard {
     this.handle = () => handle;
   }
 
-  /** For what the app calls: after `close`, too, which is its mistake. */
+  /** For calls by the app. Reports a call after `close` as misuse. */
   private namespace(): Namespace {
     const { isClosed, namespace } = this.handle();
     if (isClosed) this.tell(misuse(CLOSED));
@@ -62,7 +62,7 @@ class OpenGuard implements Api.SeenGuard {
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
     const { isClosed, namespace } = this.handle();
-    // An answer that was asked for before is no mistake.
+    // A response that was requested before `close` is not misuse.
     return isClosed ? refused("closed") : namespace.apply(snapshot);
   }
 
@@ -123,7 +123,7 @@ class OpenGuard implements Api.SeenGuard {
     const handle = this.handle();
     const { stops } = handle;
     const { options: opened } = this.namespace();
-    // A server's process renders for all its users: nothing is kept there.
+    // A process that renders on a server serves all users, so it keeps no verdicts.
     const keyed = key === undefined || rendersOnServer(opened) ? undefined : keyedVerdicts(opened.namespace);
     return openFeed({ namespace: () => handle.namespace, tell: this.tell, stops }, keyed, key);
   }
@@ -136,7 +136,7 @@ class OpenGuard implements Api.SeenGuard {
     this.tell(error);
     if (error || ids?.length === 0) return () => {};
     const { observed } = this.namespace();
-    // What was recorded as local says nothing of what a server is to learn.
+    // A local record does not replace one for delivery, so they have separate keys.
     const keyOf = (shown: string) => `${String(local)} ${shown}`;
     const onDwell = (shown: string, element: Element) => {
       if (!observed.add(keyOf(shown), element, this.explain(shown).seen)) return;
@@ -153,7 +153,7 @@ class OpenGuard implements Api.SeenGuard {
     return this.untilClosed(stop);
   }
 
-  /** Remembers what `close` has to stop. */
+  /** Registers a cleanup function for `close`. */
   private untilClosed(stop: () => void): () => void {
     const { stops, isClosed } = this.handle();
     const stopOnce = () => {
@@ -208,7 +208,7 @@ class OpenGuard implements Api.SeenGuard {
   }
 }
 
-/** `SeenGuard` of an entry, which runs these engines. `more`: options of its own. */
+/** The `SeenGuard` class of an entry, which runs these engines. `more`: the entry's additional options. */
 export function seenGuardWith(engines: Engines, more: Rules = {}) {
   return class SeenGuard extends OpenGuard {
     static async open(options: Api.GuardOptions): Promise<SeenGuard> {
@@ -226,7 +226,7 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
       const choice = storage === undefined && open ? open.choice : choiceOf(storage);
       const store = typeof choice === "string" ? undefined : choice;
       const wallMs = (open?.clock ?? deviceClock).wallMs();
-      // Called before anything is waited for: what is recorded from here on stays.
+      // Called before the first `await`: impressions recorded after this point stay.
       const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
       clearVerdicts(namespace);
       try {
@@ -240,12 +240,12 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
 
 export type SeenGuardClass = ReturnType<typeof seenGuardWith>;
 
-/** The app has not said that there is anything to remember. */
+/** Whether this is server rendering, and the app has named no storage. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return storage === undefined && !isOnDevice();
 }
 
-/** Lets everything pass, which an app that is no server has not expected. */
+/** For server rendering: lets everything pass, and reports misuse once in a process. */
 function namespaceForNobody(options: OpenOptions, engines: Engines, { onError }: Holder): Namespace {
   const error = misuseOfServer();
   if (error) callBack(onError, error);

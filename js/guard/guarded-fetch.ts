@@ -1,6 +1,6 @@
 /**
- * A `fetch` for API clients that one does not own, or in place of `window.fetch`: it adds to the requests that match
- * what goes with a request for a page, and takes the snapshot of an answer before its `json` or `text` resolves.
+ * A `fetch` for API clients that the app cannot change, or a replacement of `window.fetch`: it adds the guard's headers
+ * to the requests that match, and applies the snapshot of a response before its `json` or `text` resolves.
  */
 import { attempt, urlOf } from "../platform/host.js";
 import { callBack, errorNameOf } from "../errors.js";
@@ -9,22 +9,22 @@ import type { ApplyResult, GuardedFetchOptions, MatchedRequest } from "../types/
 
 type Fetch = typeof globalThis.fetch;
 
-/** What it needs of a guard that is open. */
+/** The part of an open guard that it uses. */
 interface Guard {
   apply(snapshot: unknown): ApplyResult;
   headers(): Record<string, string>;
 }
 
 /**
- * What is known of each host on this visit: whether it has answered a request with the headers, none with them has come
- * through, or it was seen to refuse them.
+ * What this visit has learned of each host: it answered a request with the headers, no request with them has succeeded,
+ * or it refused them.
  */
 export type Hosts = Map<string, "answers" | "fails" | "refuses">;
 
-/** What servers answer that take no such header, or not as many bytes of them. */
+/** Statuses of servers that refuse an unknown header, or headers of this length. */
 const REFUSALS = [400, 431];
 
-/** `guard`: undefined once it is closed. */
+/** `guard` returns undefined once it is closed. */
 export function guardedFetch(
   guard: () => Guard | undefined,
   hosts: Hosts,
@@ -38,7 +38,7 @@ export function guardedFetch(
     const response = await sendEitherWay(request, hosts, signalOf(input, init), withHeaders, () => send(input, init));
     const take = (body: unknown) => {
       const snapshot = isObject(body) ? ownValue(body, "snapshot") : undefined;
-      // Without the list, this is some other API's field of that name.
+      // Without a list of shards, this is another API's field of the same name.
       if (isObject(snapshot) && Array.isArray(ownValue(snapshot, "shards"))) guard()?.apply(snapshot);
     };
     watchBody(response, take);
@@ -46,7 +46,7 @@ export function guardedFetch(
   };
 }
 
-/** A Request, of whatever frame. */
+/** The input if it is a Request, also one of another frame. */
 function asRequest(input: RequestInfo | URL): Request | undefined {
   return isObject(input) && "url" in input ? (input as object as Request) : undefined;
 }
@@ -67,22 +67,22 @@ function describeRequest(input: RequestInfo | URL, init: RequestInit | undefined
 
 function matches(request: MatchedRequest, match: GuardedFetchOptions["match"]): boolean {
   if (typeof match === "string") return request.url.includes(match);
-  // Unlike `test`, `search` does not go on from where a global expression was.
+  // Unlike `test`, `search` ignores the `lastIndex` of a global expression.
   if (match instanceof RegExp) return request.url.search(match) >= 0;
   return callBack(match, request) === true;
 }
 
-/** All that `init` has, and the headers beside those of the app, in the form in which the app has them. */
+/** `init` with our headers added to the app's, in the form in which the app passed them. */
 function initWith(ours: Record<string, string>, input: RequestInfo | URL, init: RequestInit = {}): RequestInit {
   const all: Record<string, unknown> = {};
-  // Of a Request, which may stand here, too, the fields are inherited; so are its methods.
+  // `init` may be a Request, whose fields are inherited, as are its methods.
   for (const name in init) {
     const value: unknown = init[name as keyof RequestInit];
     if (!isFunction(value)) all[name] = value;
   }
   Object.assign(all, init);
   const request = asRequest(input);
-  // With an `init`, a Request loses its referrer and policy, and its headers to those of `init`.
+  // An `init` replaces a Request's headers, and resets its referrer and referrer policy.
   const { referrer, referrerPolicy, headers = {} } = request ?? {};
   const kept = request && { referrer, referrerPolicy };
   return { ...kept, ...all, headers: addHeaders(init.headers ?? headers, ours) } as RequestInit;
@@ -99,8 +99,8 @@ function addHeaders(given: HeadersInit, ours: Record<string, string>): HeadersIn
 }
 
 /**
- * Sends a request with the headers, and if it is refused once more without them: a GET, for nothing else may be sent
- * twice. What has come, if only the refusal, the app gets.
+ * Sends a request with the headers and, if it is refused, once more without them: only a GET, since no other request
+ * may be sent twice. The app gets the last response, even if it is the refusal.
  */
 async function sendEitherWay(
   { url, method }: MatchedRequest,
@@ -122,7 +122,7 @@ async function sendEitherWay(
       return refusal;
     }
   } catch (error) {
-    // A preflight request that is refused, and a network that is down, look alike.
+    // A refused preflight request and a failed network raise the same error.
     if (signal?.aborted || errorNameOf(error) !== "TypeError") throw error;
     failure = error;
   }
@@ -141,7 +141,7 @@ async function sendEitherWay(
 }
 
 /**
- * Has `take` get what is in the body, once, before the app does. The object stays what it is: the `fetch` of native
+ * Passes the body to `take`, once, before the app gets it. The app gets the same response object: the `fetch` of native
  * bridges defines methods on it.
  */
 function watchBody(response: Response, take: (body: unknown) => void): void {
@@ -168,7 +168,7 @@ function watchBody(response: Response, take: (body: unknown) => void): void {
   watch(response);
 }
 
-/** The object that a text of JSON stands for. */
+/** Parses JSON; undefined unless it is an object. */
 function parseObject(text: string): unknown {
   return /^\s*\{/.test(text) ? JSON.parse(text) : undefined;
 }

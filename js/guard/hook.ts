@@ -1,6 +1,6 @@
 /**
- * What a guard tells its tools, such as the panel of `seenguard/devtools`, and the hooks: no API, so it is under
- * registered symbols, where bundles of the package meet. Without a tool nothing is counted.
+ * Events for tools, such as the panel of `seenguard/devtools`, and for the frameworks' hooks. They are no public API:
+ * the methods are under registered symbols, which all bundles of the package share. Without a tool nothing is counted.
  */
 import type { Explanation } from "../types/seenguard.js";
 
@@ -8,15 +8,17 @@ export const HOOK = Symbol.for("seenguard.devtools");
 
 export const CHANGES = Symbol.for("seenguard.changes");
 
-/** A guard to the hooks of the frameworks. */
+/** The guard as the frameworks' hooks see it. */
 export interface ChangingGuard {
-  /** Calls back when something is unseen or forgotten, here, in another tab or by the server; and once it is closed. */
+  /**
+   * Calls back when an id becomes unseen or is forgotten, here, in another tab or by the server; and once on `close`.
+   */
   [CHANGES](onChange: (isClosed: boolean) => void): void;
 }
 
-/** A guard to a tool. What the tool does in answer it is not told of. */
+/** The guard as a tool sees it. Calls that a tool makes while it handles an event cause no events. */
 export interface HookedGuard {
-  /** Of whatever the guard's holders and feeds do. Returns stop. */
+  /** Subscribes to events of all handles and feeds of the namespace. Returns stop. */
   [HOOK](tool: Tool): () => void;
 }
 
@@ -25,14 +27,14 @@ export interface Tool {
   applied(snapshot: AppliedSnapshot): void;
 }
 
-/** What one call decided. A feed decides an item once: what it has decided before is not in it. */
+/** The verdicts of one call. A feed decides an item once, so items that it decided earlier are not included. */
 export interface Decision {
-  /** How many items with a usable id it decided. */
+  /** The number of decided items that have a usable id. */
   readonly items: number;
   readonly stopped: readonly StoppedItem[];
 }
 
-/** `id` is the first of the item's `ids` that was seen, and `why` the reason then; of a duplicate its own, unseen. */
+/** `id`: the first of the item's `ids` that was seen, `why`: the reason. Of a duplicate: its own id, not seen. */
 export interface StoppedItem {
   readonly ids: readonly string[];
   readonly id: string;
@@ -40,8 +42,8 @@ export interface StoppedItem {
 }
 
 export interface AppliedSnapshot {
-  /** The texts that came. */
+  /** The shards of the snapshot as received. */
   readonly shards: readonly string[];
-  /** Of the impressions that it covers. */
+  /** The lag of each impression that it newly covers. */
   readonly lagsMs: readonly number[];
 }

@@ -1,8 +1,8 @@
 /**
- * One namespace in one document, for all its holders: its part of the engine, its storage, its reporter, and the
- * listeners to errors.
+ * One namespace in one document, shared by its holders: its part of the engine, its storage, its reporter and the error
+ * listeners.
  *
- * Whatever fails here fails open: without an engine, after a trap and once closed everything passes.
+ * It fails open: without an engine, after a trap and once closed, everything passes.
  */
 import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../platform/host.js";
 import { Reporter } from "../delivery/reporter.js";
@@ -24,41 +24,41 @@ import type { OpenOptions } from "./options.js";
 import { checkSnapshot } from "../input/snapshot.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
 
-/** The engine's largest number. */
+/** The largest number that the engine takes: no limit. */
 const NO_LIMIT = 2 ** 32 - 1;
 
-/** The names of what goes with each request, and how many characters both values have at most: servers refuse more. */
+/** The headers of each request, and the most characters of both values together: servers refuse larger headers. */
 const HELD = "Seen-Held";
 const PENDING = "Seen-Pending";
 const MAX_HEADER_CHARACTERS = 4_000;
-/** How long `open` waits for a storage that does not answer; what it holds is taken over when it does. */
+/** How long `open` waits for the storage. Data that is read later is still merged. */
 const OPEN_TIMEOUT_MS = 2_000;
-/** The longest wait before an engine that has not come is asked for again. */
+/** The longest delay before loading the engine is tried again. */
 const LAST_RETRY_MS = 60_000;
-/** How many ids wait for an engine. */
+/** The most ids that are queued while there is no engine. */
 const MAX_WAITING = 1_000;
-/** How long `flush` does. */
+/** How long `flush` waits for the storage. */
 const FLUSH_TIMEOUT_MS = 10_000;
-/** How long delivery waits to hear of a clear where no signal tells of one, and how often it asks a store of the app's. */
+/** Without a cross-tab signal: how long delivery waits for a check for clears, and the interval of these checks. */
 const LOOK_TIMEOUT_MS = 1_000;
 const LOOK_INTERVAL_MS = 60_000;
 
-/** Who has it open: what it wants to be told. */
+/** The listeners of one open handle. */
 export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
 }
 
-/** Whether tools are being told something, by any namespace: what they do in answer they are not told of. */
+/** Whether an event is being dispatched to tools, by any namespace: calls that they make meanwhile cause no events. */
 let isTelling = false;
 
-/** What was recorded, or is unseen, while there is no engine: when, and how to tell it. */
+/** A `record` or `unsee` that was called while there was no engine. */
 interface Waiting {
   readonly at: number;
   readonly tell: (engine: NamespaceEngine) => unknown;
 }
 
-/** One that was never started lets everything pass. */
+/** A namespace that was never started lets everything pass. */
 export class Namespace implements OpenNamespace {
   readonly options: OpenOptions;
   readonly engines: Engines;
@@ -66,10 +66,10 @@ export class Namespace implements OpenNamespace {
   readonly holders = new Set<Holder>();
   readonly tools = new Set<Tool>();
   readonly observed = new ObservedItems();
-  /** Told when something is unseen or forgotten. */
+  /** Called when an id becomes unseen or is forgotten. */
   readonly onChanges = new Set<() => void>();
   private toldRevision = 0;
-  /** Whether it is open in this document: then it has an engine, or is to have one. */
+  /** Whether it is open in this document: it has an engine, or loads one. */
   private isOpen = false;
   private starting: Promise<void> | undefined;
   /** Why there is no engine. */
@@ -83,7 +83,7 @@ export class Namespace implements OpenNamespace {
   private performer: StoragePerformer | undefined;
   private snapshot: LatestSnapshot | undefined;
   private lookedMs = -Infinity;
-  /** What was reported, and is reported once. */
+  /** Messages of `too-large` that were reported: each is reported once. */
   private readonly told = new Set<string>();
   reporter: Reporter | undefined;
 
@@ -95,8 +95,8 @@ export class Namespace implements OpenNamespace {
   }
 
   /**
-   * Loads the engine, unless there is one, and what is stored. Rejects for wrong options alone: what else fails is in
-   * `failure`, and tried again, by these options.
+   * Loads the engine, if there is none, and the stored data. Rejects only for wrong options; any other failure is in
+   * `failure` and is retried with these options.
    */
   start(options: OpenOptions): Promise<void> {
     if (this.isAlive && !this.starting) return Promise.resolve();
@@ -106,7 +106,7 @@ export class Namespace implements OpenNamespace {
 
   private async load(options: OpenOptions): Promise<void> {
     this.cancelRetry();
-    // The engine and the storage take their time, and neither needs the other.
+    // The engine and the database load in parallel.
     const release = this.choice === "indexeddb" ? useConnection() : () => {};
     if (this.choice === "indexeddb") connect(() => {});
     try {
@@ -144,7 +144,7 @@ export class Namespace implements OpenNamespace {
     }
   }
 
-  /** Where the app says whence an engine comes, it may come yet. */
+  /** Schedules another attempt if the app provides a source of the engine, which may be reachable later. */
   private retryLater(options: OpenOptions): void {
     if (!this.isOpen || !(options.fallback || options.wasm)) return;
     const retry = () => void this.start(options).catch(this.report);
@@ -153,7 +153,7 @@ export class Namespace implements OpenNamespace {
     this.cancelRetry = () => [cancel, stop].forEach((each) => each());
   }
 
-  /** A fresh engine takes the place of the one that has trapped, once in a document, and begins with what is stored. */
+  /** Replaces an engine that has trapped, once in a document. The new one begins with the stored data. */
   private readonly onTrap = (error: SeenGuardError): void => {
     this.performer?.stop();
     [this.engine, this.performer] = [undefined, undefined];
@@ -161,7 +161,7 @@ export class Namespace implements OpenNamespace {
     void Promise.resolve(this.starting).then(() => (this.isOpen ? this.start(this.options) : undefined));
   };
 
-  /** Has this wait for an engine, if one is to come; the latest. */
+  /** Queues calls until there is an engine, if one is to come; keeps the latest. */
   private wait(ids: readonly ItemId[], tell: (engine: NamespaceEngine, id: ItemId, at: number) => unknown): void {
     if (!this.isOpen) return;
     const at = this.clock.wallMs();
@@ -169,7 +169,7 @@ export class Namespace implements OpenNamespace {
     this.waiting = [...this.waiting, ...each].slice(-MAX_WAITING);
   }
 
-  /** Records what has waited, each with its time, but for what another tab has cleared since. */
+  /** Replays the queued calls with their times, except those from before a clear by another tab. */
   private recordWaiting(): void {
     const { engine, number } = this;
     if (!engine) return;
@@ -178,7 +178,7 @@ export class Namespace implements OpenNamespace {
     this.waiting = [];
   }
 
-  /** Whether there is anything that could stop an item. */
+  /** Whether there is an engine. */
   get isAlive(): boolean {
     return this.engine !== undefined;
   }
@@ -187,7 +187,7 @@ export class Namespace implements OpenNamespace {
     for (const { onError } of this.holders) callBack(onError, error);
   };
 
-  /** Calls into the engine; `undefined`: there is none. */
+  /** Calls into the engine; `undefined` if there is none. */
   private call<T>(run: Parameters<typeof NamespaceEngine.prototype.call<T>>[0]): T | undefined {
     return this.engine?.call(run);
   }
@@ -213,7 +213,7 @@ export class Namespace implements OpenNamespace {
       return { applied: true, covered: outcome.covered };
     } catch (cause) {
       const error = cause as SeenGuardError;
-      // A page without a snapshot is nothing wrong.
+      // A page without a snapshot is no error.
       if (snapshot !== undefined && snapshot !== null) this.report(error);
       return { ...refused("invalid"), error };
     }
@@ -224,7 +224,7 @@ export class Namespace implements OpenNamespace {
     return this.split(list, false)?.fresh;
   }
 
-  /** The same, and if `withSeen` the indices of the others, those seen longest ago first. */
+  /** The same and, if `withSeen`, the indices of the seen items, those seen longest ago first. */
   split(list: ItemIdList, withSeen = true): Split | undefined {
     const split = this.isTooLong(list) ? { fresh: indicesOf(list), seen: [] } : this.splitShort(list, withSeen);
     this.tellDecision(list, split?.fresh);
@@ -242,7 +242,7 @@ export class Namespace implements OpenNamespace {
     return isTooLong;
   }
 
-  /** Tools that filter are not told of that: they would go on for ever. */
+  /** False while tools handle an event: a tool that calls `filter` would cause events without end. */
   private get hasTools(): boolean {
     return this.tools.size > 0 && !isTelling;
   }
@@ -256,7 +256,7 @@ export class Namespace implements OpenNamespace {
     this.tell((tool) => tool.decided({ items, stopped }));
   }
 
-  /** Once the caller has its answer: no tool changes what `filter` returns. */
+  /** Dispatches an event after the call has returned, so that no tool affects its result. */
   private tell(tell: (tool: Tool) => void): void {
     if (!this.hasTools) return;
     queueMicrotask(() => {
@@ -291,7 +291,7 @@ export class Namespace implements OpenNamespace {
     return stopped;
   }
 
-  /** Once the caller has its answer, as for the tools. */
+  /** Notifies listeners of unseen ids, also after the call has returned. */
   private readonly noteChanges = (): void => {
     const { unseenRevision } = this;
     if (this.toldRevision === unseenRevision) return;
@@ -299,7 +299,7 @@ export class Namespace implements OpenNamespace {
     queueMicrotask(() => this.onChanges.forEach((listener) => callBack(listener)));
   };
 
-  /** Those at the end of a list that is too long. */
+  /** The list, or the last ids of one that is too long. */
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
     const count = countLatest(ids);
     if (count === ids.length) return ids;
@@ -307,31 +307,31 @@ export class Namespace implements OpenNamespace {
     return ids.slice(-count);
   }
 
-  /** There is something to be stored and delivered. */
+  /** Notifies the storage and the reporter of new data. */
   private recorded(): void {
     this.performer?.changed();
     this.reporter?.recorded(this.undelivered);
   }
 
-  /** The indices of the ids that pass because they are unseen, or, once the history was deleted, at all. */
+  /** The indices of the ids that pass because they are unseen or the history was deleted. */
   unseen(ids: readonly ItemId[]): Indices {
     const latest = ids.slice(-countLatest(ids));
     const before = ids.length - latest.length;
     return Array.from(this.engine?.unseen(latest) ?? [], (index) => before + index);
   }
 
-  /** Grows whenever something is unseen or forgotten, here, in another tab or by the server. */
+  /** Grows when an id becomes unseen or is forgotten: here, in another tab or by the server. */
   get unseenRevision(): number {
     return this.call((guard) => guard.unseenRevision) ?? 0;
   }
 
-  /** The number of the namespace's latest clear, as far as is known; 0: none. */
+  /** The number of the latest clear of the namespace that is known; 0: none. */
   get number(): number {
     this.performer?.hear();
     return this.call((guard) => guard.number) ?? 0;
   }
 
-  /** A clear of this document: what is in memory is forgotten at once, but what was recorded since if it `keeps`. */
+  /** Applies a clear by this document: memory is cleared at once; `keeps`: except impressions recorded since. */
   cleared(number: number, keeps: boolean): void {
     if (!keeps) this.waiting = [];
     if (this.performer) this.performer.clear(number, keeps);
@@ -339,12 +339,12 @@ export class Namespace implements OpenNamespace {
     this.noteChanges();
   }
 
-  /** Where no signal tells of a clear: resolves when delivery may go on. */
+  /** Checks the store for clears where there is no cross-tab signal. Resolves when delivery may go on. */
   lookBefore(): Promise<unknown> | undefined {
     const { performer, choice, clock } = this;
     if (!performer || hasLocal()) return undefined;
     const wallMs = clock.wallMs();
-    // A clock that has jumped back says nothing of how long ago it was.
+    // After a clock jump in either direction the elapsed time is unknown: check again.
     if (typeof choice !== "string" && Math.abs(wallMs - this.lookedMs) < LOOK_INTERVAL_MS) return undefined;
     this.lookedMs = wallMs;
     return withTimeout(LOOK_TIMEOUT_MS, performer.look());
@@ -363,7 +363,7 @@ export class Namespace implements OpenNamespace {
     return this.engine?.pending(limitOf(limit)) ?? [];
   }
 
-  /** What goes with each request for a page. */
+  /** The headers of a request for a page. */
   headers(): Record<string, string> {
     this.performer?.hear();
     const held = this.call((guard) => guard.held()) ?? "";
@@ -371,7 +371,7 @@ export class Namespace implements OpenNamespace {
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
   }
 
-  /** What this device tells of its pending impressions: its name and a list; 1,000 ids at most. */
+  /** The value of `Seen-Pending`: the device's name and its pending impressions, 1,000 ids at most. */
   pendingList(maxCharacters?: number): string {
     return this.call((guard, wallMs) => guard.pendingList(limitOf(maxCharacters), wallMs)) ?? "";
   }
@@ -390,19 +390,19 @@ export class Namespace implements OpenNamespace {
     return this.engine?.beginBatch(maxImpressions, maxBytes, isLast);
   }
 
-  /** A batch went out as the page hid, which may never read the answer. */
+  /** A batch was sent as the page hid. The page may never read the response. */
   leaveBatch(batch: number): void {
     this.call((guard, wallMs) => guard.leaveBatch(batch, wallMs));
     this.performer?.changed();
   }
 
-  /** Ends a batch that was to be delivered. */
+  /** Ends a batch: delivered, or failed. */
   endBatch(batch: number, arrived: boolean): void {
     this.call((guard, wallMs) => guard.endBatch(batch, arrived, wallMs));
     if (arrived) this.performer?.changed();
   }
 
-  /** Delivers impressions until it is stopped. The one reporter outlives that: it may have to wait at its address. */
+  /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */
   startReport(options: CheckedReportOptions): () => void {
     if (!this.isOpen) return () => {};
     let { reporter } = this;
@@ -412,12 +412,12 @@ export class Namespace implements OpenNamespace {
     }
     reporter.start(options);
     this.call((guard) => guard.startReporting());
-    // What is to be delivered from now on is so on the next visit, too.
+    // Impressions marked for delivery from now on are stored with that mark.
     this.performer?.changed();
     return reporter.stop;
   }
 
-  /** Delivers what waits at once, until nothing is left, a batch has failed or the time is over; 0: nothing. */
+  /** Delivers at once until nothing is left, a batch fails or the time is over. With 0 it delivers nothing. */
   async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
     const { reporter } = this;
     const before = reporter?.delivered ?? 0;
@@ -425,12 +425,12 @@ export class Namespace implements OpenNamespace {
     return { delivered: (reporter?.delivered ?? 0) - before, left: this.undelivered + (reporter?.waiting ?? 0) };
   }
 
-  /** Resolves when everything recorded so far is in storage, or cannot be written now, which is reported. */
+  /** Resolves when everything recorded so far is stored, or when storing it has failed and was reported. */
   async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
     if (this.performer && this.isAlive) await withTimeout(timeoutMs, this.performer.flush());
   }
 
-  /** Gives the memory back: afterwards everything passes. */
+  /** Frees the engine's memory. Afterwards everything passes. */
   free(): void {
     this.isOpen = false;
     this.cancelRetry();
@@ -440,12 +440,12 @@ export class Namespace implements OpenNamespace {
   }
 }
 
-/** A limit as the engine takes it; what is no number limits nothing. */
+/** The limit as the engine takes it; anything but a number is no limit. */
 function limitOf(limit: number | undefined): number {
   return typeof limit === "number" && limit >= 0 ? Math.min(limit, NO_LIMIT) : NO_LIMIT;
 }
 
-/** What became of a snapshot that was not taken. */
+/** The result for a snapshot that was not applied. */
 export function refused(reason: NonNullable<ApplyResult["reason"]>): ApplyResult {
   return { applied: false, reason, covered: 0 };
 }

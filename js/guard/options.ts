@@ -1,4 +1,4 @@
-/** The options of `SeenGuard` and its methods: what they must be, and checks of those that belong together. */
+/** The options of `SeenGuard` and its methods: their types, and checks of options that depend on each other. */
 import { CLOCK, MAX_MS, type ClockOption } from "../platform/host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
 import type { CheckedReportOptions } from "../delivery/request.js";
@@ -16,7 +16,7 @@ import {
 } from "../input/options.js";
 import type { GuardOptions } from "../types/seenguard.js";
 
-/** Options of `open`, checked and with their defaults. */
+/** Options of `open`, checked, with defaults. */
 export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
   readonly windowDays: number;
   readonly remember: number;
@@ -25,7 +25,7 @@ export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
 const isNumber = (value: unknown) => typeof value === "number";
 
 const STORAGES = ["indexeddb", "local", "none"];
-/** Those of a storage of the app's own. */
+/** The methods of a custom storage. */
 const METHODS = ["get", "set", "remove", "keys"];
 
 export const clearRules = {
@@ -39,7 +39,7 @@ export const clearRules = {
 
 const guardRules = {
   ...clearRules,
-  // The engine knows their ranges.
+  // The engine checks the ranges.
   windowDays: ["a number of days", isNumber, 30],
   remember: ["a number", isNumber, 10_000],
   fallback: ['a function such as () => import("seenguard/engine-js")', isFunction],
@@ -88,7 +88,7 @@ const reportRules = {
 
 export const flushRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
 
-/** Checks the options of `open`. `more`: those that the entry has beside. */
+/** Checks the options of `open`. `more`: the entry's additional options. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {
   const checked = checkOptions("SeenGuard.open", options, { ...guardRules, ...more });
   const { [CLOCK]: clock, [ENGINE]: engine } = options as ClockOption & EngineOptions;

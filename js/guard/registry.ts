@@ -1,7 +1,7 @@
 /**
- * The namespaces that are open in a document, each once for all its holders: StrictMode mounts twice, a hot reload loads
- * the module again, an app may hold two bundles of this package. The registry lives under a registered symbol, where all
- * copies meet.
+ * The namespaces that are open in a document, each shared by all its holders: StrictMode mounts twice, a hot reload
+ * loads the module again, and an app may contain two bundles of this package. The registry is under a registered
+ * symbol, which all copies share.
  */
 import { CLOCK, withTimeout } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
@@ -11,24 +11,24 @@ import { misuseOfCopies } from "../input/misuse.js";
 import { Namespace, type Holder } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
 
-/** Of package.json: the build puts it in. */
+/** The version in package.json, which the build inserts. */
 declare const PACKAGE_VERSION: string;
 
 interface Registry {
-  /** Of the package that has made it. */
+  /** The version of the package that created it. */
   readonly version: string;
   readonly namespaces: Map<string, Namespace>;
-  /** Of a namespace's keyed lists. They outlive it: a list is there again when the next route opens it. */
+  /** Verdicts of the keyed lists. They outlive a namespace: the next route that opens it has the list again. */
   readonly verdicts: Map<string, KeyedVerdicts>;
 }
 
 const PREFIX = "seenguard.registry.";
-/** Copies share one only if they agree on what a namespace can do: the number grows when that changes. */
+/** Copies share a registry only if they agree on the interface of a namespace: the number grows when that changes. */
 const REGISTRY = Symbol.for(PREFIX + "1");
-/** How long `open` waits for an engine that does not come. */
+/** How long `open` waits for the engine. */
 const OPEN_TIMEOUT_MS = 10_000;
 const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
-/** How long `close` waits for a storage that does not answer. */
+/** How long `close` waits for the storage. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 const shared = globalThis as unknown as Record<symbol, Registry | undefined>;
@@ -37,7 +37,7 @@ function registry(): Registry {
   return (shared[REGISTRY] ??= { version: PACKAGE_VERSION, namespaces: new Map(), verdicts: new Map() });
 }
 
-/** A namespace, started, and held by `holder`. Rejects for wrong options alone. */
+/** Opens a namespace for `holder`, or shares the one that is open. Rejects only for wrong options. */
 export async function hold(options: OpenOptions, engines: Engines, holder: Holder): Promise<Namespace> {
   const { namespace: name } = options;
   const open = findNamespace(name);
@@ -61,7 +61,7 @@ export async function hold(options: OpenOptions, engines: Engines, holder: Holde
   return namespace;
 }
 
-/** Gives a namespace back. The last holder's leaving frees it, once what was recorded is in storage. */
+/** Releases a namespace. The last holder's release frees it, after its impressions are stored. */
 export async function release(namespace: Namespace, holder: Holder): Promise<void> {
   await namespace.flush(CLOSE_TIMEOUT_MS);
   namespace.holders.delete(holder);
@@ -71,7 +71,7 @@ export async function release(namespace: Namespace, holder: Holder): Promise<voi
   namespace.free();
 }
 
-/** A namespace that is open in this document. */
+/** The namespace of this name if it is open in this document. */
 export function findNamespace(name: string): Namespace | undefined {
   return registry().namespaces.get(name);
 }
@@ -84,13 +84,13 @@ export function keyedVerdicts(name: string): KeyedVerdicts {
   return keyed;
 }
 
-/** Forgets them. */
+/** Deletes the verdicts of a namespace's keyed lists. */
 export function clearVerdicts(name: string): void {
   registry().verdicts.get(name)?.clear();
   removeSaved(name);
 }
 
-/** Whether what is open is not what is asked for. A test's clock takes the place of what an app asks for. */
+/** Whether the open namespace has other options than requested. A test's clock may replace the app's options. */
 function differs(a: OpenOptions, b: OpenOptions): boolean {
   if (a[CLOCK] !== b[CLOCK]) return b[CLOCK] !== undefined;
   const storageOf = ({ storage = "indexeddb" }: OpenOptions) => storage;

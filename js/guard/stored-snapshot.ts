@@ -1,19 +1,19 @@
-/** The snapshot in use as it is stored, for what is shown on the next visit before the first response. */
+/** The snapshot in use as it is stored: the next visit filters by it before the first response. */
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { StoredSnapshot } from "../storage/performer.js";
 
-/** Longest text that is kept. */
+/** The longest text that is stored. */
 const MAX_CHARACTERS = 512 * 1024;
 const CHECKSUM_DIGITS = 8;
 
-/** A checksum, 8 hexadecimal digits, and this as JSON, in which `null` stands for NaN. Its version is left out. */
+/** Stored as a checksum of 8 hexadecimal digits and this as JSON, with `null` for NaN and without the version. */
 interface Stored {
   readonly appliedAt: number;
   readonly snapshot: Omit<SnapshotArguments, "version">;
 }
 
-/** What an engine has applied last. */
+/** The latest snapshot that the engine has applied. */
 export class LatestSnapshot implements StoredSnapshot {
   private readonly engine: NamespaceEngine;
   private latest: Stored | undefined;
@@ -30,7 +30,7 @@ export class LatestSnapshot implements StoredSnapshot {
     const { latest } = this;
     if (!latest) return undefined;
     return this.engine.call((guard) => {
-      // In place of the references that came, the texts that are held.
+      // Full texts of held shards in place of the references received.
       const shards = guard.shardTexts()?.split("\n").slice(0, -1);
       if (!shards) return undefined;
       const json = asAscii(JSON.stringify({ ...latest, snapshot: { ...latest.snapshot, shards } }));
@@ -38,7 +38,7 @@ export class LatestSnapshot implements StoredSnapshot {
     });
   }
 
-  /** One that is damaged is left out. */
+  /** Applies a stored snapshot; ignores a damaged one. */
   restore(text: string): void {
     const json = text.slice(CHECKSUM_DIGITS);
     if (text.slice(0, CHECKSUM_DIGITS) !== this.checksum(json)) return;
@@ -51,7 +51,7 @@ export class LatestSnapshot implements StoredSnapshot {
       const then = { nowMs: numberOf(nowMs) + agoMs, forgetBefore: numberOf(forgetBefore) };
       engine.apply({ format, shards, unseen, version: NaN, ...then }, true);
     } catch {
-      // A later version's, or of a format that this entry cannot read.
+      // It is of a later version, or of a format that this entry cannot read.
     }
   }
 
@@ -62,7 +62,7 @@ export class LatestSnapshot implements StoredSnapshot {
   }
 }
 
-/** JSON with what is not ASCII, which stands in its texts alone, escaped. */
+/** JSON with all non-ASCII characters escaped; they occur only within strings. */
 function asAscii(json: string): string {
   return json.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

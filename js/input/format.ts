@@ -1,12 +1,13 @@
-/** Checks what names the format of shards, and turns it into what the module takes. */
+/** Checks the format of shards, and translates it to arguments of the module. */
 
 /**
- * A format as the module takes it: its number, and for go-bloomfilter k, or the capacity and the false positive rate.
+ * A format in arguments of the module: its number, and for go-bloomfilter k, or the capacity and the false positive
+ * rate.
  */
 export type FormatArguments = readonly [kind: number, number: number, rate: number];
 
 const NAMES = ["seenguard", "guava", "bits-and-blooms", "redisbloom"];
-/** Its shards are several texts each. */
+/** The format whose shards are several texts each. */
 export const REDISBLOOM = 3;
 const GO = "go-bloomfilter";
 const GO_WITH_HASHES = 4;
@@ -14,7 +15,7 @@ const GO_WITH_CAPACITY = 5;
 const MAX_HASHES = 255;
 const MAX_CAPACITY = 2 ** 32 - 1;
 
-/** Reads a format of any origin; calls `fail` with what is wrong with it. */
+/** Reads an untrusted format; calls `fail` with the error. */
 export function checkFormat(format: unknown = NAMES[0], fail: (message: string) => never): FormatArguments {
   const index = NAMES.indexOf(format as string);
   if (index >= 0) return [index, 0, 0];

@@ -1,4 +1,4 @@
-/** Reads shards of the formats of other libraries, for the entry points whose module may know them. */
+/** Reads shards in the formats of other libraries, for entries whose module supports them. */
 import { checkFormat, REDISBLOOM } from "./format.js";
 import { copyList } from "./ids.js";
 import type { ReadShards } from "../engine/load.js";
@@ -9,14 +9,14 @@ export const readFormats: ReadShards = (named, shards) => {
   return { format, shards: mapShards(shards, format[0] === REDISBLOOM ? chunksOf : textOf) };
 };
 
-/** The chunks of a dump as the module takes them: joined by commas. */
+/** The chunks of a dump as an argument of the module: joined by commas. */
 function chunksOf(shard: unknown, name: string): string {
   // A reference stands for all chunks of a shard.
   if (typeof shard === "string" && shard.startsWith("~")) return shard;
   const chunks: unknown[] = Array.isArray(shard) ? copyList(shard) : [undefined];
   if (!chunks.every((chunk) => typeof chunk === "string"))
     return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
-  // Else one chunk could pass for two.
+  // Otherwise one chunk could be read as two.
   if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk that is no base64 text`);
   return chunks.join();
 }

@@ -1,9 +1,9 @@
-/** From items to ids, and from the fresh ids back to their items. */
+/** Maps items to ids, and fresh ids back to their items. */
 import { attempt } from "../platform/host.js";
 import type { Split } from "../engine/engine-types.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
-/** The ids of several items, those of one item side by side, its main id first. */
+/** The ids of several items: those of one item are adjacent, its main id first. */
 export interface ItemIdList {
   readonly ids: readonly ItemId[];
   /** Index after each item's last id; absent if every item has one id. */
@@ -12,20 +12,20 @@ export interface ItemIdList {
 
 /** The ids of those items of a list that have any. */
 export interface CollectedIds extends ItemIdList {
-  /** Where these items are in the list; absent if every item has an id. */
+  /** The positions of these items in the list; absent if every item has an id. */
   readonly places?: readonly number[] | undefined;
-  /** What the app's function has thrown of an item, which so has no id. */
+  /** The error that the app's function has thrown for an item, which therefore has no id. */
   readonly thrown?: { readonly cause: unknown } | undefined;
 }
 
-/** A list that claims to be longer is taken for what it holds: the length of a proxy may be anything. */
+/** A list with a larger `length` is read by its elements: a proxy may return any length. */
 const LONGEST_LIST = 1_000_000;
 /** Longest id, UTF-16 units. */
 const MAX_ID_UNITS = 1_024;
-/** What one call into the engine takes: so many ids, of so many UTF-16 units. */
+/** Most ids, and most UTF-16 units of them, of one call into the engine. */
 const MAX_IDS = 20_000;
 const MAX_UNITS = 1 << 20;
-/** Whether a text is well-formed; what some engines have not yet. */
+/** Whether a text is well-formed: some JavaScript engines lack the method. */
 export const isWellFormed: (text: string) => boolean =
   "isWellFormed" in String.prototype
     ? (text) => (text as unknown as { isWellFormed(): boolean }).isWellFormed()
@@ -36,7 +36,7 @@ export function isId(id: unknown): id is ItemId {
   return typeof id === "string" || typeof id === "bigint" || Number.isSafeInteger(id);
 }
 
-/** The same on a device. Half a character would be the same id as any other half: UTF-8 has none. */
+/** The same on a device. All lone surrogates would be one id, since UTF-8 cannot encode them. */
 export function isUsable(id: unknown): id is ItemId {
   if (typeof id !== "string") return isId(id);
   return id.length <= MAX_ID_UNITS && isWellFormed(id);
@@ -66,7 +66,7 @@ export function collectIds<T>(items: readonly T[], idOf?: IdOf<T>, isRight = isU
   return texts ? { ids: texts } : collectEach(items, defaultId, isRight);
 }
 
-/** The ids of a list in which every id is a text, as in most: this loop is the shortest there is. */
+/** A fast path for lists in which every id is a text, as in most. */
 function collectTexts(items: readonly unknown[], isRight: typeof isUsable): string[] | undefined {
   try {
     const texts: string[] = new Array<string>(items.length);
@@ -78,7 +78,7 @@ function collectTexts(items: readonly unknown[], isRight: typeof isUsable): stri
     }
     return texts;
   } catch {
-    // An item that cannot be read; the others still have their ids.
+    // An item cannot be read; the slow path collects the other ids.
     return undefined;
   }
 }
@@ -95,7 +95,7 @@ function collectEach<T>(items: readonly T[], idOf: (item: T) => unknown, isRight
       if (isRight(id)) ids.push(id);
       else if (Array.isArray(id)) for (const each of copyList(id)) if (isRight(each)) ids.push(each);
     } catch (cause) {
-      // The callback is the app's, and an item may be anything: this one has no id.
+      // The app's callback or a getter of the item has thrown: the item has no id.
       if (idOf !== defaultId) thrown ??= { cause };
     }
     if (ids.length > start) {
@@ -140,21 +140,21 @@ export function collectRecorded(given: unknown, isRight = isUsable, onOther = (_
     else
       for (const value of Array.isArray(given) ? copyList<unknown>(given) : (given as Iterable<unknown>)) take(value);
   } catch {
-    // It broke off, or cannot be read: what came before counts.
+    // The iterable has thrown: the ids before the error count.
   }
   return usable;
 }
 
-/** A copy of what was passed as a list, read once. Never throws; a hole, or what cannot be read, is `undefined`. */
+/** A copy of a list, read once. Never throws; a hole or an unreadable element is `undefined`. */
 export function copyList<T>(items: readonly T[]): T[] {
   try {
     if (!Array.isArray(items) && Symbol.iterator in items) return Array.from(items as Iterable<T>);
     const { length } = items;
     if (Number.isInteger(length) && length >= 0 && length <= LONGEST_LIST) return copyItems<T>(items, length);
   } catch {
-    // Reading a proxy's length may throw, as may asking what a revoked one is.
+    // Reading a proxy's length may throw, as may any access to a revoked one.
   }
-  // The items that an array has, though its length lies.
+  // The elements of an array with a wrong length.
   return attempt(() => (Array.isArray(items) ? (Object.values(items) as T[]) : [])) ?? [];
 }
 
@@ -173,7 +173,7 @@ function copyItems<T>(items: readonly T[], length: number): T[] {
 /** The fresh items of a list and those without an id, in their order. */
 export function freshItems<T>(
   list: readonly T[],
-  /** Where the items with an id are; absent if every item has one. */
+  /** The positions of the items with an id; absent if every item has one. */
   places: CollectedIds["places"],
   /** Which of these are fresh. */
   fresh: ArrayLike<number> & Iterable<number>,
@@ -189,7 +189,7 @@ export function freshItems<T>(
   return list.filter((_, index) => passes[index] === 1);
 }
 
-/** A list in two: the fresh items as `freshItems` gives them, and the others in the order of `seen`. */
+/** Splits a list: the fresh items as from `freshItems`, and the others in the order of `seen`. */
 export function splitItems<T>(
   list: readonly T[],
   places: CollectedIds["places"],
@@ -203,8 +203,8 @@ export function splitItems<T>(
 }
 
 /**
- * The items in two, by their ids in two: an item is seen if any of its ids is, and as late as the latest of them. What
- * has an id of one that was kept before is in neither.
+ * Splits items by their split ids: an item is seen if any of its ids is, at the latest of their times. An item with an
+ * id of an earlier kept one is in neither list.
  */
 export function splitByIds(list: ItemIdList, seen: ArrayLike<number>): Split {
   const order = new Map(Array.from(seen, (index, place) => [String(list.ids[index]), place]));

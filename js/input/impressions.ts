@@ -6,12 +6,12 @@ import type { Impression } from "../types/seenguard.js";
 const MAX_UNSEEN = 1_000;
 const IMPRESSIONS = "each { id, at } with a text and Unix milliseconds";
 
-/** What a list of unseen ids must be. */
+/** The requirement of a list of unseen ids. */
 export const UNSEEN = `unseen must be a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`;
-/** What a list in a report must be. */
+/** The requirement of a list in a report. */
 export const REPORTED = `must be a list, ${IMPRESSIONS}`;
 
-/** A copy of such a list, of which each part is read once; `undefined` for what is none. */
+/** A copy of such a list, with each part read once; `undefined` for an invalid one. */
 export function copyImpressions(list: unknown, most = Infinity): Impression[] | undefined {
   const values = Array.isArray(list) ? copyList<unknown>(list) : undefined;
   if (!values || values.length > most) return undefined;
@@ -19,7 +19,7 @@ export function copyImpressions(list: unknown, most = Infinity): Impression[] | 
   return copy.every((impression) => impression !== undefined) ? copy : undefined;
 }
 
-/** The same of what a snapshot may list as unseen. */
+/** The same for the unseen ids of a snapshot. */
 export function copyUnseen(list: unknown): Impression[] | undefined {
   return copyImpressions(list, MAX_UNSEEN);
 }

@@ -1,4 +1,4 @@
-/** Reads a list as an app passes it, and tells what is wrong with it. */
+/** Reads a list of the app, and reports misuse. */
 import type { SeenGuardError } from "../errors.js";
 import { misuseOfList } from "./misuse.js";
 import type { IdOf } from "../types/seenguard.js";
@@ -6,7 +6,7 @@ import { collectIds, copyList, type CollectedIds } from "./ids.js";
 
 export type MisuseListener = (error: SeenGuardError | undefined) => void;
 
-/** A copy of the list, which may be anything, and its items' ids. This calls the app. */
+/** A copy of the untrusted list, and its items' ids. Calls functions of the app. */
 export function readList<T>(
   items: readonly T[],
   idOf: IdOf<T> | undefined,

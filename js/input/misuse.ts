@@ -16,18 +16,18 @@ export const CONTENTS =
 export const GONE =
   "an element that observe was given has left the document: observe the one in its place, and stop the old";
 
-/** A shorter list without any id may be what the app has. */
+/** A shorter list without any id may be intended. */
 const MANY = 5;
-/** Most keys of an object that are named. */
+/** The most keys of an object that a message lists. */
 const NAMED_KEYS = 10;
 
-/** What is wrong with what was passed as a list, or with the function that was to name its items' ids. */
+/** The misuse in a list argument, or in the function that returns its items' ids. */
 export function misuseOfList(items: unknown, idOf: unknown, collected?: CollectedIds): SeenGuardError | undefined {
   if (collected?.thrown) {
     const why = `the function \`id\` has thrown, and the item passes: ${describe(collected.thrown.cause)}`;
     return new SeenGuardError("misuse", why, collected.thrown.cause);
   }
-  // Nothing may be what has not been loaded yet.
+  // An absent list may be one that is not loaded yet.
   if (items === undefined || items === null) return undefined;
   const length = attempt(() => (typeof items === "object" ? lengthOf(items) : undefined));
   if (length === undefined) return misuse(`a list is an array of items; this one ${describeValue(items)}`);
@@ -39,7 +39,7 @@ export function misuseOfList(items: unknown, idOf: unknown, collected?: Collecte
   );
 }
 
-/** How many items a list has, 0 if only reading it would tell; undefined: it is none. */
+/** The number of items of a list, 0 if it is unknown without reading it; undefined: it is no list. */
 function lengthOf(items: object): number | undefined {
   if (!Array.isArray(items) && Symbol.iterator in items) return copyList(items as unknown as unknown[]).length;
   const { length } = items as { length?: unknown };
@@ -59,7 +59,7 @@ export function misuseOfCopies(versions: readonly string[]): SeenGuardError {
   return misuse(`the page has seenguard ${all}, which know of each other's items late: have all import one version`);
 }
 
-/** What is wrong with a page of `fill`, if it has no items. */
+/** The misuse in a page of `fill` without items. */
 export function misuseOfPage(page: unknown): SeenGuardError | undefined {
   const { items, json } = page as { items?: unknown; json?: unknown };
   if (Array.isArray(items) || Array.isArray(page)) return undefined;
@@ -69,11 +69,11 @@ export function misuseOfPage(page: unknown): SeenGuardError | undefined {
   );
 }
 
-/** What is wrong with what `observe` was given, if that is no element (`isItem`), and nothing to look below either. */
+/** The misuse in the root of `observe`: it must be an element (`isItem`), or a root of items. */
 export function misuseOfRoot(root: unknown, isItem: boolean): SeenGuardError | undefined {
   const isRight = readGiven("bad-option", "what observe was given", () => {
     const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
-    // An element of another document, such as a frame's, is none of this document's class Element.
+    // An element of another document, such as a frame's, is no instance of this document's Element.
     return nodeType === 1 || (!isItem && (nodeType === 9 || (nodeType === 11 && host !== undefined)));
   });
   if (isRight || typeof document === "undefined") return undefined;
@@ -83,7 +83,7 @@ export function misuseOfRoot(root: unknown, isItem: boolean): SeenGuardError | u
 
 let isToldOfServer = false;
 
-/** That `open` remembers nothing here. Once in a process: a server may open a guard for each request. */
+/** Misuse: `open` without any storage. Once in a process: a server may open a guard for each request. */
 export function misuseOfServer(): SeenGuardError | undefined {
   if (isToldOfServer) return undefined;
   isToldOfServer = true;

@@ -1,11 +1,11 @@
-/** Checks the options that an app's code passes: wrong ones are the only thing that throws. */
+/** Checks the app's options: only wrong options throw. */
 import { readGiven, refuse } from "../errors.js";
 
-/** What a value must be: in words and as a check; and the default, without which it may be absent. */
+/** A requirement in words, its check, and the default value; without a default the option is optional. */
 export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The default of what must be given: no rule accepts it. */
+/** The default of a required option: no rule accepts it. */
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
 export const aFunction: Rule = ["a function", isFunction];
@@ -62,21 +62,21 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A property that a value has itself: what a page has put into `Object.prototype` is none of the app's. */
+/** An own property: additions of the page to `Object.prototype` are ignored. */
 export function ownValue(values: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.prototype.hasOwnProperty.call(values, name) ? values[name] : undefined;
 }
 
 /**
- * The values that there are rules for, with the defaults of those that are absent or `undefined`. Calls `fail` with
- * what is wrong with the first one that breaks its rule.
+ * The values for which there are rules, with defaults for absent or `undefined` ones. Calls `fail` for the first one
+ * that breaks its rule.
  */
 export function checkEach(
   values: Readonly<Record<string, unknown>>,
   rules: Rules,
   fail: (message: string) => never = refuse,
 ): Record<string, unknown> {
-  // It inherits nothing either.
+  // The result inherits nothing either.
   const checked = Object.create(null) as Record<string, unknown>;
   for (const [name, [wanted, isRight, fallback]] of Object.entries(rules)) {
     const given = ownValue(values, name);

@@ -6,10 +6,10 @@ import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
 import { anything, checkEach, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
 
-/** No engine knows a format of this number: it refuses it, and says what to import. */
+/** An unknown number of a format: the engine refuses it with the import that is needed. */
 const UNKNOWN_FORMAT = 255;
 
-/** Reads shards for an entry whose engine knows the native format alone. It refuses any other. */
+/** Reads shards for an entry whose engine supports only the native format. It refuses any other. */
 export const readNative: ReadShards = (format, shards) =>
   format === undefined || format === "seenguard"
     ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
@@ -26,10 +26,10 @@ const rules = {
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
 
-/** Reads a snapshot of any origin. Throws a `SeenGuardError`. */
+/** Reads an untrusted snapshot. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown, readShards: ReadShards): SnapshotArguments {
   return readGiven("bad-snapshot", "the snapshot", () => {
-    // What is no object has no shards.
+    // A value that is no object has no shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
     const { version, shards, now, unseen = [], forgetBefore } = checkEach(parts, rules, badPart);
     return {

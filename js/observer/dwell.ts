@@ -1,5 +1,5 @@
 /**
- * Tells when an element has been looked at: `threshold` of it, or of the viewport where that is smaller, was visible for
+ * Detects that an element was viewed: `threshold` of it, or of the viewport where that is smaller, was visible for
  * `dwellMs` without a break.
  *
  * IntersectionObservers report when the share that an element needs is crossed; one serves all that need the same.
@@ -43,13 +43,13 @@ interface Watch extends DwellSettings, DwellListener {
   timer?: ReturnType<typeof setTimeout>;
 }
 
-/** This much of what is needed is enough: browsers round fractional pixels. */
+/** This fraction of the required share suffices: browsers round fractional pixels. */
 const ENOUGH = 0.99;
 /** Stands for "any visible pixel": an element that touches the edge from outside crosses a threshold of 0. */
 const ANY = 1e-6;
 /** A box with a shorter side, in pixels, shows nothing. */
 const MIN_SIDE = 1;
-/** What shows too little is not measured more often than this. */
+/** The shortest interval of measurements of an element that shows too little. */
 const MIN_INTERVAL_MS = 100;
 /** How long an element may be out of the document: frameworks remove it before they stop, or put it elsewhere. */
 const GONE_MS = 1_000;
@@ -157,7 +157,7 @@ function largestShare({ target, boundingClientRect: box, rootBounds: root }: Int
   return (width * height) / (box.width * box.height);
 }
 
-/** The next entry begins anew. */
+/** Restarts the dwell time with the next entry. */
 function interrupt(watch: Watch): void {
   clearTimeout(watch.timer);
   watch.isEnough = false;
@@ -180,7 +180,7 @@ function onPageEvent({ type }: Event): void {
   }
 }
 
-/** Whether a person can see what is in view. What merely lies over it, such as a sticky bar, hides nothing. */
+/** Whether a person can see an element in view. An overlay, such as a sticky bar, does not hide it. */
 function canBeSeen(element: Element): boolean {
   // Older engines have other names for the options, oldest engines no method.
   const all = { visibilityProperty: true, opacityProperty: true, checkVisibilityCSS: true, checkOpacity: true };

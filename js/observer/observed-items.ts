@@ -1,11 +1,11 @@
-/** What the observers of a namespace have recorded in this document, so that they record no sight of an item twice. */
+/** Items that observers of a namespace have recorded in this document: each view of an item is recorded once. */
 export class ObservedItems {
-  /** What each element showed when it was recorded last. */
+  /** The id that each element showed when it was recorded last. */
   private readonly ids = new WeakMap<Element, string>();
-  /** What has not been out of view since it was recorded. Elements that are made anew change nothing. */
+  /** Ids that have not left the view since they were recorded, even if their elements were recreated. */
   private readonly inView = new Set<string>();
 
-  /** Whether an element that was looked at is to be recorded. `isSeen`: its item is stopped, and not unseen since. */
+  /** Whether to record an element after its dwell time. `isSeen`: its item is stopped, and not unseen since. */
   add(id: string, element: Element, isSeen: boolean): boolean {
     const isSame = this.ids.get(element) === id;
     const isInView = this.inView.has(id);

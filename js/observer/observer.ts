@@ -2,7 +2,7 @@
 import { MAX_MS } from "../platform/host.js";
 import { watchElement, type DwellListener, type DwellSettings } from "./dwell.js";
 
-/** What an observer needs, all resolved and validated. */
+/** The settings of an observer, with defaults and validated. */
 export interface ObserverSettings extends DwellSettings {
   /** Its value is the item's id. */
   readonly attribute: string;
@@ -20,12 +20,12 @@ export function observeItems(
   settings: ObserverSettings,
   listener: DwellListener,
 ): () => void {
-  // Neither servers nor the documents of some test runners have it.
+  // Servers and some test runners lack it.
   if (typeof IntersectionObserver === "undefined") return () => {};
   if (id !== undefined) return watchElement(root as Element, id, settings, listener);
   const stops = [observeBelow(root, settings, { ...listener, onGone: undefined })];
   const host = (root as Partial<ShadowRoot>).host ?? root;
-  // Whether it leaves is all that counts of it.
+  // Only leaving the view matters for it.
   const leaving = { threshold: 0, dwellMs: MAX_MS };
   if (host.nodeType === Node.ELEMENT_NODE) {
     stops.push(watchElement(host as Element, "", leaving, { onGone: listener.onGone }));
@@ -47,7 +47,7 @@ function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: 
       if (elements.has(element) && element.getAttribute(attribute) === id) continue;
       stop();
       observed.delete(element);
-      // What it showed is out of view; what was removed may only be made anew.
+      // Its former item is out of view; a removed element may be recreated.
       if (elements.has(element)) listener.onOut?.(id, element);
     }
     for (const element of elements) {
@@ -57,7 +57,7 @@ function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: 
     }
   };
   const mutations = new MutationObserver(update);
-  // HTML keeps attribute names in lower case, whatever was written.
+  // HTML converts attribute names to lower case.
   const attributeFilter = [attribute, attribute.toLowerCase()];
   for (const tree of trees) mutations.observe(tree, { childList: true, subtree: true, attributeFilter });
   update();

@@ -1,10 +1,9 @@
 /**
- * What the host may lack or may not do in time, and what it tells: clocks, timers, the page's coming and going.
+ * The host's services, which may be missing or late: clocks, timers, events of the page's lifecycle.
  */
 
 /**
- * The result of something that may throw; `undefined` if it does. Merely reading localStorage throws where it is
- * denied.
+ * The result of a function, or `undefined` if it throws. Even reading `localStorage` throws where access is denied.
  */
 export function attempt<T>(run: () => T): T | undefined {
   try {
@@ -14,23 +13,23 @@ export function attempt<T>(run: () => T): T | undefined {
   }
 }
 
-/** An address as the page reads it; undefined: without a base, as in Node, it is none. */
+/** An address resolved against the page; undefined: it is relative and there is no base, as in Node. */
 export function urlOf(address: string): URL | undefined {
   const { document, location } = globalThis as Partial<typeof globalThis>;
   return attempt(() => new URL(address, document?.baseURI ?? location?.href));
 }
 
-/** The longest time that timers take. */
+/** The longest delay of timers. */
 export const MAX_MS = 2 ** 31 - 1;
 
 export interface Clock {
   /** Unix ms. It may jump. */
   wallMs(): number;
-  /** Runs something once, so many milliseconds later. Returns cancel. */
+  /** Runs a function once, after this many milliseconds. Returns cancel. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** The device's. Each call looks the global up. */
+/** The device's clock. Each call looks the global up, so that tests can replace it. */
 export const deviceClock: Clock = {
   wallMs: () => Date.now(),
   after: (ms, run) => {
@@ -40,8 +39,8 @@ export const deviceClock: Clock = {
 };
 
 /**
- * Resolves in a task of its own, once others had their turn. In the background browsers let timers wait for a second or
- * more, but not messages.
+ * Resolves in a new task, after other tasks have run. In the background browsers delay timers by a second or more, but
+ * not messages.
  */
 export function nextTask(): Promise<void> {
   if (typeof MessageChannel === "undefined") return pause();
@@ -62,7 +61,7 @@ export interface ClockOption {
   readonly [CLOCK]?: Clock | undefined;
 }
 
-/** What `work` comes to; after so long `undefined`: a storage that never answers must not hold up a feed. */
+/** The result of `work`, or `undefined` after a timeout: a storage that does not respond must not block a feed. */
 export function withTimeout<T>(ms: number, work: T | PromiseLike<T>, late?: Error): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => (late ? reject(late) : resolve(undefined)), ms);
@@ -72,25 +71,25 @@ export function withTimeout<T>(ms: number, work: T | PromiseLike<T>, late?: Erro
   });
 }
 
-/** The same, but rejects after so long: what is the app's must not stop delivery for good. */
+/** The same, but rejects after the timeout: the app's code must not stop delivery permanently. */
 export function inTime<T>(ms: number, whose: string, work: T | PromiseLike<T>): Promise<T> {
   const late = new Error(`${whose} has not answered within ${ms / 1000} s`);
   return withTimeout(ms, work, late) as Promise<T>;
 }
 
-/** How long to wait after so many failures in a row before this one: doubling from a second, with jitter. */
+/** The delay after this many earlier failures in a row: doubling from a second, with jitter. */
 export function retryDelayMs(failures: number, mostMs: number): number {
   return Math.min(1_000 * 2 ** failures, mostMs) * (0.5 + Math.random() / 2);
 }
 
-/** Resolves in a task of its own, so many milliseconds later: others run before. */
+/** Resolves in a new task after this many milliseconds. */
 export function pause(ms = 0): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
 /**
- * Whether this may be somebody's device: a page or a worker. Elsewhere, as where a server renders, there is nobody to
- * remember anything for.
+ * Whether this may be a user's device: a page or a worker. Elsewhere, as in server rendering, there is no user to
+ * remember impressions for.
  */
 export function isOnDevice(): boolean {
   return typeof document !== "undefined" || "WorkerGlobalScope" in globalThis || typeof indexedDB !== "undefined";
@@ -99,7 +98,7 @@ export function isOnDevice(): boolean {
 /** Listens to events of the page or worker. Returns stop. */
 export function listen(types: readonly string[], onEvent: (event: Event) => void): () => void {
   if (typeof addEventListener === "undefined") return () => {};
-  // All of a page's events pass the window on their way. workerd refuses the option.
+  // All events of a page pass the window in the capture phase. workerd refuses the option.
   const options = { capture: typeof document !== "undefined" };
   for (const type of types) addEventListener(type, onEvent, options);
   return () => {

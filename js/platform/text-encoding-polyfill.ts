@@ -2,7 +2,7 @@
 import type { Decoder, Encoder } from "./text-encoding.js";
 
 const REPLACEMENT = 0xfffd;
-/** So many arguments can be passed anywhere. */
+/** A number of arguments that every engine accepts. */
 const MOST_ARGUMENTS = 8_192;
 /** UTF-8 takes at most three bytes for a UTF-16 unit. */
 const BYTES_PER_UNIT = 3;

@@ -1,4 +1,4 @@
-/** Checks what the methods of `ShardChain` take beside ids and items. */
+/** Checks the options of `ShardChain`'s methods. */
 import { aFunction, anything, checkOptions, isSeconds, isText, type Rule, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 
@@ -20,18 +20,18 @@ const snapshotRules = { now: timeRule, held: anything } satisfies Rules;
 
 /** The names of 64 shards, joined. */
 const MAX_HELD_LENGTH = 64 * 13 - 1;
-/** What has more characters is no `Seen-Pending`. */
+/** The most characters of a `Seen-Pending`. */
 const MAX_PENDING_LENGTH = 4_096;
 
 export const serverClock = () => Date.now() / 1000;
 
-/** The time that a method was given, else this server's. */
+/** The time in a method's options, else this server's. */
 export function checkTime(method: string, options: unknown = {}): number {
   const { now = serverClock() } = checkOptions(method, options, timeRules) as TimeOptions;
   return now;
 }
 
-/** The same for `snapshot`, and what the device holds: `undefined` for what cannot be that, wherever it comes from. */
+/** The same for `snapshot`, with the device's `Seen-Held`: `undefined` for an invalid one. */
 export function checkSnapshotOptions(options: unknown = {}): { now: number; held: string | undefined } {
   const { now = serverClock(), held } = checkOptions("ShardChain.snapshot", options, snapshotRules) as {
     now?: number;
@@ -40,7 +40,7 @@ export function checkSnapshotOptions(options: unknown = {}): { now: number; held
   return { now, held: requestedHeld(held) };
 }
 
-/** The same for `filter`: what the device has shown, and how to find an item's id. */
+/** The same for `filter`, with the device's `Seen-Pending` and the function of an item's id. */
 export function checkFilterOptions<T>(options: unknown = {}): {
   now: number;
   id: IdOf<T> | undefined;
@@ -51,17 +51,17 @@ export function checkFilterOptions<T>(options: unknown = {}): {
   return { now, id, pending: requestedPending(pending) };
 }
 
-/** A text that is not empty and not too long; what comes from a request may be anything. */
+/** The value if it is a text that is neither empty nor too long: requests are not trusted. */
 export function requestedText(value: unknown, mostCharacters: number): string | undefined {
   return isText(value) && value.length <= mostCharacters ? value : undefined;
 }
 
-/** What a device may say that it holds. */
+/** A valid `Seen-Held`. */
 export function requestedHeld(value: unknown): string | undefined {
   return requestedText(value, MAX_HELD_LENGTH);
 }
 
-/** What a device may say that it has pending. */
+/** A valid `Seen-Pending`. */
 export function requestedPending(value: unknown): string | undefined {
   return requestedText(value, MAX_PENDING_LENGTH);
 }

@@ -1,10 +1,10 @@
-/** Checks the options of chains. Their defaults, and which of them go together, the module knows. */
+/** Checks the options of chains. The module has their defaults, and checks combinations. */
 import { readGiven, refuse } from "../errors.js";
 import { checkFormat, type FormatArguments } from "../input/format.js";
 import { anything, checkEach, checkOptions, isObject, rate, wholeNumber, type Rules } from "../input/options.js";
 import { call, type ServerEngine } from "./engine.js";
 
-/** The options that were given, as the module takes them. */
+/** The given options in the form of the module. */
 export interface GivenOptions {
   readonly format: FormatArguments;
   readonly capacity?: number;
@@ -39,7 +39,7 @@ export function checkChainOptions(options: unknown): GivenOptions {
   return withFormat(checkOptions("ShardChain", options, chainRules));
 }
 
-/** Checks the format, too. The module refuses combinations that are wrong. */
+/** Checks the format, too. The module refuses wrong combinations. */
 export function withFormat(checked: Record<string, unknown>): GivenOptions {
   return readGiven("bad-option", "a chain's options", () => {
     const { format: named, ...given } = checked as Sizes & { format?: unknown };
@@ -66,7 +66,7 @@ function sizesOf(format: Record<string, unknown>, given: Sizes): Sizes {
   return sizes;
 }
 
-/** Calls `run` with the options as an object of the module's, which has the defaults. */
+/** Calls `run` with the options as an object of the module, which adds the defaults. */
 export function withOptions<T>(
   engine: ServerEngine,
   { format, capacity, shards, falsePositiveRate, seed, ttlSeconds }: GivenOptions,

@@ -1,4 +1,4 @@
-/** In the place of engine-source.ts under the condition `workerd`: the Wasm alone, compiled by what deploys it. */
+/** Replaces engine-source.ts under the condition `workerd`: Wasm only, compiled by the deployment tool. */
 import type * as inlined from "./engine-source.js";
 import wasm from "../generated/server/seenguard.wasm";
 

@@ -1,4 +1,4 @@
-/** The engine as the server's classes use it: what has no answer throws, since the caller stores the chain. */
+/** The engine for the server's classes: failures throw, so that the caller does not store a wrong chain. */
 import { Engine } from "../engine/engine.js";
 import { failure, SeenGuardError } from "../errors.js";
 import { glue, initSync } from "../generated/server/seenguard.js";
@@ -7,12 +7,12 @@ import { loadScript, wasmSource } from "./engine-source.js";
 
 export type ServerEngine = Engine<typeof glue>;
 
-/** The engine of this copy of the package, once it runs. */
+/** The engine of this copy of the package, once it is started. */
 let engine: ServerEngine | undefined;
-/** While it starts with waiting. */
+/** The asynchronous start in progress. */
 let starting: Promise<ServerEngine> | undefined;
 
-/** Starts the engine without waiting. Throws `engine` where that is not possible, and after a trap. */
+/** Starts the engine synchronously. Throws `engine` where that is not possible, and after a trap. */
 export function serverEngine(): ServerEngine {
   try {
     engine ??= new Engine("wasm", glue, initSync({ module: wasmSource() }).memory);
@@ -24,17 +24,17 @@ export function serverEngine(): ServerEngine {
 }
 
 /**
- * The same engine anywhere: on its main thread, Chrome before 114 compiles no module over 4 KB without waiting; and
- * where the runtime compiles none at all it runs as JavaScript. Rejects with `engine` after a trap.
+ * Starts the same engine on any platform: on its main thread, Chrome before 114 compiles no module over 4 KB
+ * synchronously, and runtimes without Wasm run it as JavaScript. Rejects with `engine` after a trap.
  */
 export async function loadServerEngine(): Promise<ServerEngine> {
   try {
     return serverEngine();
   } catch {
-    // It may with waiting; one that has trapped is refused below.
+    // The asynchronous start may succeed; an engine that has trapped is refused below.
   }
   try {
-    // Two callers that wait at once get the same one.
+    // Concurrent callers share one start.
     const started = await (starting ??= start());
     engine ??= started;
   } catch (cause) {
@@ -57,7 +57,7 @@ async function start(): Promise<ServerEngine> {
 /** Throws `engine` after a trap. */
 const usable = (engine: ServerEngine): ServerEngine => call(engine, () => engine);
 
-/** Calls into the module. Throws what it refuses, and after a trap. */
+/** Calls into the module. Throws its refusals, and after a trap. */
 export function call<T>(engine: ServerEngine, run: () => T): T {
   const result = engine.call(() => {
     try {
@@ -84,7 +84,7 @@ function trapped(): SeenGuardError {
   return new SeenGuardError("engine", "the server's engine trapped: this process has to be started anew");
 }
 
-/** What the module throws for input that it refuses. */
+/** The error for a refusal of the module. */
 function refusalOf(cause: unknown): SeenGuardError | undefined {
   if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
   const { code, message } = cause as { code?: string; message?: string };

@@ -1,10 +1,10 @@
-/** What one shard holds: for the package's command. */
+/** The inspection of shards, for the package's command. */
 import { refuse } from "../errors.js";
 import { checkFormat } from "../input/format.js";
 import type { ShardFormat } from "../types/server.js";
 import { call, loadServerEngine } from "./engine.js";
 
-/** What one filter holds. */
+/** The content of one filter. */
 export interface FilterReport {
   readonly bits: number;
   readonly hashes: number;
@@ -22,7 +22,7 @@ export interface FilterReport {
   readonly expires?: number;
 }
 
-/** What one shard holds; several filters if it is a RedisBloom key that has grown. */
+/** The content of one shard; several filters if it is a RedisBloom key that has grown. */
 export interface ShardReport {
   /** Before base64. */
   readonly bytes: number;

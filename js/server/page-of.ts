@@ -1,4 +1,4 @@
-/** `pageOf`: a page of a ranked list. Which items it has, and where the next one begins, the module decides. */
+/** `pageOf`: a page of a ranked list. The module selects its items and makes the cursor. */
 import { readGiven, refuse } from "../errors.js";
 import { isFunction } from "../input/options.js";
 import type { IdOf, Page, PageOptions, ShardChain, Snapshot } from "../types/server.js";

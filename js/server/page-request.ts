@@ -1,10 +1,10 @@
-/** Checks what a page is asked for: of `pageOf` and of stores. */
+/** Checks requests for a page, of `pageOf` and of stores. */
 import { readGiven, refuse } from "../errors.js";
 import { aFunction, anything, checkOptions, REQUIRED, wholeNumber, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 import { requestedHeld, requestedPending, requestedText } from "./call-options.js";
 
-/** A request for a page, as it is checked. */
+/** A checked request for a page. */
 export interface CheckedPage<T> {
   readonly size: number;
   readonly repeats: "drop" | "last";
@@ -27,7 +27,7 @@ export const pageRules = {
   id: aFunction,
 } satisfies Rules;
 
-/** Checks the list of candidates and what is asked for. A request may bring anything. */
+/** Checks the list of candidates and the options, which may come from a request unchecked. */
 export function checkPage<T>(
   method: string,
   ranked: unknown,

@@ -1,11 +1,11 @@
-/** `plan`: what a chain costs. */
+/** `plan`: the costs of a chain. */
 import { checkOptions, positive, rate, REQUIRED, type Rules } from "../input/options.js";
 import type * as Api from "../types/server.js";
 import { call, serverEngine } from "./engine.js";
 
 export type PlanOptions = Parameters<typeof Api.plan>[0];
 
-/** All that is known of a planned chain. */
+/** The costs and parameters of a planned chain. */
 export interface ChainCosts extends ReturnType<typeof Api.plan> {
   /** m of each shard. */
   readonly bits: number;

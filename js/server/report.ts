@@ -1,4 +1,4 @@
-/** Reads what a device reports, from the request's body in any framework's form. */
+/** Reads a device's report, from the request's body in any framework's form. */
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, REPORTED } from "../input/impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../input/options.js";
@@ -6,7 +6,7 @@ import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
 import { call, callWith, serverEngine } from "./engine.js";
 
-/** What reports on their way from a device, and those that were received, have in common. */
+/** The common rules of reports from devices and received reports. */
 const commonRules = {
   namespace: ["a text", isText, REQUIRED],
   impressions: anything,
@@ -25,7 +25,7 @@ const receivedRules = {
   forgotten: ["true or false", (value) => typeof value === "boolean"],
 } satisfies Rules;
 
-/** A report, whose time is of the device's or the server's clock. */
+/** A report with a time of the device's or the server's clock. */
 type Checked<Time extends string> = Omit<ReceivedReport, "receivedAt"> & Readonly<Record<Time, number>>;
 
 export function parseReport(body: unknown, options?: TimeOptions): ReceivedReport {
@@ -40,7 +40,7 @@ export function parseReport(body: unknown, options?: TimeOptions): ReceivedRepor
   return { ...report, receivedAt, impressions: inServerTime(impressions), unseen: inServerTime(unseen) };
 }
 
-/** Refuses a report with too many entries, and leaves out those whose id is too long. */
+/** Refuses a report with too many entries, and removes entries with too long ids. */
 export function withinLimits(report: ReceivedReport): ReceivedReport {
   const { impressions, unseen } = report;
   const all = [...unseen, ...impressions];
@@ -66,19 +66,19 @@ function checkReport<Time extends string>(report: unknown, rules: Rules): Checke
       ...(checked as Checked<Time>),
       impressions: copyImpressions(impressions) ?? badReport(`impressions ${REPORTED}`),
       unseen: copyImpressions(unseen) ?? badReport(`unseen ${REPORTED}`),
-      // The impressions count in any case.
+      // An invalid pending list does not invalidate the report.
       ...(isText(pending) && { pending }),
     };
   });
 }
 
-/** What a body says: a framework that knows no JSON passes its text or bytes. */
+/** The value of a body: a framework that does not parse JSON passes its text or bytes. */
 function parsed(body: unknown): unknown {
   try {
     const text = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? new TextDecoder().decode(body) : body;
     return typeof text === "string" ? (JSON.parse(text) as unknown) : text;
   } catch (cause) {
-    // Its text would have a piece of the body.
+    // The parser's message would contain a part of the body.
     throw new SeenGuardError("bad-report", "a report's body is no JSON", cause);
   }
 }

@@ -1,4 +1,4 @@
-/** `seenOf`: what a device's request says, in any framework's form. */
+/** `seenOf`: reads `Seen-Held` and `Seen-Pending` of a request in any framework's form. */
 import { attempt } from "../platform/host.js";
 import { isText } from "../input/options.js";
 
@@ -12,12 +12,12 @@ export function seenOf(request: unknown): { held?: string; pending?: string } {
   return { ...(held !== undefined && { held }), ...(pending !== undefined && { pending }) };
 }
 
-/** Where names and values may be, the headers first. */
+/** The possible sources of names and values, the headers first. */
 function sourcesOf(request: unknown): unknown[] {
   const headers = read(request, "headers") ?? read(read(request, "raw"), "headers");
   const url = read(request, "url");
   const query = isText(url) ? new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]) : undefined;
-  // It may be an object of headers or of parameters itself.
+  // The request may be an object of headers or of parameters itself.
   return [headers, read(request, "query"), query, request];
 }
 

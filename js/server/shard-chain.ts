@@ -30,11 +30,11 @@ interface Handle {
   chain: Chain | undefined;
 }
 
-/** What a store knows of a user's devices. */
+/** The stored data of a user's devices. */
 export interface KnownDevices {
-  /** What is kept of their pending impressions, in lines. */
+  /** Their pending impressions, in lines. */
   readonly kept: string;
-  /** Until when it counts; absent: as long as is usual. */
+  /** How long these are valid; absent: the default. */
   readonly pendingSeconds: number | undefined;
   readonly namespace: string | undefined;
 }
@@ -68,7 +68,7 @@ export class ShardChain implements Api.ShardChain {
     return chain;
   }
 
-  /** For stores: of shards alone. `isOfStore`: options that were not given have the defaults of stores. */
+  /** For stores: from shards only. `isOfStore`: missing options have the defaults of stores. */
   static async ofShards(shards: readonly string[], options: GivenOptions, isOfStore: boolean): Promise<ShardChain> {
     const engine = await loadServerEngine();
     const { batch } = engine.writer;
@@ -78,17 +78,17 @@ export class ShardChain implements Api.ShardChain {
     return new ShardChain(engine, chain);
   }
 
-  /** For stores: takes over what is stored beside the shards. Returns how many fields are damaged, and left out. */
+  /** For stores: restores the fields stored beside the shards. Returns how many damaged ones were dropped. */
   restoreFields(fields: readonly string[]): number {
     return this.callWith(fields, (chain, batch) => chain.restoreFields(batch));
   }
 
-  /** For stores: what to store, with what is not understood. */
+  /** For stores: the form to store, with unreadable texts. */
   stored(now: number): Api.StoredChain {
     return this.call((chain) => chain.stored(now) as Api.StoredChain);
   }
 
-  /** For stores: for how many seconds to keep what is stored now; 0 for ever. */
+  /** For stores: how long to keep the chain, in seconds; 0: without expiry. */
   lifeSeconds(now: number): number {
     return this.call((chain) => chain.lifeSeconds(now));
   }
@@ -195,7 +195,7 @@ export class ShardChain implements Api.ShardChain {
   }
 }
 
-/** The ids of a list's items, of which each has one here. */
+/** The first id of each item of a list. */
 function collectOne<T>(list: readonly T[], idOf: Api.IdOf<T> | undefined): CollectedIds {
   const collected = collectIds(list, idOf, isId);
   if (collected.ends) refuse("on a server an item has one id: of a repost its original's");

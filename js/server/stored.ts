@@ -1,4 +1,4 @@
-/** Checks what a store holds of a user, in the form in which `ShardChain.from` takes it. */
+/** Checks a user's stored chain, in the form that `ShardChain.from` takes. */
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "../input/ids.js";
 import { copyUnseen, UNSEEN } from "../input/impressions.js";

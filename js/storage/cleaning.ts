@@ -16,10 +16,10 @@ import {
 
 const DAY_MS = 86_400_000;
 
-/** What a clear is told by and tells: the namespace as this document has it open, if it has. */
+/** The namespace if it is open in this document: a clear reads its number and notifies it. */
 export interface OpenNamespace {
   readonly number: number;
-  /** `keeps`: it was cleared, with this number, which keeps what was recorded since. */
+  /** Applies a clear with this number. `keeps`: impressions recorded since stay. */
   cleared(number: number, keeps: boolean): void;
 }
 
@@ -50,8 +50,8 @@ function within(
 }
 
 /**
- * Clears a namespace: writes the signal, at once, then deletes in each place what stands under lower numbers, and keeps
- * the number there. Rejects if a place fails that may hold something.
+ * Clears a namespace: writes the cross-tab signal at once, then deletes the keys of lower numbers from each storage,
+ * and keeps the number there. Rejects if a storage fails that may hold data.
  */
 export async function clearNamespace(
   namespace: string,
@@ -76,7 +76,7 @@ export async function clearNamespace(
     const calledMs = Date.now();
     await within(place, (transaction) => {
       transaction.keys(keys.prefixOf(name), (found) => {
-        // What is there may be of a higher number, made by a clock that was ahead.
+        // A clock that was ahead may have written keys of a higher number.
         const highest = keys.highestOf(found, name);
         if (highest > number) clearedAt(highest + 1, true);
         const [prefix, below] = [keys.prefixOf(name), keys.under(name, number)];
@@ -85,7 +85,7 @@ export async function clearNamespace(
         );
       });
     }).catch((cause: unknown) => {
-      // Denied, or, as in an old private window, failing at once where nothing was ever kept: there is nothing in it.
+      // Access is denied, or fails at once though nothing was ever stored, as in old private windows: there is no data.
       const isAbsent = errorNameOf(cause) === "SecurityError" || (!wasUsed && Date.now() - calledMs < 1_000);
       if (place !== "indexeddb" || !isAbsent) throw cause;
     });
@@ -94,7 +94,7 @@ export async function clearNamespace(
   const results = await Promise.allSettled(places.map(clearPlace));
   const failed = results.find((result) => result.status === "rejected");
   if (failed) throw failed.reason;
-  // One place may have raised the number after another was cleared.
+  // A higher number found in one storage applies to localStorage, too, which may have been cleared before.
   if (keys.hasLocal()) await clearPlace("local");
 }
 
@@ -102,18 +102,18 @@ function isThere(place: StorageChoice): boolean {
   return place === "local" ? keys.hasLocal() : place !== "indexeddb" || "indexedDB" in globalThis;
 }
 
-/** Deletes what stands below a number, or everything of a namespace, in both of the browser's places. */
+/** Deletes the keys below a number, or all keys of a namespace, from both of the browser's storages. */
 function deleteBelow(name: string, number?: number): void {
   const below = number === undefined ? `${keys.prefixOf(name)}\uffff` : keys.under(name, number);
   for (const place of BROWSERS) {
     const work = (transaction: Transaction) =>
       transaction.delete([], keys.prefixOf(name), below, () => transaction.commit());
-    // What fails is tried at the next visit.
+    // A failure is retried on the next visit.
     within(place, work).catch(() => {});
   }
 }
 
-/** Finishes the clears of other namespaces whose page has died, and removes namespaces that are idle. */
+/** Completes clears of other namespaces that a closed page left unfinished, and removes idle namespaces. */
 export function removeIdle(guard: NamespaceEngine, inUse: string, clock: Clock): void {
   for (const name of keys.signalledNames()) {
     const number = keys.readSignal(name);
@@ -136,7 +136,7 @@ export function removeIdle(guard: NamespaceEngine, inUse: string, clock: Clock):
         () => transaction.commit(),
       );
     });
-  // No writer waits for it.
+  // A read-only transaction blocks no writer.
   const note = (place: StorageChoice) => within(place, read, "readonly");
   Promise.all(BROWSERS.filter(isThere).map(note)).then(
     () => {

@@ -1,28 +1,28 @@
 /**
- * IndexedDB: one database of one object store, by callbacks alone: a transaction lives as long as each request is made
- * in the callback of the one before.
+ * IndexedDB: one database with one object store. It uses callbacks, not promises: a transaction stays active only while
+ * each request is made in the callback of the one before.
  */
 import { attempt } from "../platform/host.js";
 import { textOf, type OnEnd, type Transaction } from "./places.js";
 
 const DATABASE = "seenguard";
 const OBJECT_STORE = "rows";
-/** After every key that begins with a prefix. */
+/** Appended to a prefix: sorts after every key with that prefix. */
 const LAST = "\uffff";
-/** After this an opening has failed; whenever it answers, it is taken. */
+/** Timeout of opening the database. A connection that arrives later is still used. */
 const OPEN_MS = 10_000;
-/** Another one is begun at the soonest after this. */
+/** The shortest interval between two attempts to open it. */
 const REOPEN_MS = 60_000;
 
-/** The connection of this document; undefined: it is not open. */
+/** This document's connection; undefined while it is not open. */
 let database: IDBDatabase | undefined;
-/** The callers that wait for the opening under way, and when another may be begun. */
+/** Callers that wait for the open request in progress, and when the next one may start. */
 let waiting: ((cause?: unknown) => void)[] | undefined;
 let isLate = false;
-/** How many guards use it. */
+/** The number of users of the connection. */
 let users = 0;
 
-/** Counts a user of the connection. Returns how to give it back, once: the last one to do so closes it. */
+/** Counts a user of the connection. Returns a function that releases it, once; the last release closes it. */
 export function useConnection(): () => void {
   users++;
   return () => {
@@ -30,7 +30,7 @@ export function useConnection(): () => void {
   };
 }
 
-/** Hands on the open database, at once if it is; else why there is none. */
+/** Passes the open database to `take`, synchronously if it is open already; else the reason why there is none. */
 export function connect(take: (database: IDBDatabase | undefined, cause?: unknown) => void): void {
   if (database) {
     take(database);
@@ -71,7 +71,7 @@ function open(end: (cause?: unknown) => void, version?: number): void {
   request.onsuccess = () => {
     const opened = request.result;
     if (!opened.objectStoreNames.contains(OBJECT_STORE)) {
-      // A database of the app that has this name, or what a failed upgrade has left.
+      // The database belongs to the app, or a failed upgrade left it without the object store.
       opened.close();
       open(end, opened.version + 1);
       return;
@@ -83,13 +83,13 @@ function open(end: (cause?: unknown) => void, version?: number): void {
     }
     database = opened;
     opened.onclose = () => disconnect(opened);
-    // So that others can delete or upgrade the database.
+    // Otherwise other documents could not delete or upgrade the database.
     opened.onversionchange = () => disconnect(opened);
     end();
   };
 }
 
-/** Closes a connection; the next transaction opens another. Those that have begun are carried out. */
+/** Closes a connection; the next transaction opens a new one. Transactions in progress complete. */
 export function disconnect(closed = database): void {
   if (database === closed) database = undefined;
   closed?.close();
@@ -98,9 +98,9 @@ export function disconnect(closed = database): void {
 export class IndexedDbTransaction implements Transaction {
   private readonly transaction: IDBTransaction;
   private readonly store: IDBObjectStore;
-  /** What was thrown between the requests: then it has failed, even if what was asked before is carried out. */
+  /** An exception thrown in a callback: the transaction has failed, even if its earlier requests succeed. */
   private cause: unknown;
-  /** What reads nothing is committed in the task that begins it: a page that freezes then would keep its lock. */
+  /** A transaction without reads is committed in its first task: a page that freezes later would keep the lock. */
   private hasRead = false;
 
   /** Throws if the connection is being closed. */
@@ -108,13 +108,13 @@ export class IndexedDbTransaction implements Transaction {
     this.transaction = opened.transaction(OBJECT_STORE, mode);
     this.store = this.transaction.objectStore(OBJECT_STORE);
     this.transaction.oncomplete = () => onEnd(this.cause);
-    // An error comes first, without the reason; it aborts the transaction.
+    // The error event comes first, without the reason, and aborts the transaction.
     this.transaction.onabort = () =>
       onEnd(this.cause ?? this.transaction.error ?? new Error("the transaction was aborted"));
   }
 
   keys(prefix: string, take: (keys: string[]) => void): void {
-    // Between two texts there are only texts.
+    // Between two strings IndexedDB sorts only strings.
     const range = () => IDBKeyRange.bound(prefix, prefix + LAST);
     this.request(
       () => this.store.getAllKeys(range()),
@@ -145,13 +145,13 @@ export class IndexedDbTransaction implements Transaction {
     });
   }
 
-  /** At once: a page that reloads or dies before it hears of the last request's success would lose it. */
+  /** Commits at once: a page that closes before the last request's success event would lose the transaction. */
   commit(): void {
     this.attempt(() => (this.transaction as Partial<IDBTransaction>).commit?.());
   }
 
   abort(): void {
-    // It may have been committed, or have failed.
+    // The transaction may have ended already.
     attempt(() => this.transaction.abort());
   }
 

@@ -1,19 +1,19 @@
 /**
- * The keys of a namespace, as far as they are known without an engine: what all begin with, the number of the latest
- * clear in them, and the signal in localStorage, `<number>.<random>`.
+ * Keys of a namespace that need no engine: their prefix, the number of the latest clear in them, and the cross-tab
+ * signal in localStorage, `<number>.<random>`.
  */
 import { attempt } from "../platform/host.js";
 
 export const ROOT = "seenguard/";
 const SIGNAL = "seenguard-signal/";
-/** Digits to the base 36. */
+/** Length of a number in a key, in base 36. */
 const NUMBER_DIGITS = 11;
 const NUMBER = /^[0-9a-z]{11}(?=[/.])/;
 
-/** Where there is no localStorage: the signals of this document, for a guard that it opens while a clear is under way. */
+/** This document's signals where there is no localStorage, for a guard that it opens during a clear. */
 const signals = new Map<string, number>();
 
-/** A namespace as keys have it: ASCII without a slash. */
+/** A namespace's name in keys: ASCII without a slash. */
 export function nameOf(namespace: string): string {
   return namespace.replace(/[^\w.:@-]/g, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
@@ -22,7 +22,7 @@ export function prefixOf(name: string): string {
   return `${ROOT}${name}/`;
 }
 
-/** What all keys under this number begin with: above those under lower ones. */
+/** The prefix of all keys of this number. It sorts above those of lower numbers. */
 export function under(name: string, number: number): string {
   return `${prefixOf(name)}${digits(number)}/`;
 }
@@ -31,15 +31,15 @@ function digits(number: number): string {
   return number.toString(36).padStart(NUMBER_DIGITS, "0");
 }
 
-/** The number that a text begins with; undefined: none. */
+/** The number at the start of a text; undefined: none. */
 function numberIn(text: string | null | undefined): number | undefined {
   const [number] = NUMBER.exec(text ?? "") ?? [];
   const parsed = number === undefined ? NaN : parseInt(number, 36);
-  // A higher one is no number of ours: nothing above it could be written.
+  // A larger number was not written by this package, and no number above it could be represented.
   return parsed <= Number.MAX_SAFE_INTEGER ? parsed : undefined;
 }
 
-/** The highest number of some keys. */
+/** The highest number in these keys. */
 export function highestOf(keys: readonly string[], name: string): number {
   const start = prefixOf(name).length;
   return keys.reduce((highest, key) => Math.max(highest, numberIn(key.slice(start)) ?? 0), 0);
@@ -49,14 +49,14 @@ export function signalKey(name: string): string {
   return SIGNAL + name;
 }
 
-/** The number of a signal that was written; undefined: there is none. */
+/** The number of the latest signal; undefined: there is none. */
 export function readSignal(name: string): number | undefined {
   return hasLocal() ? numberIn(readLocal(signalKey(name))) : signals.get(name);
 }
 
 export { numberIn as signalOf };
 
-/** Writes the signal. Its text has always one length, so that a storage that has filled up since has room for it. */
+/** Writes the signal. Its length is constant, so that it can be overwritten in a full storage. */
 export function writeSignal(name: string, number: number): boolean {
   signals.set(name, number);
   const random = Math.random().toString(36).slice(2, 10).padEnd(8, "0");
@@ -68,12 +68,12 @@ export function signalledNames(): string[] {
   return localKeys(SIGNAL).map((key) => key.slice(SIGNAL.length));
 }
 
-/** Whether there is a localStorage: one that is full or empty is. */
+/** Whether localStorage is available, even if it is full or empty. */
 export function hasLocal(): boolean {
   return attempt(() => typeof localStorage.length === "number") ?? false;
 }
 
-/** The keys in localStorage with a prefix. Where it is denied, there are none. */
+/** The keys in localStorage with a prefix; none if access is denied. */
 export function localKeys(prefix: string): string[] {
   return (attempt(() => Object.keys(localStorage)) ?? []).filter((key) => key.startsWith(prefix));
 }

@@ -1,6 +1,6 @@
 /**
- * Performs what the engine's storage decides, and tells it what happens: that another tab has written, the page hides,
- * a timer has fired. When what is read, written and deleted is decided there alone.
+ * Performs the I/O steps that the engine's storage protocol requests, and reports events to it: another tab has
+ * written, the page hides, a timer has fired. Only the engine decides when and what to read, write and delete.
  */
 import { attempt, isHidden, listen, type Clock } from "../platform/host.js";
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
@@ -20,9 +20,9 @@ interface Waiter {
   readonly resolve: () => void;
 }
 
-/** The snapshot in use, as it is stored. */
+/** The snapshot in use in its stored form. */
 export interface StoredSnapshot {
-  /** Undefined: there is none that is kept. */
+  /** Undefined: there is none to store. */
   text(): string | undefined;
   restore(text: string): void;
 }
@@ -31,7 +31,7 @@ export class StoragePerformer {
   private readonly prefix: string;
   private readonly timers = new Map<generated.Timer, () => void>();
   private transaction: Transaction | undefined;
-  /** Where the latest transaction was. */
+  /** The storage of the latest transaction. */
   private kind: "indexeddb" | "local" | "custom";
   private waiters: Waiter[] = [];
   private stopListening = (): void => {};
@@ -39,7 +39,7 @@ export class StoragePerformer {
   private isStopped = false;
   private willRun = false;
   private isRunning = false;
-  /** Why the latest transaction failed, and what of it was told. */
+  /** The cause of the latest failed transaction, and the states of trouble that were reported. */
   private cause: unknown = NO_ANSWER;
   private told = 0;
 
@@ -57,7 +57,7 @@ export class StoragePerformer {
     this.release = choice === "indexeddb" ? useConnection() : () => {};
   }
 
-  /** Begins. Resolves when what is stored is known. */
+  /** Starts. Resolves when the stored data has been read. */
   begin(): Promise<void> {
     this.hear();
     if (this.choice === "indexeddb") for (const key of localKeys(this.prefix)) this.mergeLocal(key, readLocal(key));
@@ -97,7 +97,7 @@ export class StoragePerformer {
     if (text !== undefined) this.engine.call((guard) => guard.mergeLocal(key, text));
   }
 
-  /** Which storage it is, or what is wrong with it. */
+  /** The kind of storage in use, or its failure. */
   get storage(): GuardStats["storage"] {
     const { Full, Unavailable } = this.engine.classes.Status;
     const status = this.settle();
@@ -113,7 +113,7 @@ export class StoragePerformer {
     });
   }
 
-  /** There is something to be done, such as to put what was recorded: it is begun as soon as the present task ends. */
+  /** Schedules work, such as storing impressions, for the end of the current task. */
   changed(): void {
     if (this.willRun) return;
     this.willRun = true;
@@ -123,25 +123,25 @@ export class StoragePerformer {
     });
   }
 
-  /** Resolves when all that was recorded so far is stored, or could not be. */
+  /** Resolves when everything recorded so far is stored, or storing it has failed. */
   flush(): Promise<void> {
     this.happens("Flush");
     return this.until("Settled");
   }
 
-  /** Where no signal tells of a clear: resolves when what others have written is known. */
+  /** Reads what other documents have written, where there is no cross-tab signal. Resolves when that is done. */
   look(): Promise<void> {
     this.happens("Look");
     return this.until("Looking", false);
   }
 
-  /** This document clears the namespace; `keeps`: it has. */
+  /** Applies a clear by this document. `keeps`: impressions recorded since stay. */
   clear(number: number, keeps: boolean): void {
     this.engine.call((guard) => guard.clear(number, keeps));
     this.run();
   }
 
-  /** Stops listening and performing. What is being written goes on. */
+  /** Stops listening and performing. A write in progress completes. */
   stop(): void {
     this.isStopped = true;
     for (const cancel of this.timers.values()) cancel();
@@ -157,7 +157,9 @@ export class StoragePerformer {
     return new Promise((resolve) => this.waiters.push({ isOver, resolve }));
   }
 
-  /** What localStorage does is done at once, and calls this while it runs: the steps go on, and nothing nests. */
+  /**
+   * Performs steps until none is left. localStorage completes synchronously and calls this again: a loop, no recursion.
+   */
   private run(): void {
     if (this.isRunning) return;
     this.isRunning = true;
@@ -226,7 +228,7 @@ export class StoragePerformer {
     const id = this.engine.call((guard) => guard.transaction) ?? 0;
     const onEnd = (cause?: unknown) => {
       const hasFailed = cause !== undefined;
-      // After a write that found no room Firefox's next transaction takes deletions alone.
+      // After a write that exceeded the quota, Firefox's next transaction accepts only deletions.
       const isFull =
         hasFailed && (isQuotaError(cause) || (isQuotaError(this.cause) && errorNameOf(cause) === "InvalidStateError"));
       if (hasFailed) this.cause = cause;
@@ -300,10 +302,10 @@ export class StoragePerformer {
       });
   }
 
-  /** Tells the app of new troubles, and resolves the promises whose condition holds. Returns the status. */
+  /** Reports new failures to the app, and resolves promises whose condition holds. Returns the status. */
   private settle(): number {
     const { Status } = this.engine.classes;
-    // Without an engine none of them waits any longer.
+    // Without an engine all of them resolve.
     const status = this.engine.call((guard) => guard.status());
     this.waiters = this.waiters.filter(({ isOver, resolve }) => {
       const goesOn = status !== undefined && !isOver(status);
@@ -311,11 +313,11 @@ export class StoragePerformer {
       return goesOn;
     });
     if (status === undefined) return 0;
-    // Where the oldest rows have made way, what is new was written, and yet there is no room.
+    // The storage is full also if new rows were written because the oldest were dropped.
     const isFull = (status & (Status.Full | Status.DroppedRows)) !== 0;
     const trouble = (isFull ? Status.Full : 0) | (status & Status.Unavailable);
     const isNew = (trouble & ~this.told) !== 0;
-    // That it is full is told once on a visit; that it fails, again when it has worked meanwhile.
+    // A full storage is reported once on a visit; a failing one again if it has worked meanwhile.
     this.told = (this.told & Status.Full) | trouble;
     if (isNew) this.report(this.trouble(isFull));
     if (status & Status.Damaged) this.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
@@ -333,5 +335,5 @@ export class StoragePerformer {
   }
 }
 
-/** Engines have several names for it. */
+/** JavaScript engines name this error differently. */
 const isQuotaError = (cause: unknown): boolean => /quota/i.test(errorNameOf(cause));

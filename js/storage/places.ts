@@ -1,31 +1,31 @@
-/** Where namespaces are kept: in IndexedDB with localStorage beside it, in localStorage, or in a store of the app. */
+/** The kinds of storage: IndexedDB with localStorage beside it, localStorage alone, or a custom store of the app. */
 import type { Place } from "../generated/client/seenguard.js";
 import { copyList } from "../input/ids.js";
 import type { GuardOptions, SeenStorage } from "../types/seenguard.js";
 
 /** The option `storage`. */
 export type StorageOption = NonNullable<GuardOptions["storage"]>;
-/** One in which something can be kept. */
+/** A storage that can hold data. */
 export type StorageChoice = Exclude<StorageOption, "none">;
 
 /**
- * A transaction: what is asked hands its answer on while the transaction lives. Whatever goes wrong, or is thrown by
- * what it hands an answer to, ends it.
+ * A transaction. Each result is passed to a callback while the transaction is active. Any error, also one thrown by a
+ * callback, ends it.
  */
 export interface Transaction {
   keys(prefix: string, take: (keys: string[]) => void): void;
   get(key: string, take: (text: string | undefined) => void): void;
   put(key: string, text: string, done: () => void): void;
-  /** Deletes these keys, and those from `prefix` on that are lower than `below`. */
+  /** Deletes these keys, and all keys with the prefix that sort below `below`. */
   delete(keys: readonly string[], prefix: string, below: string, done: () => void): void;
   commit(): void;
   abort(): void;
 }
 
-/** Told once when a transaction is complete, or why it has failed. */
+/** Called once when a transaction has completed, or with the cause of its failure. */
 export type OnEnd = (cause?: unknown) => void;
 
-/** Those of the browser, the better one first. */
+/** The browser's storages, the preferred one first. */
 export const BROWSERS = ["indexeddb", "local"] as const;
 
 const GLOBALS = { indexeddb: "indexedDB", local: "localStorage" } as const;
@@ -34,18 +34,18 @@ const GLOBALS = { indexeddb: "indexedDB", local: "localStorage" } as const;
 export function choiceOf(option: StorageOption | undefined): StorageChoice | undefined {
   if (option !== undefined) return option === "none" ? undefined : option;
   const found = BROWSERS.find((choice) => GLOBALS[choice] in globalThis);
-  // A page that has neither tries the first, and reports it; where a server renders there is neither.
+  // A page without either tries the first one, which reports the failure. Server rendering has neither.
   return found ?? (typeof document === "undefined" ? undefined : BROWSERS[0]);
 }
 
-/** The same as the engine names it. */
+/** The engine's name of the storage. */
 export function placeOf(choice: StorageChoice | undefined): keyof typeof Place | undefined {
   if (choice === undefined) return undefined;
   if (typeof choice !== "string") return "Custom";
   return choice === "local" ? "Local" : "IndexedDb";
 }
 
-/** localStorage as if it were a store of the app. */
+/** localStorage as a custom store. */
 export const local: SeenStorage = {
   get: (key) => localStorage.getItem(key),
   set: (key, value) => localStorage.setItem(key, value),
@@ -53,7 +53,10 @@ export const local: SeenStorage = {
   keys: () => Object.keys(localStorage),
 };
 
-/** What has the form of a transaction over a store that has none. What localStorage does is done when a call returns. */
+/**
+ * The interface of a transaction over a store without transactions. Over localStorage each call completes
+ * synchronously.
+ */
 export class StoreTransaction implements Transaction {
   private readonly store: SeenStorage;
   private onEnd: OnEnd | undefined;
@@ -111,7 +114,7 @@ export class StoreTransaction implements Transaction {
     onEnd?.(cause);
   }
 
-  /** Anything may be thrown, nothing at all included. */
+  /** The store may throw any value, also undefined. */
   private readonly fail = (cause: unknown): void => this.end(cause ?? new Error("the storage failed"));
 
   private run<T>(work: () => T | PromiseLike<T>, take: (value: T) => void): void {
@@ -134,7 +137,7 @@ function isPromise<T>(value: T | PromiseLike<T>): value is PromiseLike<T> {
   return typeof (value as { then?: unknown } | undefined | null)?.then === "function";
 }
 
-/** Does one thing after the other, each when the one before is done, and then ends. What is done at once nests nothing. */
+/** Runs actions in sequence, then `done`. Actions that complete synchronously do not deepen the stack. */
 export function forEach(
   next: () => string | undefined,
   one: (key: string, done: () => void) => void,
@@ -156,7 +159,7 @@ export function forEach(
   }
 }
 
-/** A stored value as text: what is absent is `undefined`, and what is no text is a text that cannot be read. */
+/** A stored value as text: `undefined` if absent; a value of another type becomes a text that cannot be decoded. */
 export function textOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : "";

@@ -1,27 +1,30 @@
-/** `seenguard/devtools`: importing it defines the custom element `<seenguard-panel>`, where there are any. */
+/**
+ * `seenguard/devtools`: importing it defines the custom element `<seenguard-panel>`, if the platform has custom
+ * elements.
+ */
 import type { SeenGuard } from "./seenguard.js";
 
-// The platform's types where there are any, else as little as is needed.
+// The platform's types, or minimal ones where it has none.
 type DomHTMLElement = typeof globalThis extends { HTMLElement: { prototype: infer T } } ? T : object;
 type DomEvent = typeof globalThis extends { Event: { prototype: infer T } } ? T : object;
 declare const BaseElement: new () => DomHTMLElement;
 
 /**
- * Shows the state of one guard: what is pending, the stream lag, what was stopped and why. Attributes: `open`; `label`,
- * which tells the panels of a page apart; `docked`, which puts it into the window's corner.
+ * Shows the state of one guard: pending impressions, the stream lag, stopped items and why. Attributes: `open`;
+ * `label`, a name that distinguishes several panels of a page; `docked`, which fixes the panel in the window's corner.
  */
 export declare class SeenGuardPanel extends BaseElement {
-  /** The guard to show. The panel never closes it. @default null */
+  /** The guard to show. The panel does not close it. @default null */
   get guard(): SeenGuard | null;
   set guard(guard: SeenGuard | null | undefined);
-  /** Whether the panel is unfolded: the attribute of that name. @default false */
+  /** Whether the panel is expanded: reflects the attribute `open`. @default false */
   open: boolean;
 }
 
-/** The event `seenguard-unsee`, which bubbles: the user of the panel has made an item unseen. */
+/** The event `seenguard-unsee`, which bubbles: the panel's user has made an item unseen. */
 export type UnseeEvent = DomEvent & {
   readonly detail: {
-    /** All ids of the item that the panel knew, its own first. */
+    /** All ids of the item that the panel knew, the main id first. */
     readonly ids: readonly string[];
   };
 };

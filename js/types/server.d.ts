@@ -1,42 +1,42 @@
-/** `seenguard/server`: Node, Deno, Bun, workers at the edge; a browser, too. All formats. Needs no DOM types. */
+/** `seenguard/server`: for Node, Deno, Bun, edge workers and browsers. All formats. Needs no DOM types. */
 import type { Identified, IdOf, Impression, ItemId, SeenGuardError, ShardFormat, Snapshot } from "./seenguard.js";
 export { SeenGuardError } from "./seenguard.js";
 export type { ErrorCode, Identified, IdOf, Impression, ItemId, Report, ShardFormat, Snapshot } from "./seenguard.js";
 
-/** One user's shards, and beside them what is unseen and when the history was deleted. */
+/** One user's shards, unseen ids, and the time at which the history was deleted. */
 export declare class ShardChain {
   private constructor();
   static create(options?: ChainOptions): Promise<ShardChain>;
   /**
-   * Goes on from what the store holds: a list of shards, or a snapshot, whose `unseen` and `forgetBefore` it takes. An
-   * element that cannot be read (a reference is one) counts for nothing and is listed in `rejected`. A newest shard of
-   * other parameters than the options' goes on until it is full, if it lives as long as `ttlSeconds` demands.
+   * Continues a stored chain: a list of shards, or a snapshot with its `unseen` and `forgetBefore`. An element that
+   * cannot be read (a reference is one) is ignored and listed in `rejected`. A newest shard with other parameters than
+   * the options' is used until it is full, if it lives as long as `ttlSeconds` demands.
    */
   static from(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain>;
   readonly rejected: readonly { index: number; reason: string }[];
   /**
-   * Inserts each id that the newest shard does not contain, and takes it off `unseen`; returns how many no live shard
-   * contained. An id that is not usable is left out.
+   * Inserts each id that the newest shard does not contain, and removes it from `unseen`. Returns how many no live
+   * shard contained. Ignores ids that are not usable.
    */
   record(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): number;
   /**
-   * Takes in what a device reported; long afterwards the same as at once. An impression from before `forgetBefore`, or
+   * Applies a device's report; the result does not depend on how late. An impression from before `forgetBefore`, or
    * from before the id became unseen, changes nothing. Returns how many ids no live shard contained. Throws
-   * `bad-report` for what `parseReport` has not returned.
+   * `bad-report` for anything that `parseReport` has not returned.
    */
   ingest(report: ReceivedReport): number;
   /**
-   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most 1,000 and
-   * 64 KB, the newest; what no live shard contains is dropped. Throws `bad-report` for an id of more than 256 bytes.
+   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. Keeps the newest
+   * 1,000 ids or 64 KB; drops ids that no live shard contained. Throws `bad-report` for an id of more than 256 bytes.
    */
   unsee(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): void;
-  /** Deletes the history as of now, rounded up to a second: no shards, and `forgetBefore`. */
+  /** Deletes the history up to now, rounded up to a second: leaves no shards, and sets `forgetBefore`. */
   forget(options?: { now?: number }): void;
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
-   * The items that no live shard contains or that are unseen, a duplicate id once; an item without a usable id is
-   * kept. `pending`: what the device sent as `Seen-Pending`, left out for this once and never united with the chain;
-   * what cannot be read is as if it were not there.
+   * Returns the items that are unseen or in no live shard, each id once; an item without a usable id is kept.
+   * `pending`: the value of the device's `Seen-Pending`, whose ids are left out of this result and not inserted into
+   * the chain; an invalid one is ignored.
    */
   filter<T extends Identified>(
     items: readonly T[],
@@ -44,129 +44,129 @@ export declare class ShardChain {
   ): T[];
   filter<T>(items: readonly T[], options: { id: IdOf<T>; pending?: string | null | undefined; now?: number }): T[];
   /**
-   * What to ship, and without `held` what to store. `held`: what the device sent as `Seen-Held`; shards named
-   * there become references; what is not understood is as if it were not there. A shard that has not changed since it
-   * was stored keeps its text.
+   * The snapshot to send and, without `held`, to store. `held`: the value of the device's `Seen-Held`; shards named
+   * there become references; an invalid one is ignored. A shard that has not changed since it was stored keeps its
+   * text.
    */
   snapshot(options?: { now?: number; held?: string | null | undefined }): Snapshot & { shards: string[] };
   free(): void;
 }
 /**
- * All `now` are Unix seconds of the server's clock, by default its own; over 2^32 − 1 (milliseconds) is refused with
- * `bad-option`.
+ * Each `now` is in Unix seconds of the server's clock, by default the current time; over 2^32 − 1 (milliseconds) is
+ * refused with `bad-option`.
  */
 export interface ChainOptions {
-  /** Items a shard. @default 1000 */
+  /** Items in each shard. @default 1000 */
   capacity?: number;
   /** @default 5 */
   shards?: number;
   /** Of each full shard. @default 0.001 */
   falsePositiveRate?: number;
-  /** One for a deployment: a whole number below 2^64. @default 0 */
+  /** The seed of the hash functions, the same in a whole deployment: an integer below 2^64. @default 0 */
   seed?: number | bigint;
   /**
-   * No item is forgotten earlier than this, unless (shards − 1) · capacity others were inserted since, nor kept longer
-   * than this × (1 + 1 / max(1, shards − 1)); 0: by capacity alone. @default 0
+   * The least time for which an item is kept, unless (shards − 1) · capacity others were inserted since. The most is
+   * this × (1 + 1 / max(1, shards − 1)). 0: the capacity alone decides. @default 0
    */
   ttlSeconds?: number;
   /**
-   * What the store holds, and `snapshot` ships. A go-bloomfilter format without sizes of its own has the chain's:
-   * `capacity` and `falsePositiveRate`.
+   * The format of shards in the store and in snapshots. A go-bloomfilter format without sizes of its own uses the
+   * chain's: `capacity` and `falsePositiveRate`.
    * @default "seenguard"
    */
   format?: ShardFormat | { kind: "go-bloomfilter" };
 }
 
 /**
- * Users' chains in a store, and what their devices have pending. A user is a well-formed text. Each call settles,
- * whatever the store does: a page within `patienceMs`, `degraded` if need be; what else there is within `deadlineMs`,
- * in which what passes (a failover, a load) is tried again. It then rejects with `storage`, and `cause` is what the
- * store's client said; whether the store has done it is not known.
+ * Users' chains in a store, and their devices' pending impressions. A user is a well-formed string. Each call settles,
+ * even if the store does not respond: a page within `patienceMs`, `degraded` if need be; other calls within
+ * `deadlineMs`, in which transient failures (a failover, a load) are retried. Then it rejects with `storage`, and
+ * `cause` is the error of the store's client; whether the change was stored is unknown.
  */
 export interface SeenStore {
-  /** As of now, for reading: free it afterwards. */
+  /** Loads a chain for reading. Free it afterwards. */
   read(user: string): Promise<ShardChain>;
   /**
-   * Changes a chain, as of the time that `change` is given, and stores it; `change` runs again on what somebody else
-   * has stored meanwhile, so that nobody's impressions are lost. Rejects with `storage` also if others were quicker all
-   * the time.
+   * Changes a chain and stores it. `change` gets the current time; it runs again on the new chain if another request
+   * has stored one meanwhile, so that no impression is lost. Rejects with `storage` also if that happens until the
+   * deadline.
    */
   update<R>(user: string, change: (chain: ShardChain, now: number) => R): Promise<R>;
   /**
-   * Keeps what the device has pending, and makes a page as `pageOf`; what the person's other devices have pending is
-   * left out, too, unless it is unseen. Where the store fails, the page is `degraded`.
+   * Keeps the device's pending impressions, and makes a page as `pageOf`. Pending impressions of the user's other
+   * devices are left out, too, unless they are unseen. If the store fails, the page is `degraded`.
    */
   page<T extends Identified>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now">): Promise<Page<T>>;
   page<T>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now"> & { id: IdOf<T> }): Promise<Page<T>>;
   /**
-   * Checks a report as `parseReport`, keeps what the device has pending, and returns it: for a stream, or for
-   * `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, and `too-large` for more than
-   * 1,000 entries, of which the device then sends half. An entry whose id has more than 4,096 bytes, or 256 if unseen,
-   * is left out. Rejects with `storage` if what is pending cannot be kept: do not acknowledge the report, and the device
-   * keeps it.
+   * Checks a report as `parseReport`, keeps the device's pending impressions, and returns the report: for a stream, or
+   * for `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, or `too-large` for more than
+   * 1,000 entries, after which the device sends half of them. Entries with an id of more than 4,096 bytes, or 256 if
+   * unseen, are left out. Rejects with `storage` if the pending impressions cannot be kept: do not acknowledge the
+   * report then, and the device keeps it.
    */
   accept(user: string, body: unknown): Promise<ReceivedReport>;
-  /** Takes a report into the chain. Returns how many ids no live shard contained. */
+  /** Applies a report to the chain. Returns how many ids no live shard contained. */
   ingest(user: string, report: ReceivedReport): Promise<number>;
   /** As `ShardChain.unsee`. */
   unsee(user: string, ids: ItemId | Iterable<ItemId>): Promise<void>;
-  /** As `ShardChain.forget`; what is kept of devices is removed. */
+  /** As `ShardChain.forget`; also removes the devices' pending impressions. */
   forget(user: string): Promise<void>;
 }
 /**
- * By default a chain of 20 shards of 281 items each, with a false positive rate of 0.00025, and 30 days (other formats
- * than the native one: without an expiry). A given option replaces one.
+ * By default a chain of 20 shards of 281 items each, with a false positive rate of 0.00025, and 30 days (no expiry in
+ * other formats than the native one). Each given option replaces a default.
  */
 export interface StoreOptions extends ChainOptions {
   /**
-   * The namespace of a user's devices, as `"home:" + user`: reports of another one are refused, and pending impressions
-   * of another one count for nothing.
+   * The namespace of a user's devices, such as `"home:" + user`: reports of another one are refused, and pending
+   * impressions of another one are ignored.
    */
   namespaceOf?: (user: string) => string;
-  /** Unix seconds. @default the backend's, which all servers share; where it has no clock, this process's */
+  /** Returns Unix seconds. @default the backend's clock, which all servers share; without one, this process's clock */
   clock?: () => number;
   /**
-   * Told what cannot be read in the store and counts for nothing; that pages are degraded, once until a read succeeds;
-   * and once that what devices have pending cannot be kept (a read-only replica, a full Redis). No user is named.
+   * Receives errors: stored data that cannot be read and is ignored; degraded pages, once until a read succeeds; and,
+   * once, that pending impressions cannot be kept (a read-only replica, a full Redis). They name no user.
    * @default console.warn once for each code
    */
   onError?: (error: SeenGuardError) => void;
-  /** How long after its last change to keep what a device has pending. @default 172800 */
+  /** How long a device's pending impressions are kept after their last change. @default 172800 */
   pendingSeconds?: number;
   /** How long a page waits for the store before it is degraded. @default 300 */
   patienceMs?: number;
   /** How long any other call may take. @default 5000 */
   deadlineMs?: number;
 }
-/** What the store has of a user's chain. Opaque: JSON, the same that the crate's stores have. */
+/** A user's chain in the store. Opaque: the same JSON as in the crate's stores. */
 export interface StoredChain {
   readonly shards: readonly string[];
   readonly fields: readonly (readonly [name: string, value: string])[];
 }
-/** What a backend has of a user, all of one moment. */
+/** A user's data in a backend, read atomically. */
 export interface Loaded {
-  /** What `Replacement.after` was. Absent: nothing is stored. */
+  /** The latest `Replacement.after`. Absent: nothing is stored. */
   stored?: StoredChain;
-  /** Another one for each change of what is stored; 0 while nothing is. */
+  /** Differs after each change of the stored chain; 0 while there is none. */
   revision: number;
-  /** What is kept of devices, as `keepPending` returned it; at first an empty text. */
+  /** The devices' pending impressions, as `keepPending` returned them; initially an empty text. */
   kept: string;
-  /** The storage's clock in Unix seconds, which all servers share, if it has one. */
+  /** The time of the storage's clock, Unix seconds, which all servers share, if it has one. */
   now?: number;
-  /** Why what the asking device told could not be kept, if so: the page goes on without it. */
+  /** Why the requesting device's pending impressions could not be kept, if so: the page is made without them. */
   refusal?: unknown;
 }
-/** What a backend is to have of a user from now on. */
+/** A user's new chain, for a backend. */
 export interface Replacement {
-  /** Of what it replaces. */
+  /** The revision of the chain that it replaces. */
   readonly revision: number;
-  /** What it replaces. */
+  /** The chain that it replaces. */
   readonly before: StoredChain;
   readonly after: StoredChain;
-  /** For how many seconds to keep it; 0: for ever. */
+  /** How long to keep it, in seconds; 0: without expiry. */
   readonly lifeSeconds: number;
 }
-/** What a device told, to keep: JSON. */
+/** A device's pending impressions to keep: JSON. */
 export interface PendingToKeep {
   readonly text: string;
   /** Unix seconds. */
@@ -174,36 +174,38 @@ export interface PendingToKeep {
   readonly lifeSeconds: number;
 }
 /**
- * Where users' chains are. A call may take as long as it likes: `seenStore` has the deadlines, and makes a change again
- * until no other has come between. What it rejects with is tried again, unless its property `isTransient` is false.
+ * The storage of users' chains. A call may take any time: `seenStore` has the deadlines, and repeats a change until no
+ * other one intervenes. A rejection is retried, unless its property `isTransient` is false.
  */
 export interface Backend {
-  /** Loads what is there of a user, after keeping what a device told. */
+  /** Keeps a device's pending impressions, then loads the user's data. */
   load(user: string, told?: PendingToKeep): Promise<Loaded>;
-  /** Keeps what a device told, and no more. */
+  /** Keeps a device's pending impressions. */
   keep(user: string, told: PendingToKeep): Promise<void>;
-  /** Stores a chain if the revision is still the one that was loaded. Else it changes nothing, and resolves to false. */
+  /**
+   * Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and resolves to
+   * false.
+   */
   replace(user: string, replacement: Replacement): Promise<boolean>;
-  /** The same, and removes what is kept of the user's devices in the same step. */
+  /** The same, and atomically removes the pending impressions of the user's devices. */
   forget(user: string, replacement: Replacement): Promise<boolean>;
 }
-/** A store over a backend, ours or the app's. */
+/** A store over a backend of the package or of the app. */
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
-/** For a backend's `load` and `keep`: what is kept from now on; `undefined`: nothing changes. */
+/** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
 export declare function keepPending(kept: string, told: PendingToKeep): string | undefined;
 /** The backend of `memoryStore`. */
 export declare function memoryBackend(): Backend;
 /** The backend of `redisStore`. */
 export declare function redisBackend(client: object, options?: { prefix?: string }): Backend;
-/** In this process, gone with it: for development and tests. */
+/** A store in the memory of this process: for development and tests. */
 export declare function memoryStore(options?: StoreOptions): SeenStore;
 /**
- * A list a user, `<prefix><user>` (one shard an element, newest first), and beside it two hashes: `<prefix><user>:meta`
- * for the revision, and for what is unseen and forgotten, which is changed together with the list by one
- * compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending. A field of
- * another name beside these stays as it is. Takes a client of ioredis or of redis (node-redis), single or cluster (the
- * keys share a slot: `<prefix>{<user>}` where a cluster is used). At most 1,024 pages wait for it at once; one beyond
- * that is degraded.
+ * Per user a list, `<prefix><user>` (one shard an element, newest first), and two hashes: `<prefix><user>:meta` for the
+ * revision, unseen ids and the deletion of the history, which changes atomically with the list by one compare-and-set
+ * script and expires with it; and `<prefix><user>:pending` for the devices' pending impressions. Other fields of the
+ * hashes stay unchanged. Takes a client of ioredis or of redis (node-redis), single or cluster (the keys share a slot:
+ * `<prefix>{<user>}` where a cluster is used). At most 1,024 pages wait for it at once; further ones are degraded.
  */
 export declare function redisStore(
   client: object,
@@ -213,19 +215,19 @@ export declare function redisStore(
   },
 ): SeenStore;
 /**
- * What a device sent as `Seen-Held` and `Seen-Pending`: of a Fetch `Request`, `Headers`, the request of Node, Express,
+ * Reads `Seen-Held` and `Seen-Pending` of a request: a Fetch `Request`, `Headers`, the request of Node, Express,
  * Fastify or Hono (its headers, else its query), or an object of headers or query parameters. Never throws.
  */
 export declare function seenOf(request: unknown): { held?: string; pending?: string };
 
 /**
  * The page of `ranked` from `cursor` on: up to `size` fresh items, with `repeats: "last"` followed by seen ones if
- * there are too few, and the snapshot to ship.
+ * there are too few, and the snapshot to send.
  *
- * `ranked` is all candidates, the best first, the seen ones among them. `next` names the last candidate that was looked
- * at by its place and id; it is found again by id, else by place, so that nothing is skipped or shown twice however
- * quickly impressions arrive in between. With `repeats: "last"`, pages go on until every candidate was given once:
- * `next` has 4 more characters for each id that was given, and after 500 of them no seen ones follow.
+ * `ranked` has all candidates, the best first, including the seen ones. `next` names the position and id of the last
+ * candidate examined, which is found again by its id, else by its position: no item is skipped or shown twice, even if
+ * impressions arrive between two pages. With `repeats: "last"`, pages continue until every candidate was returned once:
+ * each returned id adds 4 characters to `next`, and after 500 of them no seen items follow.
  */
 export declare function pageOf<T extends Identified>(
   chain: ShardChain,
@@ -240,11 +242,11 @@ export declare function pageOf<T>(
 export interface PageOptions {
   /** 1 to 10,000. */
   size: number;
-  /** `next` of the page before. What is no cursor is the first page. */
+  /** `next` of the previous page. An invalid cursor selects the first page. */
   cursor?: string | null | undefined;
-  /** What the device sent as `Seen-Held`. */
+  /** The value of the device's `Seen-Held`. */
   held?: string | null | undefined;
-  /** What the device sent as `Seen-Pending`. */
+  /** The value of the device's `Seen-Pending`. */
   pending?: string | null | undefined;
   /** @default "drop" */
   repeats?: "drop" | "last";
@@ -253,47 +255,47 @@ export interface PageOptions {
 }
 export interface Page<T> {
   items: T[];
-  /** Short, and safe in a URL; null: there is no more. */
+  /** The next cursor, short and safe in a URL; null: this is the last page. */
   next: string | null;
-  /** The state that the items were filtered against. Absent if the page is degraded. */
+  /** The state against which the items were filtered. Absent if the page is degraded. */
   snapshot?: Snapshot;
   /**
-   * The store did not answer in time: of what was seen, only what the asking device has pending is left out. Send it to
-   * the device as it is: the guard there stops what it knows of, and takes a page without a snapshot.
+   * The store did not respond in time: the page leaves out only the requesting device's pending impressions. Send it
+   * unchanged: the device's guard stops the items that it knows, and accepts a page without a snapshot.
    */
   degraded?: true;
 }
-/** A report in the server's time, however long it waits in a stream. Plain JSON. */
+/** A report with its times translated to the server's clock, so that it may wait in a stream. Plain JSON. */
 export interface ReceivedReport {
   namespace: string;
   /** Unix milliseconds. */
   receivedAt: number;
   impressions: Impression[];
   unseen: Impression[];
-  /** The history was deleted when it arrived: a service over Kafka says so, no device. */
+  /** The history was deleted at `receivedAt`. Only a service over Kafka writes this field, no device. */
   forgotten?: boolean;
-  /** What the device has pending. */
+  /** The device's pending impressions. */
   pending?: string;
 }
 /**
- * A report's body, parsed, as text or as bytes, checked, its times translated to the server's clock. `now`: Unix seconds. Throws a SeenGuardError with the code "bad-report"; and "engine"
- * where no Wasm is compiled, until `ShardChain.create()` or a store's first call has resolved.
+ * Checks a report's body (parsed JSON, text or bytes), and translates its times to the server's clock. `now`: Unix
+ * seconds. Throws a SeenGuardError with the code "bad-report"; and "engine" where Wasm cannot be compiled, until
+ * `ShardChain.create()` or a store's first call has resolved.
  */
 export declare function parseReport(body: unknown, options?: { now?: number }): ReceivedReport;
 
 /**
- * The options of a chain for so many impressions, and what it costs: how many shards make a refresh smallest, and how
- * large they must be so that nothing of the window is forgotten, on days that are busier than the average, too. Bytes
- * are those of a user whose every shard is full; of a refresh, the mean for a device that holds the shards of the last
- * one. Throws `bad-option`, also for what fits into no chain; `engine` as
- * `parseReport`.
+ * Plans a chain for a rate of impressions: the number of shards that makes a refresh smallest, and the size with which
+ * nothing of the window is forgotten, also on days that are busier than the average. The byte counts are of a user
+ * whose shards are all full; for a refresh, the mean for a device that holds the shards of the previous one. Throws
+ * `bad-option`, also if no chain can hold that many, and `engine` as `parseReport`.
  */
 export declare function plan(options: {
-  /** Impressions of one user, on average. */
+  /** The average number of impressions of one user. */
   perDay: number;
-  /** For how long nothing is to be shown again. */
+  /** How long an item must not be shown again. */
   windowDays: number;
-  /** In all, when every shard is full. */
+  /** Of the whole chain when every shard is full. */
   falsePositiveRate: number;
   /** Impressions between two refreshes. @default 10 */
   perRefresh?: number;

@@ -1,6 +1,6 @@
 /**
- * `seenguard/slim`: the same as `seenguard`, without the Wasm in it. The option `wasm` of `SeenGuard.open` says where it
- * is.
+ * `seenguard/slim`: the same as `seenguard`, without the inlined Wasm. The option `wasm` of `SeenGuard.open` names its
+ * source.
  */
 import type { GuardOptions as SharedOptions, SeenGuard as Guard } from "./seenguard.js";
 export * from "./seenguard.js";
@@ -9,13 +9,13 @@ type DomURL = typeof globalThis extends { URL: { prototype: infer T } } ? T : { 
 type DomResponse = typeof globalThis extends { Response: { prototype: infer T } } ? T : object;
 type WasmModule = typeof globalThis extends { WebAssembly: { Module: { prototype: infer T } } } ? T : object;
 
-/** An address, what `fetch` got from it, its content, or a module, as of runtimes at the edge, which compile no bytes. */
+/** A URL, a response of `fetch`, the bytes, or a compiled module, as on edge runtimes, which cannot compile bytes. */
 export type WasmSource = string | DomURL | DomResponse | ArrayBuffer | ArrayBufferView | WasmModule;
 
 export interface GuardOptions extends SharedOptions {
   /**
-   * Where `seenguard/seenguard.wasm` is, or `seenguard/formats.wasm`: needed once in a document, unless there is no Wasm
-   * and a `fallback`.
+   * The source of `seenguard/seenguard.wasm` or `seenguard/formats.wasm`. Required once in a document, unless there is
+   * no Wasm but a `fallback`.
    */
   wasm?: WasmSource;
 }

@@ -6,10 +6,11 @@ import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seen
 export type { SeenElement, SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, UseSeenGuardOptions };
 
 /**
- * The guard of a namespace as `current`, for markup, effects and deriveds: shared by all that read it there. It stays
- * open with the document, four at most, the one unused longest is closed. `undefined` until it is open, and as soon as
- * the namespace changes until that one's is; `null`, with which a feed shows everything, where there is no user yet (no
- * options, or an empty namespace) and where `open` fails. Wrong options are thrown where it is read, for a boundary.
+ * The guard of a namespace as `current`, for markup, effects and deriveds, shared by all components that read it there.
+ * Guards stay open with the document: four at most, then the least recently used one is closed. `undefined` until the
+ * guard is open, and after a change of the namespace until the new one is open; `null`, with which a feed shows
+ * everything, if there is no user yet (no options, or an empty namespace) or `open` fails. Wrong options are thrown
+ * where it is read, for a boundary.
  */
 export declare function seenGuard(
   options: UseSeenGuardOptions | null | undefined | (() => UseSeenGuardOptions | null | undefined),
@@ -17,7 +18,7 @@ export declare function seenGuard(
   readonly current: SeenGuard | null | undefined;
 };
 
-/** The items of a list that are to be shown, as a `Feed` of the guard decides them: each id once. */
+/** The items of a list to show, as a `Feed` of the guard decides: each id once. */
 export declare function seenFeed<T extends Identified>(
   guard: () => SeenGuard | null | undefined,
   items: () => readonly T[],
@@ -31,7 +32,7 @@ export declare function seenFeed<T>(
 
 /**
  * A list that loads its own pages: the first ones as soon as it is read while the guard is open, more with `loadMore`.
- * What is being fetched is aborted when nothing reads the list any more, and begun again when something does.
+ * The fetch in progress is aborted when nothing reads the list any more, and restarted when something does.
  */
 export declare function seenPages<T, C = string>(
   guard: () => SeenGuard | null | undefined,

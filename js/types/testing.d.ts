@@ -1,12 +1,12 @@
 /**
- * `seenguard/testing`: a real guard without storage, document or network, whose clock is told. Importing it brings the
- * guard a `TextEncoder` and a `TextDecoder` where the platform has none, such as Jest's jsdom.
+ * `seenguard/testing`: a real guard without storage, document or network, with a clock that the test controls.
+ * Importing it provides a `TextEncoder` and a `TextDecoder` where the platform has none, such as Jest's jsdom.
  */
 import type { GuardOptions, SeenGuard } from "./seenguard.js";
 
 /**
- * Opens a guard whose time stands still until `advance`. Without a namespace, storage and `now`: one of its own,
- * "none", and this device's time.
+ * Opens a guard whose time stands still until `advance`. Defaults: a namespace of its own, storage "none", and this
+ * device's time.
  */
 export declare function openTestGuard(
   options?: Partial<GuardOptions> & {
@@ -15,7 +15,7 @@ export declare function openTestGuard(
   },
 ): Promise<
   SeenGuard & {
-    /** Moves the guard's clock on: what expires does, and what is due to be delivered is. */
+    /** Advances the guard's clock: items expire, and due deliveries start. */
     advance(ms: number): void;
   }
 >;

@@ -6,22 +6,24 @@ import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seen
 export type { SeenElement, SeenFeedOptions, SeenPagesOptions, UseSeenGuardOptions };
 
 /**
- * The guard of a namespace, shared by all that ask for it: it stays open with the document, four at most, the one unused
- * longest is closed. `undefined` until it is open, and as soon as the namespace changes until that one's is; `null`,
- * with which a feed shows everything, where there is no user yet (no options, or an empty namespace) and where `open`
- * fails. Wrong options are thrown where it is read, for `onErrorCaptured`.
+ * The guard of a namespace, shared by all components that request it. Guards stay open with the document: four at most,
+ * then the least recently used one is closed. `undefined` until the guard is open, and after a change of the namespace
+ * until the new one is open; `null`, with which a feed shows everything, if there is no user yet (no options, or an
+ * empty namespace) or `open` fails. Wrong options are thrown where it is read, for `onErrorCaptured`.
  */
 export declare function useSeenGuard(
   options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>,
 ): ComputedRef<SeenGuard | null | undefined>;
 
 export interface SeenFeed<T> {
-  /** The list to render. Same items, same array. Empty until the guard is open, so that no seen item flashes up. */
+  /**
+   * The list to render; the same array for the same items. Empty until the guard is open, so that no seen item flashes.
+   */
   items: ComputedRef<T[]>;
   /** Pull to refresh. */
   reset(this: void): void;
 }
-/** The items of a list that are to be shown, as a `Feed` of the guard decides them: each id once. */
+/** The items of a list to show, as a `Feed` of the guard decides: each id once. */
 export declare function useSeenFeed<T extends Identified>(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
   items: MaybeRefOrGetter<readonly T[]>,
@@ -35,25 +37,25 @@ export declare function useSeenFeed<T>(
 
 /** A list that loads its own pages, by `Feed.fill`. */
 export interface SeenPages<T> {
-  /** The list to render. Same items, same array. */
+  /** The list to render; the same array for the same items. */
   items: ComputedRef<T[]>;
-  /** Pages are being fetched, or will be as soon as the guard is open. */
+  /** Pages are being fetched, or the guard is not open yet. */
   loading: ComputedRef<boolean>;
-  /** What the latest run failed with; `loadMore` tries again. Wrong options, too. */
+  /** The error of the latest run, also for wrong options; `loadMore` tries again. */
   error: ComputedRef<unknown>;
-  /** Nothing more will come, until `reset`. */
+  /** The source has ended, until `reset`. */
   done: ComputedRef<boolean>;
   /**
-   * Appends `want` items or more, as soon as the guard is open. Resolves when that is done or has failed; while one is
-   * under way, it is that one.
+   * Appends `want` items or more, as soon as the guard is open. Resolves when that has succeeded or failed. A call
+   * during a run returns that run's promise.
    */
   loadMore(this: void): Promise<void>;
-  /** Pull to refresh: loads a new list. Until it is there, the old one is shown. Resolves as `loadMore` does. */
+  /** Pull to refresh: loads a new list, and shows the old one until it is there. Resolves as `loadMore` does. */
   reset(this: void): Promise<void>;
 }
 /**
- * A list that loads its own pages: the first ones as soon as the guard is open, more with `loadMore`. What is being
- * fetched is aborted when the last component that shows the list has gone, and begun again when one comes back.
+ * A list that loads its own pages: the first ones as soon as the guard is open, more with `loadMore`. The fetch in
+ * progress is aborted when the last component that shows the list unmounts, and restarted when one mounts again.
  */
 export declare function useSeenPages<T, C = string>(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,

@@ -1,4 +1,4 @@
-/** What everything weighs: the package's files, what a server sends, and what a guard holds. */
+/** Sizes: the package's files, a server's responses, and a guard's memory. */
 import { readFileSync } from "node:fs";
 import { brotliCompressSync, constants } from "node:zlib";
 import type { Snapshot } from "seenguard";
@@ -20,13 +20,13 @@ export interface FileSize {
 export interface Bytes {
   /** The entries in an app, minified, and the files of dist/ that are loaded as they are. */
   readonly files: Readonly<Record<string, FileSize>>;
-  /** What a server sends of 5 shards of 1,000 ids, for each peer. */
+  /** A server's response with 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, Message>>;
-  /** What a server sends of such shards to a device that holds 4 of them: as references, and in full. */
+  /** A server's response with such shards to a device that holds 4 of them: as references, and in full. */
   readonly refresh: Readonly<Record<string, Message>>;
-  /** What a guard takes of the Wasm memory: of those shards, or of 10,000 impressions that a snapshot has covered. */
+  /** A guard's Wasm memory: for those shards, or for 10,000 impressions that a snapshot has covered. */
   readonly held: Readonly<Record<Held, number>>;
-  /** What a Set of the same ids takes of the heap instead, in each place. */
+  /** The heap of a Set of the same ids instead, in each place. */
   readonly heaps: Readonly<Record<string, Readonly<Record<Held, number>>>>;
   readonly shardSizes: readonly ShardCosts[];
 }

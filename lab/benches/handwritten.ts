@@ -1,7 +1,7 @@
-/** What an engineer writes by hand instead: the ids themselves, or hashes of them, and a loop. */
+/** Handwritten alternatives: the ids themselves, or hashes of them, and a loop. */
 import type { Item, Peer } from "./peer.ts";
 
-/** What most feeds do now. */
+/** The usual approach of feeds today. */
 export const set: Peer = {
   name: "Set",
   message: (shards) => Promise.resolve(JSON.stringify(shards.flat())),

@@ -1,4 +1,4 @@
-/** What a Set of ids takes of the heap: plain JavaScript, since Node and Chromium load this very file. */
+/** The heap of a Set of ids: plain JavaScript, since Node and Chromium load this very file. */
 
 const COPIES = 20;
 const FIRST_LETTER = 65;

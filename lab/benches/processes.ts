@@ -1,4 +1,4 @@
-/** What processes have of the memory, as Linux tells. */
+/** The memory of processes, from Linux. */
 import { readdirSync, readFileSync } from "node:fs";
 
 /** Resident bytes of a process and all that it has started; 0 where the system does not tell. */

@@ -9,7 +9,7 @@ const IMPRESSIONS_A_REFRESH = 10;
 
 type Kind = "references" | "in full";
 
-/** What a server sends then. */
+/** The server's response. */
 export async function refreshMessages(): Promise<Readonly<Record<Kind, string>>> {
   const [references, full] = await Promise.all([refreshOf("references"), refreshOf("in full")]);
   return { references, "in full": full };

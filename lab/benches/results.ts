@@ -1,4 +1,4 @@
-/** What a run of the benchmarks found: the content of bench/results.json. Times are milliseconds. */
+/** The results of a benchmark run: the content of bench/results.json. Times are milliseconds. */
 import type { Bytes } from "./bytes.ts";
 import type { Measured } from "./measure.ts";
 import type { Searches } from "./rust.ts";

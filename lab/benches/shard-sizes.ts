@@ -20,9 +20,9 @@ export interface ShardCosts {
   /** What a refresh brings, references included: on average, and on that of the worst session. */
   readonly refresh: number;
   readonly worst: number;
-  /** What a refresh brings without references. */
+  /** The size of a refresh without references. */
   readonly unreferenced: number;
-  /** What a device sends as `Seen-Held`. */
+  /** The value of a device's `Seen-Held`. */
   readonly held: number;
   /** Of fresh ids, how many are stopped. */
   readonly falsePositiveRate: number;

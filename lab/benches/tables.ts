@@ -61,7 +61,7 @@ const MESSAGES: Readonly<Record<string, string>> = {
   "in full": "all shards",
 };
 
-/** What a guard holds, and what the others hold of the same ids. */
+/** The memory of a guard, and of its peers with the same ids. */
 function heldRows({ held, heaps }: Bytes, what: string, ids: number, of: keyof Bytes["held"]): Row[] {
   const all = ids.toLocaleString("en");
   return [

@@ -1,4 +1,4 @@
-/** What is measured. To add a workload, add an entry. */
+/** The measured workloads. To add one, add an entry. */
 import { candidatesOf, itemsOf, shortIds } from "./ids.ts";
 import type { Contender } from "./measure.ts";
 import type { Client, Peer } from "./peer.ts";

@@ -69,10 +69,10 @@ async function fuzz(binary, target, seconds, isTest) {
     `-rss_limit_mb=${MOST_MEGABYTES}`,
     `-timeout=${MOST_SECONDS_AN_INPUT}`,
     `-artifact_prefix=${artifacts}/`,
-    // What has a structure grows faster than raw bytes should.
+    // Structured inputs grow faster than raw bytes should.
     "-len_control=20",
     "-print_final_stats=1",
-    // What is compared may be addresses, which differ each time.
+    // Compared values may be addresses, which differ each time.
     ...(isTest ? ["-seed=1", "-use_cmp=0"] : [workOf(target)]),
   ];
   const jobs = isTest ? 1 : JOBS;

@@ -1,4 +1,4 @@
-/** What happens to a text on its way from one publisher to the next, by rule. */
+/** Edits of a text from one publisher to the next, by rule. */
 import type { Random } from "../../www/server/random.ts";
 
 /** A part of a text: a word, or what stands between two words. */

@@ -1,4 +1,4 @@
-/** What a run is judged by. */
+/** The criteria of a run. */
 import { sum } from "simple-statistics";
 import { count } from "./format.ts";
 import type { Load } from "./readers.ts";
@@ -6,7 +6,7 @@ import type { Load } from "./readers.ts";
 export interface Check {
   readonly what: string;
   readonly isMet: boolean;
-  /** What was measured. */
+  /** The measured value. */
   readonly found: string;
   /** Whether the run fails where it is not met: times are judged on a quiet machine alone. */
   readonly isAsserted: boolean;

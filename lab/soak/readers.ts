@@ -29,7 +29,7 @@ interface AnyPage {
   readonly degraded?: boolean;
 }
 
-/** What the readers talk to. */
+/** The server as the readers see it. */
 export interface Site<Page extends AnyPage> {
   /** The request of a reader's next page, without the headers of the guard. */
   page(reader: Reader): [url: string, init: RequestInit];
@@ -43,7 +43,7 @@ export interface Site<Page extends AnyPage> {
 
 interface Device {
   readonly guard: SeenGuard;
-  /** What was on its screen. */
+  /** The items on its screen. */
   readonly shown: Set<string>;
   /** Of that, what is not acknowledged yet. */
   waiting: Impression[];

@@ -1,3 +1,3 @@
-//! What the programs of the lab share; README.md lists them.
+//! Code shared by the programs of the lab, which README.md lists.
 
 pub mod report;

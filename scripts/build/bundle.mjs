@@ -105,7 +105,7 @@ const asModules = /** @satisfies {import("esbuild").BuildOptions} */ ({
   external: ["seenguard", "node:*", ...bundles.flatMap(({ peers = [] }) => peers)],
 });
 
-/** What several entries have in them is in a file that they share. */
+/** Code of several entries is in a shared file. */
 async function bundleModules() {
   const together = written.filter(({ hasWasmFile }) => !hasWasmFile);
   const points = together.map((entry) => [`${fileOf(entry)}${isApart(entry) ? ".bundle" : ""}`, sourceOf(entry)]);

@@ -1,4 +1,4 @@
-/** What the package costs an app: each entry bundled and minified, and the files that are loaded as they are. */
+/** The package's size in an app: each entry bundled and minified, and the files that are loaded unchanged. */
 import { readdirSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";

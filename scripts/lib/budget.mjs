@@ -52,7 +52,7 @@ export function compare({ before, now, growth, unit, update }) {
       const change = `${String(old)} → ${String(found)} ${unit} (${percent(found / old - 1)})`;
       console.log(`${name.padEnd(28)}${change}`);
       if (found > old * (1 + growth)) wrong.push(`${name} grew: ${change}, ${percent(growth)} is allowed`);
-      // What shrank unnoticed would leave room to grow unnoticed.
+      // An unnoticed decrease would hide a later increase.
       else if (found < old * (1 - growth)) console.log(`  it shrank: \`${update}\` keeps it there`);
     }
   }

@@ -54,7 +54,7 @@ export async function startKafka() {
   let broker = await spawnBroker(settings);
   const kill = () => broker.stop("SIGKILL");
   const removeData = () => {
-    // What still runs would write.
+    // A running process would still write.
     broker.process.kill("SIGKILL");
     rmSync(directory, { recursive: true, force: true });
   };

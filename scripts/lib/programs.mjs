@@ -63,7 +63,7 @@ function findPython() {
   return answer && answer.status === 0 ? python : undefined;
 }
 
-/** What tells compilers where OpenSSL is, if it does. */
+/** The path of pkg-config if it finds OpenSSL. */
 function findOpenSsl() {
   const pkgConfig = which("pkg-config");
   const answer = pkgConfig && spawnSync(pkgConfig, ["--exists", "openssl"], { stdio: "ignore" });

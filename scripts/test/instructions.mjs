@@ -22,7 +22,7 @@ const update = "node scripts/test/instructions.mjs --update";
 const GROWTH = 0.05;
 const GROWTH_WITH_OTHER_COMPILER = 0.25;
 
-/** What is counted, and the function around it. */
+/** The counted code, and the function around it. */
 const counted = {
   "filter of 2,000 ids": "counted_filter_of_2000_ids",
   "apply of 5 shards": "counted_apply_of_5_shards",

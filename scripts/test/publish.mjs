@@ -9,7 +9,7 @@ import { packageDirectory } from "../build/package.mjs";
 import { fromEnvironment, inProject, root } from "../lib/paths.mjs";
 import { CommandFailed, run } from "../lib/run.mjs";
 
-/** What a dry run says on any machine. */
+/** The output of a dry run on any machine. */
 const expected = [
   // cargo finds the programs of tests, benchmarks and examples, and the crate has none of them but one on purpose.
   /^warning: ignoring (test|benchmark|example) `.*` as `.*` is not included in the published package$/,

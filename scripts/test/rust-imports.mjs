@@ -142,7 +142,7 @@ function importsOf(files) {
   };
   return new Map(
     files.map((file) => {
-      // What is only passed on is not imported.
+      // A re-export is no import.
       const isUsed = (/** @type {Use} */ { name, isPublic }) =>
         !isPublic || new RegExp(`\\b${name}\\b`).test(file.code);
       const paths = file.uses.filter(isUsed).map(({ path }) => path);

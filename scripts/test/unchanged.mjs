@@ -9,7 +9,7 @@ import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject, root } from "../lib/paths.mjs";
 import { rustVersion } from "../lib/rust.mjs";
 
-/** What every step depends on: what runs it, and how the machine is set up. */
+/** The inputs of every step: its runner, and the set-up of the machine. */
 const everyStep =
   /^(scripts\/(lib|test)\/|scripts\/(setup|test)\.mjs|package(-lock)?\.json|Cargo\.(toml|lock)|\.cargo\/)/;
 

@@ -1,4 +1,4 @@
-//! What a store of one's own has to do.
+//! The interface of storage backends.
 
 use std::sync::Arc;
 
@@ -7,27 +7,28 @@ use seenguard::{PendingToKeep, StoredChain, Time};
 
 use crate::error::{Error, ErrorKind};
 
-/// What a backend has of a user, all of one moment.
+/// A user's data in a backend, read atomically.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Loaded {
     /// The chain as it is stored.
     pub stored: Arc<StoredChain>,
-    /// Another one for each change of what is stored; 0 while nothing is.
+    /// Differs after each change of the stored chain; 0 while there is none.
     pub revision: u64,
-    /// What is kept of the user's devices, in the lines of [`PendingToKeep::added_to`].
+    /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`].
     pub kept: String,
-    /// The storage's clock, which all servers share; nothing if it has none: then this process's counts.
+    /// The time of the storage's clock, which all servers share; `None`: it has no clock, and this process's is used.
     pub now: Option<Time>,
-    /// Why what the asking device told could not be kept, if so: the page goes on without it.
+    /// Why the requesting device's pending impressions could not be kept, if so: the page is made without them.
     pub refusal: Option<Arc<Error>>,
 }
 
 impl Loaded {
-    /// What [`Replacement::text`] wrote, or an empty text if nothing is stored; its revision; and what is kept of devices.
+    /// From the text of [`Replacement::text`], or an empty one if nothing is stored, its revision, and the devices'
+    /// pending impressions.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongType`] for a text that none of these has written.
+    /// [`ErrorKind::WrongType`] for any other text.
     pub fn of_text(text: &str, revision: u64, kept: impl Into<String>) -> Result<Self, Error> {
         let stored = match text {
             "" => StoredChain::default(),
@@ -42,24 +43,25 @@ impl Loaded {
     }
 }
 
-/// What a backend is to have of a user from now on.
+/// A user's new chain, for a backend.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Replacement {
-    /// The revision of what it replaces.
+    /// The revision of the chain that it replaces.
     pub revision: u64,
-    /// What it replaces.
+    /// The chain that it replaces.
     pub before: Arc<StoredChain>,
-    /// The chain as it is to be.
+    /// The new chain.
     pub after: Arc<StoredChain>,
-    /// For how many seconds to keep it; 0: for ever.
+    /// How long to keep it, in seconds; 0: without expiry.
     pub life_seconds: u64,
-    /// Whether to store it even where the storage is full: a consumer's frees more in the stream than it takes.
+    /// Whether to store it even if the storage is full: a consumer's change frees more space in the stream than it
+    /// uses.
     pub even_if_full: bool,
 }
 
 impl Replacement {
-    /// The chain as it is to be, as one text.
+    /// The new chain as one text.
     ///
     /// # Errors
     /// [`ErrorKind::OutOfMemory`].
@@ -68,35 +70,37 @@ impl Replacement {
     }
 }
 
-/// Where users' chains are: four verbs over an opaque text with a revision, and the lines that are kept of devices.
+/// The storage of users' chains: four methods over an opaque text with a revision, and the lines with the devices'
+/// pending impressions.
 ///
-/// [`MemoryStore`](crate::MemoryStore) and `RedisStore` are two. `testing::promises` tells whether another one does
-/// what it must. A call may take as long as it likes: [`SeenStore`](crate::SeenStore) has the deadlines,
-/// makes transient failures good, and makes a change again until no other has come between.
+/// Examples are [`MemoryStore`](crate::MemoryStore) and `RedisStore`. `testing::promises` tests other ones. A call may
+/// take any time: [`SeenStore`](crate::SeenStore) has the deadlines, retries after transient failures, and repeats a
+/// change until no other one intervenes.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
-    /// Loads what is there of a user, after keeping what a device has told.
+    /// Keeps a device's pending impressions, then loads the user's data.
     ///
     /// # Errors
-    /// What the backend meets. That what was told cannot be kept is none: it is [`Loaded::refusal`].
+    /// Errors of the backend. If the pending impressions cannot be kept, that is no error but [`Loaded::refusal`].
     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error>;
 
-    /// Keeps what a device has told, and no more.
+    /// Keeps a device's pending impressions.
     ///
     /// # Errors
-    /// What the backend meets.
+    /// Errors of the backend.
     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error>;
 
-    /// Stores a chain if the revision is still the one that was loaded. Else it changes nothing, and returns false.
+    /// Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and returns
+    /// false.
     ///
     /// # Errors
-    /// What the backend meets.
+    /// Errors of the backend.
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
-    /// The same, and removes what is kept of the user's devices in the same step.
+    /// The same, and atomically removes the pending impressions of the user's devices.
     ///
     /// # Errors
-    /// What the backend meets.
+    /// Errors of the backend.
     async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
     /// Whether it has a connection: a page waits a little longer for the first one.

@@ -1,4 +1,4 @@
-//! The one error of the crate, its kinds, and what fails by taking too long.
+//! The error type of the crate, its kinds, and timeouts.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -9,34 +9,34 @@ use tokio::time::timeout;
 /// A cause, for the operator's log.
 type Cause = Box<dyn StdError + Send + Sync>;
 
-/// What went wrong. New ones may come.
+/// The kind of an error. More kinds may be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The storage did not answer within the deadline. Whether it has done what it was asked for is not known.
+    /// The storage did not respond within the deadline. Whether it has carried out the request is unknown.
     Timeout,
-    /// The storage is away, or cannot do it now: it starts, a failover is under way.
+    /// The storage is not reachable, or cannot do it now: it starts, or a failover is in progress.
     Unavailable,
-    /// The storage takes no writes, as a replica.
+    /// The storage accepts no writes, such as a replica.
     ReadOnly,
-    /// There is no memory for it: of the storage, or of this process.
+    /// The storage or this process has no memory for it.
     OutOfMemory,
-    /// What is stored under a user's name is something else.
+    /// The data stored under a user's name has another type.
     WrongType,
-    /// The storage does not let this client do it.
+    /// The storage denies this client the permission.
     Denied,
-    /// Others changed what is stored of this user until the deadline.
+    /// Other writers changed this user's chain until the deadline.
     Conflict,
-    /// The body is not what a device posts.
+    /// The body is not a device's report.
     BadReport,
     /// The report is of another namespace than this user's.
     WrongNamespace,
-    /// An option, a user or a size without meaning.
+    /// An option, a user or a size is invalid.
     BadOption,
 }
 
 impl ErrorKind {
-    /// Whether the same may succeed a moment later.
+    /// Whether the same call may succeed a moment later.
     pub fn is_transient(self) -> bool {
         use ErrorKind::{Conflict, OutOfMemory, ReadOnly, Timeout, Unavailable};
         matches!(self, Timeout | Unavailable | ReadOnly | OutOfMemory | Conflict)
@@ -52,7 +52,7 @@ impl ErrorKind {
         }
     }
 
-    /// What it means, for people.
+    /// The meaning, for people.
     fn text(self) -> &'static str {
         match self {
             ErrorKind::Timeout => "the storage did not answer in time: try again",
@@ -73,10 +73,10 @@ impl ErrorKind {
     }
 }
 
-/// Why a store could not do what it was asked for. [`Error::kind`] and [`Error::code`] are for programs; the text is for
-/// people, names no user and may change.
+/// Why a store's call failed. [`Error::kind`] and [`Error::code`] are for programs; the text is for people, names no
+/// user and may change.
 ///
-/// `docs/errors.md` says of each code how it comes about and what to do.
+/// `docs/errors.md` has the cause and the remedy of each code.
 ///
 /// ```
 /// use seenguard::PageRequest;
@@ -97,18 +97,18 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of a backend, with what it met.
+    /// An error of a backend, with its cause.
     pub fn new(kind: ErrorKind, cause: impl Into<Cause>) -> Self {
         let cause = Some(cause.into());
         Error { kind, cause }
     }
 
-    /// What went wrong.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// Whether the same may succeed a moment later.
+    /// Whether the same call may succeed a moment later.
     pub fn is_transient(&self) -> bool {
         self.kind.is_transient()
     }
@@ -121,7 +121,7 @@ impl Error {
     }
 }
 
-/// Fails with [`ErrorKind::Timeout`] if it takes longer than this.
+/// Fails with [`ErrorKind::Timeout`] after this limit.
 pub(crate) async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     timeout(limit, work)
         .await
@@ -150,7 +150,7 @@ impl From<ErrorKind> for Error {
     }
 }
 
-/// What the core refuses: an option, a user or a size out of range; what cannot be taken back; or for want of memory.
+/// Errors of the core: an option, a user or a size out of range, an id that cannot become unseen, or no memory.
 impl From<seenguard::Error> for Error {
     fn from(error: seenguard::Error) -> Self {
         let kind = match error {

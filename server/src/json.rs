@@ -1,9 +1,8 @@
-//! JSON as JavaScript writes it: a text may have half of a character, `"\ud800"`, which UTF-8 cannot.
+//! JSON as JavaScript writes it: a text may have a lone surrogate, `"\ud800"`, which UTF-8 cannot encode.
 
 use serde::de::DeserializeOwned;
 
-/// Reads JSON. Halves of characters become U+FFFD, as wherever JavaScript makes UTF-8 of its texts: one id of a list
-/// must not cost the others.
+/// Reads JSON. Lone surrogates become U+FFFD, as when JavaScript encodes UTF-8: one such id must not invalidate a list.
 ///
 /// ```
 /// let ids: Vec<String> = seenguard_server::json::from_slice(br#"["article-1", "\ud83d"]"#)?;
@@ -12,7 +11,7 @@ use serde::de::DeserializeOwned;
 /// ```
 ///
 /// # Errors
-/// What `serde_json` reports: no JSON, or no `T`.
+/// The errors of `serde_json`: invalid JSON, or no `T`.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(json).or_else(|error| match with_whole_characters(json) {
         Some(json) => serde_json::from_slice(&json),
@@ -20,7 +19,7 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Err
     })
 }
 
-/// The same JSON with `\ufffd` for each half of a character; nothing if it has none.
+/// The same JSON with `\ufffd` for each lone surrogate; `None` if it has none.
 fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
     let mut whole = None;
     let mut index = 0;
@@ -46,7 +45,7 @@ fn is_second(unit: u16) -> bool {
 /// The UTF-16 unit of an escape such as `\ud800`.
 fn unit_at(json: &[u8], escape: usize) -> Option<u16> {
     let digits = json.get(escape..escape + 6)?.strip_prefix(b"\\u")?;
-    // A sign is none of the digits.
+    // `from_str_radix` would accept a sign.
     let digits = std::str::from_utf8(digits)
         .ok()
         .filter(|digits| !digits.starts_with('+'))?;

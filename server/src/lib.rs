@@ -1,10 +1,10 @@
 //! Seenguard on the server: users' chains in a store, pages of ranked candidates, and a service that does both for a
 //! ranker in any language.
 //!
-//! A [`SeenStore`] has of each user a chain of Bloom shards, what is unseen, and what the person's devices have
-//! pending, in a [`Backend`]. [`MemoryStore`] keeps them in this process, [`RedisStore`] in Redis or a Redis Cluster, with
-//! the keys and the scripts of the npm package's `redisStore`: servers in Rust and in Node serve the same users at the
-//! same time. A backend of one's own is four verbs over a text with a revision:
+//! A [`SeenStore`] has for each user a chain of Bloom shards, the unseen ids, and the pending impressions of the user's
+//! devices, in a [`Backend`]. [`MemoryStore`] keeps them in this process, [`RedisStore`] in Redis or a Redis Cluster,
+//! with the keys and the scripts of the npm package's `redisStore`: servers in Rust and in Node can serve the same
+//! users at the same time. A custom backend has four methods over a text with a revision:
 //!
 //! ```
 //! use std::collections::HashMap;
@@ -72,7 +72,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
 //! let store = SeenStore::new(Table::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
-//! // What a device posts, as it arrives; `report` may wait in a stream.
+//! // The body of a device's request; `report` may wait in a stream.
 //! let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
 //! let report = store.accept("ada", body).await?;
 //! store.ingest("ada", &report).await?;
@@ -89,12 +89,12 @@
 //!
 //! - `redis`, by default: `RedisStore`.
 //! - `tls`, by default: Redis by TLS, at `rediss://`.
-//! - `axum`, by default: `router`, the routes of the service for an app of one's own.
-//! - `consumer`, by default: `Consumer`, which takes a stream of reports into the chains.
-//! - `kafka`, `kafka-ssl`, `kafka-ssl-vendored`: `Kafka`, a topic in the stream's place, also by TLS.
-//! - `service`, by default: what the program `seenguard-server` needs.
-//! - `testing`: the promises that every backend keeps, as tests.
-//! - `formats`: chains in the formats of other libraries, as of the crate `seenguard`.
+//! - `axum`, by default: `router`, the routes of the service for your own app.
+//! - `consumer`, by default: `Consumer`, which applies a stream of reports to the chains.
+//! - `kafka`, `kafka-ssl`, `kafka-ssl-vendored`: `Kafka`, a topic in place of the stream, also by TLS.
+//! - `service`, by default: the dependencies of the program `seenguard-server`.
+//! - `testing`: the tests that every backend must pass.
+//! - `formats`: chains in the formats of other libraries, as in the crate `seenguard`.
 //!
 //! Without them there are [`SeenStore`], [`Backend`] and [`MemoryStore`].
 

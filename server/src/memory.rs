@@ -1,4 +1,4 @@
-//! Users' chains in this process.
+//! Users' chains in the memory of this process.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -12,11 +12,11 @@ use seenguard::{PendingToKeep, StoredChain};
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::Error;
 
-/// So many users by default.
+/// The default number of users.
 const MAX_USERS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not 0");
 
-/// A backend in this process, gone with it: for development and tests, and for a service that need not remember. Of more
-/// than 100,000 users those who were used least recently are forgotten, and counted as `seenguard_users_forgotten_total`.
+/// A backend in the memory of this process: for development and tests, and for a service that need not remember. Above
+/// 100,000 users, the least recently used ones are removed, and counted as `seenguard_users_forgotten_total`.
 ///
 /// ```
 /// use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
@@ -29,7 +29,7 @@ pub struct MemoryStore {
 
 struct Users {
     all: LruCache<String, User>,
-    /// Of all users, so that one who was forgotten does not get a revision again.
+    /// Shared by all users, so that a removed user does not get an earlier revision again.
     last_revision: u64,
 }
 
@@ -41,7 +41,7 @@ struct User {
 }
 
 impl MemoryStore {
-    /// For so many users.
+    /// A backend for this many users.
     pub fn with_users(most: NonZeroUsize) -> Self {
         MemoryStore {
             users: Mutex::new(Users {
@@ -51,7 +51,7 @@ impl MemoryStore {
         }
     }
 
-    /// The content is whole, even if a thread has panicked that held it.
+    /// The content is consistent, even if a thread has panicked while it held the lock.
     fn users(&self) -> MutexGuard<'_, Users> {
         self.users.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,7 +74,7 @@ impl MemoryStore {
 }
 
 impl Users {
-    /// A user, who need not be there yet.
+    /// The user of this name, inserted if absent.
     fn get(&mut self, name: &str) -> &mut User {
         if !self.all.contains(name) && self.all.push(name.to_owned(), User::default()).is_some() {
             counter!("seenguard_users_forgotten_total").increment(1);
@@ -156,7 +156,7 @@ mod tests {
             .await
             .unwrap();
         assert!(is_known("ada").await && is_known("eve").await && !is_known("bob").await);
-        // What was read before is not written over what has come since.
+        // A change that was computed from an earlier state does not overwrite a newer one.
         store
             .update("bob", |chain, now| chain.record(&["b"], now))
             .await

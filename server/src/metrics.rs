@@ -1,4 +1,4 @@
-//! What is counted, by the facade of the crate `metrics`.
+//! The metrics, by the facade of the crate `metrics`.
 
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram};
 
@@ -47,7 +47,7 @@ const COUNTERS: [(&str, &str); 12] = [
     ),
 ];
 
-/// A counter with a label: its name, what it counts, the label and its values.
+/// A counter with a label: name, description, the label and its values.
 type Labelled = (&'static str, &'static str, &'static str, &'static [&'static str]);
 
 const LABELLED: [Labelled; 2] = [
@@ -75,8 +75,8 @@ const LABELLED: [Labelled; 2] = [
     ),
 ];
 
-/// Tells the recorder of `metrics` what each number is. Call it once there is one. Counters begin at 0: one that began with
-/// its first event would not have increased by it.
+/// Describes each metric to the recorder of `metrics`. Call it after the recorder is installed. Sets counters to 0, so
+/// that the first event is visible as an increase.
 pub fn describe_metrics() {
     describe_counters(&COUNTERS, &LABELLED);
     describe_histogram!(
@@ -170,7 +170,7 @@ fn describe_kafka() {
     );
 }
 
-/// Reports are in their user's chain.
+/// Counts reports that were applied to their user's chain.
 #[cfg(any(feature = "axum", feature = "consumer"))]
 pub(crate) fn note_taken(reports: &[seenguard::ReceivedReport]) {
     let now = seenguard::Time::from(std::time::SystemTime::now());

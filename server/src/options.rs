@@ -1,4 +1,4 @@
-//! The options of stores, and what a store tells of its work.
+//! The options of stores, and their events.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,20 +8,20 @@ use seenguard::{ChainOptions, PENDING_SECONDS, ShardChain, Time};
 
 use crate::error::Error;
 
-/// What a store tells its operator. No user is named. Each is counted, too, as `docs/service.md` says.
+/// An event of a store, for its operator. It names no user. Each is also counted, as `docs/service.md` describes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreEvent<'a> {
-    /// Something that is stored of a user cannot be read, and counts for nothing: damage, which the next change drops,
-    /// or what another version or another library has written, which stays.
+    /// Stored data of a user cannot be read, and is ignored: damaged data, which the next change drops, or data of
+    /// another version or library, which stays.
     Damaged(&'a seenguard::Error),
-    /// A page was made without what is stored of its user, who may see again what another device has shown.
+    /// A page was made without the user's stored chain: it may repeat items that another device has shown.
     Degraded(&'a Error),
-    /// What a device has pending cannot be kept, as on a read-only replica or in a full Redis: its page goes on.
+    /// A device's pending impressions cannot be kept, as on a read-only replica or in a full Redis. Its page is made.
     NotKept(&'a Error),
-    /// Another process has changed a user's chain meanwhile: the change is made again.
+    /// Another process has changed the user's chain meanwhile: the change is repeated.
     Conflict,
-    /// Something is tried again after a failure that passes, such as a failover.
+    /// A call is retried after a transient failure, such as a failover.
     Retry(&'a Error),
 }
 
@@ -29,7 +29,7 @@ type NamespaceOf = Arc<dyn Fn(&str) -> String + Send + Sync>;
 type Listener = Arc<dyn Fn(&StoreEvent<'_>) + Send + Sync>;
 type Clock = Arc<dyn Fn() -> Time + Send + Sync>;
 
-/// What every store is told.
+/// The options of a store.
 ///
 /// ```
 /// use seenguard::{PlanOptions, plan};
@@ -73,20 +73,20 @@ impl StoreOptions {
         }
     }
 
-    /// Of each user's chain.
+    /// The options of each user's chain.
     pub fn chain(self, chain: ChainOptions) -> Self {
         StoreOptions { chain, ..self }
     }
 
-    /// The namespace of a user's devices, as the page opens its guard. **Always give it**: a tab of a person who has
-    /// signed out still sends under the session of the next person. Reports of another namespace are refused, and what
-    /// devices of another one have pending counts for nothing.
+    /// The namespace of a user's devices, as the page opens its guard. **Always set it**: a tab of a user who has
+    /// signed out still sends reports with the session of the next user. Reports of another namespace are refused, and
+    /// pending impressions of another one are ignored.
     pub fn namespace_of(self, namespace_of: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         let namespace_of: Option<NamespaceOf> = Some(Arc::new(namespace_of));
         StoreOptions { namespace_of, ..self }
     }
 
-    /// For so many seconds after its last change what a device has pending is kept: 1 to 2^31 − 1.
+    /// How many seconds a device's pending impressions are kept after their last change: 1 to 2^31 − 1.
     pub fn pending_seconds(self, pending_seconds: u32) -> Self {
         StoreOptions {
             pending_seconds,
@@ -94,8 +94,7 @@ impl StoreOptions {
         }
     }
 
-    /// How long a page waits for what is stored before it is made without, and degraded; a snapshot, before it fails.
-    /// 300 ms.
+    /// How long a page waits for the backend before it is degraded, and a snapshot before it fails. 300 ms.
     pub fn patience(self, patience: Duration) -> Self {
         StoreOptions { patience, ..self }
     }
@@ -108,29 +107,29 @@ impl StoreOptions {
         }
     }
 
-    /// How long any other call may take in all; what passes is tried again so long. 5 s.
+    /// How long any other call may take in total, including retries after transient failures. 5 s.
     pub fn deadline(self, deadline: Duration) -> Self {
         StoreOptions { deadline, ..self }
     }
 
-    /// How many pages and snapshots wait for the backend at once; more are degraded at once. 1,024.
+    /// How many pages and snapshots wait for the backend at the same time; further pages are degraded at once. 1,024.
     pub fn reads_at_once(self, reads_at_once: usize) -> Self {
         StoreOptions { reads_at_once, ..self }
     }
 
-    /// A clock in place of the backend's and of this process's: for tests.
+    /// A clock that replaces the backend's and this process's: for tests.
     pub fn clock(self, clock: impl Fn() -> Time + Send + Sync + 'static) -> Self {
         let clock: Option<Clock> = Some(Arc::new(clock));
         StoreOptions { clock, ..self }
     }
 
-    /// A listener to what the store does, beside the log of `tracing` and the counters of `metrics`.
+    /// A listener to events, in addition to the log of `tracing` and the counters of `metrics`.
     pub fn on_event(self, listener: impl Fn(&StoreEvent<'_>) + Send + Sync + 'static) -> Self {
         let listener: Option<Listener> = Some(Arc::new(listener));
         StoreOptions { listener, ..self }
     }
 
-    /// Refuses what no store can work with.
+    /// Refuses invalid options.
     pub(crate) fn checked(self) -> Result<Self, Error> {
         ShardChain::new(self.chain)?;
         match self.pending_seconds {
@@ -145,7 +144,7 @@ impl StoreOptions {
         }
     }
 
-    /// The namespace of a user, where it is known.
+    /// The namespace of a user, if `namespace_of` is set.
     pub(crate) fn namespace_for(&self, user: &str) -> Option<String> {
         self.namespace_of.as_ref().map(|namespace_of| namespace_of(user))
     }

@@ -1,4 +1,4 @@
-//! Reports as they come, from a device or out of a stream.
+//! Parsing of reports from a device or a stream.
 
 use metrics::counter;
 use seenguard::ReceivedReport;
@@ -21,14 +21,14 @@ pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
     json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
 }
 
-/// Of the records that this version reads. Without a form a record is of this one.
+/// The form of records that this version reads. A record without a form has this one.
 #[cfg(any(feature = "axum", feature = "kafka"))]
 pub(crate) const FORM: u32 = 1;
 
-/// Whether a newer version has written a record of this form.
+/// Whether a record of this form is of a newer version.
 ///
 /// # Errors
-/// [`ErrorKind::BadReport`] for a form that no version has.
+/// [`ErrorKind::BadReport`] for an invalid form.
 #[cfg(any(feature = "axum", feature = "kafka"))]
 pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
     match form {
@@ -37,7 +37,7 @@ pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
     }
 }
 
-/// The report of a record in a stream: in the server's time, or as a device has posted it, which arrived then.
+/// The report of a record in a stream: in the server's time, or as posted by a device and received at `arrived`.
 ///
 /// # Errors
 /// As [`read`] and [`limited`].
@@ -52,7 +52,7 @@ pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<Receiv
     })
 }
 
-/// The text of a report's record, without what the device has pending, which the store has.
+/// The text of a report's record, without the device's pending impressions, which the store has.
 #[cfg(feature = "consumer")]
 pub(crate) fn record_of(report: &ReceivedReport) -> Result<String, Error> {
     let mut report = report.clone();
@@ -60,7 +60,7 @@ pub(crate) fn record_of(report: &ReceivedReport) -> Result<String, Error> {
     serde_json::to_string(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))
 }
 
-/// Without the entries whose ids are too long, which are counted.
+/// Removes entries with too long ids, and counts them.
 ///
 /// # Errors
 /// [`ErrorKind::BadReport`] with the code `too-large`, for more than 1,000 entries.

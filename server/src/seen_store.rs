@@ -1,4 +1,4 @@
-//! The verbs that apps call, over any backend.
+//! The store: the methods that apps call, over any backend.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -21,20 +21,20 @@ use crate::error::{Error, ErrorKind, in_time};
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;
 
-/// From so many bytes on a chain is read in the pool for what blocks: other requests go on meanwhile.
+/// From this size on a chain is parsed in the blocking pool, so that other requests are not delayed.
 const BLOCKING_FROM_BYTES: usize = 256 << 10;
 
-/// Users' chains, and what their devices have pending, in a [`Backend`]. A clone shares them.
+/// Users' chains and their devices' pending impressions, in a [`Backend`]. A clone shares them.
 ///
-/// Pages and snapshots wait for the backend as long as the patience of [`StoreOptions`] lasts; everything else has a
-/// deadline, within which it tries again what passes. A change is made again until no other has come between, so that
-/// none is lost. A user is a text of 1 to 512 bytes that does not end in `:meta` or `:pending`. All times are the
-/// backend's, as all servers share it; where it has no clock they are this process's.
+/// Pages and snapshots wait for the backend for the patience of [`StoreOptions`]; other calls have a deadline, within
+/// which they retry after transient failures. A change is repeated until no other one intervenes, so that none is lost.
+/// A user is a text of 1 to 512 bytes that does not end in `:meta` or `:pending`. All times are of the backend's clock,
+/// which all servers share; of this process's if it has none.
 ///
 /// ```
 /// use seenguard_server::{Error, SeenStore};
 ///
-/// // In memory as in Redis.
+/// // Works with every backend.
 /// async fn show_again(store: &SeenStore, user: &str, id: &str) -> Result<(), Error> {
 ///     store.unsee(user, &[id]).await
 /// }
@@ -43,9 +43,9 @@ const BLOCKING_FROM_BYTES: usize = 256 << 10;
 pub struct SeenStore {
     backend: Arc<dyn Backend>,
     options: Arc<StoreOptions>,
-    /// A permit for each read that the backend has not answered.
+    /// A permit for each read in progress.
     reads: Arc<Semaphore>,
-    /// Whether the log has it that pages are degraded.
+    /// Whether degraded pages were logged.
     has_told_degraded: Arc<AtomicBool>,
     has_told_refusal: Arc<AtomicBool>,
     even_if_full: bool,
@@ -59,12 +59,12 @@ pub struct SeenStore {
 pub struct Page {
     /// The indices of its items, the fresh ones first.
     pub items: Vec<u32>,
-    /// The cursor of the next page: short, and safe in a URL. None: there is no more.
+    /// The cursor of the next page: short, and safe in a URL. None: this is the last page.
     pub next: Option<String>,
-    /// What to ship: the state that the items were filtered against. Nothing if the page is degraded.
+    /// The snapshot to send: the state against which the items were filtered. `None` if the page is degraded.
     pub snapshot: Option<ChainSnapshot>,
-    /// Whether the backend did not answer in time: of what was seen, only what the asking device has pending is left out.
-    /// Answer the device so, too: its guard stops what it knows of.
+    /// Whether the backend did not respond in time: the page leaves out only the requesting device's pending
+    /// impressions. Send it to the device unchanged: its guard stops the items that it knows.
     pub degraded: bool,
 }
 
@@ -72,7 +72,7 @@ impl SeenStore {
     /// A store over this backend; one in an `Arc` is shared.
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for options without meaning, as [`ShardChain::new`].
+    /// [`ErrorKind::BadOption`] for invalid options, as [`ShardChain::new`].
     pub fn new(backend: impl Backend, options: StoreOptions) -> Result<Self, Error> {
         let options = options.checked()?;
         Ok(SeenStore {
@@ -86,7 +86,7 @@ impl SeenStore {
         })
     }
 
-    /// The same store for a consumer: what it stores frees more in the stream.
+    /// The same store for a consumer: it writes to a full storage, too, since that frees more space in the stream.
     #[cfg(feature = "consumer")]
     pub(crate) fn even_if_full(self) -> Self {
         SeenStore {
@@ -108,14 +108,14 @@ impl SeenStore {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for what is no user; what the backend meets, or [`ErrorKind::Timeout`].
+    /// [`ErrorKind::BadOption`] for an invalid user; errors of the backend, or [`ErrorKind::Timeout`].
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
         Ok(self.restored(&loaded.stored).await?.chain)
     }
 
-    /// What to ship to a device without a page. `held` is what came as `Seen-Held`.
+    /// The snapshot to send to a device without a page. `held`: the value of `Seen-Held`.
     ///
     /// # Errors
     /// As [`SeenStore::read`].
@@ -126,8 +126,8 @@ impl SeenStore {
         Ok(chain.snapshot(self.now(Some(&loaded)), held)?)
     }
 
-    /// Changes a user's chain, as of the time that `change` is given, and stores it. `change` runs again on what another
-    /// writer has stored meanwhile. Returns what it returned last.
+    /// Changes a user's chain and stores it. `change` gets the current time; it runs again on the new chain if another
+    /// writer has stored one meanwhile. Returns the result of its last run.
     ///
     /// ```
     /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
@@ -141,8 +141,8 @@ impl SeenStore {
     /// ```
     ///
     /// # Errors
-    /// What `change` returns; [`ErrorKind::BadOption`] for what is no user; what the backend meets; at the deadline
-    /// [`ErrorKind::Conflict`] if others were always quicker, or [`ErrorKind::Timeout`].
+    /// Errors of `change`; [`ErrorKind::BadOption`] for an invalid user; errors of the backend; at the deadline
+    /// [`ErrorKind::Conflict`] if other writers always intervened, or [`ErrorKind::Timeout`].
     pub async fn update<R: Send>(
         &self,
         user: &str,
@@ -151,9 +151,9 @@ impl SeenStore {
         self.change(user, change, false, self.options.deadline).await
     }
 
-    /// Keeps what the device has pending, and makes a page of `ranked` as [`ShardChain::page`] does; what the person's
-    /// other devices have pending is left out, too, unless it is unseen. Of the request's `pending` only `asking` is
-    /// read: the store knows the rest. Where the backend fails, the page is degraded.
+    /// Keeps the device's pending impressions, and makes a page of `ranked` as [`ShardChain::page`] does. Pending
+    /// impressions of the user's other devices are left out, too, unless they are unseen. Only `asking` of the
+    /// request's `pending` is read: the store has the rest. If the backend fails, the page is degraded.
     ///
     /// ```
     /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
@@ -162,7 +162,7 @@ impl SeenStore {
     /// # async fn main() -> Result<(), seenguard_server::Error> {
     /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
     /// store.update("ada", |chain, now| chain.record(&["b"], now)).await?;
-    /// // What came as `Seen-Held` and `Seen-Pending`.
+    /// // The values of `Seen-Held` and `Seen-Pending`.
     /// let (held, pending): (Option<&str>, Option<&str>) = (None, None);
     /// let request = PageRequest { size: 2, held, pending: pending.into(), ..PageRequest::default() };
     /// let page = store.page("ada", &["a", "b", "c"], &request).await?;
@@ -172,7 +172,7 @@ impl SeenStore {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for what is no user or no size; [`ErrorKind::OutOfMemory`] of this process.
+    /// [`ErrorKind::BadOption`] for an invalid user or size; [`ErrorKind::OutOfMemory`] of this process.
     pub async fn page(
         &self,
         user: &str,
@@ -213,9 +213,9 @@ impl SeenStore {
         })
     }
 
-    /// Checks what a device posted, keeps what it has pending, and returns the report in the server's time: for
-    /// [`SeenStore::ingest`], now or out of a stream, however late. **Acknowledge it only when it is in the chain, or in
-    /// the stream**: the device keeps it until then.
+    /// Checks a device's report, keeps its pending impressions, and returns it in the server's time: for
+    /// [`SeenStore::ingest`], now or later from a stream. **Acknowledge it only when it is in the chain, or in the
+    /// stream**: the device keeps it until then.
     ///
     /// ```
     /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
@@ -232,8 +232,8 @@ impl SeenStore {
     /// ```
     ///
     /// # Errors
-    /// Before anything is kept: [`ErrorKind::BadReport`], of more than 1,000 entries or 256 KB with the code `too-large`;
-    /// [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for what is no user. Then what the backend meets, or
+    /// Before anything is kept: [`ErrorKind::BadReport`], with the code `too-large` for more than 1,000 entries or 256
+    /// KB; [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for an invalid user. Then errors of the backend, or
     /// [`ErrorKind::Timeout`].
     pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         let report = self.check(user, body)?;
@@ -252,7 +252,7 @@ impl SeenStore {
         received::limited(report.received(self.now(None)))
     }
 
-    /// The second half: keeps what the device has pending.
+    /// The second half: keeps the device's pending impressions.
     pub(crate) async fn keep(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         let namespace = self.options.namespace_for(user);
         let told = report
@@ -270,7 +270,7 @@ impl SeenStore {
         self.options.deadline
     }
 
-    /// Tries until it has succeeded or failed for good, at most until the deadline.
+    /// Retries after transient failures until the deadline.
     pub(crate) async fn within_deadline<R, F: Future<Output = Result<R, Error>>>(
         &self,
         mut attempt: impl FnMut() -> F,
@@ -288,7 +288,7 @@ impl SeenStore {
         .await
     }
 
-    /// Takes a report into the chain, however late, as [`ShardChain::ingest`]. Returns how many ids no live shard
+    /// Applies a report to the chain, as [`ShardChain::ingest`]; it may be late. Returns how many ids no live shard
     /// contained.
     ///
     /// # Errors
@@ -298,7 +298,7 @@ impl SeenStore {
             .await
     }
 
-    /// The same of several reports in one change.
+    /// The same for several reports in one change.
     pub(crate) async fn ingest_all(
         &self,
         user: &str,
@@ -330,7 +330,7 @@ impl SeenStore {
         self.unsee_as_report(user, ids).await.map(drop)
     }
 
-    /// Deletes the history, as [`ShardChain::forget`], and what is kept of devices.
+    /// Deletes the history, as [`ShardChain::forget`], and the devices' pending impressions.
     ///
     /// ```
     /// # use seenguard::PageRequest;
@@ -354,7 +354,7 @@ impl SeenStore {
         self.forget_as_report(user).await.map(drop)
     }
 
-    /// [`SeenStore::unsee`]; returns the report that does the same to a chain that is built anew.
+    /// [`SeenStore::unsee`]; returns a report with the same effect, for chains that are rebuilt from the stream.
     pub(crate) async fn unsee_as_report(
         &self,
         user: &str,
@@ -368,7 +368,7 @@ impl SeenStore {
         Ok(report)
     }
 
-    /// [`SeenStore::forget`]; returns the report that does the same to a chain that is built anew.
+    /// [`SeenStore::forget`]; returns a report with the same effect, for chains that are rebuilt from the stream.
     pub(crate) async fn forget_as_report(&self, user: &str) -> Result<ReceivedReport, Error> {
         let at = self.change_at(user, ShardChain::forget, true).await?;
         let mut report = self.report_of(user, at);
@@ -380,7 +380,7 @@ impl SeenStore {
         Report::new(self.options.namespace_for(user).unwrap_or_default(), at).received(at)
     }
 
-    /// Changes what is stored of a user, and returns as of when.
+    /// Changes a user's chain, and returns the time of the change.
     async fn change_at(
         &self,
         user: &str,
@@ -391,8 +391,8 @@ impl SeenStore {
         self.change(user, change, forgets, self.options.deadline).await
     }
 
-    /// Loads within the patience. What comes later is waited for in the background until the deadline, and holds its
-    /// permit so long.
+    /// Loads within the patience. A later response is awaited in the background until the deadline, and holds its
+    /// permit until then.
     async fn load(&self, user: &str, told: Option<PendingToKeep>) -> Result<Loaded, Error> {
         let Ok(permit) = self.reads.clone().try_acquire_owned() else {
             return Err(Error::new(ErrorKind::Unavailable, "too many reads wait for it"));
@@ -404,7 +404,7 @@ impl SeenStore {
         let (store, user) = (self.clone(), user.to_owned());
         let mut loading = Box::pin(async move {
             let mut attempts = store.attempts(patience);
-            // It is held until the backend has answered, whether or not somebody still waits.
+            // Held until the backend has responded, even if the caller has stopped waiting.
             let _permit = permit;
             loop {
                 match store.backend.load(&user, told.as_ref()).await {
@@ -420,7 +420,7 @@ impl SeenStore {
         })
     }
 
-    /// Changes what is stored of a user until nobody was quicker.
+    /// Repeats the change of a user's chain until no other writer intervenes.
     async fn change<R: Send>(
         &self,
         user: &str,
@@ -441,7 +441,7 @@ impl SeenStore {
         .await
     }
 
-    /// Fails with [`ErrorKind::Conflict`] if somebody else was quicker.
+    /// Fails with [`ErrorKind::Conflict`] if another writer has intervened.
     async fn try_change<R: Send>(
         &self,
         user: &str,
@@ -471,8 +471,8 @@ impl SeenStore {
         }
     }
 
-    /// What a change makes of what was loaded, and for how many seconds to keep it; nothing to store if that is what is
-    /// stored.
+    /// Applies a change to the loaded chain. Returns the new chain and its lifetime in seconds; no chain if nothing has
+    /// changed.
     fn changed<R>(
         &self,
         loaded: &Loaded,
@@ -481,7 +481,7 @@ impl SeenStore {
         forgets: bool,
     ) -> Result<(R, Option<(StoredChain, u64)>), Error> {
         let now = self.now(Some(loaded));
-        // As they are written now, for what has expired, or was written in another form, is no change.
+        // Compare the form written now: an expired entry, or one in another form, is no change.
         let fields_before = match loaded.stored.fields.is_empty() {
             true => Vec::new(),
             false => chain.stored(now)?.fields,
@@ -520,7 +520,7 @@ impl SeenStore {
             .unwrap_or_else(|panic| Err(Error::new(ErrorKind::Unavailable, panic)))
     }
 
-    /// The chain of what is stored. It leaves out and tells what it cannot read.
+    /// Reads a stored chain. Ignores and reports data that cannot be read.
     fn restore(&self, stored: &StoredChain) -> Result<Restored, Error> {
         let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, self.options.chain)?;
         let fields = stored.fields.iter();
@@ -541,7 +541,7 @@ impl SeenStore {
         PendingToKeep::of(text, namespace, self.now(None), self.options.pending_seconds)
     }
 
-    /// A person's session must not leave anything with the next one.
+    /// Refuses a report of another user's session.
     fn refuse_another(&self, user: &str, reported: &str) -> Result<(), Error> {
         match self.options.namespace_for(user) {
             Some(wanted) if wanted != reported => Err(ErrorKind::WrongNamespace.into()),
@@ -549,7 +549,7 @@ impl SeenStore {
         }
     }
 
-    /// The backend's time: as it was loaded, or as this process's clock tells it since.
+    /// The backend's time: as loaded, or derived from this process's clock.
     pub(crate) fn now(&self, loaded: Option<&Loaded>) -> Time {
         if let Some(clock) = &self.options.clock {
             return clock();
@@ -572,7 +572,7 @@ impl SeenStore {
         if let Some(refusal) = &loaded.refusal {
             self.options.tell(&StoreEvent::NotKept(refusal));
             counter!("seenguard_pending_not_kept_total").increment(1);
-            // Once: a replica or a full Redis refuses every time.
+            // Once: a replica or a full Redis refuses each time.
             if !self.has_told_refusal.swap(true, Ordering::Relaxed) {
                 tracing::warn!(error = %refusal, "what devices have pending cannot be kept: pages go on without it");
             }
@@ -620,7 +620,7 @@ struct Restored {
     is_damaged: bool,
 }
 
-/// Attempts at something, with random pauses between them, longer and longer: of those who contend, each has its turn.
+/// Attempts with random pauses of growing length, so that each contending writer succeeds.
 struct Attempts<'a> {
     store: &'a SeenStore,
     begun: Instant,
@@ -629,7 +629,7 @@ struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    /// Waits for the next one after a failure that passes. Fails for another one, and when the time is over.
+    /// Waits for the next attempt after a transient failure. Fails for another one, and when the time is over.
     async fn again(&mut self, error: Error) -> Result<(), Error> {
         let pause = self.pauses.next().unwrap_or_default();
         let is_over = self.begun.elapsed() + pause >= self.time;
@@ -644,7 +644,7 @@ impl Attempts<'_> {
     }
 }
 
-/// In every backend, so that users may move from one to another.
+/// Checks a user. The rule is the same for all backends, so that users can be moved between them.
 fn check_user(user: &str) -> Result<(), Error> {
     Ok(StoreKeys::of("", user, false).map(drop)?)
 }
@@ -686,7 +686,7 @@ mod tests {
             store.page("ada", &["article-0-0", "new"], &request).await.unwrap();
             is_done.store(true, Ordering::SeqCst);
         };
-        // On one thread others have turns only while the page waits. A busy machine may give this thread none of them.
+        // On one thread other tasks run only while the page waits. A busy machine may give this thread no time.
         let mut turns = 0;
         for _ in 0..10 {
             turns = turns.max(tokio::join!(page(), others()).1);

@@ -1,4 +1,4 @@
-//! Takes entries of a stream into their users' chains.
+//! Applies entries of a stream to their users' chains.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,10 +14,10 @@ use crate::error::{Error, ErrorKind};
 use crate::metrics::note_taken;
 use crate::seen_store::SeenStore;
 
-/// How many users' chains are changed side by side.
+/// How many users' chains are changed concurrently.
 const USERS_AT_ONCE: usize = 32;
 
-/// Which one of a stream's: in Redis a time and a number, in Kafka a partition and an offset.
+/// The id of an entry in its stream: in Redis a time and a number, in Kafka a partition and an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(pub u64, pub u64);
 
@@ -25,11 +25,11 @@ pub struct EntryId(pub u64, pub u64);
 #[derive(Debug)]
 pub struct Entry {
     pub id: EntryId,
-    /// Whose it is, and the report; or the code of what is wrong with it.
+    /// The user and the report, or the code of an error.
     pub content: Result<(String, ReceivedReport), &'static str>,
 }
 
-/// An entry that no chain takes.
+/// An entry that cannot be applied.
 #[derive(Debug)]
 pub struct DeadLetter {
     pub id: EntryId,
@@ -51,14 +51,14 @@ impl FromStr for EntryId {
     }
 }
 
-/// What becomes of entries.
+/// The outcome of entries.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) done: Vec<EntryId>,
     pub(crate) dead: Vec<DeadLetter>,
-    /// They have failed by themselves, and the cause may be mended.
+    /// Entries that have failed for a reason of their own, which may be removed.
     pub(crate) struck: Vec<EntryId>,
-    /// What is in none of these has met it.
+    /// The failure of all other entries.
     pub(crate) failure: Option<Error>,
 }
 
@@ -71,7 +71,7 @@ impl Outcome {
     }
 }
 
-/// Takes entries in: those of a user in their order in one change, within this time.
+/// Applies entries: those of a user in their order in one change, within this time.
 pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, within: Duration) -> Outcome {
     let mut all = Outcome::default();
     let mut users: BTreeMap<String, (Vec<EntryId>, Vec<ReceivedReport>)> = BTreeMap::new();
@@ -94,7 +94,7 @@ pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, within: Dura
     all
 }
 
-/// All at once; one by one where that fails for an entry's own sake.
+/// All at once; one by one if that fails because of one entry.
 async fn take_in_user(
     store: &SeenStore,
     user: &str,
@@ -111,7 +111,7 @@ async fn take_in_user(
                 outcome.add(Box::pin(take_in_user(store, user, id, report, within)).await);
             }
         }
-        // A key of something else, or a panic: the cause may be mended.
+        // The key has another type, or it panicked: the cause may be removed.
         Err(error) if error.kind() == ErrorKind::WrongType => outcome.struck.extend(ids),
         Err(error) => {
             let code = error.code();
@@ -123,7 +123,7 @@ async fn take_in_user(
 
 async fn ingest(store: &SeenStore, user: &str, reports: &[ReceivedReport], within: Duration) -> Result<(), Error> {
     let taking = store.ingest_all(user, reports, within);
-    // A panic is that entry's matter, not the consumer's.
+    // A panic fails the entry, not the consumer.
     let taken = AssertUnwindSafe(taking).catch_unwind().await;
     taken.unwrap_or_else(|_| Err(Error::new(ErrorKind::WrongType, "what takes it in panics")))?;
     note_taken(reports);

@@ -1,4 +1,4 @@
-//! What every backend promises, as tests: run them over one of your own.
+//! Tests of the contract that every backend must keep: run them over your own.
 //!
 //! ```
 //! # #[tokio::main(flavor = "multi_thread")]
@@ -25,22 +25,22 @@ use crate::error::ErrorKind;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::seen_store::SeenStore;
 
-/// When a test begins.
+/// The time at which a test begins.
 const START: Time = Time::from_unix_seconds(1_764_000_000);
 
-/// One of the promises.
+/// One test of the contract.
 pub struct Promise {
     name: &'static str,
     test: Box<dyn FnOnce() -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>,
 }
 
 impl Promise {
-    /// What is promised, in words with `_` between them.
+    /// The promise, in words with `_` between them.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Panics if it is not kept. Within a runtime of Tokio.
+    /// Panics if the backend does not keep it. Needs a Tokio runtime.
     pub async fn check(self) {
         (self.test)().await;
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for Promise {
     }
 }
 
-/// All promises. `make_backend` is given the promise's name and makes a backend in which nothing is stored yet.
+/// All promises. `make_backend` gets the promise's name and returns an empty backend.
 pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
     make_backend: impl Fn(&'static str) -> F + Send + Sync + 'static,
 ) -> Vec<Promise> {
@@ -91,7 +91,7 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
 
 type Make = Arc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = Arc<dyn Backend>> + Send>> + Send + Sync>;
 
-/// Where a promise has its backend.
+/// The backend of a promise.
 struct Place {
     make: Make,
     name: &'static str,
@@ -111,7 +111,7 @@ impl Place {
     }
 }
 
-/// A store over the backend, whose time the test tells.
+/// A store over the backend, with a clock that the test sets.
 struct Store {
     seen: SeenStore,
     backend: Arc<dyn Backend>,
@@ -133,7 +133,7 @@ fn namespace_of(user: &str) -> String {
     format!("home:{user}")
 }
 
-/// A device of a user, with its name, which it has of a storage in which there is nothing.
+/// A device of a user, with a name from an empty storage.
 pub fn device(user: &str, number: u64) -> Guard {
     let namespace = namespace_of(user);
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
@@ -155,13 +155,13 @@ pub fn device(user: &str, number: u64) -> Guard {
     }
 }
 
-/// What a device sends as `Seen-Pending`, once it has shown these.
+/// The value of a device's `Seen-Pending` after it has shown these.
 pub fn shows(device: &mut Guard, ids: &[&str], now: Time) -> String {
     device.record(ids, now);
     device.pending_list(4_000, now)
 }
 
-/// What a device of a user posts.
+/// The body of a report by a user's device.
 pub fn body(user: &str, ids: &[&str], at: Time, pending: Option<String>) -> Vec<u8> {
     let mut report = Report::new(namespace_of(user), at);
     report.impressions = ids.iter().map(|&id| Impression { id: id.into(), at }).collect();
@@ -206,7 +206,7 @@ async fn what_is_recorded_is_left_out_of_pages(place: Place) {
     );
     assert_eq!(page(&store, "eve", &["a", "b"], None, after(1)).await, ["a", "b"]);
 
-    // A page ships the stored chain, and references of the shards that the device holds.
+    // A page sends the stored chain, and references of the shards that the device holds.
     let shipped = store
         .at(after(1))
         .read("ada")
@@ -239,7 +239,7 @@ async fn pages_go_on_where_the_one_before_ended(place: Place) {
             ..PageRequest::default()
         };
         let page = store.at(START).page("ada", &ranked, &request).await.unwrap();
-        // As quickly as they are shown.
+        // Impressions arrive as soon as they are shown.
         let shown: Vec<&str> = page
             .items
             .iter()
@@ -257,7 +257,7 @@ async fn pages_go_on_where_the_one_before_ended(place: Place) {
 
 async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     let store = place.store(options()).await;
-    // The half of a character is an id as any other.
+    // A lone surrogate is an id like others.
     let body = br#"{ "namespace": "home:ada", "now": 1000, "impressions": [{ "id": "a", "at": 0.5 }, { "id": "\ud800", "at": 1000 }], "pending": 7 }"#;
     let report = store.at(START).accept("ada", body).await.unwrap();
     assert_eq!(
@@ -266,7 +266,7 @@ async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     );
     assert_eq!(store.at(after(1)).ingest("ada", &report).await.unwrap(), 2);
     let stored = store.backend.load("ada", None).await.unwrap().stored;
-    // Out of a stream, as JSON.
+    // From a stream, as JSON.
     let again = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(report, again);
     assert_eq!(store.at(after(60)).ingest("ada", &again).await.unwrap(), 0);
@@ -312,7 +312,7 @@ async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(place:
         .accept("ada", &body("bob", &["a"], START, Some(of_bob.clone())))
         .await;
     assert_eq!(refused.unwrap_err().code(), "wrong-namespace");
-    // A report of the right one brings a pending list of the wrong one.
+    // A report of the right namespace has a pending list of the wrong one.
     let report = store
         .at(START)
         .accept("ada", &body("ada", &[], START, Some(of_bob.clone())))
@@ -322,7 +322,7 @@ async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(place:
         store.at(START).ingest("bob", &report).await.unwrap_err().code(),
         "wrong-namespace"
     );
-    // The same in a request for a page, for which it does not count, either.
+    // A request for a page ignores such a list, too.
     assert_eq!(page(&store, "ada", &["a", "b"], Some(&of_bob), START).await, ["a", "b"]);
     let of_ada = shows(&mut ada, &["b"], START);
     assert_eq!(page(&store, "ada", &["a", "b"], Some(&of_ada), START).await, ["a"]);
@@ -338,7 +338,7 @@ async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: 
         page(&store, "ada", &ranked, Some(&of_phone), START).await,
         ["b", "c", "d"]
     );
-    // The other one tells with a report.
+    // The other device sends its list with a report.
     let of_laptop = shows(&mut laptop, &["c"], START);
     store
         .at(START)
@@ -348,7 +348,7 @@ async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: 
     assert_eq!(page(&store, "ada", &ranked, Some(&of_laptop), START).await, ["b", "d"]);
     assert_eq!(page(&store, "ada", &ranked, Some(&of_phone), START).await, ["b", "d"]);
     assert_eq!(page(&store, "bob", &ranked, None, START).await, ranked);
-    // It enters no chain, and nothing ships it.
+    // It is in no chain and in no snapshot.
     assert_eq!(store.at(START).read("ada").await.unwrap().shards().count(), 0);
 }
 
@@ -358,10 +358,10 @@ async fn of_a_device_the_latest_counts(place: Place) {
     let first = shows(&mut phone, &["a"], START);
     let later = shows(&mut phone, &["b"], after(1));
     page(&store, "ada", &[], Some(&later), after(1)).await;
-    // A request that was overtaken.
+    // A request that arrives late.
     page(&store, "ada", &[], Some(&first), after(2)).await;
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(2)).await, ["c"]);
-    // Nothing is pending any more: a counter that is not lower, and an empty list. The overtaken one stays older.
+    // Nothing is pending any more: a counter that is not lower, and an empty list. The late list stays older.
     let nothing = &later[..=later.rfind('.').unwrap()];
     for told in [nothing, &first] {
         page(&store, "ada", &[], Some(told), after(3)).await;
@@ -410,7 +410,7 @@ async fn what_is_unseen_is_fresh(place: Place) {
         .snapshot(after(10), None)
         .unwrap();
     assert_eq!(shipped.unseen.len(), 1);
-    // What was seen before the unsee comes late, what was seen after it counts.
+    // An impression from before `unsee` arrives late; one from after it counts.
     for (at, left) in [(after(5), vec!["b"]), (after(20), vec![])] {
         let report = store
             .at(at)
@@ -420,7 +420,7 @@ async fn what_is_unseen_is_fresh(place: Place) {
         store.at(after(30)).ingest("ada", &report).await.unwrap();
         assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(30)).await, left);
     }
-    // The same taking back once more comes too late.
+    // A repeated `unsee` arrives too late.
     let mut report = Report::new(namespace_of("ada"), after(10));
     report.unseen = vec![Impression {
         id: "b".into(),
@@ -457,7 +457,7 @@ async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) 
         page(&store, "ada", &["a", "b", "c"], None, after(10)).await,
         ["a", "b", "c"]
     );
-    // What a device tells that does not know of it yet, and what a stream brings from before.
+    // A device that does not know of the deletion yet, and an earlier report from a stream.
     assert_eq!(
         page(&store, "ada", &["a", "b", "c"], Some(&told), after(11)).await,
         ["a", "b", "c"]
@@ -575,7 +575,7 @@ async fn what_is_damaged_is_left_out_and_told(place: Place) {
         std::mem::take(&mut *told.lock().unwrap()),
         ["bad-snapshot", "bad-checksum"]
     );
-    // The next change stores what is right.
+    // The next change stores valid data.
     record(&store, "ada", &["c"], START).await;
     told.lock().unwrap().clear();
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, START).await, ["b"]);
@@ -622,7 +622,7 @@ async fn settings_may_change_while_a_user_has_a_history(place: Place) {
         .into_iter()
         .map(|chain| SeenStore::new(backend.clone(), StoreOptions::new().chain(chain).clock(|| START)).unwrap())
         .collect();
-    // Each keeps so many for at least a minute.
+    // Each keeps this many for at least a minute.
     let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
     for (id, store) in ids.iter().zip(stores.iter().cycle()) {
         store
@@ -638,7 +638,7 @@ async fn settings_may_change_while_a_user_has_a_history(place: Place) {
     }
 }
 
-/// Changes what is stored of Ada, as another program may.
+/// Changes Ada's stored chain, as another program may.
 async fn put(store: &Store, change: impl FnOnce(&mut StoredChain)) {
     let before = store.backend.load("ada", None).await.unwrap();
     let mut stored = StoredChain::clone(&before.stored);

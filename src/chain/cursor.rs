@@ -1,15 +1,15 @@
-//! Where a page ended, as a short text that is safe in a URL: `<place>.<id>`, or `<place>.<id>.<marks>`.
+//! The cursor: where a page ended, as a short text that is safe in a URL: `<place>.<id>`, or `<place>.<id>.<marks>`.
 //!
-//! It names the last candidate that was looked at by its place and its first id. Where seen items fill up pages, it
-//! also has what the pages so far have given: by then their impressions may have arrived, and nothing else tells them
-//! from what was seen before.
+//! It names the last candidate examined by its position and its first id. Where seen items fill up pages, it also lists
+//! the ids of the pages so far: their impressions may have arrived by the next page, and then only this list
+//! distinguishes them from items seen earlier.
 
 use std::fmt::{self, Write};
 
 use crate::base36::{base36, base36_of_length, from_base36};
 use crate::error::Error;
 
-/// Of more ids, a cursor would become too long for a URL.
+/// With more ids, a cursor would become too long for a URL.
 const MAX_GIVEN: usize = 500;
 const MARK_DIGITS: usize = 4;
 const MARKS: u64 = 36u64.pow(MARK_DIGITS as u32);
@@ -22,12 +22,12 @@ pub(super) struct Cursor {
     pub(super) place: usize,
     /// The fingerprint of the candidate's first id; none if it has no id.
     pub(super) id: Option<u32>,
-    /// What was given; none if that is too much, or if seen items are left out.
+    /// The returned ids; none if there are too many, or if seen items are left out.
     pub(super) given: Option<Given>,
 }
 
 impl Cursor {
-    /// Reads a cursor; nothing for what is none, since it comes with a request.
+    /// Parses a cursor of a request; `None` if it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
         let (place, id, marks) = (parts.next()?, parts.next()?, parts.next());
@@ -64,11 +64,11 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// The ids that pages have given, each as a mark of 20 bits.
+/// The ids that pages have returned, each as a mark of 20 bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Given {
     marks: Vec<u32>,
-    /// Those of the pages before, in ascending order.
+    /// The marks of previous pages, in ascending order.
     known: Vec<u32>,
 }
 
@@ -88,12 +88,12 @@ impl Given {
         Some(Given { marks, known })
     }
 
-    /// Whether a page before gave an id, or one of the same mark.
+    /// Whether a previous page returned an id, or one with the same mark.
     pub(super) fn contains(&self, id: &[u8]) -> bool {
         self.known.binary_search(&mark_of(id)).is_ok()
     }
 
-    /// Adds what a page gives, which later pages are to leave out.
+    /// Adds an id of a page, which later pages must leave out.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -104,7 +104,7 @@ impl Given {
     }
 }
 
-/// Names an id in 32 bits (FNV-1a).
+/// A hash of an id in 32 bits (FNV-1a).
 pub(super) fn fingerprint(id: &[u8]) -> u32 {
     id.iter().fold(0x811c_9dc5, |state: u32, &byte| {
         (state ^ u32::from(byte)).wrapping_mul(0x0100_0193)

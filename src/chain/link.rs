@@ -9,13 +9,13 @@ use crate::hash::HashedId;
 use crate::params::Parameters;
 use crate::shard::{Shard, has_expired};
 
-/// A shard, its text, and when it was begun.
+/// A shard, its text, and when it began.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     shard: Shard,
-    /// As it was stored, or was written when the shard was sealed. None once the shard has changed.
+    /// The stored text, or the one written when the shard was sealed. None once the shard has changed.
     text: Option<String>,
-    /// Unix seconds. Of a united shard the earlier beginning, which its expiry does not tell.
+    /// Unix seconds. For a united shard the earlier beginning, which does not follow from its expiry.
     begun: u64,
     is_unread: bool,
 }
@@ -34,7 +34,7 @@ impl Link {
     /// The shard of a stored text.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] for what is no text.
+    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if it is not UTF-8.
     pub(super) fn stored(shard: Shard, text: &[u8], begun: u64) -> Result<Self, Error> {
         let text = std::str::from_utf8(text).map_err(|_| Error::BadBase64)?;
         let mut kept = String::new();
@@ -46,7 +46,7 @@ impl Link {
         })
     }
 
-    /// What is stored and not understood, of a newer version or another library: a shard that is full, contains nothing
+    /// A stored text that cannot be read, of a newer version or another library: a shard that is full, contains nothing
     /// and never expires.
     ///
     /// # Errors
@@ -67,12 +67,12 @@ impl Link {
         self.is_unread
     }
 
-    /// Where it stands in the chain: as new as the shard of this number.
+    /// Sets its position in the chain: as new as the shard of this number.
     pub(super) fn set_epoch(&mut self, epoch: u32) {
         self.shard.epoch = epoch;
     }
 
-    /// The same shard, to go on in under another number.
+    /// The same shard, to be continued under another number.
     pub(super) fn renumbered(self, epoch: u32) -> Self {
         let shard = Shard { epoch, ..self.shard };
         Link::new(shard, self.begun)
@@ -82,12 +82,12 @@ impl Link {
         &self.shard
     }
 
-    /// Whether its shard answers at this time, in Unix seconds.
+    /// Whether its shard has not expired at this time, in Unix seconds.
     pub(super) fn is_live(&self, now: u32) -> bool {
         !has_expired(self.shard.expires, now.into())
     }
 
-    /// The text to store and to ship: of a shard that has not changed, the one that was stored.
+    /// The text to store and to send: for an unchanged shard, the stored one.
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
@@ -98,7 +98,7 @@ impl Link {
         }
     }
 
-    /// Writes the text of a shard to which nothing is added any more.
+    /// Writes the text of a shard that takes no more ids.
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
@@ -116,7 +116,7 @@ impl Link {
         }
     }
 
-    /// Whether one of the two can replace the other: copies of one shard, also if one of them went on.
+    /// Whether both are copies of one shard, to one of which ids may have been added: one can replace the other.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
         if self.is_unread || other.is_unread {
             return self.text == other.text;
@@ -124,7 +124,7 @@ impl Link {
         self.replaces(other) || other.replaces(self)
     }
 
-    /// Of a shard and its copy, keeps the one that replaces the other, with the higher epoch and count of the two.
+    /// Keeps the copy that contains the other, with the higher epoch and count of the two.
     pub(super) fn unite_copy(&mut self, other: &Link) {
         if self.is_unread {
             return;
@@ -151,9 +151,9 @@ impl Link {
         }
     }
 
-    /// Whether all that `other` contains is contained here, and is kept here for as long.
+    /// Whether this shard contains all ids of `other`, and keeps them for as long.
     fn replaces(&self, other: &Link) -> bool {
-        // Formats without epochs number their shards anew whenever a chain is restored.
+        // Shards of formats without epochs get new numbers whenever a chain is restored.
         let is_as_new = self.shard.epoch >= other.shard.epoch || !self.shard.filter.is_native();
         is_as_new
             && outlasts(self.shard.expires, other.shard.expires)
@@ -173,7 +173,7 @@ impl Link {
         if items > f64::from(capacity) {
             return None;
         }
-        // The estimate may be lower than what is known; the version must not fall.
+        // The estimate may be lower than the known count; the version must not decrease.
         let known = self.shard.count.max(other.shard.count);
         let shard = Shard {
             filter,

@@ -1,18 +1,18 @@
-//! The shards that answer at one time, ready to be asked for many ids.
+//! The shards that have not expired at one time, prepared for queries of many ids.
 
 use crate::bit_sliced::BitSlicedFilters;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::shard::Shard;
 
-/// Putting the filters of a few shards side by side takes as long as asking them for so many ids one by one.
+/// Slicing the filters of a few shards takes as long as this many single queries.
 const FEWEST_TO_SLICE: usize = 400;
 
-/// The live shards of a chain. The place of one is its index among them, the newest shard's is 0.
+/// The live shards of a chain. A shard's place is its index among them, with 0 for the newest.
 pub(super) enum LiveShards<'a> {
-    /// To be asked one after the other.
+    /// Queried one after the other.
     Each(Vec<&'a Shard>),
-    /// To be asked at once, those of each spec.
+    /// Bit-sliced: shards of equal specs are queried at once.
     Sliced(Vec<SlicedShards>),
 }
 
@@ -24,7 +24,7 @@ pub(super) struct SlicedShards {
 }
 
 impl<'a> LiveShards<'a> {
-    /// These shards, newest first, to be asked for so many ids.
+    /// These shards, newest first, for queries of `ids` ids.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

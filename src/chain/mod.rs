@@ -1,4 +1,4 @@
-//! A user's shards, newest first: what the server keeps, ships and goes on from.
+//! A user's shards, newest first: the state that the server stores, sends and continues.
 //!
 //! `record` first seals the newest shard if it is due, then inserts an id unless the newest shard contains it: an id
 //! that only an older shard contains is inserted again, so that seeing it again renews it and rotation does not forget
@@ -10,14 +10,14 @@
 //! what was sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer,
 //! unless `(shards − 1) · capacity` others were inserted since.
 //!
-//! Servers may have other options at the same time, as while a new version is rolled out: what either promises holds
-//! for what it records, but that the smaller number of others counts. A shard of other parameters goes on until it is
-//! full, one of another ttl if it lives long enough, and what a server does not understand stays in its place.
+//! Servers may have different options at the same time, such as during a rollout: each one's guarantees hold for the
+//! impressions that it records, except that the smaller number of shards counts. A shard of other parameters is used
+//! until it is full, one of another ttl if it lives long enough, and a shard that a server cannot read stays in place.
 //!
-//! Beside the shards a chain keeps the ids that were taken back, each with its time, and when the history was deleted:
-//! a report that comes late changes nothing of either.
+//! Beside the shards a chain keeps the unseen ids, each with its time, and the time at which the history was deleted:
+//! late reports do not undo either.
 //!
-//! What devices have pending is beside all of this, in [`devices`](crate::devices).
+//! The devices' pending impressions are separate, in [`devices`](crate::devices).
 
 mod cursor;
 mod link;

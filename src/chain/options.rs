@@ -5,28 +5,28 @@ use crate::error::Error;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS};
 use crate::wire::Format;
 
-/// Most shards of a chain whose shards expire: those sealed by time come on top, and a snapshot has at most 64 shards.
+/// Most shards of a chain whose shards expire: shards sealed by time are additional, and a snapshot has at most 64.
 pub(crate) const MAX_SHARDS_WITH_TTL: usize = MAX_SNAPSHOT_SHARDS / 2;
-/// Longest ttl: with a slice as long again, what begins in these years expires within the format's 32 bits of seconds.
+/// Longest ttl: with a slice of the same length, shards of these years expire within the format's 32 bits of seconds.
 pub(crate) const MAX_TTL_SECONDS: u32 = 1_000_000_000;
 
-/// How a chain is kept. The fields have the defaults of [`ChainOptions::default`].
+/// The parameters of a chain. The fields have the defaults of [`ChainOptions::default`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChainOptions {
-    /// Items a shard; 1000.
+    /// Items in each shard; 1000.
     pub capacity: u32,
-    /// Full shards, with the newest, that are kept; 5.
+    /// The number of full shards that are kept, including the newest; 5.
     pub shards: usize,
     /// ε of each shard when it is full; 0.001.
     pub false_positive_rate: f64,
-    /// Seed of XXH64, one for a deployment; 0.
+    /// Seed of XXH64, the same in a whole deployment; 0.
     pub seed: u64,
     /// Seconds for which no item is forgotten, unless `(shards − 1) · capacity` others were inserted since; at most
     /// 10^9; 0: by capacity alone.
     pub ttl_seconds: u32,
-    /// How shards are stored and shipped; native. `Format::GoBloomfilter` and `Format::Guava` go on with what such a
-    /// server has kept: shards without a seed, which never expire. Without `bits`, the capacity and the rate give m;
-    /// the other formats are only read.
+    /// The format in which shards are stored and sent; native. `Format::GoBloomfilter` and `Format::Guava` continue the
+    /// shards of such a server: without a seed, and without expiry. Without `bits`, the capacity and the rate give m;
+    /// the other formats can only be read.
     pub format: Format,
 }
 
@@ -44,8 +44,8 @@ impl Default for ChainOptions {
 }
 
 impl ChainOptions {
-    /// What is recommended for a feed that shows 150 items a day and none of them again for 30 days, at most 0.5% of
-    /// fresh ones stopped: [`plan`](crate::plan()) says so. The defaults of stores.
+    /// Recommended for a feed that shows 150 items a day and none of them again for 30 days, and stops at most 0.5% of
+    /// fresh ones, as computed by [`plan`](crate::plan()). The defaults of stores.
     pub const RECOMMENDED: ChainOptions = ChainOptions {
         capacity: 281,
         shards: 20,
@@ -55,7 +55,7 @@ impl ChainOptions {
         format: Format::Native,
     };
 
-    /// The same in another format: those but the native one keep no expiry.
+    /// The same in another format: only the native format has an expiry.
     pub fn recommended(format: Format) -> Self {
         let ttl_seconds = if format.is_native() {
             Self::RECOMMENDED.ttl_seconds
@@ -69,7 +69,7 @@ impl ChainOptions {
         }
     }
 
-    /// Checks the options. Returns what the shards are like that such a chain begins.
+    /// Checks the options. Returns the spec of new shards.
     ///
     /// # Errors
     /// As `ShardChain::new`.

@@ -1,4 +1,4 @@
-//! A page of a ranked list, and where the next one begins.
+//! A page of a ranked list, and the cursor of the next one.
 
 use super::cursor::{Cursor, Given, fingerprint};
 use super::shard_chain::ShardChain;
@@ -11,29 +11,29 @@ use crate::time::Time;
 /// Most items of a page.
 pub const MAX_PAGE_SIZE: usize = 10_000;
 
-/// What becomes of candidates that the person has seen.
+/// The treatment of candidates that the user has seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
     /// They are left out.
     #[default]
     Drop,
-    /// Where there are too few fresh ones they follow, those seen longest ago first, each once over all pages.
+    /// They follow if there are too few fresh ones, those seen longest ago first, each once over all pages.
     Last,
 }
 
-/// Which page a device asks for, and what its request says of it: all but the size may be anything.
+/// A device's request for a page. All fields but the size may come from the device unchecked.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PageRequest<'a> {
     /// 1 to [`MAX_PAGE_SIZE`] items.
     pub size: usize,
-    /// [`Page::next`] of the page before. Any other text asks for the first page.
+    /// [`Page::next`] of the previous page. Any other text requests the first page.
     pub cursor: Option<&'a str>,
-    /// What becomes of repeats: of what was seen.
+    /// The treatment of seen candidates.
     pub repeats: Repeats,
     /// The shards that the device holds: [`Guard::held`](crate::device::Guard::held).
     pub held: Option<&'a str>,
-    /// What devices have shown and the stream has not brought.
+    /// Impressions of devices that have not arrived through the stream.
     pub pending: Pending<'a>,
 }
 
@@ -43,19 +43,18 @@ pub struct PageRequest<'a> {
 pub struct Page {
     /// The indices of its items, the fresh ones first.
     pub items: Vec<u32>,
-    /// The cursor of the next page: short, and safe in a URL. None: there is no more.
+    /// The cursor of the next page: short, and safe in a URL. None: this is the last page.
     pub next: Option<String>,
-    /// What to ship: the state that the items were filtered against.
+    /// The snapshot to send: the state against which the items were filtered.
     pub snapshot: ChainSnapshot,
 }
 
 impl ShardChain {
-    /// A page of `ranked`, all candidates, the best first, the seen ones among them.
+    /// A page of `ranked`: all candidates, the best first, including the seen ones.
     ///
-    /// Its cursor names the last candidate that was looked at by its place and id; it is found again by id, else by
-    /// place, so that nothing is skipped or shown twice however quickly impressions arrive in between. With
-    /// [`Repeats::Last`], a cursor has 4 more characters for each id that was given, and after 500 of them no seen
-    /// items follow.
+    /// Its cursor names the position and id of the last candidate examined, which is found again by its id, else by its
+    /// position: no item is skipped or shown twice, even if impressions arrive between two pages. With
+    /// [`Repeats::Last`], each returned id adds 4 characters to the cursor, and after 500 of them no seen items follow.
     ///
     /// ```
     /// use seenguard::{ChainOptions, PageRequest, ShardChain, Time};
@@ -93,7 +92,7 @@ impl ShardChain {
     }
 }
 
-/// The fresh items from the cursor on, and if wanted seen ones that no page before has given.
+/// The fresh items from the cursor on and, if requested, seen ones that no previous page returned.
 fn next_page(
     ranked: &(impl IdList + ?Sized),
     Split { mut fresh, mut seen }: Split,
@@ -101,7 +100,7 @@ fn next_page(
 ) -> Result<(Vec<u32>, Option<Cursor>), Error> {
     let cursor = request.cursor.and_then(Cursor::parse);
     let start = cursor.as_ref().map_or(0, |cursor| place_after(cursor, ranked));
-    // A first page has none before it; of a cursor that does not tell what was given, no seen items follow.
+    // The first page has no previous ones; after a cursor without returned ids, no seen items follow.
     let given = match (request.repeats, cursor) {
         (Repeats::Drop, _) => None,
         (Repeats::Last, None) => Some(Given::default()),
@@ -146,7 +145,7 @@ fn fingerprint_at(ranked: &(impl IdList + ?Sized), item: usize) -> Option<u32> {
     (item < ranked.len()).then(|| fingerprint(ranked.get(item)))
 }
 
-/// Where the first candidate is that was not looked at.
+/// The position of the first candidate that was not examined.
 fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
     let items = ranked.len();
     let place = cursor.place.min(items);
@@ -154,13 +153,13 @@ fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
         return place + 1;
     }
     let is_last = |place: &usize| *place < items && fingerprint_at(ranked, *place) == cursor.id;
-    // It may stand a little further up or down by now: the nearest one of its id is taken.
+    // Its position may have changed: take the nearest candidate with its id.
     for distance in 0..=items {
         let nearest = [place.checked_sub(distance), place.checked_add(distance)];
         if let Some(place) = nearest.into_iter().flatten().find(is_last) {
             return place + 1;
         }
     }
-    // It is gone, and what stood behind it has moved up into its place.
+    // It was removed, and its successors have moved up.
     place
 }

@@ -1,4 +1,4 @@
-//! What a device reports, whenever that arrives.
+//! Reports of devices, which may arrive late.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,12 +10,12 @@ use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// Most bytes of an id that is recorded: in a report a longer one is left out, and in a page's candidates it passes.
+/// Most bytes of an id that is recorded: a report's longer ids are left out, and a candidate with a longer id passes.
 pub const MAX_ID_BYTES: usize = 4_096;
 /// Most entries of a report.
 const MAX_ENTRIES: usize = 1_000;
 
-/// What a device recorded, and which ids it made unseen, by its clock. As JSON it is what the npm package posts.
+/// A device's impressions and unseen ids, with times of its clock. Its JSON is the body that the npm package posts.
 ///
 /// ```
 /// use seenguard::{Report, Time};
@@ -28,17 +28,18 @@ const MAX_ENTRIES: usize = 1_000;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[non_exhaustive]
 pub struct Report {
-    /// What the device's guard was opened with: who is signed in, and in which feed.
+    /// The namespace of the device's guard: the signed-in user and the feed.
     pub namespace: String,
-    /// When it was sent, by the device's clock.
+    /// The device's time when it was sent.
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     pub now: Time,
-    /// What was on the screen.
+    /// Items that were on the screen.
     pub impressions: Vec<Impression>,
-    /// What became unseen.
+    /// Ids that became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// What the device has pending: see [`PendingToKeep`](crate::PendingToKeep). The impressions count with any.
+    /// The device's pending impressions: see [`PendingToKeep`](crate::PendingToKeep). The report is valid with any
+    /// value.
     #[serde(
         default,
         deserialize_with = "text_or_nothing",
@@ -47,24 +48,24 @@ pub struct Report {
     pub pending: Option<String>,
 }
 
-/// A report in the server's time: it means the same however long it waits in a stream.
+/// A report with its times translated to the server's clock, so that it may wait in a stream.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ReceivedReport {
-    /// That of the report.
+    /// As in the report.
     pub namespace: String,
     /// When it arrived.
     pub received_at: Time,
-    /// What was on the screen.
+    /// Items that were on the screen.
     pub impressions: Vec<Impression>,
-    /// What became unseen.
+    /// Ids that became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// Whether the history was deleted when it arrived: a service says so, no device.
+    /// Whether the history was deleted at `received_at`: only a service sets this, no device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
-    /// That of the report.
+    /// As in the report.
     #[serde(
         default,
         deserialize_with = "text_or_nothing",
@@ -74,7 +75,7 @@ pub struct ReceivedReport {
 }
 
 impl Report {
-    /// A report of nothing yet.
+    /// An empty report.
     pub fn new(namespace: impl Into<String>, now: Time) -> Self {
         Report {
             namespace: namespace.into(),
@@ -85,8 +86,8 @@ impl Report {
         }
     }
 
-    /// The report as it arrives. The device's clock need not be right: its times are read by how long before the report
-    /// was sent they were. One in the future counts as the arrival.
+    /// The report on arrival. The device's clock need not be right: times are translated by their distance to the time
+    /// of sending. A time in the future becomes the arrival.
     pub fn received(mut self, at: Time) -> ReceivedReport {
         for impression in self.impressions.iter_mut().chain(&mut self.unseen) {
             impression.at = server_time(impression.at, self.now, at);
@@ -103,8 +104,7 @@ impl Report {
 }
 
 impl ReceivedReport {
-    /// Leaves out the entries whose ids are too long: of over [`MAX_ID_BYTES`], or of over 256 bytes if unseen. Returns
-    /// how many.
+    /// Removes entries with ids of over [`MAX_ID_BYTES`], or of over 256 bytes if unseen. Returns how many.
     ///
     /// # Errors
     /// [`Error::TooLarge`] for over 1,000 entries: a device then halves its report.
@@ -131,7 +131,7 @@ pub(crate) fn is_short(id: &[u8], is_unseen: bool) -> bool {
     id.len() <= if is_unseen { MAX_UNSEEN_ID_BYTES } else { MAX_ID_BYTES }
 }
 
-/// A text; nothing for anything else.
+/// Deserializes a text; any other value becomes `None`.
 fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
@@ -145,7 +145,7 @@ fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     })
 }
 
-/// A time of a device by the server's clock.
+/// Translates a device's time to the server's clock.
 pub(crate) fn server_time(at: Time, sent: Time, received: Time) -> Time {
     let [at, sent, received] = [at, sent, received].map(|time| i128::from(time.unix_ms()));
     let translated = (at + received - sent).clamp(0, received);
@@ -153,9 +153,8 @@ pub(crate) fn server_time(at: Time, sent: Time, received: Time) -> Time {
 }
 
 impl ShardChain {
-    /// Takes in what a device reported. An entry from before the history was deleted, and an impression from before
-    /// its id became unseen, change nothing; nor does a deletion that the chain knows. Returns how many ids no live shard
-    /// contained.
+    /// Applies a device's report. An entry from before the history was deleted, an impression from before its id became
+    /// unseen, and a deletion that the chain knows change nothing. Returns how many ids no live shard contained.
     ///
     /// ```
     /// use std::time::Duration;
@@ -184,7 +183,7 @@ impl ShardChain {
             self.forget(report.received_at)?;
         }
         let counts_from = self.counts_from();
-        // What was not made by `Report::received` may have times after its arrival.
+        // A report that `Report::received` has not made may have times after its arrival.
         let at = |impression: &Impression| impression.at.min(report.received_at);
         for unseen in &report.unseen {
             if at(unseen) >= counts_from {

@@ -1,14 +1,13 @@
 //! When shards are sealed and when they expire.
 
-/// The times of a chain whose shards expire. Without a ttl none does.
+/// The times of a chain whose shards expire. Without a ttl no shard expires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RotationSchedule {
     ttl: u64,
     slice: u64,
 }
 
-/// From when to when a shard is in use. Of a united shard `begun` is the earlier beginning, which its expiry does not
-/// tell.
+/// The lifetime of a shard. For a united shard `begun` is the earlier beginning, which does not follow from its expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lifetime {
     /// Unix seconds.
@@ -27,7 +26,7 @@ impl RotationSchedule {
         }
     }
 
-    /// Whether a shard that was begun and expires then lives as long as what is recorded now must.
+    /// Whether a shard of this lifetime keeps an id recorded now for as long as the ttl demands.
     pub(super) fn lives_long_enough(self, Lifetime { begun, expires }: Lifetime, now: u32) -> bool {
         match self.ttl {
             0 => expires == 0,
@@ -35,12 +34,12 @@ impl RotationSchedule {
         }
     }
 
-    /// Seconds for which a shard answers; 0 for ever.
+    /// Lifetime of a shard in seconds; 0: without end.
     pub(super) fn life(self) -> u64 {
         self.ttl + self.slice
     }
 
-    /// When a shard begun then expires; 0 for never.
+    /// The expiry of a shard with this beginning; 0 for never.
     pub(super) fn expires(self, begun: u64) -> u32 {
         if self.ttl == 0 {
             0
@@ -49,13 +48,13 @@ impl RotationSchedule {
         }
     }
 
-    /// When a shard that expires then was begun.
+    /// The beginning of a shard with this expiry.
     pub(super) fn begun(self, expires: u32) -> u64 {
         u64::from(expires).saturating_sub(self.life())
     }
 
-    /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with both ends of what
-    /// it holds, else each further union would renew the earliest of it.
+    /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with its earliest
+    /// beginning and its expiry; otherwise each further union would renew its oldest items.
     pub(super) fn allow_union(self, a: Lifetime, b: Lifetime) -> bool {
         if a.expires == 0 || b.expires == 0 {
             return a.expires == b.expires;
@@ -68,7 +67,7 @@ impl RotationSchedule {
     }
 }
 
-/// Whether a shard with the expiry `a` answers as long as one with the expiry `b`; 0 is never.
+/// Whether expiry `a` is not before expiry `b`; 0 is never.
 pub(super) fn outlasts(a: u32, b: u32) -> bool {
     a == 0 || (b != 0 && a >= b)
 }

@@ -1,9 +1,9 @@
-//! Times as shards and snapshots have them: whole seconds.
+//! Times in shards and snapshots: whole seconds.
 
 use crate::error::Error;
 use crate::time::Time;
 
-/// A time as shards have it: Unix seconds, rounded down.
+/// A time in a shard: Unix seconds, rounded down.
 ///
 /// # Errors
 /// [`Error::BadOption`] beyond the format's 32 bits.
@@ -12,7 +12,7 @@ pub(super) fn shard_seconds(time: Time) -> Result<u32, Error> {
         .map_err(|_| Error::BadOption("the time must be at most 2^32 - 1 Unix seconds; this one may be milliseconds"))
 }
 
-/// Unix seconds, rounded up: what came within a second of the deletion is deleted, too.
+/// Unix seconds, rounded up: impressions within the second of the deletion are deleted, too.
 ///
 /// # Errors
 /// [`Error::BadOption`] beyond the format's 32 bits.

@@ -16,17 +16,17 @@ use crate::shard::Shard;
 use crate::time::Time;
 use crate::wire::{self, Format, Reference};
 
-/// A stored shard that could not be read. It counts for nothing.
+/// A stored shard that could not be read. It is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// Its index in what was given.
+    /// Its index in the given list.
     pub index: usize,
     /// Why.
     pub error: Error,
 }
 
-/// A user's chain of shards. The time comes in as an argument: one beyond the format's 32 bits of seconds is refused
-/// with [`Error::BadOption`].
+/// A user's chain of shards. The time is an argument: one beyond the format's 32 bits of seconds is refused with
+/// [`Error::BadOption`].
 ///
 /// ```
 /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -43,14 +43,14 @@ pub struct Rejected {
 pub struct ShardChain {
     pub(super) options: ChainOptions,
     pub(super) schedule: RotationSchedule,
-    /// What the shards are like that this chain begins.
+    /// The spec of new shards.
     spec: FilterSpec,
     pub(super) links: Vec<Link>,
     pub(super) last_epoch: Option<u32>,
     pub(super) unseen: Unseen,
     /// When the history was deleted, Unix seconds.
     pub(super) forget_before: Option<u32>,
-    /// Fields that were stored beside the shards, and that a chain knows nothing of: they stay.
+    /// Unknown fields stored beside the shards: they stay.
     pub(super) other_fields: Vec<(String, String)>,
 }
 
@@ -58,8 +58,8 @@ impl ShardChain {
     /// An empty chain.
     ///
     /// # Errors
-    /// [`Error::BadOption`] or [`Error::BadParameters`] for options without meaning; [`Error::TooLarge`] if the chain
-    /// could grow beyond what a snapshot may hold.
+    /// [`Error::BadOption`] or [`Error::BadParameters`] for invalid options; [`Error::TooLarge`] if the chain could
+    /// exceed the limits of a snapshot.
     pub fn new(options: ChainOptions) -> Result<Self, Error> {
         Ok(ShardChain {
             spec: options.check()?,
@@ -73,23 +73,23 @@ impl ShardChain {
         })
     }
 
-    /// Goes on from the texts of stored shards, newest first. It lists what it cannot read. Of that, what may be right,
-    /// of a newer version or another library, stays in its place as a full shard, so that it leaves as the oldest;
-    /// only damage is left out.
+    /// Continues a chain from the texts of stored shards, newest first. Returns the unreadable ones. Of these, a text
+    /// that may be valid in a newer version or another library stays in place as a full shard until it is the oldest;
+    /// only damaged ones are dropped.
     ///
-    /// The newest shard goes on whatever its parameters are, until it holds the items that they are made for, if it
+    /// The newest shard is used regardless of its parameters, until it holds the items that they are made for, if it
     /// lives as long as the options' ttl demands.
     ///
-    /// A shard of a format that stores no count, such as Guava's, counts as its estimated number of items from then on,
-    /// plus what is inserted.
+    /// The count of a shard whose format stores none, such as Guava's, is its estimated number of items, plus the ids
+    /// inserted later.
     ///
     /// # Errors
-    /// As [`ShardChain::new`], for the options alone; [`Error::OutOfMemory`] for what is to stay.
+    /// As [`ShardChain::new`], for the options; [`Error::OutOfMemory`].
     pub fn from_shards(shards: &(impl IdList + ?Sized), options: ChainOptions) -> Result<(Self, Vec<Rejected>), Error> {
         let mut chain = ShardChain::new(options)?;
         let mut rejected = Vec::new();
         for index in 0..shards.len() {
-            // Of formats without epochs, their order is all there is.
+            // Without epochs in the format, the order gives the numbers.
             let epoch = (!options.format.is_native()).then_some((shards.len() - index) as u32);
             let text = shards.get(index);
             match chain.read_stored(text, epoch) {
@@ -109,7 +109,7 @@ impl ShardChain {
             }
             below = link.shard().epoch;
         }
-        // The newest shards, if they cannot be read, had the numbers that follow: versions must not come again.
+        // Unreadable newest shards had the numbers that follow: versions must not repeat.
         let unread_newest = (0..)
             .zip(&rejected)
             .take_while(|(index, rejected)| *index == rejected.index)
@@ -119,7 +119,7 @@ impl ShardChain {
         Ok((chain, rejected))
     }
 
-    /// Takes over what was stored beside the shards: the unseen ids, and when the history was deleted.
+    /// Restores the data stored beside the shards: the unseen ids, and the deletion of the history.
     ///
     /// # Errors
     /// [`Error::BadSnapshot`] for more than 1,000 unseen ids, [`Error::BadOption`] for a deletion beyond 2^32 seconds:
@@ -141,7 +141,7 @@ impl ShardChain {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
         }
-        // A store holds shards: no device is there to resolve a reference.
+        // A store holds shards: a reference cannot be resolved here.
         if Reference::from_element(text).is_some() {
             return Err(Error::BadBase64);
         }
@@ -149,7 +149,7 @@ impl ShardChain {
         if self.bits() + encoded.bits() > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
         }
-        // The formats that a chain may be kept in have one filter a text.
+        // The formats in which a chain is stored have one filter in each text.
         let filter = encoded.filters().first().ok_or(Error::BadMagic)?;
         let mut shard = encoded.read_shard(filter)?;
         shard.epoch = epoch.unwrap_or(shard.epoch);
@@ -162,7 +162,7 @@ impl ShardChain {
         &self.options
     }
 
-    /// For how many seconds a store must keep what is stored now, until the last of the shards expires; 0 for ever.
+    /// The seconds until the last of the shards expires, for which a store must keep the chain; 0: without end.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -171,7 +171,7 @@ impl ShardChain {
         let live = self.links.iter().filter(|link| link.is_live(now));
         let expiries: Vec<u32> = live.map(|link| link.shard().expires).collect();
         Ok(match expiries.iter().max() {
-            // A deletion counts as long as what would have been recorded then.
+            // A deletion is kept as long as an impression recorded at that time.
             None => self.schedule.life(),
             Some(_) if expiries.contains(&0) => 0,
             Some(&last) => u64::from(last - now),
@@ -183,8 +183,8 @@ impl ShardChain {
         self.links.iter().filter(|link| !link.is_unread()).map(Link::shard)
     }
 
-    /// Inserts each id that the newest shard does not contain; none of them is unseen any more. Returns how many no
-    /// live shard contained.
+    /// Inserts each id that the newest shard does not contain, and removes all of them from the unseen ids. Returns how
+    /// many no live shard contained.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -210,7 +210,7 @@ impl ShardChain {
         self.record_each(each, shard_seconds(now)?)
     }
 
-    /// The same of ids that were seen at times of their own.
+    /// The same for ids with individual times.
     pub(super) fn record_each<'a>(
         &mut self,
         ids: impl Iterator<Item = (&'a [u8], Time)>,
@@ -230,15 +230,15 @@ impl ShardChain {
             }
             self.unseen.see(id.bytes(), at);
         }
-        // Only an unseen id that a dropped shard contained can have become needless.
+        // Only a dropped shard can make unseen ids needless.
         if shards_left {
             self.drop_needless_unseen();
         }
         Ok(unknown)
     }
 
-    /// Makes ids unseen: they are fresh until they are recorded again, and unless they were recorded later than this.
-    /// The newest are kept, 1,000 and 64 KB at most; an id that no live shard contains is fresh anyway, and is not.
+    /// Makes ids unseen: they are fresh until they are recorded at a later time. Keeps the newest 1,000 ids and 64 KB
+    /// at most, and no id that no live shard contains, since it is fresh anyway.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -252,7 +252,7 @@ impl ShardChain {
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::BadReport`] for an id of over 256 bytes, which
-    /// cannot be taken back: then nothing changes.
+    /// cannot become unseen: then nothing changes.
     pub fn unsee(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<(), Error> {
         if (0..ids.len()).any(|index| ids.get(index).len() > MAX_UNSEEN_ID_BYTES) {
             return Err(Error::BadReport("an id of over 256 bytes cannot be taken back"));
@@ -265,8 +265,8 @@ impl ShardChain {
         Ok(())
     }
 
-    /// Deletes the history: no shards, no unseen ids, and snapshots say from when on impressions count. That is this
-    /// time, rounded up to a second, and never earlier than before.
+    /// Deletes the history: drops all shards and unseen ids, and sets `forget_before` in snapshots to this time,
+    /// rounded up to a second, and never earlier than before.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -283,19 +283,19 @@ impl ShardChain {
         Time::from_unix_seconds(self.forget_before.unwrap_or(0).into())
     }
 
-    /// Drops the ids that were taken back and that no shard contains, and all but the newest of the others.
+    /// Drops unseen ids that no shard contains, and all but the newest of the others.
     pub(super) fn drop_needless_unseen(&mut self) {
         let links = &self.links;
         self.unseen
             .keep_newest(|id| contained(links.iter().map(Link::shard), id));
     }
 
-    /// What to ship: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest shard.
-    /// `held` is what the device's request says that it holds: these shards become references. It ignores
-    /// names that it does not understand. What was stored and is not understood is shipped if the device holds it. A
-    /// shard that has not changed since it was stored keeps its text.
+    /// The snapshot to send: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest
+    /// shard. `held` is the value of the device's `Seen-Held`: these shards become references; unknown names are
+    /// ignored. A stored text that cannot be read is sent if the device holds it. A shard that has not changed since it
+    /// was stored keeps its text.
     ///
-    /// [`ShardChain::stored`] is what to store.
+    /// To store the chain, use [`ShardChain::stored`].
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -305,7 +305,8 @@ impl ShardChain {
         let live = self.links.iter().filter(|link| link.is_live(now));
         let shards: Result<Vec<String>, Error> =
             live.filter_map(|link| self.shipped(link, &held).transpose()).collect();
-        // That of the newest shard even if it has expired before an older one, which happens when the clock goes back.
+        // The newest shard's version, even if it expires before an older one, which happens after the clock was set
+        // back.
         let newest = self.live(now).next().and(self.shards().next());
         let has_versions = self.options.format.is_native();
         Ok(ChainSnapshot {
@@ -318,8 +319,7 @@ impl ShardChain {
         })
     }
 
-    /// A shard's text, or the reference that stands for it if it is held; nothing for what is not understood and not
-    /// held.
+    /// A shard's text, or its reference if it is held; `None` for an unreadable text that is not held.
     fn shipped(&self, link: &Link, held: &[Reference]) -> Result<Option<String>, Error> {
         let text = link.text()?;
         if !held.is_empty() {
@@ -336,7 +336,7 @@ impl ShardChain {
         self.links.iter().filter(live).map(Link::shard)
     }
 
-    /// Drops the expired shards. The newest stays as long as an older one is live: the version is made of it. Returns
+    /// Drops the expired shards. The newest stays while an older one is live, because it gives the version. Returns
     /// whether any was dropped.
     pub(super) fn drop_expired(&mut self, now: u32) -> bool {
         let before = self.links.len();
@@ -346,14 +346,14 @@ impl ShardChain {
         self.links.len() < before
     }
 
-    /// Whether another shard must come before the next insertion.
+    /// Whether a new shard must begin before the next insertion.
     fn newest_is_due(&self, now: u32) -> bool {
-        // Of another number: a newer one was here, and versions must grow.
+        // With another number: there was a newer shard, and versions must grow.
         let goes_on = |newest: &Link| self.has_room(newest, now) && Some(newest.shard().epoch) == self.last_epoch;
         !self.links.first().is_some_and(goes_on)
     }
 
-    /// Whether what is recorded now may go into this shard.
+    /// Whether this shard takes ids that are recorded now.
     fn has_room(&self, link: &Link, now: u32) -> bool {
         !self.is_full(link) && self.schedule.lives_long_enough(link.lifetime(), now)
     }
@@ -362,8 +362,7 @@ impl ShardChain {
         link.shard().count >= self.capacity_of(link)
     }
 
-    /// How many items a shard is made for: of other parameters than the options', those at which half of its bits are
-    /// set.
+    /// The capacity of a shard: with other parameters than the options', the number of items that set half of its bits.
     fn capacity_of(&self, link: &Link) -> u32 {
         let parameters = link.shard().filter.parameters();
         match link.is_unread() || parameters == self.spec.parameters {
@@ -372,15 +371,15 @@ impl ShardChain {
         }
     }
 
-    /// Begins a shard. Of instances with and without a ttl each seals what the other began: it then goes on in its own,
-    /// which becomes the newest, else they would soon have pushed out everything.
+    /// Begins a shard. Instances with and without a ttl seal each other's shards: each then continues its own shard,
+    /// which becomes the newest; otherwise new shards would soon evict all others.
     fn begin(&mut self, now: u32) -> Result<(), Error> {
         let next = self.last_epoch.map_or(now, |last| last.saturating_add(1));
         self.links.retain(|link| link.is_live(now));
-        // What number an unread one has is not known; it is below the time.
+        // The number of an unreadable shard is unknown; it is below the time.
         let is_above_unread = self.links.first().is_none_or(Link::is_unread);
         let epoch = if is_above_unread { next.max(now) } else { next };
-        // The other formats have no ttl, and tell only about how many items there are.
+        // The other formats have no ttl, and only an estimated count.
         let has_room = |link: &Link| self.options.format.is_native() && self.has_room(link, now);
         let with_room = self.links.iter().position(|link| !is_above_unread && has_room(link));
         if let Some(sealed) = self.links.first_mut() {
@@ -406,11 +405,11 @@ impl ShardChain {
             .sum()
     }
 
-    /// Drops the oldest full shard if more than the options' number are full or newest, and those between these two
-    /// hold as many items as the options promise: an instance with other options may have begun smaller ones. Returns
-    /// whether it has.
+    /// Drops the oldest full shard if more shards than the options' number are full or newest, and the shards between
+    /// these two hold as many items as the options promise: an instance with other options may have begun smaller ones.
+    /// Returns whether it dropped one.
     pub(super) fn drop_oldest_full(&mut self) -> bool {
-        // Without an expiry only the number of shards makes room.
+        // Without an expiry only the number of shards limits the chain.
         let counts = |&index: &usize| {
             let link = &self.links[index];
             index == 0 || self.is_full(link) || link.shard().expires == 0
@@ -419,8 +418,8 @@ impl ShardChain {
         let &[_, ref between @ .., oldest] = counting.as_slice() else {
             return false;
         };
-        // Those with and those without an expiry go on beside each other: the one that went on last is above the other,
-        // and has what was recorded before, too.
+        // Shards with and without an expiry are used side by side: the one used last is above the other, and also
+        // contains earlier ids.
         let is_own_kind = |link: &Link| (link.shard().expires != 0) == (self.options.ttl_seconds > 0);
         let items = |&index: &usize| match &self.links[index] {
             link if link.is_unread() || !link.shard().filter.is_native() => self.capacity_of(link),
@@ -437,7 +436,7 @@ impl ShardChain {
         is_needless
     }
 
-    /// Drops the oldest of all while a snapshot could not hold them.
+    /// Drops the oldest shards while the chain exceeds the limits of a snapshot.
     pub(super) fn drop_what_no_snapshot_holds(&mut self) {
         while self.links.len() > MAX_SNAPSHOT_SHARDS || self.bits() > MAX_SNAPSHOT_BITS {
             self.links.pop();
@@ -445,8 +444,8 @@ impl ShardChain {
     }
 }
 
-/// Whether a stored text that cannot be read may be right all the same: of a newer version, or of another library. What
-/// begins as the chain's own shards do is not, if its text is broken; nor is a text that a client has read from bytes.
+/// Whether an unreadable stored text may be valid in a newer version or another library. A damaged text that begins as
+/// the chain's own shards do is not, nor is a text that a client has decoded from bytes.
 fn may_be_right(format: Format, text: &[u8], error: &Error) -> bool {
     use Error::{BadEncoding, BadMagic, BadParameters, OutOfMemory};
     let is_whole = matches!(error, BadMagic | BadEncoding | BadParameters(_) | OutOfMemory);

@@ -1,4 +1,4 @@
-//! What a chain ships.
+//! The snapshot of a chain.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,34 +8,34 @@ use crate::snapshot::Snapshot;
 use crate::time::{Time, as_unix_seconds, from_unix_seconds};
 use crate::wire::Format;
 
-/// The part of a derived version that counts within a shard: 21 bits.
+/// The bits of a version that count items within a shard.
 const COUNT_BITS: u32 = 21;
 
-/// What the server ships beside a feed's items.
+/// The snapshot that the server sends with a feed's items.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Snapshot))]
 #[non_exhaustive]
 pub struct ChainSnapshot {
-    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list that was
-    /// stored in it does not say how many shards came before.
+    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list stored in
+    /// it does not show how many shards came before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The shards' texts, newest first; of what the device holds, the references.
+    /// The shards' texts, newest first; references of shards that the device holds.
     pub shards: Vec<String>,
-    /// What they are written in.
+    /// The format of the shards.
     #[serde(default, skip_serializing_if = "Format::is_native")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub format: Format,
-    /// The server's clock, in whole Unix seconds.
+    /// The server's time, in whole Unix seconds.
     #[cfg_attr(feature = "openapi", schema(value_type = u64))]
     #[serde(serialize_with = "as_unix_seconds", deserialize_with = "from_unix_seconds")]
     pub now: Time,
     /// Ids that are fresh although a shard contains them, the newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unseen: Vec<Impression>,
-    /// When the history was deleted, in whole Unix seconds: devices forget what they recorded before. Snapshots are
-    /// ordered by this, then by the version.
+    /// When the history was deleted, in whole Unix seconds: devices delete earlier impressions. Snapshots are ordered
+    /// by this, then by the version.
     #[serde(
         default,
         serialize_with = "as_unix_seconds",
@@ -47,7 +47,7 @@ pub struct ChainSnapshot {
 }
 
 impl ChainSnapshot {
-    /// Native shards as of a time, and nothing else: without a version, or anything unseen or deleted.
+    /// A snapshot of native shards at a time, without a version, unseen ids or a deletion.
     pub fn new(shards: Vec<String>, now: Time) -> Self {
         ChainSnapshot {
             version: None,
@@ -61,7 +61,7 @@ impl ChainSnapshot {
 }
 
 impl<'a> From<&'a ChainSnapshot> for Snapshot<'a, [String]> {
-    /// As a guard takes it.
+    /// The snapshot as the argument of a guard.
     fn from(shipped: &'a ChainSnapshot) -> Self {
         Snapshot {
             version: shipped.version,

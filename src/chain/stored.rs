@@ -1,4 +1,4 @@
-//! A chain as a store keeps it: its shards as a list, and beside them fields of a hash, each a name with a number.
+//! The stored form of a chain: its shards as a list, and fields of a hash, each a name with a number.
 //!
 //! | field | value |
 //! | --- | --- |
@@ -16,14 +16,14 @@ use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// Any text may be an id, so the names of their fields have a prefix.
+/// The prefix of fields that are named by an id, which may be any text.
 const UNSEEN: &str = "unseen:";
 const SEEN: &str = "seen:";
 const FORGET_BEFORE: &str = "forgetBefore";
-/// The end of the format's 32 bits of seconds: a later time is damage.
+/// The end of the format's 32 bits of seconds: a later time is invalid.
 const LAST_SECOND: u64 = u32::MAX as u64;
 
-/// What a store keeps of a chain.
+/// The stored form of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredChain {
     /// The shards' texts, newest first.
@@ -33,7 +33,7 @@ pub struct StoredChain {
 }
 
 impl ShardChain {
-    /// What to store as of now. What was stored and is not understood stays in its place.
+    /// The form to store. Stored texts that cannot be read stay in place.
     ///
     /// # Errors
     /// As [`ShardChain::snapshot`].
@@ -57,9 +57,9 @@ impl ShardChain {
         })
     }
 
-    /// Takes over the fields that were stored beside the shards, as a list of each name followed by its value. It
-    /// leaves out damaged fields, and ids that were taken back beyond their bounds. Returns how many fields that are.
-    /// One of another name stays as it is.
+    /// Restores the fields stored beside the shards, given as a list of names, each followed by its value. Drops
+    /// damaged fields, and unseen ids beyond their limits, and returns their number. Fields of other names stay
+    /// unchanged.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};

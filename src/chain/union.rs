@@ -1,4 +1,4 @@
-//! The union of two chains of one user: another region's, or a copy that went on elsewhere.
+//! The union of two chains of one user: of another region, or a copy that was changed elsewhere.
 
 use std::cmp::Reverse;
 
@@ -6,15 +6,15 @@ use super::link::Link;
 use super::shard_chain::ShardChain;
 
 impl ShardChain {
-    /// Takes in another chain of this user.
+    /// Merges another chain of this user.
     ///
-    /// Of a shard and its copy the one that contains the other stays, with all that is known of it: a chain that is
-    /// united with its copy keeps everything as long as before. Two different shards unite if neither is full,
-    /// their parameters are equal, their expiries lie within one slice and what they hold together fits the capacity.
-    /// The others stand beside each other, newest first.
+    /// Of two copies of a shard the one that contains the other stays: a chain that is united with its copy keeps
+    /// everything as long as before. Two different shards unite if neither is full, their parameters are equal, their
+    /// expiries lie within one slice and their items together fit the capacity. Other shards stay separate, newest
+    /// first.
     ///
-    /// Of an id that is unseen in both the later time counts. If one of the two chains does not know that the history
-    /// was deleted, its shards are dropped, and what was unseen before.
+    /// For an id that is unseen in both the later time counts. If one of the two chains lacks a deletion of the
+    /// history, its shards and earlier unseen ids are dropped.
     pub fn unite(&mut self, other: &ShardChain) {
         if other.forget_before > self.forget_before {
             self.links.clear();
@@ -35,7 +35,7 @@ impl ShardChain {
     fn unite_links(&mut self, others: &[Link]) {
         let mut is_united = vec![false; self.links.len()];
         let mut different = Vec::new();
-        // Each shard is united with at most one. Copies first, the oldest first as they were made.
+        // Each shard is united with at most one: copies first, the oldest first as they were made.
         for theirs in others.iter().rev() {
             let is_copy = |&index: &usize| !is_united[index] && self.links[index].is_copy(theirs);
             match (0..self.links.len()).rev().find(is_copy) {

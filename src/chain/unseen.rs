@@ -1,5 +1,5 @@
-//! Ids that were taken back: unseen, so that they are fresh although a shard contains them, or seen again since, so
-//! that a taking back that comes late or twice changes nothing.
+//! Unseen ids, which are fresh although a shard contains them, and ids that were seen again since, so that a late or
+//! repeated `unsee` changes nothing.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,21 +9,22 @@ use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
 use crate::time::Time;
 
-/// Most bytes of an id that can be taken back.
+/// Most bytes of an id that can become unseen.
 pub(super) const MAX_UNSEEN_ID_BYTES: usize = 256;
-/// Most bytes of all of them, as they are stored: every page of their user reads them.
+/// Most bytes of all of them in the stored form, which every page of the user reads.
 const MAX_BYTES: usize = 64 << 10;
-/// What is stored beside an id: `unseen:`, and Unix milliseconds in 13 digits.
+/// Stored bytes of an entry beside its id: `unseen:`, and Unix milliseconds in 13 digits.
 const BYTES_BESIDE_ID: usize = 20;
 
-/// What an id that was taken back is, since a time of the server's clock. Of two the later one counts, on a tie seen.
+/// The state of an id that became unseen, with its time of the server's clock. Of two the later one counts, on a tie
+/// seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TakenBack {
     at: Time,
     is_seen: bool,
 }
 
-/// Ids that were taken back.
+/// Ids that became unseen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Unseen {
     ids: BTreeMap<Vec<u8>, TakenBack>,
@@ -34,12 +35,12 @@ impl Unseen {
         self.since(id).is_some()
     }
 
-    /// Since when an id is unseen.
+    /// The time since which an id is unseen.
     pub(super) fn since(&self, id: &[u8]) -> Option<Time> {
         self.ids.get(id).filter(|known| !known.is_seen).map(|known| known.at)
     }
 
-    /// Adds an id, unless it is too long. Of an id that is known the later counts.
+    /// Adds an id, unless it is too long. For a known id the later state counts.
     pub(super) fn insert(&mut self, id: &[u8], at: Time, is_seen: bool) {
         let new = TakenBack { at, is_seen };
         if let Some(known) = self.ids.get_mut(id) {
@@ -49,7 +50,7 @@ impl Unseen {
         }
     }
 
-    /// An id is seen, at this time: if it was taken back, it is so no more.
+    /// Marks an id as seen at this time, if it became unseen before.
     pub(super) fn see(&mut self, id: &[u8], at: Time) {
         if let Some(known) = self.ids.get_mut(id) {
             *known = TakenBack {
@@ -69,8 +70,8 @@ impl Unseen {
         self.ids.retain(|id, known| keep(id, known.at));
     }
 
-    /// Keeps of the ids that `is_needed` names as many as there is room for: the newest, the unseen ones first. Returns
-    /// how many there was no room for.
+    /// Keeps the ids selected by `is_needed` within the limits: the newest, the unseen ones first. Returns how many did
+    /// not fit.
     pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
         self.retain(|id, _| is_needed(id));
         let mut bytes = self.ids.keys().map(|id| id.len() + BYTES_BESIDE_ID).sum::<usize>();
@@ -88,7 +89,7 @@ impl Unseen {
         left_out
     }
 
-    /// Those that are unseen, or seen again, of the ids that `is_needed` names: the newest first.
+    /// Of the ids selected by `is_needed`, those that are unseen or (`is_seen`) seen again, newest first.
     pub(super) fn newest_first(&self, is_seen: bool, is_needed: impl Fn(&[u8]) -> bool) -> Vec<Impression> {
         let wanted = |(id, known): &(&Vec<u8>, &TakenBack)| known.is_seen == is_seen && is_needed(id);
         let text = |(id, known): (&Vec<u8>, &TakenBack)| Impression {

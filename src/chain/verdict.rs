@@ -13,7 +13,7 @@ use crate::id_list::{HashedList, IdList, Split};
 use crate::time::Time;
 
 impl ShardChain {
-    /// Whether any live shard contains the id, and it is not unseen.
+    /// Whether a live shard contains the id, and it is not unseen.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -22,11 +22,12 @@ impl ShardChain {
         Ok(contained(self.live(shard_seconds(now)?), id) && !self.unseen.contains(id))
     }
 
-    /// The indices of the fresh ids, in order; of equal ones the first. An id is fresh if it is unseen or in no live shard
-    /// nor pending on another device, and not pending on the one that asks. One of over [`MAX_ID_BYTES`] passes.
+    /// The indices of the fresh ids, in order; of equal ids the first. An id is fresh if it is unseen or in no live
+    /// shard nor pending on another device, and not pending on the requesting one. An id of over [`MAX_ID_BYTES`]
+    /// passes.
     ///
-    /// `pending` is a [`Pending`], or what the device's request says alone. It counts for this call alone. A list that
-    /// cannot be read, or comes from a device that does not know that the history was deleted, counts for nothing.
+    /// `pending` is a [`Pending`], or the requesting device's `Seen-Pending`. It applies to this call only. A list that
+    /// cannot be read, or of a device that does not know of the deletion of the history, is ignored.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -39,8 +40,8 @@ impl ShardChain {
         self.judge(ids, pending.into(), now, None)
     }
 
-    /// All ids once: the fresh ones as [`ShardChain::filter`] finds them, and the others, those seen longest ago first: by
-    /// the newest shard that contains them, and at the end what is pending.
+    /// All ids once: the fresh ones as from [`ShardChain::filter`], and the others, those seen longest ago first: by
+    /// the newest shard that contains them, with pending ids at the end.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -57,7 +58,7 @@ impl ShardChain {
         Ok(Split { fresh, seen })
     }
 
-    /// The fresh ids. The others are put into `seen`, if it is wanted, each with where it was seen last.
+    /// The fresh ids. Puts the others into `seen`, if it is given, each with where it was seen last.
     fn judge(
         &self,
         ids: &(impl IdList + ?Sized),
@@ -102,8 +103,8 @@ impl ShardChain {
 /// Where an id was seen last, in the order of time from the latest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SeenIn {
-    /// On a device, and the stream has not brought it.
+    /// On a device, and not arrived through the stream.
     Pending,
-    /// In the live shard of this index, the newest shard's being 0.
+    /// In the live shard of this index, with 0 for the newest.
     Shard(usize),
 }

@@ -1,7 +1,7 @@
-//! What a store keeps of devices' pending impressions: of each the latest text that it has told.
+//! The devices' pending impressions in a store: the latest text of each device.
 //!
-//! It is lines of `<unix seconds> <text>`, in Redis the values of a hash. An empty list is kept, too, in place of another
-//! one: its counter tells that what was overtaken is older.
+//! They are lines of `<unix seconds> <text>`, in Redis the values of a hash. An empty list is kept, too: its counter
+//! shows that a list that arrives later is older.
 
 use std::cmp::Reverse;
 use std::fmt::{self, Write};
@@ -12,13 +12,13 @@ use crate::base36::base36;
 use crate::error::Error;
 use crate::time::Time;
 
-/// Of so many devices of a user, the latest, a store keeps what they have pending.
+/// The number of a user's devices, the latest ones, whose pending impressions a store keeps.
 pub const MAX_PENDING_DEVICES: usize = 8;
 
-/// For so many seconds after its last change a store keeps it by default: 2 days.
+/// How long a store keeps a text after its last change by default, in seconds: 2 days.
 pub const PENDING_SECONDS: u32 = 2 * 86_400;
 
-/// What is kept of one device.
+/// The line of one device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeptLine<'a> {
     pub(super) device: DeviceName,
@@ -27,7 +27,7 @@ pub(super) struct KeptLine<'a> {
     pub(super) text: PendingText<'a>,
 }
 
-/// The lines that can be read, of what was not kept before `since`.
+/// The readable lines that were not kept before `since`.
 pub(super) fn kept_lines(kept: &str, since: Time) -> impl Iterator<Item = KeptLine<'_>> {
     let read = |line| {
         let (at, text) = str::split_once(line, ' ')?;
@@ -47,13 +47,13 @@ impl fmt::Display for KeptLine<'_> {
     }
 }
 
-/// Of so many devices the latest stay, and of these first those that list anything. Returns the others.
+/// Keeps the lines of the latest `most` devices, those with ids first. Returns the others.
 pub(super) fn keep_latest<'a>(lines: &mut Vec<KeptLine<'a>>, most: usize) -> Vec<KeptLine<'a>> {
     lines.sort_by_key(|line| (line.text.list.is_empty(), Reverse(line.at)));
     lines.split_off(most.min(lines.len()))
 }
 
-/// Of what is kept, what is too many: each device's name and its line.
+/// The lines beyond the limit: each device's name and its line.
 pub(crate) fn dropped_devices(kept: &str) -> Vec<[String; 2]> {
     let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
     let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES);
@@ -63,22 +63,21 @@ pub(crate) fn dropped_devices(kept: &str) -> Vec<[String; 2]> {
         .collect()
 }
 
-/// What a store is to keep of what a device told.
+/// A device's pending impressions to keep in a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingToKeep {
     device: DeviceName,
     counter: u64,
-    /// With its numbers in their shortest form.
+    /// The text, with its numbers in their shortest form.
     text: String,
-    /// When it was told.
+    /// When it arrived.
     at: Time,
     life_seconds: u32,
 }
 
 impl PendingToKeep {
-    /// Reads what came with a page's request, or a report, now: to keep for so many seconds. Nothing for what is not to be
-    /// kept: what cannot be read, what tells no device name, and what is of another namespace than the user's, where that
-    /// is known.
+    /// Reads the value in a page's request or a report that arrives now, to keep for `life_seconds`. `None` for an
+    /// invalid text, one without a device name, and one of another namespace than the user's, if that is known.
     pub fn of(text: &str, namespace: Option<&str>, now: Time, life_seconds: u32) -> Option<Self> {
         let text = PendingText::parse(text)?;
         let device = text.device?;
@@ -92,22 +91,22 @@ impl PendingToKeep {
         })
     }
 
-    /// The text that the device told, with its numbers in their shortest form.
+    /// The device's text, with its numbers in their shortest form.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// When it was told, in whole seconds.
+    /// When it arrived, in whole seconds.
     pub fn at(&self) -> Time {
         self.at
     }
 
-    /// For how many seconds after that it is kept.
+    /// How many seconds after that it is kept.
     pub fn life_seconds(&self) -> u32 {
         self.life_seconds
     }
 
-    /// The device name, and the counter to the base 36: of two texts of a device the one with the lower counter is older.
+    /// The device name, and the counter in base 36: of two texts of a device the one with the lower counter is older.
     pub(crate) fn key(&self) -> (String, String) {
         (self.device.to_string(), base36(self.counter))
     }
@@ -116,15 +115,15 @@ impl PendingToKeep {
         !self.text.ends_with('.')
     }
 
-    /// What is kept from now on, in lines; nothing if nothing changes, or if what is kept has a higher counter. Of more
-    /// than [`MAX_PENDING_DEVICES`] the latest stay, and of these first those that list anything; what has expired goes.
+    /// The new lines; `None` if nothing changes, or the kept text has a higher counter. Of more than
+    /// [`MAX_PENDING_DEVICES`] devices the latest stay, those with ids first; expired lines are removed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn added_to(&self, kept: &str) -> Result<Option<String>, Error> {
         let since = kept_since(self.at, self.life_seconds);
         let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, since).collect();
-        // It was read, and is written as it is read.
+        // The text was parsed before, so it is valid.
         let Some(text) = PendingText::parse(&self.text) else {
             return Ok(None);
         };
@@ -149,7 +148,7 @@ impl PendingToKeep {
     }
 }
 
-/// When what counts yet was kept at the earliest.
+/// The earliest time of lines that are still valid.
 pub(super) fn kept_since(now: Time, life_seconds: u32) -> Time {
     Time::from_unix_seconds(now.unix_seconds().saturating_sub(life_seconds.into()))
 }

@@ -1,8 +1,8 @@
-//! What a person's devices have shown and the stream has not brought yet.
+//! Pending impressions of a user's devices, which have not arrived through the stream yet.
 //!
-//! A device tells it with each request and report, as a [`PendingText`]. A server keeps the latest text of each device
-//! beside the user's chain ([`PendingToKeep`]), and leaves out of a page what any of them lists ([`Pending`]). It never
-//! enters the chain, nor a snapshot: what it lists is not covered.
+//! A device sends them with each request and report, as a [`PendingText`]. A server keeps the latest text of each
+//! device beside the user's chain ([`PendingToKeep`]), and leaves the listed ids out of pages ([`Pending`]). They are
+//! never in the chain nor in a snapshot, so a listed id is not covered.
 
 mod kept;
 mod name;

@@ -1,4 +1,4 @@
-//! The device name: what a server tells a person's devices apart by.
+//! The device name, by which a server distinguishes a user's devices.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ const NAMESPACES: u64 = 36u64.pow(4);
 /// Names of one namespace.
 const NAMES: u64 = 36u64.pow(8);
 
-/// A name of 12 of `0-9a-z`, made for one namespace on one device, and anew after a clear: 4 from the XXH64 of the
-/// namespace, by which a server sees that it is of no other, and 8 at random.
+/// A name of 12 characters `0-9a-z`, made for one namespace on one device, and again after a clear: 4 from the XXH64 of
+/// the namespace, which a server can check, and 8 at random.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DeviceName(u64);
 

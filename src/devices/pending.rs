@@ -1,7 +1,7 @@
-//! What counts of devices' pending impressions when one of them asks for a page.
+//! The pending impressions that are left out of a page.
 //!
-//! The list of the asking device counts as it came with the request, never as it was kept. What another device has shown
-//! stops an id unless the chain lists it as unseen.
+//! The requesting device's list counts as in its request, never as kept. A list of another device stops an id unless
+//! the chain lists it as unseen.
 
 use super::kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, keep_latest, kept_lines, kept_since};
 use super::name::DeviceName;
@@ -9,21 +9,21 @@ use super::pending_list::{PendingText, listed};
 use crate::error::Error;
 use crate::time::Time;
 
-/// What devices have shown and the stream has not brought.
+/// Pending impressions of a user's devices.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending<'a> {
-    /// What the asking device's request says: [`Guard::pending_list`](crate::device::Guard::pending_list). It may be
-    /// anything.
+    /// The list in the device's request: [`Guard::pending_list`](crate::device::Guard::pending_list). It is not
+    /// trusted.
     pub asking: Option<&'a str>,
-    /// What a store has kept of the user's devices, a line each: [`PendingToKeep`](crate::PendingToKeep) has them.
+    /// The kept lists of the user's devices, one in each line, from [`PendingToKeep`](crate::PendingToKeep).
     pub kept: &'a str,
-    /// For how many seconds that counts; [`PENDING_SECONDS`].
+    /// How many seconds these are valid; [`PENDING_SECONDS`].
     pub kept_seconds: u32,
-    /// The namespace of the user, where the store knows it: what is of another one counts for nothing.
+    /// The namespace of the user, if the store knows it: lists of another one are ignored.
     pub namespace: Option<&'a str>,
 }
 
-/// Of no device.
+/// No lists.
 impl Default for Pending<'_> {
     fn default() -> Self {
         Pending {
@@ -35,7 +35,7 @@ impl Default for Pending<'_> {
     }
 }
 
-/// Of the asking device alone.
+/// Only the requesting device's list.
 impl<'a> From<Option<&'a str>> for Pending<'a> {
     fn from(asking: Option<&'a str>) -> Self {
         Pending {
@@ -45,14 +45,14 @@ impl<'a> From<Option<&'a str>> for Pending<'a> {
     }
 }
 
-/// The ids of the lists that count, each as [`listed`] has it, in order.
+/// The ids of the valid lists, in the form of [`listed`], sorted.
 pub(crate) struct PendingLists {
     asking: Vec<u32>,
     others: Vec<u32>,
 }
 
 impl PendingLists {
-    /// Reads what can be read. A list that a device made before it knew of a deletion of the history is left out.
+    /// Reads the valid lists. Ignores a list that a device made before it knew of a deletion of the history.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -78,7 +78,7 @@ impl PendingLists {
         Ok(PendingLists { asking, others })
     }
 
-    /// Whether the asking device has shown an id of this hash.
+    /// Whether the requesting device has shown an id of this hash.
     #[inline]
     pub(crate) fn asking_contains(&self, hash: u64) -> bool {
         self.asking.binary_search(&listed(hash)).is_ok()

@@ -1,6 +1,6 @@
-//! The text in which a device tells what it has pending: `<device name>.<counter>.<forgotten>.<list>`.
+//! The text with a device's pending impressions: `<device name>.<counter>.<forgotten>.<list>`.
 //!
-//! - The name is empty while the device has none: such a text counts for its request alone.
+//! - The name is empty while the device has none: such a text is used for its request only.
 //! - The counter is that of the device's impression table, to the base 36. Requests overtake each other, and of two
 //!   texts of a device the one with the lower counter is older.
 //! - `forgotten` is the latest deletion of the history that the device knows of: Unix seconds to the base 36, 0 for
@@ -24,7 +24,7 @@ const MAX_IDS: usize = 1_000;
 const BYTES_AN_ID: usize = 3;
 const CHARACTERS_AN_ID: usize = 4;
 
-/// Such a text, which can be read.
+/// A valid text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PendingText<'a> {
     pub(crate) device: Option<DeviceName>,
@@ -45,7 +45,7 @@ impl<'a> PendingText<'a> {
         }
     }
 
-    /// Reads a text; nothing for what is none, since it comes with a request and may be anything.
+    /// Parses a text of a request; `None` if it is invalid.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         if text.len() > MAX_TEXT_CHARACTERS {
             return None;
@@ -102,7 +102,7 @@ impl<'a> PendingText<'a> {
     }
 }
 
-/// What a list has of an id of this hash: its low 24 bits.
+/// The form of an id in a list: the low 24 bits of its hash.
 #[inline]
 pub(super) fn listed(hash: u64) -> u32 {
     (hash & 0xFF_FFFF) as u32

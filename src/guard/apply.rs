@@ -1,4 +1,4 @@
-//! Snapshots: taking one, and what that means for the impressions of this device.
+//! Applying snapshots, and how they cover this device's impressions.
 
 use super::Guard;
 use super::types::{Applied, CoveredImpression, NotApplied, recorded_at};
@@ -11,12 +11,12 @@ use crate::table::{Floor, MAX_AT};
 use crate::time::Time;
 use crate::wire::Reference;
 
-/// Shards with a higher false positive rate are damaged, hostile or many times over their capacity: those of a chain
+/// Shards with a higher false positive rate are damaged, hostile or filled far beyond their capacity: those of a chain
 /// stay far below it.
 const SATURATED_RATE: f64 = 0.5;
 
 impl Guard {
-    /// Takes a whole snapshot, or leaves everything as it was.
+    /// Applies a snapshot as a whole, or changes nothing.
     ///
     /// ```
     /// use seenguard::device::{DEFAULT_REMEMBER, Guard, NotApplied};
@@ -36,7 +36,7 @@ impl Guard {
     /// assert_eq!((applied.reason, applied.covered), (None, 1));
     /// assert!(guard.pending(10, now).is_empty());
     ///
-    /// // A replica that lags answers later: what is known stays.
+    /// // The older state of a lagging replica arrives later: it changes nothing.
     /// let older = guard.apply(Snapshot::from(&lagging), now)?;
     /// assert_eq!(older.reason, Some(NotApplied::OlderVersion));
     /// # Ok::<(), seenguard::Error>(())
@@ -74,9 +74,9 @@ impl Guard {
         Ok(applied)
     }
 
-    /// Takes the stored snapshot of an earlier visit, unless one was applied on this visit, or it is from before a
-    /// deletion of the history that is known. A page that hid may have ended before it stored what this covers; the lags
-    /// were told then.
+    /// Applies the stored snapshot of an earlier visit, unless one was applied on this visit, or it is older than a
+    /// known deletion of the history. It reports no lags: they were reported when it was first applied. The page may
+    /// have ended before it stored which impressions the snapshot covers.
     ///
     /// # Errors
     /// As [`Guard::apply`].
@@ -104,18 +104,17 @@ impl Guard {
         Ok(is_replaced)
     }
 
-    /// Whether a snapshot was taken on this visit.
+    /// Whether a snapshot was applied on this visit.
     pub fn has_applied(&self) -> bool {
         self.has_applied
     }
 
-    /// Counts the snapshots in use, none included: whether another one is to be stored.
+    /// Counts changes of the snapshot in use, to none included: shows whether the stored one is outdated.
     pub fn snapshots(&self) -> u64 {
         self.snapshots
     }
 
-    /// The texts of the shards in use, the newest first, to be stored; nothing if they are too long together, over
-    /// 512 KB.
+    /// The texts of the shards in use, newest first, for the storage; `None` if they exceed 512 KB together.
     pub fn shard_texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
         self.server.texts()
     }
@@ -153,9 +152,9 @@ impl Guard {
         }
     }
 
-    /// What the server need not send again, for the next request: the references of the shards in use, newest first,
-    /// joined by `.`. Empty if nothing is held, and after a snapshot that referred to a shard that is not, until one
-    /// was taken.
+    /// The shards that the server need not send again, for the next request: the references of the shards in use,
+    /// newest first, joined by `.`. Empty if there are none, and after a snapshot with the reference of a shard that is
+    /// not held, until one was applied.
     pub fn held(&self) -> String {
         if self.is_missing_shard {
             return String::new();
@@ -164,11 +163,11 @@ impl Guard {
     }
 }
 
-/// A day, in milliseconds: a device's clock that is behind by less is taken for right.
+/// A day, in milliseconds: a device's clock that is ahead by less is taken as correct.
 const DAY_MS: u64 = 86_400_000;
 
-/// The device's time of a moment of the server's clock, at most now. Translated only if the device's clock is behind,
-/// or ahead by over a day.
+/// Translates a time of the server's clock to the device's, at most now. Only if the device's clock is behind, or ahead
+/// by over a day.
 fn device_time_of(server_seconds: u32, server_now_ms: Option<u64>, now_ms: u64) -> u64 {
     let at = u64::from(server_seconds) * 1000;
     let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);

@@ -6,7 +6,7 @@ use crate::impression::Impression;
 use crate::table::{Kind, Recording, Undelivered};
 use crate::time::Time;
 
-/// After a delivery, before an impression that is still pending is delivered again.
+/// The delay after which an impression that is still pending is delivered again.
 const REDELIVERY_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
 /// Bytes of `{"id":"","at":1764000000000},`.
 const JSON_OVERHEAD: usize = 30;
@@ -15,32 +15,32 @@ const JSON_OVERHEAD: usize = 30;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct DeliveryBatch {
-    /// What [`crate::device::Guard::end_batch`] takes; 0 if there is nothing to deliver.
+    /// The argument of [`crate::device::Guard::end_batch`]; 0 if there is nothing to deliver.
     #[serde(rename = "batch")]
     pub number: u32,
-    /// What was shown, oldest first.
+    /// The impressions, oldest first.
     pub impressions: Vec<Impression>,
-    /// What is unseen, oldest first.
+    /// The unseen ids, oldest first.
     pub unseen: Vec<Impression>,
 }
 
 impl Guard {
-    /// From now on impressions of this namespace are delivered, on this visit and later ones.
+    /// Marks this namespace as delivering impressions, on this visit and later ones.
     pub fn start_reporting(&mut self) {
         self.table.set_reporting();
     }
 
-    /// How many impressions were never delivered and are not under way.
+    /// The number of impressions that were never delivered and are in no batch.
     pub fn undelivered(&self) -> usize {
         self.table.undelivered_len()
     }
 
-    /// The next impressions to deliver: at most so many, of about so many bytes as JSON, but one at least.
+    /// Begins a batch of at most `max_impressions`, of about `max_bytes` as JSON, but one impression at least.
     pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
         self.begin(max_impressions, max_bytes, false, now)
     }
 
-    /// The same as the page hides: of what was found in storage, nothing.
+    /// The same as the page hides: only impressions of this page, none that were read from storage.
     pub fn begin_last_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
         self.begin(max_impressions, max_bytes, true, now)
     }
@@ -53,8 +53,8 @@ impl Guard {
             unseen: Vec::new(),
         };
         for (hash, recording, undelivered) in self.table.undelivered() {
-            // Nothing is ever covered without a snapshot on this visit, nor what is past its window: that no snapshot
-            // contains it tells nothing.
+            // Still pending is a sign of a lost delivery only if a snapshot was applied on this visit, and within the
+            // window: other impressions are never covered.
             let may_repeat = self.has_applied && self.table.is_live(recording, now.unix_ms());
             let may_go = undelivered.is_recorded_here || !is_last;
             if !may_go || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
@@ -84,9 +84,9 @@ impl Guard {
         batch
     }
 
-    /// A batch went out as the page hid, which may never read the answer. If a snapshot was taken on this visit, its
-    /// impressions count as delivered unless [`Guard::end_batch`] tells that it failed: one that was lost is still
-    /// pending a day later. What is unseen is never pending.
+    /// Marks a batch that was sent as the page hid: the page may never read the response. If a snapshot was applied on
+    /// this visit, its impressions count as delivered unless [`Guard::end_batch`] reports a failure: a lost one is
+    /// still pending a day later. Unseen ids do not count as delivered, since they are never pending.
     pub fn leave_batch(&mut self, batch: u32, now: Time) {
         if !self.has_applied {
             return;
@@ -99,7 +99,7 @@ impl Guard {
         self.left_batches.push(batch);
     }
 
-    /// What became of a batch: what has arrived is delivered; what has not is in the next batch again.
+    /// Ends a batch: if it `arrived`, its entries are delivered; otherwise they are in the next batch again.
     pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
         let was_left = self.left_batches.contains(&batch);
         self.left_batches.retain(|&left| left != batch);
@@ -114,7 +114,7 @@ impl Guard {
         }
     }
 
-    /// What is under way in a batch.
+    /// The recordings in a batch.
     fn recordings_of(&self, batch: u32) -> Vec<(u64, Kind)> {
         let mut list = Vec::new();
         for (hash, recording, undelivered) in self.table.undelivered() {
@@ -126,14 +126,14 @@ impl Guard {
     }
 }
 
-/// Whether a recording is to be delivered now: never yet; or, of an impression, once more.
+/// Whether a recording is due for delivery: for the first time, or an impression for the second.
 fn is_due(hash: u64, recording: &Recording, undelivered: &Undelivered, may_repeat: bool, now_ms: u64) -> bool {
     if !undelivered.is_for_us || undelivered.batch != 0 {
         return false;
     }
-    // Up to a quarter longer, by the id: not all devices deliver a lost impression again at once.
+    // Jitter of up to a quarter, from the id: devices do not repeat the deliveries of an outage at the same time.
     let wait_ms = REDELIVERY_WAIT_MS + REDELIVERY_WAIT_MS / 4 * (hash >> 32 & 0xFF) / 0xFF;
-    // A clock that has jumped back says nothing of how long ago it was.
+    // The absolute difference: the clock may have jumped back.
     let is_long_ago = now_ms.abs_diff(undelivered.delivered_at) >= wait_ms;
     match recording.deliveries {
         0 => true,

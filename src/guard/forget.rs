@@ -1,4 +1,4 @@
-//! What a guard forgets: everything at a clear, and what came before a deletion of the history on the server.
+//! Deletion: a clear deletes everything; a deletion of the history on the server, all impressions before it.
 
 use super::Guard;
 use super::server_view::ServerView;
@@ -13,14 +13,14 @@ impl Guard {
         self.table.number()
     }
 
-    /// Forgets all that was recorded, and the snapshot in use: what a caller without a [`Storage`](crate::device::Storage)
-    /// does for a clear.
+    /// Deletes all impressions and the snapshot in use: the clear of a caller without a
+    /// [`Storage`](crate::device::Storage).
     pub fn clear(&mut self, now: Time) {
         let number = recorded_at(now).max(self.number() + 1);
         self.learn(number, false);
     }
 
-    /// Learns of a clear. `keeps`: what is in the table was recorded since. Returns whether it was not known.
+    /// Applies a clear. `keeps`: the table holds only recordings made since. Returns whether the clear was new.
     pub(crate) fn learn(&mut self, number: u64, keeps: bool) -> bool {
         let is_new = self.table.learn(number, keeps);
         if is_new {
@@ -30,7 +30,7 @@ impl Guard {
         is_new
     }
 
-    /// Another tab, or an earlier visit, has heard of a deletion of the history.
+    /// Applies a deletion of the history that another tab, or an earlier visit, has received.
     pub(crate) fn merge_floor(&mut self, floor: Floor) {
         self.table.merge_floor(floor);
         let is_in_use = self.has_applied || !self.server.is_empty();

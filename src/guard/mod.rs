@@ -1,6 +1,6 @@
 //! The guard: the server's shards and the impression table together decide which items are fresh.
 //!
-//! An id is stopped if it is in either, and not unseen since.
+//! An id is stopped if it is in either, unless it became unseen since.
 
 mod apply;
 mod delivery;
@@ -27,13 +27,13 @@ const MS_PER_DAY: f64 = 86_400_000.0;
 /// Longest window: a hundred years.
 const MAX_WINDOW_DAYS: f64 = 36_500.0;
 
-/// Decides which items of a feed are fresh, for one namespace on one device. Knows no clock: every call takes the time,
-/// that of the device's clock, which may be wrong and may jump.
+/// Decides which items of a feed are fresh, for one namespace on one device. It has no clock: every call takes the time
+/// of the device's clock, which may be wrong and may jump.
 ///
 /// ```
 /// use seenguard::device::{DEFAULT_REMEMBER, Guard};
 /// use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
-/// // The server's chain lags: it knows of "a" alone.
+/// // The server's chain lags: it contains only "a".
 /// let time = Time::from_unix_seconds(1_764_000_000);
 /// let mut chain = ShardChain::new(ChainOptions::default())?;
 /// chain.record(&["a"], time)?;
@@ -48,34 +48,34 @@ const MAX_WINDOW_DAYS: f64 = 36_500.0;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Guard {
-    /// The snapshot in use: its shards, and what is unseen in it.
+    /// The snapshot in use: its shards and its unseen ids.
     server: ServerView,
     unseen: Unseen,
-    /// Its version, and what orders it before that.
+    /// The version of the snapshot in use, and its `forget_before`, which takes precedence in their order.
     version: Option<u64>,
     forget_before: u32,
-    /// How far the server's clock is ahead of the device's (ms), if the snapshot in use told it.
+    /// How far the server's clock is ahead of the device's (ms), if the snapshot in use has the time.
     server_ahead_ms: Option<i64>,
-    /// Whether a snapshot was taken on this visit.
+    /// Whether a snapshot was applied on this visit.
     has_applied: bool,
-    /// Counts the snapshots in use, none included.
+    /// Counts changes of the snapshot in use, to none included.
     snapshots: u64,
-    /// Whether a snapshot had the reference of a shard that is not held, and none was taken since.
+    /// Whether a snapshot had the reference of a shard that is not held, and none was applied since.
     is_missing_shard: bool,
-    /// Grows whenever a snapshot makes something unseen that the one before it did not.
+    /// Grows when a snapshot lists an unseen id that the previous one did not list.
     server_unseen_revision: u64,
     pub(crate) table: Table,
     /// The number of the latest batch.
     batches: u32,
-    /// The batches whose impressions count as delivered, though no answer has come.
+    /// The batches whose impressions count as delivered without a response.
     left_batches: Vec<u32>,
-    /// Memory that each call of `filter` uses again.
+    /// Memory that calls of `filter` reuse.
     list: HashedList,
 }
 
 impl Guard {
-    /// A guard that knows of nothing. `window_days`: how long impressions are
-    /// remembered; over 0, at most 36,500. `remember`: how many at least, 1 to 50,000.
+    /// An empty guard. `window_days`: how long impressions are remembered; over 0, at most 36,500. `remember`: the
+    /// least number of impressions that are remembered, 1 to 50,000.
     ///
     /// # Errors
     /// [`Error::BadOption`].
@@ -109,13 +109,13 @@ impl Guard {
         self.version
     }
 
-    /// Records impressions, known or not.
+    /// Records impressions, also of ids that are known.
     pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Recorded {
         self.record_all(ids, false, now)
     }
 
-    /// Records what the person has met elsewhere in the app: this device remembers it, and no server learns of it. Of an
-    /// id that is stopped already this changes nothing.
+    /// Records items that the user has met elsewhere in the app: this device remembers them, and the server never
+    /// learns of them. It has no effect on an id that is already stopped.
     ///
     /// # Examples
     /// ```
@@ -146,7 +146,7 @@ impl Guard {
             }
             let unseen = self.unseen.get(hash);
             let covered = unseen.is_none() && self.server.contains(id, &live);
-            // After it became unseen, whatever the clock says.
+            // After it became unseen, even if the clock was set back.
             let earliest = unseen.map_or(0, |unseen| unseen.at + 1);
             let at = self.time_of_recording(earliest, now);
             recorded.lost_text += match is_local {
@@ -157,7 +157,7 @@ impl Guard {
         recorded
     }
 
-    /// Makes ids unseen: they pass, whatever the server's shards say, until they are recorded again. Returns how many
+    /// Makes ids unseen: they pass, regardless of the server's shards, until they are recorded again. Returns how many
     /// were stopped before.
     pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> usize {
         let mut stopped = 0;
@@ -170,7 +170,7 @@ impl Guard {
         stopped
     }
 
-    /// The time of what is recorded now: not before `earliest`, but at most 1 above the clock, and not before the floor
+    /// The time of a new recording: not before `earliest`, but at most 1 ms above the clock, and not before the floor
     /// of a deletion.
     fn time_of_recording(&self, earliest: u64, now: Time) -> u64 {
         let now_ms = recorded_at(now);
@@ -188,17 +188,17 @@ impl Guard {
         texts
     }
 
-    /// What is pending and not unseen on the server, oldest first, each with its hash.
+    /// The pending recordings that are not unseen on the server, oldest first, each with its hash.
     fn stopped_as_pending(&self, now: Time) -> Vec<(u64, &Recording, &Undelivered)> {
         let mut pending = self.table.pending(now.unix_ms());
         pending.retain(|(hash, recording, _)| !self.unseen.passes(*hash, Some(recording)));
         pending
     }
 
-    /// What this device tells of its pending impressions with each request for a page and each report, so that a server
-    /// can leave them out of pages for all of the person's devices: `<device name>.<counter>.<forgotten>.<list>`, of at
-    /// most `max_characters`, but no shorter than with an empty list. The list has 4 characters for each of the newest
-    /// 1,000 pending ids or fewer, and is empty if nothing is pending.
+    /// The value of `Seen-Pending`, sent with each request for a page and each report, so that a server can leave these
+    /// ids out of pages for all of the user's devices: `<device name>.<counter>.<forgotten>.<list>`, of at most
+    /// `max_characters`, but no shorter than with an empty list. The list has 4 characters for each of the newest 1,000
+    /// pending ids or fewer, and is empty if none is pending.
     ///
     /// # Examples
     /// ```
@@ -218,13 +218,13 @@ impl Guard {
         PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
     }
 
-    /// Grows whenever something is unseen or forgotten, on this device or by the server: then what has stopped an
-    /// id is to be asked for again, by [`Guard::unseen`].
+    /// Grows when an id becomes unseen or is forgotten, on this device or by the server: then verdicts must be checked
+    /// again by [`Guard::unseen`].
     pub fn unseen_revision(&self) -> u64 {
         self.server_unseen_revision + self.table.unseen_revision()
     }
 
-    /// What is held as of now.
+    /// Counts of the data that is held now.
     pub fn stats(&self, now: Time) -> GuardStats {
         GuardStats {
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),

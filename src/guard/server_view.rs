@@ -1,9 +1,9 @@
 //! The server's shards as this device holds them: the snapshot in use.
 //!
-//! A shard is one filter, or, where the server's format lets a filter grow by further ones, several: an id is in the
-//! shard if it is in any of them. Each of these filters counts against the limits of a snapshot.
+//! A shard is one filter, or several in formats whose filters grow by adding further ones: an id is in the shard if it
+//! is in any of them. Each of these filters counts against the limits of a snapshot.
 //!
-//! An element of a snapshot may be the reference of a shard in use, which then is used on.
+//! An element of a snapshot may be the reference of a shard in use, which stays in use then.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire::{self, Format, Reference};
 
-/// Longest texts of shards, together (bytes), that are kept for the storage.
+/// Most bytes of the shards' texts, together, that are kept for the storage.
 const MAX_TEXT_BYTES: usize = 512 * 1024;
 
 /// One shard of the snapshot.
 #[derive(Debug, Clone)]
 struct ShardInUse {
-    /// Of its text.
+    /// The reference of its text.
     reference: Reference,
     expires: u32,
-    /// Empty where those of all shards are too long to be kept.
+    /// Empty if the texts of all shards are too long to be kept.
     text: Arc<[u8]>,
 }
 
@@ -37,11 +37,11 @@ struct FilterInUse {
     slot: usize,
     /// The index of its shard in the snapshot.
     shard: usize,
-    /// How many of its bits are set.
+    /// The number of set bits.
     set_bits: u32,
 }
 
-/// The filters that answer at one time: of each group the slots. Made once for a batch of ids.
+/// The filters that have not expired at one time, as a mask of slots for each group. Made once for a batch of ids.
 #[derive(Debug)]
 pub(crate) struct LiveShards(Vec<u64>);
 
@@ -49,11 +49,11 @@ pub(crate) struct LiveShards(Vec<u64>);
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ServerView {
     format: Format,
-    /// The bits, filters of one spec side by side.
+    /// The bits, with filters of equal specs side by side.
     groups: Vec<BitSlicedFilters>,
-    /// The newest first, as shipped.
+    /// Newest first, as received.
     shards: Vec<ShardInUse>,
-    /// Those of the newest shard first.
+    /// The filters of the newest shard first.
     filters: Vec<FilterInUse>,
 }
 
@@ -68,8 +68,8 @@ impl ServerView {
         self.shards.iter().map(|shard| shard.reference)
     }
 
-    /// Takes these shards in place of those in use, or leaves everything as it is. Returns false if one is the reference
-    /// of a shard that is not in use.
+    /// Replaces the shards in use, or changes nothing. Returns false if an element is the reference of a shard that is
+    /// not in use.
     ///
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is wrong, or that there is no memory for.
@@ -101,8 +101,8 @@ impl ServerView {
         held.position(|held| format == self.format && held.reference == reference)
     }
 
-    /// The view of these shards, each `held` or new, one read after the other. Bits lie side by side, so the filters that
-    /// are held on are copied out first.
+    /// The view of these shards, each `held` or new. Bits of several filters lie side by side, so the filters that stay
+    /// in use are copied out first.
     fn with(
         &self,
         texts: &(impl IdList + ?Sized),
@@ -129,7 +129,7 @@ impl ServerView {
                     let text = texts.get(shard);
                     let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
                     bits += encoded.bits();
-                    // No memory is taken for bits until they are known to be bearable.
+                    // Check the size before memory is allocated for the bits.
                     check_size(bits, filters.len() + encoded.filters().len())?;
                     for filter in encoded.filters() {
                         filters.push(encoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
@@ -155,7 +155,7 @@ impl ServerView {
         Ok(next)
     }
 
-    /// Gives a filter a slot in the group of its spec.
+    /// Adds a filter to the group of its spec.
     fn add(&mut self, filter: &BloomFilter, shard: usize) {
         let found = self.groups.iter().position(|group| group.spec() == filter.spec());
         let group = found.unwrap_or(self.groups.len());
@@ -170,13 +170,13 @@ impl ServerView {
         });
     }
 
-    /// The shards' texts, the newest first; nothing if they are too long to be stored.
+    /// The shards' texts, newest first; `None` if they are too long to be stored.
     pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
         let is_kept = self.shards.iter().all(|shard| !shard.text.is_empty());
         is_kept.then(|| self.shards.iter().map(|shard| &*shard.text))
     }
 
-    /// What answers at this time of the server's clock, Unix seconds.
+    /// The filters that have not expired at this time of the server's clock, Unix seconds.
     pub(crate) fn live(&self, now: u64) -> LiveShards {
         let mut slots = vec![0; self.groups.len()];
         for filter in self.live_filters(now) {
@@ -185,7 +185,7 @@ impl ServerView {
         LiveShards(slots)
     }
 
-    /// These shards, ready to be tested for many ids.
+    /// Queries that test many ids against these shards.
     pub(crate) fn queries(&self, live: &LiveShards) -> impl Iterator<Item = Query<'_>> {
         let groups = self.groups.iter().zip(&live.0);
         let live = groups.filter(|&(_, &slots)| slots != 0);
@@ -204,7 +204,7 @@ impl ServerView {
         self.live_filters(now).find(contains).map(|found| found.shard)
     }
 
-    /// The expected rate at which the live shards answer "contained" for an id that is in none.
+    /// The expected rate of false positives of the live shards together.
     pub(crate) fn false_positive_rate(&self, now: u64) -> f64 {
         union_rate(
             self.live_filters(now)

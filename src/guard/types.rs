@@ -1,29 +1,29 @@
-//! What a guard takes and what it tells.
+//! Arguments and results of a guard.
 
 use crate::table::MAX_AT;
 use crate::time::Time;
 
-/// The device's time, as far as a recording can hold it.
+/// The device's time, limited to the range of a recording.
 pub(super) fn recorded_at(now: Time) -> u64 {
     now.unix_ms().min(MAX_AT)
 }
 
-/// What became of a snapshot.
+/// The result of applying a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Applied {
-    /// Why it was not taken; nothing if it was.
+    /// Why it was not applied; `None` if it was.
     pub reason: Option<NotApplied>,
-    /// Pending impressions that this snapshot covers.
+    /// The number of pending impressions that this snapshot covers.
     pub covered: usize,
     /// Whether the shards in use are so full that they stop most fresh items: their
     /// [false positive rate](GuardStats::server_false_positive_rate) is over a half.
     pub saturated: bool,
-    /// Those of the covered ones that this writer delivers: so that of several tabs one tells of an impression.
+    /// The covered impressions that this writer delivers: of several tabs, one reports the lag of an impression.
     pub lags: Vec<CoveredImpression>,
 }
 
-/// Why a snapshot was not taken, though nothing is wrong with it.
+/// Why a valid snapshot was not applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotApplied {
     /// It is older than the one in use.
@@ -58,23 +58,23 @@ pub enum Explanation {
     Server,
 }
 
-/// What a guard holds.
+/// Counts of the data that a guard holds.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GuardStats {
-    /// Expected rate at which the server's live shards stop a fresh item: 1 − ∏(1 − fill^k).
+    /// The expected rate at which the server's live shards stop a fresh item: 1 − ∏(1 − fill^k).
     pub server_false_positive_rate: f64,
-    /// Impressions that no snapshot covers.
+    /// The number of impressions that no snapshot covers.
     pub pending: usize,
-    /// Ids that this device showed and stops.
+    /// The number of ids that this device showed and stops.
     pub remembered: usize,
 }
 
-/// What came of recording impressions.
+/// The result of recording impressions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recorded {
     /// How many ids were not known on this device.
     pub unknown: usize,
-    /// How many impressions lost their text for want of room: still stopped, no longer pending.
+    /// The number of impressions whose text was dropped to free space: still stopped, no longer pending.
     pub lost_text: usize,
 }

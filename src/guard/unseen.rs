@@ -1,8 +1,8 @@
-//! What the server has as unseen: part of the snapshot in use.
+//! Ids that are unseen on the server: part of the snapshot in use.
 //!
-//! Such an id passes although shards contain it, unless this device recorded it after it became unseen. The time of
-//! that is the server's; of the time as it stands and the same translated to this device's clock the earlier one counts,
-//! so that a clock that is off stops an item rather than repeats it.
+//! Such an id passes although shards contain it, unless this device recorded it after it became unseen. That time is of
+//! the server's clock. The earlier of the time as stated and the time translated to this device's clock counts, so that
+//! a wrong clock stops an item rather than repeats it.
 
 use super::types::recorded_at;
 use crate::error::Error;
@@ -16,9 +16,9 @@ use crate::time::Time;
 /// When an id became unseen on the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct UnseenAt {
-    /// By the server's clock, Unix milliseconds.
+    /// The server's time, Unix milliseconds.
     pub(crate) stated: u64,
-    /// By this device's clock, at the latest, Unix milliseconds.
+    /// The latest possible time of this device's clock, Unix milliseconds.
     pub(crate) at: u64,
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// Reads what a snapshot lists. What the one before it, `known`, listed with the same time keeps what was noted of
-    /// it then.
+    /// Reads the unseen ids of a snapshot. An id that the previous one, `known`, listed with the same time keeps its
+    /// translated time.
     ///
     /// # Errors
     /// [`Error::BadSnapshot`].
@@ -53,7 +53,7 @@ impl Unseen {
                 continue;
             }
             let at = stated.min(stated.saturating_add_signed(offset)).min(now_ms);
-            // A later snapshot must not reach further: what was recorded in between stays recorded.
+            // A later snapshot must not move the time forward: impressions recorded in between stay.
             let known = known.get(hash).filter(|known| known.stated == stated);
             let at = known.map_or(at, |known| at.min(known.at));
             unseen.by_hash.insert(hash, UnseenAt { stated, at });
@@ -71,7 +71,7 @@ impl Unseen {
         self.by_hash.get(&hash).copied()
     }
 
-    /// Whether an id passes, by what this device recorded of it.
+    /// Whether an id passes, given this device's recording of it.
     pub(crate) fn passes(&self, hash: u64, recording: Option<&Recording>) -> bool {
         let is_older = |at| recording.is_none_or(|recording| recording.kind == Kind::Unseen || recording.at <= at);
         self.get(hash).is_some_and(|unseen| is_older(unseen.at))

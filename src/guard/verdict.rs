@@ -11,8 +11,8 @@ use crate::id_list::{IdList, Split};
 use crate::table::{Kind, Recording};
 use crate::time::Time;
 
-/// When an item was seen, as far as is known: what the server's shards alone know comes first, by the index of the
-/// newest shard that contains it; then what this device showed, by time.
+/// The order of seen items: first those known only from the server's shards, by the index of the newest shard that
+/// contains them; then this device's impressions, by time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum LastSeen {
     Server(Reverse<usize>),
@@ -20,7 +20,7 @@ enum LastSeen {
 }
 
 impl Guard {
-    /// The indices of the fresh ids, in order; of equal ones the first. Changes nothing.
+    /// The indices of the fresh ids, in order; of equal ids the first. Changes nothing.
     ///
     /// ```
     /// use std::time::Duration;
@@ -40,18 +40,18 @@ impl Guard {
         self.judge(ids, now, None)
     }
 
-    /// All ids once: the fresh ones as from [`Guard::filter`], and the others, those seen longest ago first: what the
-    /// server's shards alone know, by the newest shard that contains it, the oldest shard first; then what this device
-    /// showed, by time.
+    /// All ids once: the fresh ones as from [`Guard::filter`], and the others, those seen longest ago first. Ids known
+    /// only from the server's shards come first, by the newest shard that contains them, the oldest shard first; then
+    /// this device's impressions, by time.
     pub fn split<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Split {
-        // Heap sort: its code is a fraction of that of the other sorts.
+        // Heap sort, which compiles to far less code than the other sorts.
         let mut seen = BinaryHeap::new();
         let fresh = self.judge(ids, now, Some(&mut seen));
         let seen = seen.into_sorted_vec().into_iter().map(|(_, index)| index).collect();
         Split { fresh, seen }
     }
 
-    /// The fresh ids. The others are put into `seen`, if it is wanted.
+    /// The fresh ids. Puts the others into `seen`, if it is given.
     fn judge<L: IdList + ?Sized>(
         &mut self,
         ids: &L,
@@ -61,7 +61,7 @@ impl Guard {
         let live = self.server.live(self.server_seconds(now));
         let queries: Vec<Query<'_>> = self.server.queries(&live).collect();
         let mut fresh = Vec::with_capacity(ids.len());
-        // Borrowed for itself, since the verdicts read the rest of the guard.
+        // Taken out, since the verdicts borrow the rest of the guard.
         let mut list = std::mem::take(&mut self.list);
         list.read(ids);
         for index in 0..ids.len() {
@@ -84,7 +84,7 @@ impl Guard {
         fresh
     }
 
-    /// What stops an id. `is_in_shards` is asked only if it matters.
+    /// Why an id is stopped. `is_in_shards` is called only if its result matters.
     #[inline]
     fn verdict(&self, hash: u64, now: Time, is_in_shards: impl FnOnce() -> bool) -> Option<Explanation> {
         let recording = self.table.get_live(hash, now.unix_ms());
@@ -111,7 +111,7 @@ impl Guard {
         }
     }
 
-    /// What stops an id; nothing if it is fresh.
+    /// Why an id is stopped; `None` if it is fresh.
     pub fn explain(&self, id: impl AsRef<[u8]>, now: Time) -> Option<Explanation> {
         let id = HashedId::new(id.as_ref());
         self.verdict(id.unseeded(), now, || {
@@ -119,8 +119,8 @@ impl Guard {
         })
     }
 
-    /// The indices of the ids that pass because they are unseen, on this device or by the server; once the history
-    /// was deleted, of all that pass. The caller decides such an id anew.
+    /// The indices of the ids that pass because they are unseen, on this device or by the server; after a deletion of
+    /// the history, of all ids that pass. The caller must decide such an id again.
     pub fn unseen<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Vec<u32> {
         let mut indices = Vec::new();
         for index in 0..ids.len() {

@@ -33,7 +33,7 @@ impl ForeignScheme {
     }
 }
 
-/// What [`ForeignScheme::positions`] returns.
+/// The iterator of [`ForeignScheme::positions`].
 pub(crate) enum ForeignPositions {
     GoBloomfilter(go_bloomfilter::Positions),
     Guava32(guava::Positions32),

@@ -1,4 +1,4 @@
-//! What Redis answers.
+//! Responses of Redis.
 
 use crate::chain::StoredChain;
 use crate::time::Time;
@@ -6,24 +6,25 @@ use crate::time::Time;
 /// The field of the hash that has the revision.
 const REVISION: &str = "revision";
 
-/// What [`RedisScript::Load`](super::RedisScript::Load) answers.
+/// The response of [`RedisScript::Load`](super::RedisScript::Load).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadedFromRedis {
     /// The chain as it is stored.
     pub stored: StoredChain,
-    /// Another one for each change; 0 while nothing is stored.
+    /// Differs after each change; 0 while nothing is stored.
     pub revision: u64,
-    /// What is kept of devices, in the lines of [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
+    /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
     pub kept: String,
     /// Redis's clock.
     pub now: Time,
-    /// With what error Redis refused to keep what the device has told.
+    /// The error with which Redis refused to keep the device's pending impressions.
     pub refusal: Option<String>,
 }
 
 impl LoadedFromRedis {
-    /// Reads the answer's texts in their order, before those of each list their number. None: it is another answer.
+    /// Reads the response's texts in their order, with the length before those of each list. None: it is another
+    /// response.
     ///
     /// ```
     /// use seenguard::LoadedFromRedis;
@@ -53,7 +54,7 @@ fn list(texts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
     (list.len() == length).then_some(list)
 }
 
-/// What an error of Redis means.
+/// The meaning of an error of Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RedisFailure {

@@ -1,17 +1,17 @@
-//! Idle namespaces, such as those of people who have signed out.
+//! Idle namespaces, such as those of users who have signed out.
 
 use super::keys::{Letter, Meta, parse};
 
-/// What all keys of all namespaces begin with.
+/// The prefix of the keys of all namespaces.
 const ROOT: &str = "seenguard/";
 const DAY_MS: u64 = 86_400_000;
-/// Of a namespace that tells nothing of itself.
+/// The window of a namespace without readable metadata.
 const DEFAULT_WINDOW_DAYS: u64 = 30;
 
-/// What is known of another namespace.
+/// The use of another namespace.
 #[derive(Debug, Default)]
 struct Use {
-    /// As keys have it.
+    /// Its name in keys.
     name: String,
     /// The day of its last use, and its window in days.
     meta: Option<(u64, u64)>,
@@ -25,7 +25,7 @@ pub struct Others {
 }
 
 impl Others {
-    /// Takes notice of a key of any namespace, with its text if it has one of those that are to be read.
+    /// Notes a key of any namespace, with its text if [`Others::is_to_read`].
     pub fn note(&mut self, key: &str, text: Option<&str>) {
         let Some((name, rest)) = key.strip_prefix(ROOT).and_then(|rest| rest.split_once('/')) else {
             return;
@@ -49,13 +49,12 @@ impl Others {
         }
     }
 
-    /// Whether the text of a key is to be read.
+    /// Whether the text of a key is needed.
     pub fn is_to_read(key: &str) -> bool {
         key.strip_prefix(ROOT).is_some() && key.ends_with("/m")
     }
 
-    /// The names, as keys have them, of those that were last used more than twice their window ago. The one in use is
-    /// none of them.
+    /// The names in keys of the namespaces that were last used more than twice their window ago, except the one in use.
     pub fn idle(self, in_use: &str, wall_ms: u64) -> Vec<String> {
         let today = wall_ms / DAY_MS;
         let mut idle = Vec::new();

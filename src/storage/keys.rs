@@ -1,4 +1,4 @@
-//! The keys of a namespace, below its prefix `seenguard/<namespace>/`, and what is said of the namespace as a whole.
+//! The keys of a namespace, below its prefix `seenguard/<namespace>/`, and its metadata.
 //!
 //! | key | value |
 //! | --- | --- |
@@ -6,9 +6,9 @@
 //! | `<number>/m` | [`Meta`] |
 //! | `<number>/h` | the snapshot in use |
 //!
-//! `number`: that of the latest clear that its writer knew of, always as long, so that what stands under lower ones is
-//! one range of keys. `n`: the later of 1 above the writer's last and the device's time, so no key is ever used twice.
-//! Numbers are to the base 36. A key of another letter is a later version's.
+//! `number`: that of the latest clear that its writer knew, in a constant length, so that all lower numbers are one
+//! range of keys. `n`: the later of 1 above the writer's last and the device's time, so no key is ever used twice.
+//! Numbers are in base 36. A key with another letter is of a later version.
 
 use crate::base36::{base36, base36_of_length, from_base36};
 use crate::devices::DeviceName;
@@ -18,14 +18,14 @@ const NUMBER_DIGITS: usize = 11;
 const WRITER_DIGITS: usize = 13;
 const DAY_MS: u64 = 86_400_000;
 
-/// What a key stands for.
+/// The kind of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Letter {
     /// A row, with its `n`.
     Row(u64),
     Meta,
     Snapshot,
-    /// A later version's.
+    /// Of a later version.
     Other,
 }
 
@@ -46,7 +46,7 @@ impl Keys {
         }
     }
 
-    /// What the keys under a number begin with: above all those under lower numbers.
+    /// The prefix of the keys under a number. It sorts above all keys under lower numbers.
     pub(super) fn under(&self, number: u64) -> String {
         [&self.prefix, &base36_of_length(number, NUMBER_DIGITS), "/"].concat()
     }
@@ -57,7 +57,7 @@ impl Keys {
         [&self.under(number), "r/", &self.writer, "/", &base36(self.latest)].concat()
     }
 
-    /// Whether this writer has made the key of a row.
+    /// Whether this writer has created the key of a row.
     pub(super) fn has_made(&self, row: &str) -> bool {
         row.split('/').any(|part| part == self.writer)
     }
@@ -70,13 +70,13 @@ impl Keys {
         [&self.under(number), "h"].concat()
     }
 
-    /// The number of a key and what it stands for; nothing for a key of no such form.
+    /// The number and the kind of a key; `None` for a key of another form.
     pub(super) fn parse(&self, key: &str) -> Option<(u64, Letter)> {
         parse(key.strip_prefix(&self.prefix)?)
     }
 }
 
-/// The same of what comes after the prefix.
+/// The same for the part of a key after the prefix.
 pub(super) fn parse(rest: &str) -> Option<(u64, Letter)> {
     let mut parts = rest.split('/');
     let number = parts.next().filter(|number| number.len() == NUMBER_DIGITS)?;
@@ -86,14 +86,14 @@ pub(super) fn parse(rest: &str) -> Option<(u64, Letter)> {
         ("r", Some(_), Some(n), None) => Letter::Row(from_base36(n.as_bytes())?),
         _ => Letter::Other,
     };
-    // A higher one is no number of ours: nothing above it could be written.
+    // A larger number was not written by this crate, and no number above it could be represented.
     let number = from_base36(number.as_bytes()).filter(|&number| number <= MAX_AT)?;
     Some((number, letter))
 }
 
-/// What is said of the namespace as a whole, as the text
+/// Metadata of the namespace, stored as the text
 /// `<day of last use>,<window in days>,<1: impressions are delivered>,<floor, Unix s>,<floor, Unix ms>,<device name>`,
-/// of which the day alone is certain.
+/// of which only the day is always present.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Meta {
     /// Days since 1970.
@@ -105,7 +105,7 @@ pub(super) struct Meta {
 }
 
 impl Meta {
-    /// What a table says today.
+    /// The metadata of a table today.
     pub(super) fn of(table: &Table, wall_ms: u64) -> Self {
         Meta {
             day: wall_ms / DAY_MS,

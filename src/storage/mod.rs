@@ -1,11 +1,12 @@
-//! How what this device showed outlives its pages and is known in each of its tabs: three short transactions.
+//! The storage protocol: impressions outlive their page and are shared by the device's tabs, with three short
+//! transactions.
 //!
-//! - **put** writes one row of what is unsaved. It needs no look before it: the row merges in any case.
+//! - **put** writes one row with the unsaved recordings. It needs no look before it: rows merge in any order.
 //! - **look** reads the keys of the namespace and the rows that were not read before, and merges them.
-//! - **pass** looks, and then puts few rows in place of many, and deletes those.
+//! - **pass** is a look that then compacts: it replaces many rows by few.
 //!
-//! It knows no storage and no clock, as `raft-rs` and `quinn-proto` know no network. The caller tells [`Storage`] what
-//! happens and takes its [`Step`]s; within a transaction it asks what is to be read, written and deleted.
+//! It does no I/O and has no clock, as `raft-rs` and `quinn-proto` do no network I/O. The caller reports events to
+//! [`Storage`] and performs its [`Step`]s; within a transaction it asks for the keys to read, write and delete.
 //!
 //! ```
 //! use seenguard::Time;
@@ -33,7 +34,7 @@
 //!             }
 //!             storage.completed(&mut guard, storage.transaction(), now);
 //!         }
-//!         // Timers, and what browsers have beside: see `Step`.
+//!         // Timers, and steps that only browsers need: see `Step`.
 //!         _ => {}
 //!     }
 //! }
@@ -58,23 +59,23 @@ use random::Random;
 
 const FIRST_RETRY_MS: u32 = 1_000;
 const LAST_RETRY_MS: u32 = 60_000;
-/// Between attempts of the first look, while the caller waits for it.
+/// The delay between attempts of the first look, while the caller waits for it.
 const FIRST_LOOK_MS: u32 = 200;
-/// Before the next look of a page that is visible.
+/// The interval of looks of a visible page.
 const LOOK_MS: u32 = 10_000;
-/// Before what no put has finished is written into localStorage.
+/// The delay after which changes that no put has completed are written into localStorage.
 const LOCAL_MS: u32 = 1_000;
-/// After opening, before the first pass.
+/// The delay of the first pass after opening.
 const PASS_MS: u32 = 2_000;
-/// After the first snapshot, before it is stored.
+/// The delay after which the first snapshot is stored.
 const KEEP_MS: u32 = 60_000;
-/// After that a transaction counts as failed.
+/// Timeout of a transaction.
 const LIMIT_MS: u32 = 10_000;
 /// Longest row in localStorage beside IndexedDB, and all such rows of the namespace together (characters).
 const MAX_LOCAL_ROW: usize = 50_000;
 const MAX_LOCAL_ROWS: usize = 200_000;
 
-/// Where a namespace is kept.
+/// The kind of storage of a namespace.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Place {
@@ -83,38 +84,38 @@ pub enum Place {
     /// localStorage.
     #[default]
     Local,
-    /// A store that the app brings, which knows no transactions.
+    /// A custom store of the app, without transactions.
     Custom,
 }
 
-/// What is to be done next.
+/// The next action for the caller.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing, until something happens.
+    /// Nothing, until the next event.
     #[default]
     Wait,
     /// A transaction that writes: [`Storage::begin`], [`Storage::next_write`].
     Put,
     /// A transaction that reads: [`Storage::begin`], [`Storage::list`], [`Storage::next_read`].
     Look,
-    /// A transaction that does both, and deletes: [`Storage::deletions`], [`Storage::deletes_below`].
+    /// A transaction that reads, writes and deletes: [`Storage::deletions`], [`Storage::deletes_below`].
     Pass,
     /// A transaction that puts the snapshot in use under [`Storage::snapshot_key`], or deletes it if
     /// [`Storage::drops_snapshot`].
     Keep,
-    /// The transaction under way is to be aborted.
+    /// Abort the transaction in progress.
     Abort,
-    /// [`Storage::local_row`] is to be written into localStorage.
+    /// Write [`Storage::local_row`] into localStorage.
     LocalPut,
-    /// The key [`Storage::local_key`] is to be removed from localStorage.
+    /// Remove the key [`Storage::local_key`] from localStorage.
     LocalRemove,
-    /// The signal is to be written, with the number of the latest clear.
+    /// Write the signal, with the number of the latest clear.
     Signal,
-    /// The timer [`Storage::timer`] is to be started, or started anew.
+    /// Start or restart the timer [`Storage::timer`].
     Timer,
-    /// What other namespaces have left below the number of their signal is to be deleted; if [`Storage::cleans_up`],
-    /// those that are idle, too: see [`Others`].
+    /// Delete keys of other namespaces below the number of their signal; if [`Storage::cleans_up`], idle namespaces,
+    /// too: see [`Others`].
     Idle,
 }
 
@@ -124,38 +125,38 @@ pub enum Step {
 pub enum Timer {
     /// A put or pass that has failed may be tried again.
     Retry,
-    /// It may even be hurried.
+    /// The retry may be early, for example because the page hides.
     Hurry,
-    /// What no put has finished goes into localStorage.
+    /// Changes that no put has completed go into localStorage.
     Local,
-    /// A page that is visible looks.
+    /// A visible page looks.
     Look,
     /// The first pass.
     Pass,
     /// The snapshot in use is stored.
     Keep,
-    /// The transaction under way has had its time.
+    /// The transaction in progress has timed out.
     #[default]
     Limit,
 }
 
-/// What is wrong with a storage.
+/// The failure of a storage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trouble {
-    /// It does not answer, or answers with errors.
+    /// It does not respond, or fails.
     Unavailable,
-    /// There is no room.
+    /// It is full.
     Full,
 }
 
-/// A row that this tab has read or put, but for its [`LocalRow`].
+/// A row that this tab has read or put, except its [`LocalRow`].
 #[derive(Debug)]
 struct Row {
     key: String,
     /// Whether it is in localStorage.
     is_local: bool,
     length: usize,
-    /// Of the ids in it; none if it is damaged.
+    /// The hashes of its ids; none if it is damaged.
     hashes: Vec<u64>,
 }
 
@@ -164,34 +165,34 @@ struct Row {
 struct LocalRow {
     key: String,
     length: usize,
-    /// The changes that are in it.
+    /// The changes in it.
     first: u64,
     last: u64,
 }
 
-/// A transaction under way.
+/// A transaction in progress.
 #[derive(Debug, Default)]
 struct Transaction {
     step: Step,
     id: u32,
     place: Place,
-    /// The number that it puts rows under.
+    /// The number in the keys of its new rows.
     number: u64,
-    /// What is to be read, and is being read, each with whether it is in localStorage.
+    /// The keys to read, and the one being read, each with whether it is in localStorage.
     reads: Vec<(String, bool)>,
     read: Option<(String, bool)>,
     has_missed: bool,
-    /// Whether there are keys under lower numbers in its place.
+    /// Whether its storage has keys under lower numbers.
     deletes_below: bool,
     is_planned: bool,
     puts: Vec<Vec<Rank>>,
-    /// The rows that were put, and the changes in them.
+    /// The new rows, and the changes in them.
     rows: Vec<Row>,
     first: u64,
     last: u64,
     meta: Option<Meta>,
     puts_meta: bool,
-    /// What is deleted, and whether it is in localStorage.
+    /// The keys to delete, each with whether it is in localStorage.
     deletions: Vec<(String, bool)>,
 }
 
@@ -214,7 +215,7 @@ impl Transaction {
     }
 }
 
-/// A step with what it is about.
+/// A step with its arguments.
 #[derive(Debug, Default)]
 struct Todo {
     step: Step,
@@ -235,7 +236,7 @@ pub struct Storage {
     transaction: Option<Transaction>,
     transactions: u32,
 
-    /// Whether rows may be put: until the first look their number is the signal's.
+    /// Whether rows may be put: before the first look, the number is known only from a signal.
     knows_number: bool,
     is_hidden: bool,
     /// Whether the page has stopped waiting for the first look.
@@ -245,30 +246,30 @@ pub struct Storage {
     may_pass: bool,
     wants_pass: bool,
     has_passed: bool,
-    /// Whether the latest look or pass has missed something that was listed.
+    /// Whether a listed key was missing in the latest look or pass.
     has_missed: bool,
     wants_idle: bool,
     cleans_up: bool,
 
     rows: Vec<Row>,
-    /// As stored under the number that is known.
+    /// The stored metadata under the known number.
     meta: Option<Meta>,
-    /// In localStorage, and about to be.
+    /// The rows that are in localStorage, and the one to be written there.
     local: Option<LocalRow>,
     next_local: Option<LocalRow>,
-    /// The latest change when the timer was started.
+    /// The latest change when its timer was started.
     local_due: Option<u64>,
-    /// Whether IndexedDB is not open, so that rows stay in localStorage.
+    /// Whether IndexedDB is not open, so that rows go into localStorage.
     is_away: bool,
 
-    /// Whether the snapshot in use is to be stored, or will be, and which was last, by the guard's count.
+    /// Whether the snapshot in use must be stored, now or later, and which one was stored last, by the guard's count.
     wants_keep: bool,
     will_keep: bool,
     kept: Option<u64>,
-    /// Whether there was no room for it, and it is to be deleted.
+    /// Whether it must be deleted because the storage is full.
     has_no_room: bool,
     drops_snapshot: bool,
-    /// Whether the next pass compacts all rows for room, and whether one has tried since the storage was full.
+    /// Whether the next pass compacts all rows to free space, and whether one has tried since the storage was full.
     compacts_all: bool,
     has_compacted: bool,
 
@@ -282,9 +283,9 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// The storage of the guard's namespace, all of whose keys begin with `prefix`: `seenguard/`, the namespace in
-    /// ASCII without a slash, and a slash; without a `place` it is not stored. `seed`: differs from document to
-    /// document; it names the writer.
+    /// The storage of the guard's namespace. Its keys have the `prefix` `seenguard/<namespace>/`, with the namespace in
+    /// ASCII without a slash; without a `place` it is not stored. `seed`: differs from document to document; it names
+    /// the writer.
     pub fn new(prefix: &str, namespace: &str, place: Option<Place>, seed: u64, guard: &mut Guard) -> Self {
         let mut random = Random::seeded(seed);
         if place.is_some() {
@@ -329,7 +330,7 @@ impl Storage {
         }
         let is_kept = self.kept == Some(guard.snapshots()) || self.has_no_room;
         let keeps = can_write && self.wants_keep && guard.has_applied() && !is_kept && table.has_looked();
-        // A page that hides may get no further than its first transaction. What a shard covers can be found again.
+        // A page that hides may complete only one transaction. Changes of `covered` can be derived again.
         if keeps && self.is_hidden && !table.is_unsaved(false, 0, u64::MAX) {
             return Some(Step::Keep);
         }
@@ -348,7 +349,7 @@ impl Storage {
         (self.wants_idle && self.may_pass && !self.is_hidden).then_some(Step::Idle)
     }
 
-    /// Whether what is stored says less than the table, or is of another day. Tabs with other windows leave it alone.
+    /// Whether the stored metadata is behind the table's, or of another day. Tabs with other windows do not replace it.
     fn is_meta_due(&self, meta: Meta) -> bool {
         let is_same = |stored: Meta| {
             meta == Meta {
@@ -366,7 +367,7 @@ impl Storage {
             self.is_hurried &= step == Step::Look;
             self.transactions = self.transactions.wrapping_add(1);
             self.transaction = Some(Transaction::new(step, self.transactions));
-            // Before it begins: localStorage is done when the step is performed.
+            // Before the transaction: in localStorage it completes within the step.
             self.set_timer(Timer::Limit, LIMIT_MS);
         }
         self.push(step);
@@ -396,7 +397,7 @@ impl Storage {
         });
     }
 
-    /// Has what no put finishes in time written into localStorage.
+    /// Starts the timer after which unsaved changes go into localStorage.
     fn watch_unsaved(&mut self, guard: &Guard) {
         let first = self.local.as_ref().map_or(0, |local| local.last + 1);
         let is_due = self.place == Some(Place::IndexedDb) && guard.table.is_unsaved(false, first, u64::MAX);
@@ -407,15 +408,15 @@ impl Storage {
     }
 }
 
-/// What happens.
+/// Events.
 impl Storage {
-    /// The page waits no longer for the first look.
+    /// The page stops waiting for the first look.
     pub fn opened(&mut self) {
         self.is_open = true;
         self.set_timer(Timer::Pass, PASS_MS);
     }
 
-    /// Something was recorded, made unseen, delivered or covered.
+    /// A recording has changed: seen, unseen, delivered or covered.
     pub fn changed(&mut self, guard: &Guard) {
         self.is_hurried = true;
         if guard.has_applied() && !self.will_keep {
@@ -424,20 +425,20 @@ impl Storage {
         }
     }
 
-    /// The number of the latest clear, as the signal has it; nothing: there is no signal.
+    /// The number of the latest clear in the signal; `None`: there is no signal.
     pub fn hear(&mut self, guard: &mut Guard, number: Option<u64>) {
         self.knows_number |= number.is_some();
         let number = number.unwrap_or(0);
         if number < guard.number() {
-            // Several processes may see each other's localStorage late.
+            // Processes may see each other's writes to localStorage late.
             self.push(Step::Signal);
         } else if self.learn(guard, number, false) {
             self.abort();
         }
     }
 
-    /// The namespace is cleared, by this document. `keeps`: it was, and the clear got this number when it was carried
-    /// out; what was recorded since the call is kept.
+    /// This document clears the namespace. `keeps`: it has cleared it, and the clear got this number when it was
+    /// carried out; recordings made since the call stay.
     pub fn clear(&mut self, guard: &mut Guard, number: u64, keeps: bool) {
         self.knows_number = true;
         if self.learn(guard, number, keeps) {
@@ -447,7 +448,7 @@ impl Storage {
 
     fn learn(&mut self, guard: &mut Guard, number: u64, keeps: bool) -> bool {
         if number > guard.number() && keeps {
-            // What others have stored stands under a lower number.
+            // Rows of other writers are under lower numbers.
             let others = self.rows.iter().filter(|row| !self.keys.has_made(&row.key));
             guard.table.drop_stored(others.flat_map(|row| &row.hashes));
         }
@@ -472,12 +473,12 @@ impl Storage {
         self.wants_look |= !self.is_hidden && self.place != Some(Place::Custom);
     }
 
-    /// What others have written is to be known, such as before something is delivered.
+    /// Requests a look, such as before a delivery.
     pub fn look(&mut self) {
         self.wants_look |= !self.is_hidden;
     }
 
-    /// All is to be stored, and what others have written to be known: see [`Storage::is_settled`].
+    /// Requests that everything is stored, and a look: see [`Storage::is_settled`].
     pub fn flush(&mut self, guard: &Guard) {
         self.is_flushing = true;
         self.wants_keep |= guard.has_applied();
@@ -488,7 +489,7 @@ impl Storage {
     /// The page hides, and may never run again.
     pub fn hide(&mut self, guard: &Guard) {
         self.is_hidden = true;
-        // A put goes on; what it has is put once more, since it may not end.
+        // A put continues; its changes are put once more, since it may not complete.
         match self.transaction.as_ref().is_some_and(Transaction::reads) {
             true => self.abort(),
             false => self.transaction = None,

@@ -1,4 +1,4 @@
-//! Within a transaction: what is read, written and deleted, and what came of it.
+//! One transaction: the keys that it reads, writes and deletes, and its outcome.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,24 +11,24 @@ use crate::guard::Guard;
 use crate::table::{MAX_ROW, Rank, row};
 use crate::time::Time;
 
-/// More small rows than these are compacted, so many at least.
+/// A pass compacts small rows if there are more than this.
 const MAX_SMALL_ROWS: usize = 12;
 const LEAST_GROUP: usize = 8;
 
 impl Storage {
-    /// The number of the transaction that was begun last.
+    /// The number of the transaction that began last.
     pub fn transaction(&self) -> u32 {
         self.transactions
     }
 
-    /// Whether a transaction is under way.
+    /// Whether a transaction is in progress.
     pub fn is_under_way(&self, id: u32) -> bool {
         self.transaction
             .as_ref()
             .is_some_and(|transaction| transaction.id == id)
     }
 
-    /// The transaction begins in this place: in localStorage while IndexedDB is not open.
+    /// The transaction begins in this storage: in localStorage while IndexedDB is not open.
     pub fn begin(&mut self, guard: &Guard, place: Place) {
         self.is_away = Some(place) != self.place;
         if let Some(transaction) = &mut self.transaction {
@@ -36,7 +36,7 @@ impl Storage {
         }
     }
 
-    /// A look or pass has found these keys of the namespace in its place, and in the localStorage beside it.
+    /// A look or pass has found these keys of the namespace in its storage, and in localStorage beside it.
     pub fn list<'a>(
         &mut self,
         guard: &mut Guard,
@@ -67,7 +67,7 @@ impl Storage {
             self.meta = None;
         }
         if transaction.step == Step::Look {
-            // A signal from now on asks for another look.
+            // A signal from now on requires another look.
             self.wants_look = false;
         }
         for (key, is_beside) in listed {
@@ -83,7 +83,7 @@ impl Storage {
                 Some((_, Letter::Row(_))) => {
                     let is_known = self.rows.iter().any(|row| row.key == key && row.is_local == is_beside);
                     let is_ours = self.local.as_ref().is_some_and(|local| local.key == key);
-                    // What an earlier visit has left is moved at once, another tab's that may be written yet later.
+                    // Rows of earlier visits are moved at once; those that another tab may still write, later.
                     self.wants_pass |= is_beside_local && !is_ours && (is_known || !guard.table.has_looked());
                     if !is_known && !is_ours {
                         transaction.reads.push((key.to_owned(), is_beside));
@@ -103,15 +103,15 @@ impl Storage {
         self.transaction = Some(transaction);
     }
 
-    /// The key that is to be read next, and whether it is in localStorage. Its text goes to [`Storage::read`], but for
-    /// that of the snapshot, whose key ends with `/h`: the guard restores it.
+    /// The next key to read, and whether it is in localStorage. Its text goes to [`Storage::read`], except the
+    /// snapshot's, whose key ends with `/h`: the guard restores it.
     pub fn next_read(&mut self) -> Option<(String, bool)> {
         let transaction = self.transaction.as_mut()?;
         transaction.read = transaction.reads.pop();
         transaction.read.clone()
     }
 
-    /// Takes what is stored under the key that was to be read; nothing if it is gone.
+    /// Reads the text of that key; `None` if it was deleted.
     pub fn read(&mut self, guard: &mut Guard, text: Option<&str>) {
         let Some(transaction) = &mut self.transaction else {
             return;
@@ -178,7 +178,7 @@ impl Storage {
         }
     }
 
-    /// The next key to be written, and its text.
+    /// The next key to write, and its text.
     pub fn next_write(&mut self, guard: &Guard, now: Time) -> Option<(String, String)> {
         let mut transaction = self.transaction.take()?;
         if !transaction.is_planned && transaction.step != Step::Look {
@@ -214,7 +214,7 @@ impl Storage {
         let mut hashes = unsaved;
         if is_pass {
             let is_local = transaction.is_local();
-            // A pass that misses a listed row puts what is unsaved, and deletes nothing.
+            // A pass that misses a listed row only puts unsaved changes, and deletes nothing.
             let compacted = match transaction.has_missed {
                 true => Vec::new(),
                 false => self.to_compact(guard, is_local),
@@ -237,8 +237,8 @@ impl Storage {
         transaction.puts = ranks.chunks(MAX_ROW).map(<[Rank]>::to_vec).collect();
     }
 
-    /// The places of the rows that a pass compacts: what lies in localStorage beside its place, what is damaged, and of
-    /// its place too many small rows, or all where they have far more than the table.
+    /// The indices of the rows that a pass compacts: rows in localStorage beside IndexedDB, damaged rows, small rows if
+    /// there are too many, or all rows if they hold far more recordings than the table.
     fn to_compact(&self, guard: &Guard, is_local: bool) -> Vec<usize> {
         let (mut compacted, mut in_place, mut stored) = (Vec::new(), Vec::new(), 0);
         for (place, row) in self.rows.iter().enumerate() {
@@ -268,7 +268,7 @@ impl Storage {
         compacted
     }
 
-    /// The keys that a pass deletes in its place.
+    /// The keys that a pass deletes in its storage.
     pub fn deletions(&self) -> Vec<String> {
         let Some(transaction) = &self.transaction else {
             return Vec::new();
@@ -281,7 +281,7 @@ impl Storage {
         deleted.map(|(key, _)| key.clone()).collect()
     }
 
-    /// A pass deletes every key of the namespace that is lower than this, too.
+    /// A pass also deletes every key of the namespace below this one.
     pub fn deletes_below(&self) -> Option<String> {
         let transaction = self
             .transaction
@@ -290,7 +290,7 @@ impl Storage {
         transaction.deletes_below.then(|| self.keys.under(transaction.number))
     }
 
-    /// The transaction is complete. One that is no longer under way changes nothing.
+    /// The transaction has completed. Has no effect if it is no longer in progress.
     pub fn completed(&mut self, guard: &mut Guard, id: u32, now: Time) {
         let Some(transaction) = self.transaction.take_if(|transaction| transaction.id == id) else {
             return;
@@ -298,7 +298,7 @@ impl Storage {
         if transaction.step == Step::Look {
             let has_missed_before = std::mem::replace(&mut self.has_missed, transaction.has_missed);
             if transaction.has_missed && !has_missed_before {
-                // Another tab has put other rows in the place of those that were listed.
+                // Another tab has replaced rows that were listed.
                 self.wants_look = true;
                 return;
             }
@@ -306,7 +306,7 @@ impl Storage {
         let is_first = !guard.table.has_looked() && matches!(transaction.step, Step::Look | Step::Pass);
         if is_first {
             guard.table.finish_look();
-            // A page that is hidden looks no more than once.
+            // A hidden page looks only once.
             self.wants_look &= !self.is_hidden;
             let today = Meta::of(&guard.table, now.unix_ms()).day;
             self.cleans_up = self.meta.is_none_or(|meta| meta.day != today);
@@ -314,7 +314,7 @@ impl Storage {
             self.knows_number = true;
             self.wants_pass |= !self.to_compact(guard, transaction.is_local()).is_empty();
         }
-        // Neither reading nor dropping shows that there is room.
+        // Neither reading nor deleting shows that there is space.
         let is_well = match transaction.step {
             Step::Look => self.trouble != Some(Trouble::Full) && (is_first || self.failures == 0),
             Step::Keep => !self.drops_snapshot,
@@ -324,10 +324,10 @@ impl Storage {
             (self.failures, self.trouble) = (0, None);
         }
         self.waits_to_retry &= transaction.step == Step::Look && !is_first;
-        // What can be written can be read.
+        // A storage that can be written can be read.
         self.wants_look |= !guard.table.has_looked();
         match transaction.step {
-            // A store that the app brings is looked at when it is asked for.
+            // A custom store is read only on request.
             Step::Look if self.place == Some(Place::Custom) => {}
             Step::Look => self.set_timer(Timer::Look, LOOK_MS),
             Step::Keep if self.drops_snapshot => self.drops_snapshot = false,
@@ -349,7 +349,7 @@ impl Storage {
         if transaction.step == Step::Pass {
             (self.wants_pass, self.compacts_all, self.has_passed) = (false, false, true);
             self.has_compacted = false;
-            // A pass that has missed a row begins again once.
+            // A pass that has missed a row is repeated once.
             self.wants_pass = transaction.has_missed && !self.has_missed;
             self.has_missed = transaction.has_missed;
             for (key, is_in_local) in transaction.deletions {
@@ -376,8 +376,8 @@ impl Storage {
         }
     }
 
-    /// The transaction has failed; `is_full`: for want of room. What can be put right by dropping something is; else all
-    /// is tried again after a while.
+    /// The transaction has failed; `is_full`: because the storage is full. Frees space if that can help; otherwise
+    /// everything is retried after a delay.
     pub fn failed(&mut self, guard: &Guard, id: u32, is_full: bool) {
         let Some(transaction) = self.transaction.take_if(|transaction| transaction.id == id) else {
             return;
@@ -386,7 +386,7 @@ impl Storage {
         self.trouble = Some(if is_full { Trouble::Full } else { Trouble::Unavailable });
         let is_first = !guard.table.has_looked();
         if transaction.is_local() {
-            // What it has put already would take the room of the next attempt.
+            // Rows that it has put already would use the space of the next attempt.
             for row in &transaction.rows {
                 self.remove_local(row.key.clone());
             }
@@ -402,7 +402,7 @@ impl Storage {
             return self.set_timer(Timer::Look, ms);
         }
         self.compacts_all = false;
-        // No row makes way but for what is new: a compaction and what is said of the whole can wait.
+        // Rows are dropped only for new recordings: a compaction and metadata can wait.
         let is_new = guard.table.is_unsaved(false, 0, u64::MAX);
         if is_full && !self.has_no_room {
             (self.has_no_room, self.drops_snapshot) = (true, true);
@@ -417,14 +417,14 @@ impl Storage {
         }
     }
 
-    /// How long to wait after another failure: twice as long each time, with jitter.
+    /// The delay after another failure: it doubles each time, with jitter.
     fn back_off(&mut self) -> u32 {
         let wait = (FIRST_RETRY_MS << self.failures.min(6)).min(LAST_RETRY_MS);
         self.failures += 1;
         wait + self.random.below(u64::from(wait / 4)) as u32
     }
 
-    /// Removes the oldest row of others in localStorage. What it has stays in the table.
+    /// Removes the oldest row of other writers in localStorage. Its recordings stay in the table.
     fn drop_oldest(&mut self) -> bool {
         let others = self.rows.iter().filter(|row| row.is_local);
         let oldest = others.min_by_key(|row| match self.keys.parse(&row.key) {
@@ -439,7 +439,7 @@ impl Storage {
         true
     }
 
-    /// The row that goes into localStorage beside IndexedDB, with its key: the latest that is unsaved.
+    /// The row with the latest unsaved changes that goes into localStorage beside IndexedDB, with its key.
     pub fn local_row(&mut self, guard: &Guard, now: Time) -> Option<(String, String)> {
         let mut most = MAX_ROW;
         loop {
@@ -463,7 +463,7 @@ impl Storage {
         }
     }
 
-    /// That row is written, or there is no room for it.
+    /// That row was written, or localStorage is full.
     pub fn local_written(&mut self, is_written: bool) {
         let Some(next) = self.next_local.take() else { return };
         if !is_written {
@@ -475,31 +475,31 @@ impl Storage {
         if let Some(former) = self.local.replace(next) {
             self.remove_local(former.key);
         }
-        // What earlier visits have left is moved by the first pass, unless writing fails.
+        // The first pass moves rows of earlier visits, unless writing fails.
         let may_drop = self.has_passed || self.failures > 0;
         while may_drop && !self.is_away && self.local_length() > MAX_LOCAL_ROWS && self.drop_oldest() {}
     }
 
-    /// How long the rows in localStorage are together.
+    /// The length of the rows in localStorage, together.
     fn local_length(&self) -> usize {
         let others = self.rows.iter().filter(|row| row.is_local).map(|row| row.length);
         others.sum::<usize>() + self.local.as_ref().map_or(0, |local| local.length)
     }
 }
 
-/// What the caller asks.
+/// Queries by the caller.
 impl Storage {
     /// The key of the snapshot in use.
     pub fn snapshot_key(&self, guard: &Guard) -> String {
         self.keys.snapshot(guard.number())
     }
 
-    /// Whether the stored snapshot is deleted, for want of room.
+    /// Whether the stored snapshot is deleted to free space.
     pub fn drops_snapshot(&self) -> bool {
         self.drops_snapshot
     }
 
-    /// The timer of a step, and how long it takes (ms).
+    /// The timer of a step, and its delay (ms).
     pub fn timer(&self) -> (Timer, u32) {
         (self.current.timer, self.current.ms)
     }
@@ -509,33 +509,33 @@ impl Storage {
         &self.current.key
     }
 
-    /// Whether namespaces that are idle are to be removed: on the first visit of a day.
+    /// Whether idle namespaces are to be removed: on the first visit of a day.
     pub fn cleans_up(&self) -> bool {
         self.cleans_up
     }
 
-    /// Whether what was stored is known.
+    /// Whether the stored data has been read.
     pub fn has_looked(&self, guard: &Guard) -> bool {
         guard.table.has_looked()
     }
 
-    /// Whether a look is due or under way.
+    /// Whether a look is due or in progress.
     pub fn is_looking(&self) -> bool {
         let is_under_way = |transaction: &Transaction| transaction.step == Step::Look;
         self.wants_look || self.transaction.as_ref().is_some_and(is_under_way)
     }
 
-    /// Whether all is stored that was there at the latest [`Storage::flush`], or something has failed since.
+    /// Whether everything recorded before the latest [`Storage::flush`] is stored, or storing has failed since.
     pub fn is_settled(&self) -> bool {
         !self.is_flushing
     }
 
-    /// What is wrong, until something has succeeded.
+    /// The latest failure, until a transaction succeeds.
     pub fn trouble(&self) -> Option<Trouble> {
         self.trouble
     }
 
-    /// Whether a row was damaged, and whether the oldest in localStorage were dropped, since the last call.
+    /// Whether a row was damaged, and whether the oldest rows in localStorage were dropped, since the last call.
     pub fn take_notices(&mut self) -> (bool, bool) {
         (
             std::mem::take(&mut self.has_damage),

@@ -1,11 +1,11 @@
-//! How copies of the table become one: by merging recordings, by the number of the latest clear, and by the floor of a
-//! deletion on the server.
+//! Merging copies of the table: their recordings, the number of the latest clear, and the floor of a deletion on the
+//! server.
 
 use super::recording::EARLY_LOCAL;
 use super::{Floor, Kind, Rank, Recording, Table};
 
 impl Table {
-    /// What is stored has yet to be read.
+    /// Notes that stored data has yet to be read.
     pub(crate) fn expect_look(&mut self) {
         self.has_looked = false;
     }
@@ -14,7 +14,8 @@ impl Table {
         self.has_looked
     }
 
-    /// All that was stored has been merged. Storage gets what was seen elsewhere meanwhile, unless it is known.
+    /// Notes that all stored data has been merged. Local recordings made meanwhile are stored now, unless the id is
+    /// known.
     pub(crate) fn finish_look(&mut self) {
         self.has_looked = true;
         for (hash, at) in std::mem::take(&mut self.early) {
@@ -36,7 +37,7 @@ impl Table {
                 self.note_change(hash, false);
             }
         }
-        // Whether impressions are delivered is certain now.
+        // Now it is certain whether impressions are delivered.
         for recording in self.recordings.values_mut() {
             self.tally.remove(recording);
             recording.drop_unneeded_text(self.reporting);
@@ -54,28 +55,28 @@ impl Table {
     /// | B | hears of A: its counter is 12:01 | | | |
     /// | B | unsees it | 12:01 and 1 | 12:00 | unseen |
     ///
-    /// A table that merges both, in any order and however often, has B's: the counter says that B knew of A's, whatever
-    /// the clock says. A recording that is merged with itself, stored by A when it was pending and by B when a snapshot
-    /// had covered it, is covered.
+    /// A table that merges both, in any order and any number of times, has B's recording: the counter shows that B knew
+    /// A's, regardless of the clock. Merging two copies of one recording, stored by A when it was pending and by B when
+    /// a snapshot had covered it, makes it covered.
     pub(crate) fn merge(&mut self, hash: u64, mut recording: Recording) {
         self.counter = self.counter.max(recording.seq);
         if self.floor.is_some_and(|floor| recording.at < floor.at) {
             return;
         }
-        // Only a tab that delivers keeps the text of what is covered.
+        // Only a tab that delivers keeps the text of a covered recording.
         let is_to_deliver = recording.kind == Kind::Seen && recording.covered && recording.deliveries == 0;
         self.reporting |= is_to_deliver && recording.undelivered.is_some();
         let mut known_rank = None;
         if let Some(known) = self.take(hash) {
             known_rank = known.is_unseen().then(|| Rank::of(hash, &known));
-            // A tab that was to deliver an impression of the id delivers the newer one.
+            // A tab that has to deliver an impression of the id delivers the newer one.
             let is_for_us = known.undelivered.as_ref().is_some_and(|known| known.is_for_us);
             if let Some(undelivered) = &mut recording.undelivered {
                 undelivered.is_for_us |= is_for_us;
             }
             recording = known.merge(recording);
         }
-        // Also if it was unseen before, for that may have expired.
+        // Also if the id was unseen before, since that recording may have expired.
         let is_news = recording.is_unseen() && known_rank != Some(Rank::of(hash, &recording));
         self.unseen_revision += u64::from(is_news);
         self.insert(hash, recording, self.reporting || !self.has_looked);
@@ -87,8 +88,8 @@ impl Table {
         self.floor
     }
 
-    /// Forgets what was recorded before a deletion of the history on the server. Of two deletions the later one counts,
-    /// of one the earlier time.
+    /// Deletes recordings from before a deletion of the history on the server. Of two deletions the later one counts;
+    /// of two device times of one deletion, the earlier one.
     pub(crate) fn merge_floor(&mut self, floor: Floor) {
         let is_known = self.floor.is_some_and(|known| {
             known.deleted_at > floor.deleted_at || (known.deleted_at == floor.deleted_at && known.at <= floor.at)
@@ -106,8 +107,8 @@ impl Table {
         self.number
     }
 
-    /// Learns of a clear: what stands under a lower number does not exist. `keeps`: what is in the table was recorded
-    /// since, gets this number, and is to be stored anew. Returns whether the clear was not known.
+    /// Applies a clear: rows under lower numbers do not exist. `keeps`: the recordings in the table were made since,
+    /// get this number, and must be stored again. Returns whether the clear was new.
     pub(crate) fn learn(&mut self, number: u64, keeps: bool) -> bool {
         if number <= self.number {
             return false;
@@ -127,7 +128,7 @@ impl Table {
         true
     }
 
-    /// Drops what others have stored of these ids: what this tab has changed itself stays.
+    /// Drops recordings of these ids that others have stored, and keeps this tab's own changes.
     pub(crate) fn drop_stored<'a>(&mut self, hashes: impl Iterator<Item = &'a u64>) {
         for &hash in hashes {
             if !self.unsaved.iter().any(|change| change.hash == hash) {

@@ -1,12 +1,12 @@
-//! The impression table: what this device showed, exactly, by the XXH64 of the id.
+//! The impression table: the exact set of items that this device showed, by the XXH64 of the id.
 //!
 //! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote, as
 //! [rows](row). Copies become one by [`Table::merge`], which is commutative, associative and idempotent before anything
 //! is dropped: the order, the number and the grouping of merges do not matter.
 //!
 //! The counter of recordings is a hybrid clock: 1 above the highest that this copy has heard of, and at least the
-//! device's time. Time decides nothing else but the window, so a clock that jumps drops nothing: what has expired is
-//! skipped, and stays until `remember` higher recordings push it out.
+//! device's time. The time itself is used only for the window, so a clock jump drops nothing: expired recordings are
+//! skipped, and stay until `remember` higher recordings evict them.
 
 mod floor;
 mod merge;
@@ -44,21 +44,21 @@ pub(crate) struct Table {
     remember: usize,
     recordings: IdMap<Recording>,
     tally: Tally,
-    /// The highest counter that this copy has heard of.
+    /// The highest counter that this copy has seen.
     counter: u64,
-    /// Whether what is stored has been read, or there is nothing that could be.
+    /// Whether the stored data has been read, or there is no storage.
     has_looked: bool,
-    /// What was recorded as seen elsewhere until then: its hash and time.
+    /// Local recordings made before that: hash and time.
     early: Vec<(u64, u64)>,
     reporting: bool,
     floor: Option<Floor>,
-    /// That of the latest clear that is known; 0: none.
+    /// The number of the latest known clear; 0: none.
     number: u64,
-    /// The device's, once it is stored.
+    /// The device's name, once it is stored.
     device_name: Option<DeviceName>,
-    /// Grows whenever something is unseen or forgotten.
+    /// Grows when an id becomes unseen or is forgotten.
     unseen_revision: u64,
-    /// What has changed since it was stored, oldest first.
+    /// The changes that are not stored yet, oldest first.
     unsaved: Vec<Change>,
     changes: u64,
 }
@@ -76,9 +76,10 @@ struct Tally {
 #[derive(Debug, Clone, Copy)]
 struct Change {
     hash: u64,
-    /// Its place among all changes.
+    /// Its sequence number.
     place: u64,
-    /// Whether a snapshot has covered it, and would again after a reload: it is stored with the next that is.
+    /// Whether it only marks a recording as covered: after a reload the snapshot would cover it again. It is stored
+    /// with the next change that cannot wait.
     can_wait: bool,
 }
 
@@ -99,7 +100,7 @@ impl Tally {
 }
 
 impl Table {
-    /// An empty table of a namespace that is not stored. `remember`: recordings that are kept at least.
+    /// An empty table of a namespace that is not stored. `remember`: the least number of recordings that are kept.
     pub(crate) fn new(window_ms: u64, remember: usize) -> Self {
         Table {
             window_ms,
@@ -136,7 +137,7 @@ impl Table {
         self.counter
     }
 
-    /// Grows whenever something is unseen or forgotten, in this copy or another one.
+    /// Grows when an id becomes unseen or is forgotten, in this copy or another one.
     pub(crate) fn unseen_revision(&self) -> u64 {
         self.unseen_revision
     }
@@ -146,7 +147,7 @@ impl Table {
         self.device_name
     }
 
-    /// The name is stored.
+    /// Sets the name, which is stored.
     pub(crate) fn name_device(&mut self, name: DeviceName) {
         self.device_name = Some(name);
     }
@@ -156,12 +157,12 @@ impl Table {
         self.reporting
     }
 
-    /// From now on impressions are delivered: ids keep their text until they are, covered or not.
+    /// Marks the namespace as delivering: ids keep their text until they are delivered, even if they are covered.
     pub(crate) fn set_reporting(&mut self) {
         self.reporting = true;
     }
 
-    /// The recording of an id, whatever its age.
+    /// The recording of an id, regardless of its age.
     #[inline]
     pub(crate) fn get(&self, hash: u64) -> Option<&Recording> {
         self.recordings.get(&hash)
@@ -178,12 +179,12 @@ impl Table {
         now_ms < recording.at.saturating_add(self.window_ms)
     }
 
-    /// Records an impression. Returns how many ids lost their text for want of room.
+    /// Records an impression. Returns how many texts were dropped to free space.
     pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> usize {
         self.add(id, at, Kind::Seen, covered, 0)
     }
 
-    /// Records what no server is to learn of: covered and delivered from the start.
+    /// Records an id of which the server must not learn: covered and delivered from the start.
     pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.add(id, at, Kind::Seen, true, 1)
     }
@@ -227,7 +228,7 @@ impl Table {
         self.counter
     }
 
-    /// Changes a recording by `change`; it must leave the id as it is.
+    /// Applies `change` to a recording; it must not change the id.
     fn change(&mut self, hash: u64, change: impl FnOnce(&mut Recording)) {
         let Some(recording) = self.recordings.get_mut(&hash) else {
             return;
@@ -238,7 +239,7 @@ impl Table {
         self.tally.add(recording);
     }
 
-    /// Notes in which batch a recording is under way; 0: none.
+    /// Sets the batch that contains a recording; 0: none.
     pub(crate) fn set_batch(&mut self, hash: u64, batch: u32) {
         self.change(hash, |recording| {
             if let Some(undelivered) = &mut recording.undelivered {
@@ -247,13 +248,13 @@ impl Table {
         });
     }
 
-    /// Notes that a snapshot in use stops an id.
+    /// Marks a recording as covered by the snapshot in use.
     pub(crate) fn set_covered(&mut self, hash: u64) {
         self.change(hash, |recording| recording.covered = true);
         self.note_change(hash, true);
     }
 
-    /// Notes that an impression has arrived at the server.
+    /// Marks an impression as delivered.
     pub(crate) fn set_delivered(&mut self, hash: u64, now_ms: u64) {
         self.change(hash, |recording| {
             recording.deliveries = (recording.deliveries + 1).min(MAX_DELIVERIES);
@@ -264,7 +265,7 @@ impl Table {
         self.note_change(hash, false);
     }
 
-    /// Notes that an impression that counted as delivered has not arrived.
+    /// Marks an impression that counted as delivered as not delivered.
     pub(crate) fn set_failed(&mut self, hash: u64) {
         self.change(hash, |recording| {
             recording.deliveries = recording.deliveries.saturating_sub(1)
@@ -278,15 +279,16 @@ impl Table {
         Some(taken)
     }
 
-    /// Inserts the recording of an id that has none. `reporting`: its text may have to be delivered, covered or not.
+    /// Inserts the recording of an id that has none. `reporting`: its text is needed for delivery, even if it is
+    /// covered.
     fn insert(&mut self, hash: u64, mut recording: Recording, reporting: bool) {
         recording.drop_unneeded_text(reporting);
         self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
 
-    /// Takes their text from the oldest, once there are too many or too long ones, until a tenth of the room is free.
-    /// Returns how many lost it.
+    /// Drops the oldest texts once they exceed a limit, until a tenth of the space is free. Returns how many it
+    /// dropped.
     fn drop_texts(&mut self) -> usize {
         if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
             return 0;
@@ -303,8 +305,7 @@ impl Table {
         dropped
     }
 
-    /// Drops the lowest recordings once there are a tenth more than are to be remembered, and of the unseen ones
-    /// likewise.
+    /// Evicts the lowest recordings once there are a tenth more than `remember`; the same for unseen ones.
     fn evict(&mut self) {
         if self.recordings.len() > with_slack(self.remember) {
             self.keep_highest(self.remember, &|_| true);
@@ -314,7 +315,7 @@ impl Table {
         }
     }
 
-    /// Keeps of the recordings that `counts` names the `most` highest.
+    /// Of the recordings selected by `counts`, keeps the `most` highest.
     fn keep_highest(&mut self, most: usize, counts: &dyn Fn(&Recording) -> bool) {
         let order = self.in_order(counts);
         for evicted in &order[..order.len().saturating_sub(most)] {
@@ -322,7 +323,7 @@ impl Table {
         }
     }
 
-    /// The ranks of the recordings that `counts` names, lowest first.
+    /// The ranks of the recordings selected by `counts`, lowest first.
     fn in_order(&self, counts: &dyn Fn(&Recording) -> bool) -> Vec<Rank> {
         let mut ranks = Vec::new();
         for (&hash, recording) in &self.recordings {
@@ -333,7 +334,7 @@ impl Table {
         Rank::sorted(ranks)
     }
 
-    /// The ranks of these ids, as far as the table has them, each once, lowest first.
+    /// The ranks of those of these ids that the table has, each once, lowest first.
     pub(crate) fn ranks_of(&self, hashes: Vec<u64>) -> Vec<Rank> {
         let mut ranks = Vec::new();
         for hash in hashes {
@@ -349,9 +350,9 @@ fn with_slack(limit: usize) -> usize {
     limit + limit / 10
 }
 
-/// What can be told without looking at each recording.
+/// Queries.
 impl Table {
-    /// The recordings that have their text, oldest first, each with its hash. Looks at none where none has.
+    /// The recordings that have their text, oldest first, each with its hash. Scans the table only if there are any.
     pub(crate) fn undelivered(&self) -> Vec<(u64, &Recording, &Undelivered)> {
         let mut list = Vec::new();
         if self.tally.texts == 0 {
@@ -367,7 +368,7 @@ impl Table {
         list
     }
 
-    /// The pending ones of them.
+    /// The pending recordings among them.
     pub(crate) fn pending(&self, now_ms: u64) -> Vec<(u64, &Recording, &Undelivered)> {
         let mut list = self.undelivered();
         list.retain(|(_, recording, _)| recording.is_pending() && self.is_live(recording, now_ms));
@@ -385,7 +386,7 @@ impl Table {
     }
 }
 
-/// What has to be stored.
+/// Changes to be stored.
 impl Table {
     fn note_change(&mut self, hash: u64, can_wait: bool) {
         self.changes += 1;
@@ -399,8 +400,8 @@ impl Table {
         }
     }
 
-    /// Of several changes of one id keeps the latest, and none of an id that is gone: what nothing stores would be ever
-    /// more.
+    /// Keeps the latest change of each id, and none of an id that was evicted: without a storage the list would grow
+    /// without bound.
     fn drop_superseded(&mut self) {
         let mut latest: IdMap<u64> = IdMap::default();
         for change in &self.unsaved {
@@ -418,7 +419,7 @@ impl Table {
         self.changes
     }
 
-    /// Whether any of the changes from `first` to `last` is to be stored. `everything`: what can wait, too.
+    /// Whether a change from `first` to `last` has to be stored. `everything`: includes changes that can wait.
     pub(crate) fn is_unsaved(&self, everything: bool, first: u64, last: u64) -> bool {
         let is_due = |change: &Change| everything || !change.can_wait;
         self.unsaved
@@ -426,8 +427,8 @@ impl Table {
             .any(|change| (first..=last).contains(&change.place) && is_due(change))
     }
 
-    /// The ids of the latest changes that are to be stored, at most so many, and the place of the first of them.
-    /// `everything`: what can wait, too.
+    /// The ids of the latest changes to be stored, at most `most`, and the sequence number of the first of them.
+    /// `everything`: includes changes that can wait.
     pub(crate) fn latest_unsaved(&self, everything: bool, most: usize) -> (u64, Vec<u64>) {
         let due = self
             .unsaved
@@ -442,7 +443,7 @@ impl Table {
         (first, hashes)
     }
 
-    /// The changes from `first` to `last` are stored.
+    /// Notes that the changes from `first` to `last` are stored.
     pub(crate) fn set_saved(&mut self, first: u64, last: u64) {
         self.unsaved
             .retain(|change| change.place < first || change.place > last);

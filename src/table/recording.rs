@@ -1,15 +1,15 @@
-//! One entry of the impression table: the last recording of an id, and how two recordings of one id become one.
+//! One entry of the impression table: the last recording of an id, and the merge of two recordings of one id.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-/// Highest counter of a recording: what a JavaScript number holds exactly.
+/// Highest counter of a recording: the largest safe integer of JavaScript.
 pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
 
 /// Latest time of a recording, Unix milliseconds.
 pub(crate) const MAX_AT: u64 = (1 << 53) - 1;
 
-/// The counter of what was recorded as seen elsewhere before the storage was read: below all that it may hold.
+/// The counter of local recordings made before the storage was read: below all counters in it.
 pub(super) const EARLY_LOCAL: u64 = 0;
 
 /// Most deliveries that are counted.
@@ -25,36 +25,36 @@ pub(crate) enum Kind {
 /// The last recording of an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recording {
-    /// A hybrid clock: 1 above the highest that the table had heard of, and at least `at`.
+    /// A hybrid clock: 1 above the highest counter that the table had seen, and at least `at`.
     pub(crate) seq: u64,
     /// Unix milliseconds of the device's clock.
     pub(crate) at: u64,
     pub(crate) kind: Kind,
-    /// Whether a snapshot that would stop it was in use.
+    /// Whether a snapshot in use has contained it.
     pub(crate) covered: bool,
-    /// How often it was delivered to the server, 0 to [`MAX_DELIVERIES`].
+    /// The number of deliveries to the server, 0 to [`MAX_DELIVERIES`].
     pub(crate) deliveries: u8,
-    /// While it is pending or still to be delivered.
+    /// Present while it is pending or not delivered yet.
     pub(crate) undelivered: Option<Box<Undelivered>>,
 }
 
-/// What is kept of a recording while it is pending or still to be delivered.
+/// Additional data of a recording that is pending or not delivered yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Undelivered {
     /// The id, UTF-8.
     pub(crate) id: Box<[u8]>,
     /// When it was last delivered, Unix milliseconds of the device's clock; 0: never.
     pub(crate) delivered_at: u64,
-    /// Whether this tab delivers it: it recorded it, or found it at its first look.
+    /// Whether this tab delivers it: it recorded it, or read it at its first look.
     pub(crate) is_for_us: bool,
     /// Whether this tab recorded it.
     pub(crate) is_recorded_here: bool,
-    /// The batch that it is under way in; 0: none.
+    /// The batch that contains it; 0: none.
     pub(crate) batch: u32,
 }
 
 impl Undelivered {
-    /// That of an id which this tab records.
+    /// For an id that this tab records.
     pub(crate) fn recorded(id: &[u8]) -> Box<Self> {
         Box::new(Undelivered {
             is_recorded_here: true,
@@ -62,7 +62,7 @@ impl Undelivered {
         })
     }
 
-    /// That of an id which this tab has read.
+    /// For an id that this tab has read from storage.
     pub(crate) fn found(id: &[u8], is_for_us: bool) -> Self {
         Undelivered {
             id: id.into(),
@@ -73,14 +73,14 @@ impl Undelivered {
         }
     }
 
-    /// The id as text; it was UTF-8 when it came in.
+    /// The id as text; its bytes are valid UTF-8.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.id).into_owned()
     }
 }
 
 impl Recording {
-    /// What decides which of two recordings of one id stays: the higher one.
+    /// The order that decides which of two recordings of one id stays: the higher one.
     fn order(&self) -> (u64, u64, Kind) {
         (self.seq, self.at, self.kind)
     }
@@ -94,7 +94,7 @@ impl Recording {
         self.kind == Kind::Unseen
     }
 
-    /// Whether this tab has yet to deliver it, and it is not under way.
+    /// Whether this tab has yet to deliver it, and it is in no batch.
     pub(crate) fn is_undelivered(&self) -> bool {
         self.deliveries == 0
             && self
@@ -107,8 +107,8 @@ impl Recording {
         self.undelivered.as_ref().map_or(0, |undelivered| undelivered.id.len())
     }
 
-    /// Drops the text once the recording is neither pending nor to be delivered, nor under way. `reporting`: impressions
-    /// of this namespace are delivered.
+    /// Drops the text once the recording is neither pending nor to be delivered, nor in a batch. `reporting`:
+    /// impressions of this namespace are delivered.
     pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
         let is_needed = match self.kind {
             Kind::Seen => !self.covered || (self.deliveries == 0 && reporting),
@@ -123,7 +123,7 @@ impl Recording {
         }
     }
 
-    /// Makes one recording of two of the same id: the higher one, with what is known of it from either.
+    /// Merges two recordings of the same id: the higher one, with the state of both if they are equal.
     pub(crate) fn merge(self, other: Recording) -> Recording {
         match self.order().cmp(&other.order()) {
             Ordering::Greater => self,
@@ -151,7 +151,7 @@ fn merge_undelivered(mine: Option<Box<Undelivered>>, other: Option<Box<Undeliver
     }
 }
 
-/// What orders recordings: the table drops the lowest first.
+/// The order of recordings: the table evicts the lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rank {
     pub(crate) seq: u64,
@@ -160,7 +160,7 @@ pub(crate) struct Rank {
 }
 
 impl Rank {
-    /// Lowest first. Heap sort, whose code is a fraction of that of the other sorts.
+    /// Lowest first. Heap sort, which compiles to far less code than the other sorts.
     pub(crate) fn sorted(ranks: Vec<Rank>) -> Vec<Rank> {
         BinaryHeap::from(ranks).into_sorted_vec()
     }

@@ -1,4 +1,4 @@
-//! A row: recordings of the table as one ASCII text, the form of value for every store.
+//! A row: recordings of the table as one ASCII text, the value in every kind of storage.
 //!
 //! A row is written once, under a key that no other has, and never rewritten. It is the base64 of its recordings by
 //! ascending counter, and of the low 32 bits of the XXH64 (seed 0) of them all (4 bytes): damage costs the row. Each
@@ -22,11 +22,11 @@ const TEXT: u8 = 4;
 const DELIVERY: u8 = 8;
 const CHECKSUM_BYTES: usize = 4;
 
-/// Writes the recordings of these ids, as far as the table has them now.
+/// Writes the recordings of those of these ids that the table has now.
 pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
     let mut bytes = Vec::new();
     let mut before = 0;
-    // One that was recorded again since has another rank.
+    // An id that was recorded again since has another rank.
     for Rank { hash, .. } in table.ranks_of(ids.iter().map(|id| id.hash).collect()) {
         let Some(recording) = table.get(hash) else { continue };
         let undelivered = recording.undelivered.as_deref();
@@ -56,8 +56,8 @@ pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
     base64::encode(&bytes)
 }
 
-/// Reads the recordings of a row, each with the hash of its id; nothing if the text is not what was written.
-/// `is_for_us`: this tab delivers what it finds.
+/// Reads the recordings of a row, each with the hash of its id; `None` if the text is damaged. `is_for_us`: this tab
+/// delivers them.
 pub(crate) fn read(text: &str, is_for_us: bool) -> Option<Vec<(u64, Recording)>> {
     let bytes = base64::decode(text.as_bytes()).ok()?;
     let (bytes, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
@@ -92,7 +92,7 @@ fn push_difference(bytes: &mut Vec<u8>, number: u64, base: u64) {
     push_number(bytes, ((difference << 1) ^ (difference >> 63)) as u64);
 }
 
-/// Reads bytes from their beginning on; nothing where they end too soon, or say what cannot be.
+/// Reads values from bytes; `None` if they end too soon or are out of range.
 struct Reader<'a> {
     bytes: &'a [u8],
 }
@@ -143,7 +143,7 @@ impl<'a> Reader<'a> {
         None
     }
 
-    /// A time that was written as the difference to `base`.
+    /// Reads a time that was written as the difference to `base`.
     fn difference(&mut self, base: u64) -> Option<u64> {
         let number = self.number()?;
         let difference = (number >> 1) as i64 ^ -((number & 1) as i64);

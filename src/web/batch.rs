@@ -1,4 +1,4 @@
-//! A batch of texts as it crosses from JavaScript, written by one `encodeInto`, and indices on their way back.
+//! A batch of texts from JavaScript, written by one `encodeInto`, and indices returned to it.
 //!
 //! JavaScript writes the texts one after the other, and beside them where each ends, as it counts: in UTF-16 units. Of
 //! texts that are ASCII alone, as most ids are, these are bytes. Others have a byte between each two, so that halves of
@@ -10,10 +10,10 @@ use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// A batch that took more memory than this gives it back.
+/// A batch frees its memory if it used more than this.
 const KEPT_BYTES: usize = 1 << 20;
 
-/// Texts on their way in, indices on their way out. Its memory is used again by each batch.
+/// Texts as input, indices as output. Each batch reuses the memory.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct TextBatch {
@@ -33,8 +33,7 @@ impl TextBatch {
         TextBatch::default()
     }
 
-    /// Where JavaScript may write so many bytes of text; what was written before stays. 0 if there is no memory for
-    /// them.
+    /// The address at which JavaScript may write this many bytes of text; earlier text stays. 0 if there is no memory.
     pub fn reserve(&mut self, bytes: usize) -> usize {
         if bytes > self.text.len() {
             if self.text.try_reserve(bytes - self.text.len()).is_err() {
@@ -45,7 +44,7 @@ impl TextBatch {
         self.text.as_mut_ptr() as usize
     }
 
-    /// Where JavaScript may write so many ends (u32) of texts that follow each other.
+    /// The address at which JavaScript may write this many ends (u32) of adjacent texts.
     #[wasm_bindgen(js_name = reserveEnds)]
     pub fn reserve_ends(&mut self, count: usize) -> usize {
         self.gap = 0;
@@ -75,17 +74,17 @@ impl TextBatch {
         }
     }
 
-    /// Where the indices (u32) of the latest answer lie.
+    /// The address of the indices (u32) of the latest result.
     pub fn indices(&self) -> *const u32 {
         self.indices.as_ptr()
     }
 
-    /// How many indices the latest answer has.
+    /// The number of indices of the latest result.
     pub fn answered(&self) -> usize {
         self.indices.len()
     }
 
-    /// Gives back memory that an unusually large batch took.
+    /// Frees the memory of an unusually large batch.
     pub fn shrink(&mut self) {
         if self.text.capacity() > KEPT_BYTES {
             *self = TextBatch::default();
@@ -104,7 +103,7 @@ impl TextBatch {
         list
     }
 
-    /// Keeps the indices that answer for this batch: `first` and then `others`. Returns how many the first are.
+    /// Stores the resulting indices of this batch: `first` and then `others`. Returns the length of `first`.
     pub(super) fn answer(&mut self, first: Vec<u32>, others: &[u32]) -> usize {
         let count = first.len();
         self.indices = first;
@@ -124,7 +123,7 @@ impl IdList for TextBatch {
             Some(before) => self.ends[before] as usize + self.gap,
             None => 0,
         };
-        // Ends come from outside: an impossible one makes an empty text, not a trap.
+        // Ends are untrusted: an invalid one yields an empty text, not a trap.
         self.text.get(start..self.ends[index] as usize).unwrap_or_default()
     }
 }

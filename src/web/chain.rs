@@ -32,7 +32,7 @@ struct RejectedShard {
     reason: &'static str,
 }
 
-/// A page, but for its items, which are left with the batch.
+/// A page without its items, which are in the batch.
 #[derive(Serialize)]
 struct ShippedPage {
     next: Option<String>,
@@ -41,7 +41,7 @@ struct ShippedPage {
 
 const BAD_SEED: Error = Error::BadOption("the seed must be a whole number from 0 to 2^64 - 1");
 
-/// The options that were given; the others have their defaults.
+/// The given options; the others have their defaults.
 #[wasm_bindgen]
 pub struct GivenOptions {
     options: ChainOptions,
@@ -104,14 +104,14 @@ fn go_bloomfilter(_: u32, _: f64) -> Result<Format, Error> {
 
 #[wasm_bindgen]
 impl Chain {
-    /// Goes on from the batch's stored shards, newest first; from none, a new chain.
+    /// Continues from the batch's stored shards, newest first; without any, a new chain.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &GivenOptions, stored: &TextBatch) -> Result<Chain, JsValue> {
         let (chain, rejected) = ShardChain::from_shards(stored, given.options).map_err(bad_option)?;
         Ok(Chain { chain, rejected })
     }
 
-    /// The stored shards that could not be read, each with its place.
+    /// The stored shards that could not be read, each with its index.
     pub fn rejected(&self) -> JsValue {
         let of = |rejected: &Rejected| RejectedShard {
             index: rejected.index,
@@ -120,8 +120,8 @@ impl Chain {
         to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
     }
 
-    /// Takes over what was stored beside the shards: since when the batch's ids are unseen, and when the history was
-    /// deleted, in Unix seconds.
+    /// Restores the data stored beside the shards: the batch's unseen ids with their times, and the deletion of the
+    /// history, in Unix seconds.
     #[wasm_bindgen(js_name = restoreExceptions)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
         let unseen = unseen.impressions(0, times_ms);
@@ -134,28 +134,28 @@ impl Chain {
         self.chain.record(ids, time(now_seconds)).map_err(failure)
     }
 
-    /// Takes over the fields that a store has beside the shards: the batch has each name followed by its value. Returns
-    /// how many are left out.
+    /// Restores the fields stored beside the shards: the batch has each name followed by its value. Returns how many
+    /// were dropped.
     #[wasm_bindgen(js_name = restoreFields)]
     pub fn restore_fields(&mut self, fields: &TextBatch) -> Result<usize, JsValue> {
         self.chain.restore_fields(fields).map_err(failure)
     }
 
-    /// What to store.
+    /// The form to store.
     pub fn stored(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
         let stored = self.chain.stored(time(now_seconds));
         Ok(to_js(&stored.map_err(failure)?))
     }
 
-    /// For how many seconds a store must keep what is stored now; 0 for ever.
+    /// How long a store must keep the chain, in seconds; 0: without expiry.
     #[wasm_bindgen(js_name = lifeSeconds)]
     pub fn life_seconds(&self, now_seconds: f64) -> Result<f64, JsValue> {
         let seconds = self.chain.life_seconds(time(now_seconds)).map_err(failure)?;
         Ok(seconds as f64)
     }
 
-    /// Takes in a report, in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
-    /// others were recorded; `forgotten` when the history was deleted then. Returns how many ids no live shard contained.
+    /// Applies a report in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
+    /// others were recorded; `forgotten`: the history was deleted then. Returns how many ids no live shard contained.
     pub fn ingest(
         &mut self,
         ids: &TextBatch,
@@ -186,7 +186,8 @@ impl Chain {
         self.chain.forget(time(now_seconds)).map_err(failure)
     }
 
-    /// Leaves the indices of the batch's fresh ids with the batch, of equal ones the first. `pending` came as `Seen-Pending`. Returns how many they are.
+    /// Stores the indices of the batch's fresh ids in the batch, of equal ids the first. `pending`: the value of
+    /// `Seen-Pending`. Returns their number.
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(&*ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer(fresh.map_err(failure)?, &[]))
@@ -231,7 +232,7 @@ impl Chain {
         }))
     }
 
-    /// What to ship, with references to what is held.
+    /// The snapshot to send, with references of held shards.
     pub fn snapshot(&self, now_seconds: f64, held: Option<String>) -> Result<JsValue, JsValue> {
         let snapshot = self.chain.snapshot(time(now_seconds), held.as_deref());
         Ok(to_js(&snapshot.map_err(failure)?))

@@ -1,8 +1,8 @@
 //! The class `Guard`: a namespace's guard and its storage. Times are `Date.now()`, in milliseconds.
 //!
-//! What a call answers beside its result stays until the next one: numbers with [`Guard::numbers`], a text with
-//! [`Guard::text`]. Of a list of ids the text has all, one after the other, and the numbers for each where it ends, in
-//! UTF-16 units, and one more: its time, or its lag.
+//! Additional results of a call stay until the next one: numbers in [`Guard::numbers`], a text in [`Guard::text`]. For
+//! a list of ids the text has all of them, one after the other, and the numbers have for each its end in UTF-16 units,
+//! and its time or lag.
 
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -22,16 +22,16 @@ pub struct Guard {
     guard: crate::guard::Guard,
     storage: Storage,
     others: Others,
-    /// Whether what was last read is in localStorage.
+    /// Whether the key read last is in localStorage.
     is_local: bool,
-    /// What the last call has left.
+    /// Additional results of the last call.
     numbers: Vec<f64>,
     text: String,
-    /// How long the text is, in UTF-16 units.
+    /// The length of the text in UTF-16 units.
     units: usize,
 }
 
-/// What became of a snapshot: it was taken, or is refused for nothing that is wrong, or for what is.
+/// The result of a snapshot: it was applied, not applied without an error, or refused with an error.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum ApplyStatus {
@@ -77,7 +77,7 @@ pub enum SeenBy {
     Server,
 }
 
-/// How the storage is, and what has happened since the last call of [`Guard::status`]: flags.
+/// The state of the storage, and events since the last call of [`Guard::status`]: flags.
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Status {
@@ -90,17 +90,17 @@ pub enum Status {
     DroppedRows = 64,
 }
 
-/// What [`Guard::happens`] takes.
+/// The argument of [`Guard::happens`].
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum Event {
-    /// The page waits no longer for the first look.
+    /// The page stops waiting for the first look.
     Opened,
     /// Another tab has changed something.
     Signalled,
-    /// What others have written is to be known.
+    /// A look is requested.
     Look,
-    /// All is to be stored.
+    /// Everything must be stored.
     Flush,
     /// The page hides, or is shown again.
     Hide,
@@ -109,8 +109,8 @@ pub enum Event {
 
 #[wasm_bindgen]
 impl Guard {
-    /// A guard that knows of nothing. `place`: where the namespace is kept; undefined: nowhere. `prefix`: of all its
-    /// keys. `seed`: numbers that differ from document to document.
+    /// An empty guard. `place`: the kind of storage; undefined: none. `prefix`: of all its keys. `seed`: numbers that
+    /// differ from document to document.
     #[wasm_bindgen(constructor)]
     pub fn new(
         namespace: &str,
@@ -144,12 +144,12 @@ impl Guard {
         self.storage.changed(&self.guard);
     }
 
-    /// The numbers that the latest call has left.
+    /// The numbers of the latest call.
     pub fn numbers(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.numbers)
     }
 
-    /// The text that the latest call has left.
+    /// The text of the latest call.
     pub fn text(&mut self) -> String {
         self.units = 0;
         std::mem::take(&mut self.text)
@@ -168,9 +168,9 @@ impl Guard {
         self.numbers.push(number as f64);
     }
 
-    /// Takes a snapshot: the batch has its shards, and after them the ids that it makes unseen, at the times `unseen_at`
-    /// of the server's clock. Its format is told by three arguments. `version`, `server_now_ms` and `forget_before` are
-    /// NaN where it has none. `is_stored`: it is that of an earlier visit.
+    /// Applies a snapshot: the batch has its shards, then its unseen ids, with the times `unseen_at` of the server's
+    /// clock. Three arguments name its format. `version`, `server_now_ms` and `forget_before` are NaN if absent.
+    /// `is_stored`: it is of an earlier visit.
     ///
     /// Numbers, of one that was taken: how many impressions it covers; 1 if its shards stop most fresh items; and the
     /// covered ids with their lags. Of one with a shard that is wrong: the shard's index. Text, of one that is wrong
@@ -293,13 +293,13 @@ impl Guard {
         ids.answer(unseen, &[])
     }
 
-    /// Grows whenever something is unseen or forgotten.
+    /// Grows when an id becomes unseen or is forgotten.
     #[wasm_bindgen(getter, js_name = unseenRevision)]
     pub fn unseen_revision(&self) -> f64 {
         self.guard.unseen_revision() as f64
     }
 
-    /// What the server need not send again.
+    /// The shards that the server need not send again.
     pub fn held(&self) -> String {
         self.guard.held()
     }
@@ -312,7 +312,7 @@ impl Guard {
         }
     }
 
-    /// What goes with each request and report: the device's name and its pending list, at most so many characters.
+    /// The value of `Seen-Pending`: the device's name and its pending list, at most this many characters.
     #[wasm_bindgen(js_name = pendingList)]
     pub fn pending_list(&self, max_characters: usize, wall_ms: f64) -> String {
         self.guard.pending_list(max_characters, now(wall_ms))
@@ -335,13 +335,13 @@ impl Guard {
 /// Delivery.
 #[wasm_bindgen]
 impl Guard {
-    /// How many recordings wait that were never delivered.
+    /// The number of recordings that were never delivered.
     #[wasm_bindgen(getter)]
     pub fn undelivered(&self) -> usize {
         self.guard.undelivered()
     }
 
-    /// From now on impressions of this namespace are delivered, on this visit and later ones.
+    /// Marks this namespace as delivering impressions, on this visit and later ones.
     #[wasm_bindgen(js_name = startReporting)]
     pub fn start_reporting(&mut self) {
         self.changed();
@@ -364,14 +364,14 @@ impl Guard {
         batch.number
     }
 
-    /// A batch went out as the page hid.
+    /// Marks a batch that was sent as the page hid.
     #[wasm_bindgen(js_name = leaveBatch)]
     pub fn leave_batch(&mut self, batch: u32, wall_ms: f64) {
         self.changed();
         self.guard.leave_batch(batch, now(wall_ms));
     }
 
-    /// What became of a batch.
+    /// Ends a batch.
     #[wasm_bindgen(js_name = endBatch)]
     pub fn end_batch(&mut self, batch: u32, arrived: bool, wall_ms: f64) {
         self.changed();
@@ -379,7 +379,7 @@ impl Guard {
     }
 }
 
-/// Storage: what `js/storage` performs.
+/// Storage: the steps that `js/storage` performs.
 #[wasm_bindgen]
 impl Guard {
     /// The next step.
@@ -393,7 +393,7 @@ impl Guard {
         self.storage.timer().0
     }
 
-    /// How long it takes (ms).
+    /// Its delay (ms).
     #[wasm_bindgen(getter, js_name = timerMs)]
     pub fn timer_ms(&self) -> u32 {
         self.storage.timer().1
@@ -410,7 +410,7 @@ impl Guard {
         self.storage.fired(&self.guard, timer);
     }
 
-    /// Something happens.
+    /// Reports an event.
     pub fn happens(&mut self, event: Event) {
         match event {
             Event::Opened => self.storage.opened(),
@@ -422,7 +422,7 @@ impl Guard {
         }
     }
 
-    /// The number that the signal has; undefined: there is no signal.
+    /// The number in the signal; undefined: there is no signal.
     pub fn hear(&mut self, number: Option<f64>) {
         self.storage.hear(&mut self.guard, number.map(|number| number as u64));
     }
@@ -444,7 +444,7 @@ impl Guard {
         self.storage.merge_local(&mut self.guard, key, text);
     }
 
-    /// How the storage is: the sum of [`Status`].
+    /// The state of the storage: the sum of [`Status`].
     pub fn status(&mut self) -> u32 {
         let (is_damaged, has_dropped_rows) = self.storage.take_notices();
         let flag = |holds: bool, flag: Status| if holds { flag as u32 } else { 0 };
@@ -470,7 +470,7 @@ impl Guard {
         self.storage.transaction()
     }
 
-    /// It begins in this place, unless it is no longer under way.
+    /// It begins in this storage, unless it is no longer in progress.
     pub fn begin(&mut self, transaction: u32, place: Place) -> bool {
         let is_under_way = self.storage.is_under_way(transaction);
         if is_under_way {
@@ -479,12 +479,12 @@ impl Guard {
         is_under_way
     }
 
-    /// It has found these keys in its place, and in the localStorage beside it.
+    /// It has found these keys in its storage, and in localStorage beside it.
     pub fn list(&mut self, keys: &str, beside: &str) {
         self.storage.list(&mut self.guard, keys.split('\n'), beside.split('\n'));
     }
 
-    /// The key that is to be read next; undefined at the end.
+    /// The next key to read; undefined at the end.
     #[wasm_bindgen(js_name = nextRead)]
     pub fn next_read(&mut self) -> Option<String> {
         let (key, is_local) = self.storage.next_read()?;
@@ -498,12 +498,12 @@ impl Guard {
         self.is_local
     }
 
-    /// What is stored there.
+    /// The text of that key.
     pub fn read(&mut self, text: Option<String>) {
         self.storage.read(&mut self.guard, text.as_deref());
     }
 
-    /// The key that is to be written next, with `text`; undefined at the end.
+    /// The next key to write, with `text`; undefined at the end.
     #[wasm_bindgen(js_name = nextWrite)]
     pub fn next_write(&mut self, wall_ms: f64) -> Option<String> {
         let written = self.storage.next_write(&self.guard, now(wall_ms));
@@ -516,19 +516,20 @@ impl Guard {
         Some(key)
     }
 
-    /// What is to be deleted: the key below which all of the namespace's are, empty for none, and then single keys.
+    /// The keys to delete: the key below which all keys of the namespace are deleted, or an empty one, then single
+    /// keys.
     pub fn deletions(&self) -> String {
         let mut keys = vec![self.storage.deletes_below().unwrap_or_default()];
         keys.extend(self.storage.deletions());
         keys.join("\n")
     }
 
-    /// It is complete.
+    /// It has completed.
     pub fn completed(&mut self, transaction: u32, wall_ms: f64) {
         self.storage.completed(&mut self.guard, transaction, now(wall_ms));
     }
 
-    /// It has failed; `is_full`: for want of room.
+    /// It has failed; `is_full`: because the storage is full.
     pub fn failed(&mut self, transaction: u32, is_full: bool) {
         self.storage.failed(&self.guard, transaction, is_full);
     }
@@ -540,7 +541,7 @@ impl Guard {
         self.keep_text(row)
     }
 
-    /// It is written, or there is no room for it.
+    /// It was written, or localStorage is full.
     #[wasm_bindgen(js_name = localWritten)]
     pub fn local_written(&mut self, is_written: bool) {
         self.storage.local_written(is_written);
@@ -552,14 +553,14 @@ impl Guard {
         self.storage.snapshot_key(&self.guard)
     }
 
-    /// Whether it is to be deleted, for want of room.
+    /// Whether it is to be deleted to free space.
     #[wasm_bindgen(getter, js_name = dropsSnapshot)]
     pub fn drops_snapshot(&self) -> bool {
         self.storage.drops_snapshot()
     }
 
-    /// The texts of the shards in use, each with a line feed after it, which none has; undefined: they are too long to be
-    /// stored.
+    /// The texts of the shards in use, each followed by a line feed, which no text has; undefined: they are too long to
+    /// be stored.
     #[wasm_bindgen(js_name = shardTexts)]
     pub fn shard_texts(&self) -> Option<String> {
         let mut all = String::new();
@@ -576,20 +577,20 @@ impl Guard {
         self.storage.cleans_up()
     }
 
-    /// Takes notice of a key of any namespace; `text`: what is stored there, if it was asked for.
+    /// Notes a key of any namespace; `text`: its text, if it is needed.
     #[wasm_bindgen(js_name = noteOther)]
     pub fn note_other(&mut self, key: &str, text: Option<String>) {
         self.others.note(key, text.as_deref());
     }
 
-    /// The names, as keys have them, of the namespaces that were noted and are idle.
+    /// The names in keys of the noted namespaces that are idle.
     #[wasm_bindgen(js_name = takeIdle)]
     pub fn take_idle(&mut self, in_use: &str, wall_ms: f64) -> String {
         std::mem::take(&mut self.others).idle(in_use, wall_ms as u64).join("\n")
     }
 }
 
-/// What a text is checked by: the low 32 bits of its XXH64.
+/// The checksum of a text: the low 32 bits of its XXH64.
 #[wasm_bindgen]
 pub fn checksum(text: &str) -> u32 {
     hash_id(text.as_bytes(), 0) as u32

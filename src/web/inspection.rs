@@ -27,7 +27,7 @@ impl Inspection {
             .map_err(failure)
     }
 
-    /// What it holds.
+    /// The description of the shard.
     pub fn report(&self) -> JsValue {
         to_js(&Report::from(&self.inspection))
     }
@@ -39,7 +39,7 @@ impl Inspection {
     }
 }
 
-/// What an inspection says, in the names of the command's JSON.
+/// An inspection in the names of the command's JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {

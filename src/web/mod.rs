@@ -1,8 +1,8 @@
-//! The Wasm face of the crate: classes for `js/`, which checks what comes in and types what goes out.
+//! The Wasm interface of the crate: classes for `js/`, which checks arguments and adds types to results.
 //!
-//! Texts cross in one [`batch`], since a call for each costs more than the filter itself; all else are plain arguments.
-//! A page's module answers with numbers and texts alone: `js/` has the words. A server's module throws what is wrong as
-//! `{ code, message, shard }`. Nothing here panics for what comes in.
+//! Texts are transferred in one [`batch`], since a call for each costs more than the filter itself; all others are
+//! plain arguments. A page's module returns only numbers and texts: `js/` has the messages. A server's module throws
+//! errors as `{ code, message, shard }`. No argument makes it panic.
 
 pub mod batch;
 #[cfg(feature = "server")]
@@ -28,7 +28,7 @@ use wasm_bindgen::prelude::wasm_bindgen;
 use crate::error::Error;
 use crate::id_map;
 
-/// Gives the maps a random factor, and panics a voice.
+/// Sets the random factor of maps, and reports panics.
 #[wasm_bindgen(start)]
 fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
@@ -63,7 +63,7 @@ fn failure(error: Error) -> JsValue {
     })
 }
 
-/// What is wrong with options, though another part of the crate found it: a rate that no shard has.
+/// Reports an error of options that another part of the crate has found: a rate that no shard has.
 #[cfg(feature = "server")]
 fn bad_option(error: Error) -> JsValue {
     to_js(&Failure {

@@ -23,7 +23,7 @@ struct Costs {
     rate_when_full: f64,
 }
 
-/// Plans a chain for so many impressions of a user a day, days, false positives and impressions between two refreshes.
+/// Plans a chain: impressions of a user a day, days of the window, false positive rate, impressions between refreshes.
 #[wasm_bindgen]
 pub fn plan(per_day: f64, window_days: f64, false_positive_rate: f64, per_refresh: f64) -> Result<JsValue, JsValue> {
     let options = PlanOptions {

@@ -1,4 +1,4 @@
-//! What the stores of `js/server/store/` ask: what to keep of devices' pending impressions, and what to send to Redis.
+//! Functions for the stores of `js/server/store/`: the pending impressions to keep, and the commands for Redis.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -11,13 +11,13 @@ use crate::id_list::IdList;
 use crate::redis::{LoadedFromRedis, RedisCommand, RedisFailure, RedisScript, StoreKeys};
 use crate::time::Time;
 
-/// Refuses what no store has as a user.
+/// Refuses an invalid user.
 #[wasm_bindgen(js_name = checkUser)]
 pub fn check_user(user: &str) -> Result<(), JsValue> {
     StoreKeys::of("", user, false).map(drop).map_err(failure)
 }
 
-/// What a store is to keep.
+/// The pending impressions that a store keeps.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToKeep<'a> {
@@ -26,7 +26,7 @@ struct ToKeep<'a> {
     life_seconds: u32,
 }
 
-/// What to keep of what came as `Seen-Pending`; undefined if nothing.
+/// The part of a `Seen-Pending` to keep; undefined if there is none.
 #[wasm_bindgen(js_name = pendingToKeep)]
 pub fn pending_to_keep(
     text: &str,
@@ -46,12 +46,12 @@ pub fn pending_to_keep(
     }
 }
 
-/// What `pendingToKeep` returned.
+/// Restores the result of `pendingToKeep`.
 fn told(text: &str, at: f64, life_seconds: u32) -> Option<PendingToKeep> {
     PendingToKeep::of(text, None, Time::from_unix_seconds(at as u64), life_seconds)
 }
 
-/// The lines of what is kept from now on; undefined if nothing changes.
+/// The new lines; undefined if nothing changes.
 #[wasm_bindgen(js_name = keepPending)]
 pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
     match told(text, at, life_seconds) {
@@ -108,26 +108,26 @@ impl RedisCommands {
         StoreKeys::of(&self.prefix, user, self.is_cluster).map_err(failure)
     }
 
-    /// Loads, after it has kept what a device told, if that is given.
+    /// Keeps a device's pending impressions, if given, then loads.
     pub fn load(&self, user: &str, text: Option<String>, at: f64, life_seconds: u32) -> Result<JsValue, JsValue> {
         let told = text.and_then(|text| told(&text, at, life_seconds));
         Ok(command(self.keys(user)?.load(told.as_ref())))
     }
 
-    /// Keeps what a device told.
+    /// Keeps a device's pending impressions.
     pub fn keep(&self, user: &str, text: &str, at: f64, life_seconds: u32) -> Result<JsValue, JsValue> {
         let keys = self.keys(user)?;
         Ok(told(text, at, life_seconds).map_or(JsValue::UNDEFINED, |told| command(keys.keep(&told))))
     }
 
-    /// Drops what is too many of what is kept; undefined if nothing is.
+    /// Drops kept lists beyond the limit; undefined if there are none.
     #[wasm_bindgen(js_name = dropDevices)]
     pub fn drop_devices(&self, user: &str, kept: &str) -> Result<JsValue, JsValue> {
         Ok(self.keys(user)?.drop_devices(kept).map_or(JsValue::UNDEFINED, command))
     }
 
-    /// Makes one chain of another. The batch has, of the one and then of the other, each shard and then each field's name
-    /// and value: so many `lengths`.
+    /// Replaces a chain. The batch has, of the old and then of the new chain, each shard, then each field's name and
+    /// value; `lengths` are their numbers.
     pub fn replace(
         &self,
         user: &str,
@@ -161,7 +161,7 @@ fn all(texts: &TextBatch) -> impl Iterator<Item = String> {
     (0..texts.len()).map(|index| String::from_utf8_lossy(texts.get(index)).into_owned())
 }
 
-/// What was loaded.
+/// The loaded data.
 #[derive(Serialize)]
 struct Loaded {
     stored: StoredChain,
@@ -187,7 +187,7 @@ pub fn loaded_from_redis(texts: &TextBatch) -> JsValue {
         .map_or(JsValue::UNDEFINED, |loaded| to_js(&loaded))
 }
 
-/// Whether to try again what has failed with this error of Redis.
+/// Whether to retry after this error of Redis.
 #[wasm_bindgen(js_name = mayPass)]
 pub fn may_pass(error: &str) -> bool {
     RedisFailure::of(error).may_pass()

@@ -16,7 +16,7 @@ use crate::base64;
 use crate::error::Error;
 use crate::hash::ForeignScheme;
 
-/// What `MarshalJSON` writes.
+/// The output of `MarshalJSON`.
 #[derive(Deserialize)]
 struct Json<'a> {
     m: u64,

@@ -46,7 +46,7 @@ pub(crate) struct EncodedShard {
     pub(crate) expires: u32,
 }
 
-/// Where one filter's bits lie, and what is known of them.
+/// The location of one filter's bits, and their parameters.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EncodedFilter {
     pub(super) spec: FilterSpec,

@@ -1,4 +1,4 @@
-//! What the readers of other libraries' filters have in common.
+//! Helpers shared by the readers of other libraries' filters.
 
 use super::encoded::{EncodedFilter, EncodedShard, Payload};
 use super::payload::Words;

@@ -1,4 +1,4 @@
-//! The formats of shards, and what a chain needs to know of each.
+//! The formats of shards, and their properties for chains.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -36,7 +36,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The records of a Go service whose filters are made for so many items at this false positive rate.
+    /// The records of a Go service whose filters are made for this capacity and false positive rate.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`], as [`Parameters::for_capacity`].
@@ -86,7 +86,7 @@ impl Format {
         *self == Format::Native
     }
 
-    /// What the shards are like that a chain begins in this format.
+    /// The spec of new shards in this format.
     ///
     /// # Errors
     /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`] for sizes out of range;
@@ -106,7 +106,7 @@ impl Format {
         }
     }
 
-    /// What joins the texts of which a shard's text is made up, if it is made up of several.
+    /// The separator of the parts of a shard's text, if it has several.
     pub(crate) fn chunk_separator(self) -> Option<u8> {
         match self {
             #[cfg(feature = "formats")]

@@ -21,7 +21,7 @@ use crate::shard::Shard;
 
 const SEPARATOR: &[u8] = b"::";
 
-/// The parameters that the library takes for so many items at this false positive rate.
+/// The parameters that the library uses for this number of items and false positive rate.
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`].

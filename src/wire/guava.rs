@@ -26,7 +26,7 @@ use crate::shard::Shard;
 const MITZ_32: u8 = 0;
 const MITZ_64: u8 = 1;
 
-/// The spec that Guava takes for so many items at this false positive rate.
+/// The spec that Guava uses for this number of items and false positive rate.
 ///
 /// # Errors
 /// [`Error::BadOption`], [`Error::BadParameters`] or [`Error::TooLarge`].

@@ -86,7 +86,7 @@ pub(crate) fn decode(format: Format, text: &[u8]) -> Result<EncodedShard, Error>
     }
 }
 
-/// The expected length of the base64 text of a shard of the native format that holds so many items, more than none.
+/// The expected length of the base64 text of a native shard with this many items, at least one.
 pub(crate) fn expected_base64_len(parameters: Parameters, items: f64) -> f64 {
     base64::encoded_len(native::expected_encoded_len(parameters, items) as usize) as f64
 }

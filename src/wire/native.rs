@@ -142,7 +142,7 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
 /// How many bytes [`encode`] makes beside the payload.
 pub(super) const FRAME_LENGTH: usize = HEADER_LENGTH + CHECKSUM_LENGTH;
 
-/// How many bytes [`encode`] is expected to make of a shard that holds so many items, more than none.
+/// The expected length in bytes of [`encode`] for a shard with this many items, at least one.
 pub(super) fn expected_encoded_len(parameters: Parameters, items: f64) -> f64 {
     let raw_length = payload::length(Words::Bytes, parameters.bits()) as f64;
     let rice_length = rice::expected_byte_length(parameters.bits(), parameters.expected_set_bits(items));

@@ -1,4 +1,4 @@
-//! References: what stands for a shard that the device holds already.
+//! References, which stand for shards that the device holds already.
 //!
 //! In a snapshot a reference is `~` and a name of 12 hexadecimal digits: the first 12 of the 16 lowercase ones of XXH64
 //! (seed 0) of the shard's text as it was sent; of RedisBloom's chunks, of their texts, one after the other. The
@@ -10,13 +10,13 @@ use super::Format;
 use crate::hash::hash_id;
 use crate::params::MAX_SNAPSHOT_SHARDS;
 
-/// What marks a reference in a snapshot; no base64 text begins with it.
+/// The mark of a reference in a snapshot; no base64 text begins with it.
 const MARK: u8 = b'~';
-/// What joins the names of the shards that are held.
+/// The separator of the names of held shards.
 const SEPARATOR: u8 = b'.';
 /// Hexadecimal digits of a name.
 const DIGITS: usize = 12;
-/// Of a hash, what the name leaves out.
+/// The bits of a hash that the name omits.
 const UNUSED_BITS: u32 = u64::BITS - 4 * DIGITS as u32;
 /// Names of more shards than a snapshot has are not read.
 const MAX_HELD_LENGTH: usize = Reference::joined_len(MAX_SNAPSHOT_SHARDS);
@@ -80,7 +80,7 @@ impl Reference {
         names
     }
 
-    /// The length of the names of so many, joined.
+    /// The length of this many names, joined.
     pub(crate) const fn joined_len(count: usize) -> usize {
         (count * (DIGITS + 1)).saturating_sub(1)
     }

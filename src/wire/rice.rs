@@ -53,7 +53,7 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
     best
 }
 
-/// The expected length of the payload of a filter with `set_bits` of its `bits` bits set, more than none, wherever.
+/// The expected length of the payload of a filter with `set_bits` of its `bits` bits set at random, at least one.
 ///
 /// A gap is then geometric: with q the share of bits that are not set, `Σ(gap >> r)` is expected to be `set_bits ·
 /// q^(2^r) / (1 − q^(2^r))`.
@@ -216,7 +216,7 @@ impl BitReader<'_> {
         u64::from_le_bytes(bytes) >> (self.at % 8)
     }
 
-    /// Passes bits. None if there are not so many.
+    /// Skips bits. None if there are too few.
     fn skip(&mut self, bits: u32) -> Option<()> {
         self.at += bits as usize;
         (self.at <= 8 * self.bytes.len()).then_some(())

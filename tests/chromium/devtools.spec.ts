@@ -58,7 +58,7 @@ test.describe("what is shown", () => {
     await expect(shown.fact("False positives")).toHaveText(`1 in ${Math.round(1 / rate).toLocaleString("en")}`);
   });
 
-  test("what calls stopped is listed with the reason of each, the latest first", async ({ shown }) => {
+  test("stopped items are listed with their reasons, the latest first", async ({ shown }) => {
     await shown.openWithGuard();
     await shown.apply(await snapshotOf(["known", "covered"]));
     await shown.page.evaluate(() => {
@@ -92,7 +92,7 @@ test.describe("what is shown", () => {
     await expect(shown.rows("Stopped lately").first()).toContainText("many 2999");
   });
 
-  test("what is pending is listed until a snapshot covers it, the oldest first", async ({ shown }) => {
+  test("pending impressions are listed until a snapshot covers them, the oldest first", async ({ shown }) => {
     await shown.openWithGuard();
     await expect(shown.panel).toContainText("The server knows all that was seen here.");
     await shown.page.evaluate(() => window.guard.record(["first", "second", "x".repeat(1_000)]));
@@ -143,7 +143,7 @@ test.describe("what is shown", () => {
     await expect(shown.panel).toContainText("The last call stopped 1 of 2.");
   });
 
-  test("a guard without an engine, one that is closed, and no guard at all are told apart", async ({ shown }) => {
+  test("distinguishes a guard without an engine, a closed guard and no guard", async ({ shown }) => {
     await shown.open();
     const trouble = shown.panel.locator(".trouble");
     await expect(trouble).toHaveText("There is no guard to show yet.");
@@ -210,7 +210,7 @@ test.describe("taking back", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual([]);
   });
 
-  test("says so if somebody else has taken it back before", async ({ shown }) => {
+  test("says so if the item was made unseen elsewhere before", async ({ shown }) => {
     await shown.openWithGuard();
     await shown.page.evaluate(() => {
       window.guard.record("a");
@@ -235,7 +235,7 @@ test.describe("taking back", () => {
   });
 });
 
-test("screen readers hear what the person did, and nothing of what changes by itself", async ({ shown }) => {
+test("screen readers announce the user's actions, and no automatic changes", async ({ shown }) => {
   await shown.openWithGuard();
   await shown.page.evaluate(() => {
     const status = document.querySelector("seenguard-panel")?.shadowRoot?.querySelector("[role=status]");
@@ -285,7 +285,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   }
 }
 
-test("in forced colours what is drawn has the colours of the texts", async ({ shown }) => {
+test("in forced colours drawings have the colours of the text", async ({ shown }) => {
   await shown.page.emulateMedia({ forcedColors: "active" });
   await shown.openWithGuard();
   await fill(shown);

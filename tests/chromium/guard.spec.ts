@@ -81,7 +81,7 @@ async function drawn(page: Page): Promise<void> {
 }
 
 test.describe("observing", () => {
-  test("records what comes into view, and after a reload those items are stopped", async ({ reader }) => {
+  test("records items that come into view, and stops them after a reload", async ({ reader }) => {
     const page = await reader.openGuardedPage();
     await show(page, ["a", "b", "c", "d", "e", "f"]);
     await page.evaluate(() => {
@@ -96,7 +96,7 @@ test.describe("observing", () => {
     expect(await fresh(page, ["a", "b", "c", "d", "e", "f", "g"])).toEqual(["g"]);
   });
 
-  test("counts half of an item in view for a second, unless told otherwise", async ({ reader }) => {
+  test("by default an item counts when half of it is in view for a second", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await page.clock.install({ time: 0 });
     await page.clock.pauseAt(60_000);
@@ -115,7 +115,7 @@ test.describe("observing", () => {
     expect(await pendingAfter(5_000)).toEqual(["a", "b"]);
   });
 
-  test("one element by a ref records its id, a number too, and tells the app", async ({ reader }) => {
+  test("one element by a ref records its id, also a number, and calls the app", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await show(page, ["a"]);
     const told = page.evaluate(
@@ -129,7 +129,7 @@ test.describe("observing", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["17"]);
   });
 
-  test("records all ids of an item that has several, and its own where the app cannot tell the others", async ({
+  test("records all ids of an item that has several, and its own if the app cannot name the others", async ({
     reader,
   }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
@@ -154,7 +154,9 @@ test.describe("observing", () => {
     expect(uncaught).toEqual(["not loaded yet"]);
   });
 
-  test("of what is no element observes nothing and throws nothing, and each is told of once", async ({ reader }) => {
+  test("of a value that is no element observes and throws nothing, and reports each misuse once", async ({
+    reader,
+  }) => {
     const page = await reader.openPage();
     const messages = await page.evaluate(async () => {
       const messages: string[] = [];
@@ -293,7 +295,7 @@ test.describe("in one document", () => {
 });
 
 test.describe("fetch in place of window.fetch", () => {
-  test("adds the headers to what matches, keeps the rest, and applies the snapshot before json resolves", async ({
+  test("adds the headers to requests that match, changes nothing else, and applies the snapshot before json resolves", async ({
     reader,
   }) => {
     const chain = await ShardChain.create();

@@ -74,7 +74,7 @@ test("the largest snapshot is taken, filtered by and given back, with the proces
   expect(await codes(page)).toEqual([]);
 });
 
-test("i7: a larger one is refused, and what was in use stays", async ({ reader }) => {
+test("i7: a larger one is refused, and the snapshot in use stays", async ({ reader }) => {
   const page = await reader.openGuardedPage({ storage: "none" });
   const [inUse = "", large = "", larger = ""] = [1024, BITS, BITS + 8].flatMap((bits) => shardsOf(1, bits));
   const results = await page.evaluate(

@@ -25,7 +25,7 @@ test.describe("an item", () => {
     expect(await observed.impressions()).toEqual([]);
   });
 
-  test("starts anew when it comes back after a break", async ({ observed }) => {
+  test("restarts when the item comes back after a break", async ({ observed }) => {
     await observed.show(item("a") + gap(2000));
     await observed.observe();
     await observed.dwellAlmost();
@@ -66,7 +66,7 @@ test.describe("an item", () => {
     });
   }
 
-  test("starts anew after a break that is reported only when it is over", async ({ observed }) => {
+  test("restarts after a break that is reported only when it is over", async ({ observed }) => {
     await observed.show(item("a") + gap(2000));
     await observed.holdEntries();
     await observed.observe();
@@ -155,7 +155,7 @@ test.describe("an item", () => {
     expect((await observed.impressions()).sort()).toEqual(["a", "b"]);
   });
 
-  test("is not what observes: the root itself is left out", async ({ observed }) => {
+  test("does not observe the root itself", async ({ observed }) => {
     await observed.show(`<main data-seen-id="root">${item("child")}</main>`);
     await observed.observe({}, "main");
     await observed.change(() => {
@@ -289,7 +289,7 @@ test.describe("in a nested scroll container", () => {
     expect(await observed.impressions()).toEqual(["fits"]);
   });
 
-  test("what the container hides does not count though it is within the window", async ({ observed }) => {
+  test("items hidden by the container do not count, even within the window", async ({ observed }) => {
     await observed.show(scroller(gap(150) + item("cut") + item("hidden")));
     await observed.observe();
     await observed.dwell();
@@ -358,7 +358,7 @@ test.describe("an element whose id changes", () => {
   };
   const reused = `<div id="x" data-seen-id="a" style="height:200px"></div>`;
 
-  test("starts anew as another item", async ({ observed }) => {
+  test("restarts as another item", async ({ observed }) => {
     await observed.show(reused);
     await observed.observe();
     await observed.dwellAlmost();
@@ -380,7 +380,7 @@ test.describe("an element whose id changes", () => {
     expect(await observed.impressions()).toEqual(["a", "b"]);
   });
 
-  test("does not start anew for the same value", async ({ observed }) => {
+  test("does not restart for the same value", async ({ observed }) => {
     await observed.show(reused);
     await observed.observe();
     await observed.dwellAlmost();
@@ -429,7 +429,7 @@ test.describe("a page that changes", () => {
     window.one("#list").insertAdjacentHTML("beforeend", html);
   };
 
-  test("brings items deep inside what is added", async ({ observed }) => {
+  test("finds items deep inside added elements", async ({ observed }) => {
     await observed.show(list);
     await observed.observe();
     await observed.change(append, `<section><div>${item("deep")}</div></section>` + item("flat"));
@@ -437,7 +437,7 @@ test.describe("a page that changes", () => {
     expect((await observed.impressions()).sort()).toEqual(["deep", "flat"]);
   });
 
-  test("drops what is removed, alone or in a subtree", async ({ observed }) => {
+  test("drops removed items, alone or in a subtree", async ({ observed }) => {
     await observed.show(list);
     await observed.observe();
     await observed.change(append, `<section><div>${item("deep")}</div></section>` + item("flat"));
@@ -567,7 +567,7 @@ test.describe("one element with an id of its own", () => {
   }
 });
 
-test.describe("what cannot be seen does not count, and begins anew when it can", () => {
+test.describe("invisible items do not count, and restart when they become visible", () => {
   const wrapped = (attributes: string) => `<section ${attributes}>${item("a")}</section>`;
   const reveal = () => {
     window.one("section").removeAttribute("style");
@@ -625,7 +625,7 @@ test.describe("what cannot be seen does not count, and begins anew when it can",
     expect(await observed.impressions()).toEqual(["in-second", "in-first", "behind"]);
   });
 
-  test("but what something merely lies over counts", async ({ observed }) => {
+  test("but items that are only covered count", async ({ observed }) => {
     const over = "position:fixed;inset:0;background:white";
     await observed.show(item("a") + `<a href="#" style="${over}"></a><dialog open style="${over}">not modal</dialog>`);
     await observed.observe();
@@ -856,7 +856,7 @@ test.describe("the page", () => {
     });
   }
 
-  test("busy until after the dwell does not go by what it saw before", async ({ observed }) => {
+  test("busy until after the dwell does not use earlier observations", async ({ observed }) => {
     await observed.show(item("left") + gap(9000));
     await observed.holdTimers();
     await observed.holdEntries();

@@ -21,7 +21,7 @@ for (const storage of [undefined, "indexeddb", "local"] as const) {
   test.describe(`with ${storage === undefined ? "the default storage" : `the storage "${storage}"`}`, () => {
     const options = storage === undefined ? {} : { storage };
 
-    test("i1: what was recorded is still stopped after a reload, and still pending", async ({ reader }) => {
+    test("i1: recorded ids are still stopped after a reload, and still pending", async ({ reader }) => {
       const page = await reader.openGuardedPage(options);
       expect(await storageOf(page)).toBe(storage ?? "indexeddb");
       await record(page, ["a", "🦀\0", ""]);
@@ -32,7 +32,7 @@ for (const storage of [undefined, "indexeddb", "local"] as const) {
       expect(await codes(page)).toEqual([]);
     });
 
-    test("what was recorded before the page was closed is stopped in the next one", async ({ reader }) => {
+    test("ids recorded before the page was closed are stopped in the next one", async ({ reader }) => {
       const page = await reader.openGuardedPage(options);
       await page.evaluate(async () => {
         window.guard.record("a");
@@ -50,7 +50,7 @@ for (const storage of [undefined, "indexeddb", "local"] as const) {
       expect(await fresh(page, ["a"])).toEqual(["a"]);
     });
 
-    test("clear forgets it, and what is recorded afterwards is kept", async ({ reader }) => {
+    test("clear deletes impressions, and later ones are kept", async ({ reader }) => {
       const page = await reader.openGuardedPage(options);
       await record(page, ["before"]);
       await page.evaluate(([namespace, place]) => window.Seenguard.SeenGuard.clear(namespace, place ?? undefined), [
@@ -76,7 +76,7 @@ test('with the storage "none" nothing is kept, and nothing is wrong', async ({ r
   expect(await fresh(page, ["a"])).toEqual(["a"]);
 });
 
-test("clear leaves the number of the clear and the day, whatever was there", async ({ reader }) => {
+test("clear always leaves the number of the clear and the day", async ({ reader }) => {
   const page = await reader.openPage();
   await page.evaluate((namespace) => window.Seenguard.SeenGuard.clear(namespace), NAMESPACE);
   const left = await page.evaluate(() => Object.entries<string>(localStorage).sort());

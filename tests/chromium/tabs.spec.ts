@@ -60,7 +60,7 @@ for (const storage of ["indexeddb", "local"] as const) {
       expect(await fresh(await reader.openGuardedPage({ storage }), [...all, "new"])).toEqual(["new"]);
     });
 
-    test("forget together when one of them clears, and keep what is recorded afterwards", async ({ reader }) => {
+    test("all delete their impressions when one of them clears, and keep later ones", async ({ reader }) => {
       const [first, second] = [await reader.openGuardedPage({ storage }), await reader.openGuardedPage({ storage })];
       await record(first, ["a"]);
       await record(second, ["b"]);
@@ -81,7 +81,7 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("a row that was stored damaged is reported once, and what others recorded is shown on", async ({ reader }) => {
+test("a damaged row is reported once, and other rows are still read", async ({ reader }) => {
   const storage = "local";
   const [writer, tab] = [await reader.openGuardedPage({ storage }), await reader.openGuardedPage({ storage })];
   await record(writer, ["a"]);
@@ -97,7 +97,7 @@ test("a row that was stored damaged is reported once, and what others recorded i
   expect(await codes(await reader.openGuardedPage({ storage }))).toEqual([]);
 });
 
-test("a tab that is opened anew many times keeps its storage small", async ({ reader }) => {
+test("a tab that is reopened many times keeps its storage small", async ({ reader }) => {
   const page = await reader.openGuardedPage();
   for (let visit = 0; visit < 15; visit++) {
     await record(page, ids(`visit-${String(visit)}`, 5));

@@ -105,7 +105,7 @@ for (const { name, start } of [
   });
 }
 
-test("i6: a worker, which nobody signals, sees a page's impressions within ten seconds, and at flush at once", async ({
+test("i6: a worker, which receives no signals, sees a page's impressions within ten seconds, and at once with flush", async ({
   page,
   site,
 }) => {

@@ -81,7 +81,7 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("i6: a page that records as it is left is in the cache, and what it recorded is not lost", async ({
+test("i6: a page that records as it is left enters the cache, and loses no impression", async ({
   cachingContext,
   site,
 }) => {
@@ -111,7 +111,7 @@ test("i6: a page that observes and delivers is in the cache, too, and goes on wh
   await expect.poll(() => site.delivered).toEqual(["before", "after"]);
 });
 
-test("a page that comes back after another tab cleared sends and says nothing of what it had", async ({
+test("a page that comes back after another tab cleared neither sends nor reveals its earlier impressions", async ({
   cachingContext,
   site,
 }) => {

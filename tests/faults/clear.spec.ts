@@ -91,7 +91,7 @@ test.describe("when IndexedDB cannot be reached, clear", () => {
     expect(await clear(page)).toMatchObject({ outcome: "cleared" });
   });
 
-  test("because it is denied, has nothing to clear there, whatever localStorage has", async ({ page, site }) => {
+  test("that is denied needs no clear, regardless of localStorage", async ({ page, site }) => {
     await refuseToOpen(page, "SecurityError");
     await visit(page, site);
     await record(page, ["a"]);
@@ -117,7 +117,7 @@ test.describe("when IndexedDB cannot be reached, clear", () => {
   });
 });
 
-test("i6: a clear whose page dies at once is finished by the page of another person", async ({ context, site }) => {
+test("i6: another user's page completes a clear whose page died at once", async ({ context, site }) => {
   await pastVisit(context, site.origin, ["a"], "home:somebody");
   const dying = await context.newPage();
   await dying.goto(site.origin);
@@ -163,7 +163,10 @@ test("i6: clear waits for no engine, and the guard that gets one later has nothi
   expect((await stats(page)).engine).toBe("wasm");
 });
 
-test("i6: a tab that no event tells of a clear says and sends nothing of what was cleared", async ({ context, site }) => {
+test("i6: a tab that receives no event of a clear neither reveals nor sends cleared impressions", async ({
+  context,
+  site,
+}) => {
   const [clearing, other] = [await context.newPage(), await context.newPage()];
   await hearsNoEvent(other);
   for (const page of [clearing, other]) await visit(page, site);
@@ -217,7 +220,7 @@ test("i6: a batch that waits for the app's headers is given up by a clear, in th
   }
 });
 
-test("i6: a tab whose storage fails hears of a clear in another", async ({ context, site }) => {
+test("i6: a tab whose storage fails still receives another tab's clear", async ({ context, site }) => {
   const [clearing, failing] = [await context.newPage(), await context.newPage()];
   for (const page of [clearing, failing]) await visit(page, site);
   // Its first pass would move what the other has written into localStorage.
@@ -238,7 +241,7 @@ test("i6: a tab whose storage fails hears of a clear in another", async ({ conte
   expect(await fresh(next, ["a"])).toEqual(["a"]);
 });
 
-test("neither flush nor clear ends with what removing an idle namespace ends with", async ({ context, page, site }) => {
+test("neither flush nor clear fails when removing an idle namespace fails", async ({ context, page, site }) => {
   await pastVisit(context, site.origin, ["a"], "home:somebody");
   await page.addInitScript(() => {
     const remove = Reflect.get(IDBObjectStore.prototype, "delete");
@@ -265,7 +268,7 @@ test("neither flush nor clear ends with what removing an idle namespace ends wit
   expect(uncaught).toEqual([]);
 });
 
-test("a clear by a clock that is behind takes what one that was ahead has kept, and what is recorded since stays", async ({
+test("a clear by a slow clock deletes rows written by a fast one, and keeps later impressions", async ({
   context,
   site,
 }) => {
@@ -297,10 +300,7 @@ test("a clear by a clock that is behind takes what one that was ahead has kept, 
   expect(await fresh(page, ["of tomorrow", "since the call"])).toEqual(["of tomorrow"]);
 });
 
-test("a page that leaves in the task that clears has cleared, and keeps what it recorded since", async ({
-  page,
-  site,
-}) => {
+test("a page that leaves in the task of its clear has cleared, and keeps later impressions", async ({ page, site }) => {
   await visit(page, site);
   await record(page, ["cleared"]);
   await flush(page);

@@ -124,7 +124,10 @@ for (const storage of ["indexeddb", "local"] as const) {
     for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
   });
 
-  test(`i6: a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({ page, site }) => {
+  test(`i6: a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({
+    page,
+    site,
+  }) => {
     await page.goto(site.origin);
     for (let again = 0; again < 8; again++) {
       // A namespace for each: one guard remembers no more than 10,000.
@@ -143,7 +146,10 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("what a snapshot covered is not pending again after a reload, nor covered again", async ({ page, site }) => {
+test("an impression that a snapshot covered is neither pending nor covered again after a reload", async ({
+  page,
+  site,
+}) => {
   await visit(page, site);
   await record(page, idsOf("id", 40));
   await flush(page);
@@ -205,7 +211,7 @@ test("i6: a browser killed a moment after record loses nothing with the default 
 /** How long the person reads before the browser dies: `SEENGUARD_LOCAL_SECONDS` for another measurement. */
 const READING_SECONDS = Number(process.env.SEENGUARD_LOCAL_SECONDS ?? 15);
 
-test(`i6: with "local" a killed browser loses what the browser had not yet put on the disk: measured`, async ({
+test(`i6: with "local" a killed browser loses only data that it had not written to disk: measured`, async ({
   profile,
   site,
 }) => {

@@ -17,7 +17,7 @@ async function hide(page: Page): Promise<void> {
   });
 }
 
-test("what is recorded is delivered as JSON with its time, in the background", async ({ page, site }) => {
+test("impressions are delivered as JSON with their times, in the background", async ({ page, site }) => {
   await visit(page, site);
   await report(page);
   const before = Date.now();
@@ -31,7 +31,7 @@ test("what is recorded is delivered as JSON with its time, in the background", a
   expect((await stats(page)).pending).toBe(2);
 });
 
-test("without a report nothing leaves the page, whatever the guard does", async ({ context, site }) => {
+test("without a report nothing leaves the page", async ({ context, site }) => {
   const requests: string[] = [];
   const page = await context.newPage();
   await visit(page, site);
@@ -124,7 +124,7 @@ for (const [hasApplied, times] of [
   [false, 2],
 ] as const) {
   const when = hasApplied ? "after a snapshot" : "without a snapshot";
-  test(`what goes out as a page closes ${when} is delivered ${String(times)} times`, async ({ context, site }) => {
+  test(`a batch sent as a page closes ${when} is delivered ${String(times)} times`, async ({ context, site }) => {
     const page = await visit(await context.newPage(), site);
     if (hasApplied) await apply(page, { shards: [] });
     await report(page, { intervalMs: NEVER_MS });

@@ -23,7 +23,7 @@ function collector() {
 }
 
 describe("report", () => {
-  test("delivers what was recorded at its interval, oldest first, with the time of each", async () => {
+  test("delivers impressions at its interval, oldest first, each with its time", async () => {
     const { guard } = await openGuard();
     const { requests, report } = collector();
     guard.report(report);
@@ -47,7 +47,7 @@ describe("report", () => {
     expect(guard.pending()).toEqual(["a", "b", "7"]);
   });
 
-  test("delivers what was taken back, and nothing of what was taken back before it was sent", async () => {
+  test("delivers unseen ids, and no impression that became unseen before it was sent", async () => {
     const { guard } = await openGuard();
     const bodies: Report[] = [];
     vi.stubGlobal("fetch", (_: string, { body }: { body: string }) => {
@@ -129,7 +129,7 @@ describe("report", () => {
     expect(bodies.length).toBeLessThan(40);
   });
 
-  test("delivers what was pending before it began, and nothing once it is stopped", async () => {
+  test("delivers impressions from before it began, and nothing once it is stopped", async () => {
     const { guard } = await openGuard();
     const { requests, report } = collector();
     guard.record("before");
@@ -143,7 +143,7 @@ describe("report", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("delivers what waits when the guard closes, and remembers that it has arrived", async () => {
+  test("delivers waiting impressions when the guard closes, and remembers that they have arrived", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
     const { requests, report } = collector();
@@ -171,7 +171,7 @@ describe("report", () => {
     expect(closed).toHaveBeenCalled();
   });
 
-  test("passes what is told of pending impressions with each report, and why it goes out", async () => {
+  test("passes `Seen-Pending` and the reason of sending with each report", async () => {
     const { guard } = await openGuard();
     const reports: [Report, string][] = [];
     const send: NonNullable<ReportOptions["send"]> = (report, reason) =>
@@ -190,7 +190,7 @@ describe("report", () => {
     expect(reports[0]?.[0].pending).toBe(pending);
   });
 
-  test("delivers what a snapshot covered before it could be delivered: a claim may be false", async () => {
+  test("delivers an impression that a snapshot covered earlier: it may be a false positive", async () => {
     const { guard } = await openGuard();
     const { requests, state, report } = collector();
     guard.apply(await shippedSnapshot(["covered as it is recorded"]));
@@ -206,7 +206,7 @@ describe("report", () => {
     expect(requests.map(({ ids }) => ids)).toEqual([["covered as it is recorded", "covered later"]]);
   });
 
-  test("works where the navigator does not tell whether it is online", async () => {
+  test("works where the navigator has no `onLine`", async () => {
     vi.stubGlobal("navigator", { userAgent: "Node.js/22" });
     const { guard } = await openGuard();
     const { requests, report } = collector();
@@ -247,7 +247,7 @@ describe("a request", () => {
 });
 
 describe("a server that fails", () => {
-  test("is tried again with waits that double up to five minutes, with jitter, and told of once", async () => {
+  test("is retried with delays that double up to five minutes, with jitter, and reported once", async () => {
     const { guard, codes } = await openGuard();
     const { requests, state, report } = collector();
     guard.report(report);
@@ -324,7 +324,7 @@ describe("a server that fails", () => {
     ["send", 30_000],
     ["headers", 10_000],
   ] as const) {
-    test(`by ${what} that never ends is told once, and tried again until it is delivered`, async () => {
+    test(`by ${what} that never ends is reported once, and retried until it is delivered`, async () => {
       const { guard, codes } = await openGuard();
       let hangs = true;
       const delivered: string[] = [];
@@ -436,7 +436,7 @@ describe("what was delivered", () => {
 });
 
 describe("across visits", () => {
-  test("what a crashed page left undelivered is delivered by the next, covered or not, and what it delivered is not", async () => {
+  test("the next page delivers impressions that a crashed page did not deliver, covered or not, and no others", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const first = await openGuard({ storage, namespace }, newPage());
     const early = collector();
@@ -487,7 +487,7 @@ describe("across visits", () => {
     expect(requests.map(({ ids }) => ids)).toEqual([["under way"]]);
   });
 
-  test("what was lost in one visit is delivered again in another, a day later, once", async () => {
+  test("an impression lost in one visit is delivered once more in another, a day later", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const visit = async (hours: number): Promise<string[]> => {
       const { guard } = await openGuard({ storage, namespace }, newPage());

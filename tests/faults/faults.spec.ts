@@ -94,7 +94,7 @@ async function holdTransaction(context: BrowserContext, site: Site): Promise<Pag
 }
 
 test.describe("an opening of IndexedDB that is never answered", () => {
-  test("i5: holds up no feed, and what is recorded is in localStorage and stopped on the next visits", async ({
+  test("i5: blocks no feed, and impressions are in localStorage and stopped on the next visits", async ({
     context,
     site,
   }) => {
@@ -126,7 +126,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await next.evaluate(() => window.guard.pending())).toEqual(["earlier", "a"]);
   });
 
-  test("is told, and rows stay in localStorage until one is", async ({ page, site }) => {
+  test("is reported, and rows stay in localStorage until it opens", async ({ page, site }) => {
     await neverOpens(page);
     await visit(page, site);
     await record(page, ["a"]);
@@ -151,7 +151,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await fresh(page, ["as it hides", "new"])).toEqual(["new"]);
   });
 
-  test("i5: that comes late is taken, with what it holds", async ({ context, site }) => {
+  test("i5: that opens late is used, with its data", async ({ context, site }) => {
     const before = await visit(await context.newPage(), site);
     await record(before, ["earlier"]);
     await flush(before);
@@ -208,7 +208,7 @@ test("i5: a first read that fails is tried again while open waits, and the first
   expect(await fresh(page, ["earlier", "new"])).toEqual(["new"]);
 });
 
-test("i6: what a visit without IndexedDB recorded is known to the next one with it, and moves there", async ({
+test("i6: impressions of a visit without IndexedDB are known to the next one with it, and move there", async ({
   context,
   site,
 }) => {
@@ -238,10 +238,7 @@ test("i6: what a visit without IndexedDB recorded is known to the next one with 
   }
 });
 
-test("what is recorded while another tab has the database for itself is not lost by close", async ({
-  context,
-  site,
-}) => {
+test("close loses no impression recorded while another tab blocks the database", async ({ context, site }) => {
   const page = await visit(await context.newPage(), site);
   await record(page, ["earlier"]);
   await flush(page);
@@ -336,7 +333,7 @@ for (const [how, fail] of [
   });
 }
 
-test("i6: a tab whose writes fail goes on seeing what the others show, and is seen by them", async ({ context, site }) => {
+test("i6: a tab whose writes fail still exchanges impressions with other tabs", async ({ context, site }) => {
   const [failing, other] = [await context.newPage(), await context.newPage()];
   for (const page of [failing, other]) await visit(page, site);
   await failing.evaluate(() => {

@@ -55,7 +55,7 @@ async function feedWith(...recorded: string[]) {
 }
 
 describe("fill", () => {
-  test("fetches page after page until so many fresh items are there, and goes on from there", async () => {
+  test("fetches pages until there are enough fresh items, and continues there", async () => {
     const { feed } = await feedWith("b", "d");
     const { asked, fetchPage } = sourceOf(pageOf("a", "b"), pageOf("c", "d"), pageOf("e", "f"), pageOf("g"));
     const first = await feed.fill(fetchPage, 2);
@@ -86,7 +86,7 @@ describe("fill", () => {
     expect(idsIn(await feed.fill(fetchPage, 3))).toEqual(["a", "b", "c"]);
   });
 
-  test("takes the ids where it is told to", async () => {
+  test("takes the ids from the given function", async () => {
     const { feed } = await feedWith("1");
     const pages = [{ items: [{ key: 1 }, { key: 2 }] }];
     const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 1, { id: ({ key }) => key });
@@ -147,7 +147,7 @@ describe("the source has ended", () => {
     ["nothing at all", undefined],
     ["a page whose next is null", { ...pageOf("b"), next: null }],
   ] as const) {
-    test(`with ${what}: fill says so and fetches nothing more until a reset`, async () => {
+    test(`with ${what}: fill reports the end and fetches nothing more until a reset`, async () => {
       const { feed } = await feedWith("a");
       const asked: number[] = [];
       const fetchPage = ({ page }: PageRequest) => {
@@ -177,7 +177,7 @@ describe("the source has ended", () => {
     ["a page that is used again", () => ({ items: reused })],
     ["a cursor that does not move", () => ({ ...pageOf("a", "seen", "b"), next: "the same" })],
   ] as const) {
-    test(`with three pages in a row that have nothing new: ${what}`, async () => {
+    test(`with three pages in a row without a new id: ${what}`, async () => {
       const { feed } = await feedWith("seen");
       const source = constant(answer);
       const first = await feed.fill(source.fetchPage, 1);
@@ -200,7 +200,7 @@ describe("the source has ended", () => {
     expect(await feed.fill(growing, 1)).toMatchObject({ end: "max-pages", done: false });
   });
 
-  test("counted over calls, and anew after a page that brings something", async () => {
+  test("counted across calls, and from 0 after a page with a new id", async () => {
     const { feed } = await feedWith();
     const same = pageOf("a");
     const { asked, fetchPage } = sourceOf(same, same, same, pageOf("b"), same, same, same);
@@ -238,7 +238,7 @@ describe("fill stops", () => {
     expect(source.asked).toBe(8);
   });
 
-  test("after as many pages as it was told, fresh items or not", async () => {
+  test("after the given number of pages, with or without fresh items", async () => {
     const { feed } = await feedWith("seen");
     const source = seenPages();
     expect(await feed.fill(source.fetchPage, 1, { maxPages: 2 })).toMatchObject({ end: "max-pages" });
@@ -324,7 +324,7 @@ describe("calls of fill that overlap", () => {
 });
 
 describe("a call of fill is aborted", () => {
-  test("by its signal, alone: the next one begins with what had come", async () => {
+  test("by its signal, alone: the next one begins with the items fetched so far", async () => {
     const { feed } = await feedWith();
     const { waiting, fetchPage, asked } = gatedSource();
     const leaving = new AbortController();
@@ -346,7 +346,7 @@ describe("a call of fill is aborted", () => {
     expect(waiting[2]?.signal.aborted).toBe(false);
   });
 
-  test("and another made in the same task has what had come, with no page fetched", async () => {
+  test("and another one in the same task gets the items fetched so far, without a request", async () => {
     const { feed } = await feedWith();
     const { waiting, fetchPage, asked } = gatedSource();
     const controller = new AbortController();
@@ -410,7 +410,7 @@ describe("a call of fill is aborted", () => {
     expect(idsIn(await again)).toEqual(["a"]);
   });
 
-  test("by a reset out of onLag: the page whose snapshot told the lag is not of the new list", async () => {
+  test("by a reset in onLag: the page whose snapshot caused it is not of the new list", async () => {
     const feeds: { reset: () => void }[] = [];
     const { guard } = await openGuard({ onLag: () => feeds[0]?.reset() });
     const feed = guard.feed();
@@ -422,7 +422,7 @@ describe("a call of fill is aborted", () => {
     expect(feed.admit(["a", "b"])).toEqual(["a", "b"]);
   });
 
-  test("out of onLag: the page that told the lag is what the next call begins with", async () => {
+  test("in onLag: the next call begins with the page that caused it", async () => {
     const controller = new AbortController();
     const { guard } = await openGuard({ onLag: () => controller.abort() });
     const feed = guard.feed();
@@ -453,7 +453,7 @@ describe("fetchPage has its time", () => {
     return guard;
   }
 
-  test("of 30 s for each page: then its signal fires, the call fails, and what had come is left to the next", async () => {
+  test("of 30 s for each page: then its signal fires, the call fails, and the next one gets the items fetched so far", async () => {
     const guard = await testGuard();
     const feed = guard.feed();
     const { waiting, fetchPage, asked } = gatedSource();
@@ -504,7 +504,7 @@ describe("an error while filling", () => {
     ],
     ["a page that cannot be read", () => Promise.resolve(unreadable)],
   ] as const) {
-    test(`leaves what came before it to the next call, which asks for that page again: ${how}`, async () => {
+    test(`leaves earlier items to the next call, which requests that page again: ${how}`, async () => {
       const { feed } = await feedWith("b");
       const asked: unknown[] = [];
       const fetchPage = ({ page, cursor }: PageRequest): Promise<FeedPage<Item>> => {
@@ -555,7 +555,7 @@ describe("an error while filling", () => {
   });
 });
 
-test("a page's next is the next request's cursor, whatever it is", async () => {
+test("a page's next is the next request's cursor, of any type", async () => {
   const { feed } = await feedWith();
   const asked: [number, unknown][] = [];
   const fetchPage = ({ page, cursor }: PageRequest<{ after: number }>) => {
@@ -571,7 +571,7 @@ test("a page's next is the next request's cursor, whatever it is", async () => {
   ]);
 });
 
-test("each request tells what the device holds and what is pending, as of then", async () => {
+test("each request has the headers as of then", async () => {
   const { guard, feed } = await feedWith();
   const snapshot = await shippedSnapshot(["a"]);
   const asked: PageRequest["headers"][] = [];

@@ -61,10 +61,7 @@ test("i6: while IndexedDB refuses writes it leaves one row, however often it hid
   expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
 });
 
-test("of what it leaves while IndexedDB refuses writes the newest stays, whatever was covered before", async ({
-  page,
-  site,
-}) => {
+test("keeps the newest rows that it leaves while IndexedDB refuses writes", async ({ page, site }) => {
   await visit(page, site);
   await record(page, idsOf("covered", 4_000));
   await flush(page);
@@ -81,7 +78,7 @@ test("of what it leaves while IndexedDB refuses writes the newest stays, whateve
   expect(await fresh(page, [...ids, "new"])).toEqual(["new"]);
 });
 
-test("visits whose writes all fail do not fill the app's localStorage, and the newest of them stays", async ({
+test("visits whose writes all fail do not fill the app's localStorage, and the newest one's row stays", async ({
   page,
   site,
 }) => {
@@ -186,7 +183,7 @@ test("what it puts as it hides is committed in that task, all of it", async ({ p
   expect(await fresh(page, [...idsOf("id", 2_500), "new"])).toEqual(["new"]);
 });
 
-test("a row that its page writes anew while another moves the former is not lost", async ({ context, site }) => {
+test("a row that its page rewrites while another one moves it is not lost", async ({ context, site }) => {
   const going = await visit(await context.newPage(), site);
   await refuseWrites(going);
   const left: [key: string, text: string][] = [];
@@ -222,7 +219,10 @@ test("a row that its page writes anew while another moves the former is not lost
 });
 
 for (const storage of ["indexeddb", "local"] as const) {
-  test(`what a snapshot has just covered is not pending on the next visit, with ${storage}`, async ({ page, site }) => {
+  test(`an impression that a snapshot has just covered is not pending on the next visit, with ${storage}`, async ({
+    page,
+    site,
+  }) => {
     await visit(page, site, { storage });
     await record(page, ["covered", "pending"]);
     const chain = await ShardChain.create();
@@ -237,7 +237,7 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("i6: what it records as it goes the other tabs hear of", async ({ context, site }) => {
+test("i6: other tabs learn of impressions that it records as it closes", async ({ context, site }) => {
   const [going, staying] = [await context.newPage(), await context.newPage()];
   for (const page of [going, staying]) await visit(page, site);
   await going.evaluate(() => {
@@ -247,7 +247,7 @@ test("i6: what it records as it goes the other tabs hear of", async ({ context, 
   await expect.poll(() => fresh(staying, ["last", "new"])).toEqual(["new"]);
 });
 
-test("i6: what it records after another tab began to clear is kept, though it closes at once", async ({
+test("i6: impressions recorded after another tab began to clear are kept, though it closes at once", async ({
   context,
   site,
 }) => {

@@ -70,7 +70,7 @@ describe("a request that hangs", () => {
     expect(server.taken).toEqual(["a", ...idsOf("more", 200)]);
   });
 
-  test("of `send` is told by its signal", async () => {
+  test("of `send` aborts its signal", async () => {
     const signals: AbortSignal[] = [];
     const send: NonNullable<ReportOptions["send"]> = (_, __, signal) => {
       signals.push(signal);
@@ -153,7 +153,7 @@ describe("an answer", () => {
     expect(errors).toEqual([]);
   });
 
-  test("that asks to wait is heard wherever the headers of it are", async () => {
+  test("with Retry-After is respected, regardless of the form of its headers", async () => {
     const times: number[] = [];
     const send = () => {
       times.push(Date.now());
@@ -221,7 +221,7 @@ describe("one impression that is refused", () => {
 });
 
 describe("after a failure", () => {
-  test("`failingSince` tells when the row began, until delivery works", async () => {
+  test("`failingSince` is the first failure in the row, until delivery works", async () => {
     const server = serve(() => ({ status: 503 }));
     const { guard, stop } = await reporting();
     expect(guard.stats().failingSince).toBeUndefined();
@@ -263,7 +263,7 @@ describe("after a failure", () => {
     },
   );
 
-  test("`close` tries once whatever the backoff, but not before Retry-After", async () => {
+  test("`close` tries once regardless of the backoff, but not before Retry-After", async () => {
     for (const [header, tries] of [
       ["0", 1],
       ["600", 0],
@@ -308,7 +308,7 @@ describe("after a failure", () => {
 });
 
 describe("as the page hides", () => {
-  test("only that request outlives it, and what was found in storage does not go", async () => {
+  test("only that request outlives it, without impressions read from storage", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const server = serve(() => ({ status: 503 }));
     const former = await reporting({}, { storage, namespace });
@@ -338,7 +338,7 @@ describe("as the page hides", () => {
     expect(server.requests).toEqual([["a"]]);
   });
 
-  test("all guards together send 60,000 bytes at most, and what is too large alone is skipped", async () => {
+  test("all guards together send 60,000 bytes at most, and skip an entry that is too large alone", async () => {
     const server = serve(never);
     const bytes = () =>
       server.inits.reduce((sum, { body }) => sum + new TextEncoder().encode(body as string).length, 0);
@@ -394,7 +394,7 @@ describe("as the page hides", () => {
     expect(server.taken).toEqual([...due, "taken back"]);
   });
 
-  test("an answer that comes counts all the same, and a failure is tried again", async () => {
+  test("a response that arrives still counts, and a failure is retried", async () => {
     const server = serve(() => ({ status: 503 }));
     const { guard } = await reporting();
     guard.apply(await shippedSnapshot(["else"]));
@@ -442,7 +442,7 @@ describe("a namespace has one reporter", () => {
   });
 });
 
-describe("whatever fails on the way", () => {
+describe("after any failure", () => {
   test("delivery goes on with the next try", async () => {
     const server = serve();
     const { guard, codes } = await reporting({

@@ -26,7 +26,7 @@ async function openTab(context: BrowserContext, site: Site, person: string): Pro
   return page;
 }
 
-test("what a tab of a person who has signed out sends is refused by 409, and kept for them", async ({
+test("reports of a tab whose user has signed out are refused by 409, and kept for that user", async ({
   context,
   site,
 }) => {
@@ -54,7 +54,7 @@ test("what a tab of a person who has signed out sends is refused by 409, and kep
   expect(recorded.get("bob")).toEqual(["by bob"]);
 });
 
-test("what is delivered before signing out goes to the person it is of", async ({ context, site }) => {
+test("impressions delivered before signing out go to their own user", async ({ context, site }) => {
   const recorded = recordBySession(site);
   await signIn(context, site, "ada");
   const page = await visit(await context.newPage(), site, { namespace: "home:ada" });

@@ -110,7 +110,7 @@ describe("headers that are a function", () => {
 });
 
 describe("the answer 409", () => {
-  test("is told in its own words, and is asked again after 15 minutes", async () => {
+  test("is reported with its own message, and retried after 15 minutes", async () => {
     const namespace = uniqueNamespace();
     const { guard, server, errors } = await reporting({}, { namespace });
     server.status = 503;
@@ -207,7 +207,7 @@ function pageOver(server: Server) {
 }
 
 describe("flush", () => {
-  test("delivers at once what waits, in all its batches, and says how many", async () => {
+  test("delivers all waiting batches at once, and returns the number of entries", async () => {
     const { guard, server } = await reporting({ intervalMs: 60 * MINUTE_MS });
     guard.record(idsOf("a", 30));
     guard.unsee("taken back");
@@ -224,7 +224,7 @@ describe("flush", () => {
     expect(await guard.flush()).toEqual({ delivered: 0, left: 0 });
   });
 
-  test("waits for no backoff, and tells what is left when the server still fails", async () => {
+  test("ignores the backoff, and returns the number left if the server still fails", async () => {
     const { guard, server } = await reporting();
     server.status = 503;
     guard.record("a");
@@ -242,7 +242,7 @@ describe("flush", () => {
     expect(server.ids.at(-1)).toBe("b");
   });
 
-  test("takes in what is under way, and resolves when the time is over", async () => {
+  test("includes the batch in progress, and resolves when the time is over", async () => {
     let arrive = (_answer: unknown) => {};
     const sent: string[][] = [];
     const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
@@ -285,7 +285,7 @@ describe("flush", () => {
     expect(await other.flush()).toEqual({ delivered: 0, left: 0 });
   });
 
-  test("stores what was recorded, and waits for no delivery with no time for it", async () => {
+  test("stores impressions, and with no time for delivery awaits none", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const { guard } = await reporting({ send: () => new Promise(() => {}) }, options);
     guard.record("a");

@@ -80,7 +80,7 @@ describe("replicas of different age", () => {
 });
 
 describe("a chain that was rebuilt", () => {
-  test("with other parameters and another seed is taken whole, and covers what is pending", async () => {
+  test("with other parameters and another seed is applied as a whole, and covers pending impressions", async () => {
     const { guard } = await openGuard();
     const ids = idsOf("old", 50);
     guard.apply(await shippedSnapshot(ids, { capacity: 10, shards: 8 }));
@@ -95,7 +95,7 @@ describe("a chain that was rebuilt", () => {
     expect(guard.pending()).toEqual(["not yet"]);
   });
 
-  test("i1: and holds less than before lets pass what it lost, but nothing that was shown here", async () => {
+  test("i1: and holds fewer ids than before lets those pass, but none that was shown here", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(["shown elsewhere", "shown here"]));
     guard.record("shown here");
@@ -125,7 +125,7 @@ describe("a chain that was rebuilt", () => {
 });
 
 describe("a snapshot that changes little", () => {
-  test("or nothing is taken, wherever a shard that is held stands", async () => {
+  test("or not at all, regardless of the position of a held shard", async () => {
     const { guard } = await openGuard();
     const shards = await Promise.all(idsOf("shard", 64).map((id) => shardText([id, ...idsOf(`${id}-with`, 5)])));
     for (let again = 0; again < 3; again++)
@@ -150,7 +150,7 @@ describe("a snapshot that changes little", () => {
     expect(guard.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("by its oldest shard dropping out lets pass what that one alone held and nobody saw here", async () => {
+  test("without its oldest shard lets ids pass that only this shard held and nobody saw here", async () => {
     const { guard } = await openGuard();
     const chain = await ShardChain.create({ capacity: 10, shards: 3 });
     onTestFinished(() => chain.free());
@@ -166,7 +166,7 @@ describe("a snapshot that changes little", () => {
     expect(passed.every((id) => Number(id.slice(3)) % 2 === 1 && !chain.has(id, { now: NOW }))).toBe(true);
   });
 
-  test("i1: to empty ends what the server stops, and what was shown here is stopped still", async () => {
+  test("i1: without shards stops only ids that were shown here", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("elsewhere", 20)));
     guard.record(["covered", "not covered"]);
@@ -219,7 +219,7 @@ describe("shards that expire while the page is open", () => {
     });
   }
 
-  test("do so by this device's clock when the server does not tell its own, and come back with it", async () => {
+  test("do so by this device's clock if the snapshot has no time, and come back with it", async () => {
     vi.setSystemTime(NOW * 1000);
     const { guard } = await openGuard();
     const snapshot = await shippedSnapshot(["a"], { shards: 1, ttlSeconds: DAY_SECONDS });

@@ -151,7 +151,10 @@ test.describe("IndexedDB that is full", () => {
     expect(await codes(page)).toEqual([]);
   });
 
-  test("when the page opens, what is there is read, and what does not fit is in memory", async ({ page, site }) => {
+  test("when the page opens, stored data is read, and new data that does not fit stays in memory", async ({
+    page,
+    site,
+  }) => {
     await visit(page, site);
     await limitQuota(page, site);
     await record(page, ["early"]);
@@ -186,7 +189,7 @@ test.describe("IndexedDB that is full", () => {
   });
 });
 
-test("localStorage that is full is said to be once, keeps the newest, and what is new when there is room", async ({
+test("a full localStorage is reported once, keeps the newest data, and stores new data when there is space", async ({
   page,
   site,
 }) => {
@@ -237,7 +240,7 @@ test.describe("storage that is denied", () => {
     });
   }
 
-  test("by a person who lets no site store anything leaves one, too", async ({ site }) => {
+  test("by a user who blocks all storage leaves a signal, too", async ({ site }) => {
     const profile = await Profile.create({ profile: { default_content_setting_values: { cookies: 2 } } });
     try {
       const browser = await profile.start();
@@ -353,10 +356,7 @@ test.describe("content of IndexedDB", () => {
     expect(await fresh(page, ["after", "new"])).toEqual(["new"]);
   });
 
-  test("i6: that is gone, though localStorage has what a page left behind, loses nothing of that", async ({
-    page,
-    site,
-  }) => {
+  test("i6: that is gone loses no data that a page left in localStorage", async ({ page, site }) => {
     await visit(page, site);
     await record(page, ["left"]);
     await flush(page);

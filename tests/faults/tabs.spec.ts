@@ -119,7 +119,7 @@ for (const storage of ["indexeddb", "local"] as const) {
   });
 }
 
-test("a tab that has no guard clears for those that have", async ({ context, site }) => {
+test("a tab without a guard clears for tabs with one", async ({ context, site }) => {
   const [guarded, other] = [await context.newPage(), await context.newPage()];
   await visit(guarded, site);
   await record(guarded, ["a"]);
@@ -255,7 +255,10 @@ test.describe("where no signal arrives", () => {
     expect((await stats(denied)).storage).toBe("indexeddb");
   });
 
-  test("i6: a second copy of the package on the page sees the first one's within ten seconds", async ({ page, site }) => {
+  test("i6: a second copy of the package on the page sees the first one's within ten seconds", async ({
+    page,
+    site,
+  }) => {
     await visit(page, site);
     await page.evaluate(async (namespace) => {
       const scope = globalThis as unknown as Record<symbol, unknown>;
@@ -294,7 +297,10 @@ const setVisibility = (page: Page, visibility: DocumentVisibilityState) =>
   }, visibility);
 
 test.describe("a hidden tab", () => {
-  test("i6: begins no transaction whatever the others do, and sees all when it is shown", async ({ context, site }) => {
+  test("i6: begins no transaction regardless of other tabs, and sees everything when it is shown", async ({
+    context,
+    site,
+  }) => {
     const [hidden, other] = [await context.newPage(), await context.newPage()];
     await countTransactions(hidden);
     for (const page of [hidden, other]) await visit(page, site);
@@ -336,7 +342,7 @@ test.describe("a hidden tab", () => {
     expect(await fresh(page, [...idsOf("id", 20), "new"])).toEqual(["new"]);
   });
 
-  test("that was opened hidden knows what is stored, keeps what it records, and looks again when shown", async ({
+  test("that was opened hidden reads stored data, keeps its impressions, and looks again when shown", async ({
     context,
     site,
   }) => {
@@ -424,7 +430,7 @@ test.describe("a hidden tab", () => {
   });
 });
 
-test("i7: nobody waits to write while a tab looks for namespaces that nobody uses", async ({ page, site }) => {
+test("i7: no tab waits to write while another one looks for idle namespaces", async ({ page, site }) => {
   await page.addInitScript(() => {
     window.begun = [];
     const getAllKeys = Reflect.get(IDBObjectStore.prototype, "getAllKeys");

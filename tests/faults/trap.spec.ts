@@ -7,7 +7,7 @@ import { codes, expect, fresh, record, stats, test } from "./pages.js";
 import { documentOf } from "./site.js";
 import { trappingWasm } from "./trapping.js";
 
-test("i5: after a trap a fresh engine stops what was stored, after a second the page shows everything until the next", async ({
+test("i5: after a trap a fresh engine stops stored ids; after a second trap everything passes until the next page", async ({
   page,
   site,
 }) => {

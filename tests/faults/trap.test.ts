@@ -62,7 +62,7 @@ describe("after a trap", () => {
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("i5: a fresh engine takes its place once, for every guard, and goes on from what is stored", async () => {
+  test("i5: a fresh engine replaces it once, for every guard, and reads the stored data", async () => {
     const page = newTrappingPage();
     const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
@@ -125,7 +125,7 @@ describe("after a trap", () => {
     expect(asked).toEqual([]);
   });
 
-  test("i5: the next document goes on with what was stored, and may trap again", async () => {
+  test("i5: the next document reads the stored data, and may trap again", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const all: string[] = [];
     for (let again = 0; again < 3; again++) {

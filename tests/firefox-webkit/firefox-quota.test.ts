@@ -49,7 +49,7 @@ async function fillIndexedDb(tab: EngineWindow): Promise<void> {
   }, APP_DATABASE);
 }
 
-test("IndexedDB that is full is said to be, and nothing else, and takes what is new when there is room again", async () => {
+test("a full IndexedDB is reported as such only, and stores new data when there is space again", async () => {
   const options = { namespace: "full:indexeddb" };
   const tab = await engine.newWindow();
   await tab.open(site.origin);

@@ -40,7 +40,7 @@ async function bundled(): Promise<string> {
   return outputText;
 }
 
-test("it has nothing of what the package can do without", () => {
+test("it lacks all globals that the package does not need", () => {
   expect(outcome.missing).toEqual(["WebAssembly", "TextEncoder", "TextDecoder", "performance", "structuredClone"]);
 });
 
@@ -48,7 +48,7 @@ test("a guard runs the JavaScript engine there, and nothing goes wrong", () => {
   expect(outcome).toMatchObject({ engine: "js", errors: [] });
 });
 
-test("every shard of the native format and of Guava stops what it contains, and nothing else", () => {
+test("every shard of the native format and of Guava stops its items, and no others", () => {
   expect(outcome.native).toEqual(native.cases.map(({ answers }) => answers));
   expect(outcome.guava).toEqual(guava.cases.map(({ answers }) => answers));
 });

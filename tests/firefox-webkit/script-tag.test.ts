@@ -46,7 +46,7 @@ afterAll(async () => {
 describe.each(["indexeddb", "local"] as const)("from a file, kept in %s", (storage) => {
   const namespace = `home:${storage}`;
 
-  test("what the server has seen is stopped, and what is recorded here too", async () => {
+  test("ids in the server's shards and ids recorded here are stopped", async () => {
     await session.driver.get(pathToFileURL(join(directory, "index.html")).href);
     expect(await openGuard(namespace, storage)).toEqual({ engine: "wasm", storage, errors: [] });
     expect(fresh.length).toBeGreaterThan(30);
@@ -59,7 +59,7 @@ describe.each(["indexeddb", "local"] as const)("from a file, kept in %s", (stora
     await inPage(() => guard.flush());
   });
 
-  test("after a reload what was recorded is still stopped, before any snapshot", async () => {
+  test("after a reload recorded ids are still stopped, before any snapshot", async () => {
     await session.driver.navigate().refresh();
     expect(await inPage(() => typeof (globalThis as { guard?: SeenGuard }).guard)).toBe("undefined");
     expect(await openGuard(namespace, storage)).toEqual({ engine: "wasm", storage, errors: [] });

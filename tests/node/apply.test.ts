@@ -120,7 +120,7 @@ describe("a snapshot that is none", () => {
     ["null", null],
     ["undefined", undefined],
   ] as const) {
-    test(`is not taken and nothing wrong: ${what}`, async () => {
+    test(`is not applied, without an error: ${what}`, async () => {
       const { guard, errors, expectUnchanged } = await guardInUse();
       expect(guard.apply(absent)).toMatchObject({ applied: false, reason: "invalid", covered: 0 });
       expectUnchanged();
@@ -130,7 +130,7 @@ describe("a snapshot that is none", () => {
 });
 
 describe("a shard that is none", () => {
-  test("i2: is refused for its reason, each of its kind, wherever it stands among good ones", async () => {
+  test("i2: is refused with its reason, at any position among valid shards", async () => {
     const good = await shardText(["a"]);
     const large = (count: number) =>
       Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
@@ -246,7 +246,7 @@ describe("a shard that is none", () => {
   });
 });
 
-test("the checksums of the reference vectors are what the tests' own XXH64 says", () => {
+test("the checksums of the reference vectors match the tests' own XXH64", () => {
   for (const { base64 } of readVectors("native-edges").cases) {
     expect(sealed(bytesOf(base64).slice(0, -4))).toBe(base64);
   }
@@ -351,7 +351,7 @@ describe("the version of a snapshot", () => {
   });
 });
 
-describe("what apply returns", () => {
+describe("the result of apply", () => {
   test("a shard that is held already is held on beside others, in their order", async () => {
     const { guard } = await openGuard();
     const [a, b, c] = [await shardText(["a"]), await shardText(["b"]), await shardText(["c"], { capacity: 77 })];
@@ -412,7 +412,7 @@ describe("what apply returns", () => {
     expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
   });
 
-  test("what the server forgets again is still stopped", async () => {
+  test("an id that the server forgets is still stopped", async () => {
     const { guard } = await openGuard();
     guard.record(["a", "b"]);
     guard.apply(await shippedSnapshot(["a", "b"]));

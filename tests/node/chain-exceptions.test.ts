@@ -44,7 +44,7 @@ function withClock(ms: number, run: () => void): void {
   }
 }
 
-describe("what was taken back", () => {
+describe("an id made unseen", () => {
   test("is fresh until it is recorded again, and listed in snapshots", async () => {
     const chain = await createChain();
     chain.record(["a", "b", 3], { now: NOW });
@@ -80,7 +80,7 @@ describe("what was taken back", () => {
     expect(guard.filter(["a", "b", "c"])).toEqual(["a", "c"]);
   });
 
-  test("is taken back whatever its id is", async () => {
+  test("can be any id", async () => {
     const chain = await createChain();
     const odd = ["", "é\u{1F600}", "\uD800", "a,b", "~", "\0"];
     chain.record(odd, { now: NOW });
@@ -112,7 +112,7 @@ describe("a report", () => {
     expect(chain.filter(["a", "b"], { now: NOW + 60 })).toEqual([]);
   });
 
-  test("deletes what was there before it arrived, and when it comes again nothing", async () => {
+  test("deletes the history up to its arrival, and nothing when it comes again", async () => {
     const chain = await createChain();
     chain.record(["a", "b"], { now: NOW });
     const deleted = report({ receivedAt: NOW_MS + 1, impressions: [], forgotten: true });
@@ -235,7 +235,7 @@ describe("a deleted history", () => {
 });
 
 describe("a chain that goes on from a stored snapshot", () => {
-  test("takes what was taken back and when the history was deleted", async () => {
+  test("takes unseen ids and the deletion of the history", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.forget({ now: NOW });
     chain.record(idsOf("item", 25), { now: NOW + 5 });
@@ -330,7 +330,7 @@ describe("references", () => {
     expect(guard.filter([...idsOf("item", 250), "another"])).toEqual([]);
   });
 
-  test("are not what a device gets that holds nothing, or asks in a way that is not understood", async () => {
+  test("are not sent to a device that holds nothing, or whose request is invalid", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
     const whole = chain.snapshot({ now: NOW });
@@ -351,7 +351,7 @@ describe("references", () => {
     for (const held of reads) expect(chain.snapshot({ now: NOW, held: held as string })).toEqual(whole);
   });
 
-  test("cost no time where what a device sends is too long to be true", async () => {
+  test("take no time for an oversized request", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
     const whole = chain.snapshot({ now: NOW });

@@ -41,7 +41,7 @@ describe("a chain", () => {
     expect(chain.filter(["x", "c"], { id: (item: string) => item, now: NOW })).toEqual(["x"]);
   });
 
-  test("filters whatever it is given as a guard does", async () => {
+  test("filters any list as a guard does", async () => {
     const chain = await createChain();
     chain.record("seen", { now: NOW });
     const odd = [null, { id: "seen" }, {}, 1.5, { id: "a" }, Symbol("b")] as { id: string }[];
@@ -67,7 +67,7 @@ describe("a chain", () => {
     expect(chain.snapshot({ now: NOW })).toEqual(before);
   });
 
-  test("keeps so many shards of so many items, newest first, and forgets the oldest", async () => {
+  test("keeps the given number of shards of the given capacity, newest first, and drops the oldest", async () => {
     const chain = await createChain({ capacity: 100, shards: 4 });
     chain.record(idsOf("item", 1000), { now: NOW });
     const { shards } = chain.snapshot({ now: NOW });
@@ -197,7 +197,7 @@ describe("a chain", () => {
   });
 });
 
-describe("a chain that goes on from what the store holds", () => {
+describe("a chain that continues a stored one", () => {
   test("answers as the one that wrote it, and goes on where that ended", async () => {
     const options = { capacity: 50, shards: 3 };
     const whole = await createChain(options);
@@ -214,7 +214,7 @@ describe("a chain that goes on from what the store holds", () => {
     }
   });
 
-  test("leaves out what cannot be read, and lists it with its place in what was given", async () => {
+  test("ignores unreadable elements, and lists each with its index", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
     const [newest = "", middle = "", oldest = ""] = chain.snapshot({ now: NOW }).shards;
@@ -268,7 +268,7 @@ describe("a chain that goes on from what the store holds", () => {
     expect(resumed.snapshot({ now: 0 }).shards).toEqual(texts);
   });
 
-  test("rejects for what is no list of shards", async () => {
+  test("rejects a value that is no list of shards", async () => {
     for (const none of [null, undefined, 7, "U0dTMQ==", {}, { shards: "U0dTMQ==" }, { shards: null }]) {
       await expect(ShardChain.from(none as Snapshot)).rejects.toMatchObject({ code: "bad-snapshot" });
     }
@@ -335,7 +335,7 @@ describe("options of a chain", () => {
     }
   });
 
-  test("that are undefined are those that are not given", async () => {
+  test("that are undefined have their defaults", async () => {
     const chain = await createChain({
       capacity: undefined,
       seed: undefined,

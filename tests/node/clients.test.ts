@@ -114,7 +114,7 @@ const OF_ANOTHER_PROVIDER = "mastodon";
 const names = readdirSync(new URL("client", import.meta.url)).map((file) => file.replace(/\.ts$/, ""));
 
 describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name) => {
-  test("tells what the device has shown and holds, and takes the snapshots", async () => {
+  test("sends the headers, and applies the snapshots", async () => {
     const { openFeed } = await recipeOf(name);
     const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
     const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
@@ -138,7 +138,7 @@ describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name)
     expect(errors).toEqual([]);
   });
 
-  test("ends with the source, and hands on what fails", async () => {
+  test("ends with the source, and passes errors on", async () => {
     const { openFeed } = await recipeOf(name);
     const { guard } = await openGuard();
     const more = openFeed(guard, baseUrl);
@@ -151,7 +151,7 @@ describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name)
   });
 });
 
-test("a client that answers with lists alone learns what was seen by a request of its own", async () => {
+test("a client that returns only lists gets the snapshot by a request of its own", async () => {
   const { openFeed } = await recipeOf(OF_ANOTHER_PROVIDER);
   const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
   const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
@@ -176,7 +176,7 @@ describe("in Chromium", () => {
     return opened;
   }
 
-  test("a cached page is shown offline without what this device has shown", async () => {
+  test("a cached page is shown offline without items that this device has shown", async () => {
     const entry = `
       import { load, record } from "./example";
       const ids = async () => { const { items, error } = await load(); if (error) throw error; return items.map(({ id }) => id); };
@@ -191,7 +191,7 @@ describe("in Chromium", () => {
     expect(await page.evaluate("ids()")).toEqual(fresh.slice(2));
   });
 
-  test("a switch of accounts delivers what waits, and goes on for the other person", async () => {
+  test("a switch of accounts delivers waiting impressions, and continues for the other user", async () => {
     const entry = `
       import { feedFetch, switchTo } from "./example";
       const signedIn = [];

@@ -74,7 +74,7 @@ describe("the window", () => {
     expect(guard.explain("a").seen).toBe(false);
   });
 
-  test("begins anew when an id is recorded again", async () => {
+  test("restarts when an id is recorded again", async () => {
     const { guard } = await openGuard();
     guard.record("a");
     setDay(25);
@@ -146,7 +146,7 @@ describe("a clock that jumps", () => {
 });
 
 describe("the lag of an impression", () => {
-  test("is told to onLag once, when a snapshot first covers it, also if that is on a later visit", async () => {
+  test("is passed to onLag once, when a snapshot first covers it, also on a later visit", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const lags: [number, string][] = [];
     const options = { storage, namespace, onLag: (lagMs: number, id: string) => lags.push([lagMs, id]) };
@@ -170,7 +170,7 @@ describe("the lag of an impression", () => {
 });
 
 describe("the expiry of a server's shards", () => {
-  test("goes by the server's clock where a snapshot tells it, however wrong this device's is", async () => {
+  test("goes by the server's clock if a snapshot has the time, even if this device's clock is wrong", async () => {
     const shipped = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
     for (const day of [-4000, -2, 0, 2, 4000]) {
       setDay(day);
@@ -195,7 +195,7 @@ describe("the expiry of a server's shards", () => {
     expect(guard.stats().serverFalsePositiveRate).toBe(0);
   });
 
-  test("goes by this device's clock where none is told", async () => {
+  test("goes by this device's clock if no snapshot has the time", async () => {
     const { now: _, ...shipped } = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
     const { guard } = await openGuard();
     expect(guard.apply(shipped)).toMatchObject({ applied: true });

@@ -99,7 +99,7 @@ describe("the option fallback", () => {
     expect(fallback).not.toHaveBeenCalled();
   });
 
-  test("takes the engine from wherever the app has it", async () => {
+  test("takes the engine from any source of the app", async () => {
     const page = openPage(WITHOUT_WASM);
     await expectGuarding(openGuard({ fallback: () => import("seenguard/formats/engine-js") }, page.seenguard), "js");
   });

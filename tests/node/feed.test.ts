@@ -6,7 +6,7 @@ import { follow, idsOf, NOW, openGuard, recordInTurn, shippedSnapshot } from "./
 const itemsOf = (...ids: string[]) => ids.map((id) => ({ id }));
 
 describe("a feed's filter", () => {
-  test("i4: keeps what was fresh when it arrived, though it has been seen since, as often as the list is rendered", async () => {
+  test("i4: keeps items that were fresh when they arrived, in each rendering after they were seen", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const feed = guard.feed();
@@ -23,7 +23,7 @@ describe("a feed's filter", () => {
     expect(feed.filter([...list, ...itemsOf("c", "a")])).toEqual(itemsOf("a", "b", "c"));
   });
 
-  test("keeps what was stopped when it arrived stopped, though nothing stops it any more", async () => {
+  test("keeps stopped items stopped after their shard is gone", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(["a"]));
     const feed = guard.feed();
@@ -34,7 +34,7 @@ describe("a feed's filter", () => {
     expect(guard.feed().filter(["a", "b"])).toEqual(["a", "b"]);
   });
 
-  test("i4: decides an id once, and tells tools of that alone", async () => {
+  test("i4: decides an id once, and notifies tools of that only", async () => {
     const { guard } = await openGuard();
     const { decisions } = follow(guard);
     const feed = guard.feed();
@@ -76,7 +76,7 @@ describe("a feed's filter", () => {
     expect(feed.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("keeps its verdicts after the guard was closed, and lets what is new pass", async () => {
+  test("keeps its verdicts after the guard was closed, and lets new items pass", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const feed = guard.feed();
@@ -98,7 +98,7 @@ describe("a feed's filter", () => {
 });
 
 describe("a feed's admit", () => {
-  test("gives a page's fresh items, less what an earlier page brought", async () => {
+  test("returns a page's fresh items without those of earlier pages", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const feed = guard.feed();
@@ -107,7 +107,7 @@ describe("a feed's admit", () => {
     expect(feed.admit(itemsOf("a", "b", "c"))).toEqual([]);
   });
 
-  test("of a list that begins with the ids of the latest page gives the same answer, and what was added", async () => {
+  test("of a list that begins with the ids of the latest page returns the same items and the added ones", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const feed = guard.feed();
@@ -127,7 +127,7 @@ describe("a feed's admit", () => {
     expect(feed.admit([...page, ...itemsOf("c", "a", "seen", "d")])).toEqual(itemsOf("a", "b", "c", "d"));
   });
 
-  test("of an earlier page, or of one that begins otherwise, gives what no page has brought", async () => {
+  test("of an earlier page, or of one that begins otherwise, returns items of no previous page", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const page = itemsOf("a", "b");
@@ -136,7 +136,7 @@ describe("a feed's admit", () => {
     expect(feed.admit(page)).toEqual([]);
   });
 
-  test("takes a page again whose items have no ids, or several", async () => {
+  test("recognises a page whose items have no ids, or several", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const page: Post[] = [{ id: "repost", of: "original" }, {} as Post, { id: "other" }];
@@ -153,7 +153,7 @@ describe("a feed's admit", () => {
     expect(feed.admit([{} as { id: string }, { id: "a" }])).toEqual([{}]);
   });
 
-  test("admits anew after a reset, the same array too", async () => {
+  test("admits again after a reset, also the same array", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const page = itemsOf("a", "b");
@@ -204,7 +204,7 @@ describe("a feed of items with several ids", () => {
     expect(pages.admit([original, again, { id: "d" }] as Post[], allIdsOf)).toEqual([{ id: "d" }]);
   });
 
-  test("keeps what is shown when something with one of its ids is put before it", async () => {
+  test("keeps a shown item when another one with one of its ids is put before it", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const repost = { id: "repost", of: "original" };
@@ -214,7 +214,7 @@ describe("a feed of items with several ids", () => {
     expect(feed.filter([{ id: "original" }, repost], allIdsOf)).toEqual([repost]);
   });
 
-  test("decides a duplicate only when what it duplicates is gone: it was not shown before", async () => {
+  test("decides a duplicate only when the first item is gone: it was not shown before", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const list: Post[] = [{ id: "original" }, { id: "repost", of: "original" }];
@@ -227,8 +227,8 @@ describe("a feed of items with several ids", () => {
   });
 });
 
-describe("what is taken back", () => {
-  test("is decided anew by every feed, and what was seen otherwise stays stopped", async () => {
+describe("an id made unseen", () => {
+  test("is decided again by every feed, and other seen ids stay stopped", async () => {
     const { guard } = await openGuard();
     guard.record(["a", "b"]);
     const feeds = [guard.feed(), guard.feed()];

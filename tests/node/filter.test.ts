@@ -85,7 +85,7 @@ describe("filter", () => {
     expect(guard.filter(["a", "b", "c"])).toEqual(["a", "c"]);
   });
 
-  test("i4: is the same call with the same answer, whatever was filtered before", async () => {
+  test("i4: returns the same result for the same list, regardless of earlier calls", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("server", 500)));
     guard.record(idsOf("here", 500));
@@ -126,7 +126,7 @@ describe("filter", () => {
     expect(filterAnything(guard.feed(), sparse)).toEqual([undefined, "a", undefined, undefined, "b"]);
   });
 
-  test("takes any list that can be walked, and nothing from what is no list", async () => {
+  test("takes any iterable list, and nothing from other values", async () => {
     const { guard } = await openGuard();
     guard.record("a");
     expect(filterAnything(guard, new Set(["a", "b"]))).toEqual(["b"]);
@@ -217,7 +217,7 @@ describe("filter over odd values from a seeded source", () => {
   ];
 
   for (const seed of [1, 2, 3, 4, 5, 6, 7, 8]) {
-    test(`never throws, never stops what is fresh, and gives the same answer twice: seed ${String(seed)}`, async () => {
+    test(`never throws, never stops a fresh item, and returns the same result twice: seed ${String(seed)}`, async () => {
       const random = new Random(seed);
       const { guard, errors } = await openGuard();
       guard.record("seen");

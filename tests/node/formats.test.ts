@@ -36,7 +36,7 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
   const stopped = ids.filter((_, index) => answers[index] === "1");
   const fresh = ids.filter((_, index) => answers[index] === "0");
 
-  test("i8: stops through filter what the library says that it contains, and nothing else", async () => {
+  test("i8: filter stops exactly the ids that the library finds in it", async () => {
     const { guard, errors } = await openGuard();
     expect(guard.apply({ format, shards })).toEqual({ applied: true, covered: 0 });
     expect(guard.filter(ids)).toEqual(fresh);
@@ -54,7 +54,7 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
     for (const id of fresh.slice(0, 200)) expect(guard.explain(id)).toEqual({ seen: false });
   });
 
-  test("settles what is pending, and what the device has shown stays stopped whatever comes after", async () => {
+  test("covers pending impressions, and ids shown by the device stay stopped after any later snapshot", async () => {
     const lags: string[] = [];
     const { guard } = await openGuard({ onLag: (_, id) => lags.push(id) });
     const known = stopped.at(-1);
@@ -115,7 +115,7 @@ describe("a chain", () => {
     },
   );
 
-  test("goes on from what is stored, with only k known", async () => {
+  test("continues stored shards of which only k is known", async () => {
     const [{ shards, ids } = { shards: [], ids: [] }] = written;
     const format = { kind: "go-bloomfilter", hashes: 10 } as const;
     const chain = await chainOf({ format }, shards.flat());
@@ -127,7 +127,7 @@ describe("a chain", () => {
     expect(chain.has("next") && chain.has(ids[4299] ?? "")).toBe(true);
   });
 
-  test("keeps go-bloomfilter records of its own sizes where the format tells none", async () => {
+  test("keeps go-bloomfilter records with its own sizes if the format names none", async () => {
     const sizes = { capacity: 300, falsePositiveRate: 0.01 };
     const told = await chainOf({ format: { kind: "go-bloomfilter", ...sizes } });
     told.record("a");
@@ -153,7 +153,7 @@ describe("a chain", () => {
     expect(other).toEqual({ index: 0, reason: "bad-payload" });
   });
 
-  test("lists what it cannot read", async () => {
+  test("lists unreadable shards", async () => {
     const format = { kind: "go-bloomfilter", hashes: 10 } as const;
     const chain = await chainOf({ format }, ["x::AAAA", "AAAA", "1::AAA", "1::AAAAAAAA"]);
     expect(chain.rejected).toEqual([
@@ -183,7 +183,7 @@ describe("a chain", () => {
   });
 });
 
-describe("a snapshot whose format is wrong is refused with what to do", () => {
+describe("a snapshot with a wrong format is refused with the remedy", () => {
   test.each<[unknown, string, RegExp]>([
     [{ format: "bloom", shards: [] }, "bad-snapshot", /"seenguard", "guava", "bits-and-blooms", "redisbloom" or/],
     [{ format: null, shards: [] }, "bad-snapshot", /format must be/],
@@ -233,7 +233,7 @@ describe("the entry seenguard, which knows the native format alone,", () => {
     expect(guard.filter(["of this device", "another"])).toEqual([]);
   });
 
-  test("says of a format that nobody has what it says of those that it lacks", async () => {
+  test("refuses an unknown format as it refuses a missing one", async () => {
     const { guard, errors } = await openGuard({}, native);
     for (const format of ["bloom", null, 7, { kind: "guava" }]) {
       const told = errors.length;

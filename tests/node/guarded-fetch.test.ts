@@ -59,7 +59,7 @@ describe("the requests", () => {
     for (const { headers } of sent) expect(headers.get("seen-pending")).toMatch(PENDING);
   });
 
-  test("that match no function have none, and what they are is known before they are made", async () => {
+  test("that the function does not match have none, and it gets them before they are sent", async () => {
     const asked: MatchedRequest[] = [];
     const match = (request: MatchedRequest) => asked.push(request) < 0;
     const { calls, fetch } = await openFetch(undefined, { match });
@@ -75,7 +75,7 @@ describe("the requests", () => {
     expect(calls[0]?.init).toBe(init);
   });
 
-  test("keep whatever they have but for the headers, and `init` is an object of its own", async () => {
+  test("keep everything but the headers, and `init` is a new object", async () => {
     const { calls, fetch } = await openFetch();
     const { signal } = new AbortController();
     const init = {
@@ -205,7 +205,7 @@ describe("an answer", () => {
     expect(guard.stats().version).toBe(1);
   });
 
-  test("of a native bridge, which defines what a Response inherits, keeps all of it", async () => {
+  test("of a native bridge, which redefines methods of Response, keeps them", async () => {
     const url = "https://native.example/";
     const answer = page(await shippedSnapshot(["a"]));
     const clone = () => Object.defineProperty(page(undefined), "url", { value: "of the clone" });
@@ -240,7 +240,7 @@ describe("an answer", () => {
     expect(errors).toEqual([]);
   });
 
-  test("with a damaged snapshot is handed on, and the damage told", async () => {
+  test("with a damaged snapshot is passed on, and the damage is reported", async () => {
     const { fetch, codes } = await openFetch(() => page({ shards: ["?"] }));
     expect(await (await fetch(PAGE)).json()).toHaveProperty("snapshot");
     expect(codes()).toEqual(["bad-snapshot"]);
@@ -290,7 +290,7 @@ describe("a host that refuses the headers", () => {
     expect(isSeen(guard)).toBe(true);
   });
 
-  test("is not one that answers no better without them: the app gets what came, and they stay", async () => {
+  test("is no refusal if it fails without them, too: the app gets that response, and they stay", async () => {
     for (const answer of [() => new Response("refused", { status: 400 }), down]) {
       const { sent, fetch } = await openFetch(answer);
       for (const _ of [1, 2]) {
@@ -332,7 +332,7 @@ describe("a host that refuses the headers", () => {
     expect(withHeaders(sent)).toEqual([true, true, true]);
   });
 
-  test("is not one of which the app has aborted the request, nor one whose fetch fails otherwise", async () => {
+  test("is no refusal if the app has aborted the request, or fetch fails otherwise", async () => {
     const controller = new AbortController();
     const reason = new TypeError("of the app");
     const { sent, fetch } = await openFetch(() => {

@@ -6,7 +6,7 @@ import { heldBy, idsOf, openGuard, shippedSnapshot } from "./support.js";
 const PENDING = /^[0-9a-z]{0,12}\.[0-9a-z]+\.[0-9a-z]+\.(?:[A-Za-z0-9_-]{4})*$/;
 
 describe("headers", () => {
-  test("tell what is held and what is pending, the latter always", async () => {
+  test("name the held shards and the pending impressions, the latter always", async () => {
     const { guard } = await openGuard();
     expect(Object.keys(guard.headers())).toEqual(["Seen-Pending"]);
     const empty = guard.headers()["Seen-Pending"];

@@ -16,7 +16,7 @@ function hear(guard: SeenGuard, decided: Tool["decided"]): () => void {
   return (guard as object as HookedGuard)[HOOK]({ decided, applied: () => {} });
 }
 
-describe("a tool is told of decisions", () => {
+describe("a tool receives decisions", () => {
   test("for each call of filter and split how many items it decided, and which it stopped, and why", async () => {
     const { guard, decisions } = await followed();
     guard.apply(await shippedSnapshot(["b"]));
@@ -32,7 +32,7 @@ describe("a tool is told of decisions", () => {
     ]);
   });
 
-  test("with the reason that held then, whatever the caller does next", async () => {
+  test("with the reason of that time, regardless of later calls", async () => {
     const { guard, decisions } = await followed();
     guard.filter(["a"]);
     guard.unsee("a");
@@ -69,7 +69,7 @@ describe("a tool is told of decisions", () => {
   });
 });
 
-test("a tool is told of the texts and the lags of each snapshot that was applied, and of no other", async () => {
+test("a tool receives the shards and the lags of each applied snapshot, and of no other", async () => {
   const { guard, snapshots } = await followed();
   const [first, second] = [await shardText(["a"]), await shardText(["b"])];
   guard.apply({ version: 2, shards: [first] });
@@ -85,7 +85,7 @@ test("a tool is told of the texts and the lags of each snapshot that was applied
   ]);
 });
 
-test("i5: a tool is told after the caller has its answer, and one that throws changes nothing", async () => {
+test("i5: a tool is called after the caller has its result, and one that throws changes nothing", async () => {
   const { guard } = await openGuard();
   guard.record("a");
   const uncaught = vi.fn();
@@ -101,7 +101,7 @@ test("i5: a tool is told after the caller has its answer, and one that throws ch
   expect(told).toEqual([2]);
 });
 
-test("i5: a tool that filters in answer is not told of that, and of what others do still", async () => {
+test("i5: a tool that filters in its callback receives only the events of others", async () => {
   const { guard } = await openGuard();
   const told: number[] = [];
   hear(guard, ({ items }) => {
@@ -129,7 +129,7 @@ test("tools of two guards that filter by each other come to an end", async () =>
   expect(told).toBe(1);
 });
 
-test("every tool of the namespace is told, until it stops or its guard is closed", async () => {
+test("every tool of the namespace receives events, until it stops or its guard is closed", async () => {
   const namespace = uniqueNamespace();
   const { guard } = await openGuard({ namespace });
   const other = await SeenGuard.open({ namespace, storage: "none" });

@@ -124,7 +124,7 @@ describe("names that every object has", () => {
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  test("says nothing of a snapshot: what was recorded stays stopped", async () => {
+  test("does not affect snapshots: recorded ids stay stopped", async () => {
     const { guard } = await openGuard();
     guard.record("a");
     const polluted = { forgetBefore: Math.floor(Date.now() / 1000) + 60, unseen: [{ id: "a", at: 2e9 }] };
@@ -134,7 +134,7 @@ describe("names that every object has", () => {
 });
 
 describe("a pending list", () => {
-  test("in a URL or a log tells whoever has it what was seen", async () => {
+  test("in a URL or a log reveals the seen ids to its readers", async () => {
     const { guard } = await openGuard();
     guard.record(idsOf("seen", 100));
     const url = new URL(`https://feed.test/api?${new URLSearchParams(guard.headers())}`);

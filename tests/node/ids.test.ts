@@ -72,7 +72,7 @@ describe("an id of any kind", () => {
     expect(EVERY_KIND.every((id) => guard.explain(id).seen)).toBe(true);
   });
 
-  test("is the same wherever it stands in a batch", async () => {
+  test("is the same at any position in a batch", async () => {
     const { guard } = await openGuard();
     expect(guard.record(EVERY_KIND)).toBe(EVERY_KIND.length);
     expect(guard.record([...EVERY_KIND].reverse())).toBe(0);
@@ -137,7 +137,7 @@ describe("a text with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
   });
 });
 
-describe("what is no id", () => {
+describe("a value that is no id", () => {
   test("is not stopped, not recorded and not pending", async () => {
     const { guard, errors } = await openGuard();
     for (const id of NO_IDS as readonly ItemId[]) {

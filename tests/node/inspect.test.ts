@@ -29,7 +29,7 @@ function someIds(answers: string): { asked: string[]; expected: boolean[] } {
 }
 
 describe("a native shard", () => {
-  test("is told in words", async () => {
+  test("is described in words", async () => {
     const { status, stdout, stderr } = await runCommand(["inspect", nativeText]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     expect(stdout).toMatch(/^shard 0: seenguard\n/);
@@ -48,7 +48,7 @@ describe("a native shard", () => {
       expect(stdout).toMatch(line);
   });
 
-  test("is told in numbers that fit each other", async () => {
+  test("is described by consistent numbers", async () => {
     const { shards, bits, falsePositiveRate } = await inspect([nativeText]);
     const [shard] = shards;
     const [filter] = shard?.filters ?? [];
@@ -71,7 +71,7 @@ describe("a native shard", () => {
     expect(shard?.informationLimitBits).toBeCloseTo(estimatedItems * -Math.log2(rate), 6);
   });
 
-  test("is told to be Rice-coded where it is", async () => {
+  test("is described as Rice-coded if it is", async () => {
     const chain = await ShardChain.create();
     chain.record("article-17", { now: 1_764_000_000 });
     const [young = ""] = chain.snapshot({ now: 1_764_000_000 }).shards as string[];
@@ -247,10 +247,10 @@ describe("its input", () => {
   });
 });
 
-describe("what is damaged", () => {
+describe("a damaged shard", () => {
   const broken = `${nativeText.slice(0, 400)}${nativeText[400] === "A" ? "B" : "A"}${nativeText.slice(401)}`;
 
-  test("is told by its code, beside what can be read, and ends with 1", async () => {
+  test("is reported with its code beside readable ones, with exit status 1", async () => {
     const { status, stdout, stderr } = await runCommand(["inspect", nativeText, broken, "--has", ids[0] ?? ""]);
     expect(status).toBe(1);
     expect(stderr).toMatch(/^seenguard: shard 1: bad-checksum: .* \(docs\/errors\.md#bad-snapshot\)\n$/);
@@ -285,7 +285,7 @@ describe("what is damaged", () => {
     }
   });
 
-  test("shards over a snapshot's bits are told, and that no guard takes them", async () => {
+  test("shards beyond a snapshot's bits are described, with a note that no guard takes them", async () => {
     const chain = await ShardChain.create({ capacity: 800_000, falsePositiveRate: 0.0001, shards: 1 });
     chain.record("a", { now: 1 });
     const [large = ""] = chain.snapshot({ now: 1 }).shards as string[];
@@ -299,7 +299,7 @@ describe("what is damaged", () => {
   });
 });
 
-describe("what is called wrongly", () => {
+describe("a wrong call", () => {
   test.each([
     { what: "an unknown option", args: ["inspect", "--verbose"] },
     { what: "an unknown format", args: ["inspect", "--format", "cuckoo", nativeText] },
@@ -321,7 +321,7 @@ describe("what is called wrongly", () => {
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
   });
 
-  test("--help tells of every option", async () => {
+  test("--help lists every option", async () => {
     const { status, stdout, stderr } = await runCommand(["inspect", "--help"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     for (const option of ["format", "hashes", "capacity", "rate", "has", "json", "help"])
@@ -329,7 +329,7 @@ describe("what is called wrongly", () => {
   });
 });
 
-test("an id that begins with a dash can be asked for, and what follows the next option is input again", async () => {
+test("an id that begins with a dash can be queried, and arguments after the next option are input again", async () => {
   const { has, shards } = await inspect(["--has=-dash", "b", "--format", "seenguard", nativeText]);
   expect(has.map(({ id }) => id)).toEqual(["-dash", "b"]);
   expect(shards).toHaveLength(1);

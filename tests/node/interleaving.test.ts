@@ -35,7 +35,7 @@ async function openGated(gated: GatedStorage, namespace: string, page: string): 
 }
 
 describe("two pages", () => {
-  test("that record at the same time keep what both recorded, whichever closes first", async () => {
+  test("that record at the same time keep the impressions of both, whichever closes first", async () => {
     for (const first of [0, 1]) {
       const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
       const pages = [await openGated(gated, namespace, "a"), await openGated(gated, namespace, "b")];
@@ -55,7 +55,7 @@ describe("two pages", () => {
     }
   });
 
-  test("one of which never closes keep what both recorded", async () => {
+  test("one of which never closes keep the impressions of both", async () => {
     const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
     const crashed = await openGated(gated, namespace, "crashed");
     crashed.record(["a", "b"]);
@@ -68,7 +68,7 @@ describe("two pages", () => {
     expect(await lost(gated, namespace, ["a", "b", "c", "d"])).toEqual([]);
   });
 
-  test("that open at the same moment both stop what was there, though the first takes it over while the second reads", async () => {
+  test("that open at the same moment both stop stored ids, though the first compacts them while the second reads", async () => {
     const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
     const earlier = await openGated(gated, namespace, "earlier");
     const ids = idsOf("a", 16);
@@ -115,7 +115,7 @@ describe("two pages", () => {
 
 describe("pages that open, record, crash and close in a random order over a storage that answers in a random order", () => {
   for (let seed = 1; seed <= 20; seed++) {
-    test(`i6: lose nothing that had been written, and show no page what it recorded itself: seed ${String(seed)}`, async () => {
+    test(`i6: lose no written row, and repeat to no page an id that it recorded itself: seed ${String(seed)}`, async () => {
       const random = new Random(seed);
       const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
       const open: { guard: SeenGuard; page: string; recorded: string[]; flushed: string[] }[] = [];

@@ -37,7 +37,7 @@ describe("feeds of one key", () => {
     expect(other.guard.feed({ key: "home" }).filter(["a"])).toEqual([]);
   });
 
-  test("begin anew one by one: a reset leaves another list as it is on screen, and what opens then is the new one", async () => {
+  test("restart separately: a reset does not change another list on screen, and a list opened later is the new one", async () => {
     const { guard } = await openGuard();
     const [shown, reset] = [guard.feed({ key: "home" }), guard.feed({ key: "home" })];
     expect(shown.filter(["a", "b"])).toEqual(["a", "b"]);
@@ -49,7 +49,7 @@ describe("feeds of one key", () => {
     expect(guard.feed({ key: "home" }).filter(["a", "b", "c"])).toEqual(["b", "c"]);
   });
 
-  test("decide anew what was taken back while no guard was open", async () => {
+  test("decide ids again that became unseen while no guard was open", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const { guard } = await openGuard(options);
     guard.record("a");
@@ -62,7 +62,7 @@ describe("feeds of one key", () => {
     expect(again.feed({ key: "home" }).filter(["a"])).toEqual(["a"]);
   });
 
-  test("are those of the 32 keys that were used last", async () => {
+  test("are those of the 32 most recently used keys", async () => {
     const { guard } = await openGuard();
     const feedOf = (key: number) => guard.feed({ key: String(key) });
     for (let key = 0; key < 32; key++) feedOf(key).filter(["a"]);
@@ -230,7 +230,7 @@ describe("a list comes back with its fresh ids", () => {
     expect(home(await tab.open("reload")).filter(["a", "b"])).toEqual(["a", "b"]);
   });
 
-  test("and what was unseen meanwhile passes", async () => {
+  test("and ids that became unseen meanwhile pass", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     tab.tell("pagehide");
@@ -262,7 +262,7 @@ describe("a list comes back with its fresh ids", () => {
   });
 });
 
-describe("what was saved is not used", () => {
+describe("saved verdicts are not used", () => {
   for (const navigation of ["navigate", "reload"] as const) {
     test(`i4: by the next document after a pagehide, which begins a new list: ${navigation}`, async () => {
       const tab = new Tab();
@@ -275,7 +275,7 @@ describe("what was saved is not used", () => {
     });
   }
 
-  test("by a document that died before it had a list: what an earlier one has left is no list of its", async () => {
+  test("by a document that died before it had a list: an earlier one's list is not its own", async () => {
     const tab = new Tab();
     await shownIn(tab);
     const article = await tab.visit("navigate");
@@ -344,7 +344,7 @@ describe("what was saved is not used", () => {
     expect([...tab.session.values]).toEqual([]);
   });
 
-  test("when it is garbage, of which nothing comes but a feed that decides anew", async () => {
+  test("when it is garbage: the feed decides again", async () => {
     const tab = new Tab();
     await shownIn(tab);
     tab.tell("pagehide");
@@ -416,7 +416,7 @@ test("verdicts are saved once for all that a task decides", async () => {
   expect(writes).toBe(1);
 });
 
-test("on a server, where one process renders for everybody, nothing of a keyed feed is kept", async () => {
+test("on a server, where one process renders for all users, no verdicts of a keyed feed are kept", async () => {
   const { seenguard, run } = openPage();
   const guard = await seenguard.SeenGuard.open({ namespace: uniqueNamespace() });
   expect(home(guard).filter(["a", "a"])).toEqual(["a"]);

@@ -55,7 +55,7 @@ function secondTime() {
 }
 
 describe("a fallback that does not answer", () => {
-  test("is asked again, and then what was recorded is known, with its time", async () => {
+  test("is requested again, and then earlier impressions are known, with their times", async () => {
     const { page } = pageWithoutWasm();
     const fallback = secondTime();
     const { guard, codes } = await openWithout({ fallback, storage: new MapStorage() }, page);
@@ -117,7 +117,7 @@ describe("a fallback that does not answer", () => {
     expect(guard.filter(idsOf("id", 1_002))).toEqual(["id-0", "id-1001"]);
   });
 
-  test("is not asked for a guard that was closed, whose impressions wait no more", async () => {
+  test("is not requested for a closed guard, whose impressions are dropped", async () => {
     const { page } = pageWithoutWasm();
     const fallback = secondTime();
     const options = { fallback, storage: new MapStorage(), namespace: uniqueNamespace() };
@@ -131,7 +131,7 @@ describe("a fallback that does not answer", () => {
     expect(again.codes()).toEqual([]);
   });
 
-  test("does not hold up clear, after which nothing waits but what was recorded since", async () => {
+  test("does not block clear, after which only later impressions wait", async () => {
     const { page } = pageWithoutWasm();
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openWithout({ fallback: secondTime(), storage, namespace }, page);

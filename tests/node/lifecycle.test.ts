@@ -85,7 +85,7 @@ describe("options of open", () => {
     expect(errors).toEqual([]);
   });
 
-  test("that are undefined are those that are not given", async () => {
+  test("that are undefined have their defaults", async () => {
     const options = { namespace: uniqueNamespace(), storage: "none", windowDays: undefined, onLag: undefined };
     const { guard } = await openGuard(options as unknown as GuardOptions);
     expect(guard.stats().engine).toBe(ENGINE);
@@ -103,7 +103,7 @@ describe("options of open", () => {
 });
 
 describe("a namespace opened twice in one document", () => {
-  test("is one guard: what one holder records the other stops", async () => {
+  test("shares its state: ids that one handle records are stopped in the other", async () => {
     const options = { namespace: uniqueNamespace() };
     const [first, second] = [await openGuard(options), await openGuard(options)];
     first.guard.record("a");
@@ -168,7 +168,7 @@ describe("a namespace opened twice in one document", () => {
     await gated.releaseUntil(again.close());
   });
 
-  test("with other options says so to who came later, and keeps the first's", async () => {
+  test("with other options reports that to the later handle, and keeps the first one's", async () => {
     const options = { namespace: uniqueNamespace() };
     const first = await openGuard({ ...options, windowDays: 5 });
     const second = await openGuard({ ...options, windowDays: 6 });
@@ -203,7 +203,7 @@ describe("a namespace opened twice in one document", () => {
     }
   });
 
-  test("tells each holder what goes wrong, once", async () => {
+  test("reports an error to each handle, once", async () => {
     const options = { namespace: uniqueNamespace() };
     const [first, second] = [await openGuard(options), await openGuard(options)];
     first.guard.apply({ shards: ["!"] });
@@ -257,7 +257,7 @@ describe("a guard that was closed", () => {
     expect(errors).toMatchObject([{ code: "misuse" }]);
   });
 
-  test("has written what it recorded in the same moment", async () => {
+  test("has written impressions of the same moment", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const { guard } = await openGuard(options);
     guard.record("a");
@@ -267,7 +267,7 @@ describe("a guard that was closed", () => {
 });
 
 describe("where there is no document", () => {
-  test("and no storage is named, everything passes, which is told once", async () => {
+  test("and no storage is named, everything passes, which is reported once", async () => {
     expect(typeof document).toBe("undefined");
     const { SeenGuard: Guard } = newPage();
     const errors: string[] = [];

@@ -14,7 +14,7 @@ describe.each([
   ["over 20,000 ids", idsOf("item", 20_001)],
   ["over 1 MB of their texts", Array.from({ length: 1_100 }, (_, index) => "x".repeat(1_000) + String(index))],
 ])("a list of %s", (_, long) => {
-  test("passes whole where it is filtered, and that is told once", async () => {
+  test("passes as a whole when it is filtered, which is reported once", async () => {
     const { guard, codes } = await openGuard();
     const [first = ""] = long;
     guard.record(first);
@@ -90,7 +90,7 @@ describe("a guard without memory left", () => {
 describe("ids whose hashes share bits", () => {
   const COUNT = 20_000;
 
-  test("are what they are said to be", () => {
+  test("are as documented", () => {
     const [id = ""] = craftedIds(1, 0x7fn);
     expect(xxh64(new TextEncoder().encode(id)) & 0x7fn).toBe(0n);
   });

@@ -88,7 +88,7 @@ describe("near-duplicates", () => {
     expect(near.groupOf("e0000000000000f0", "four bits from that one")).toBe("four bits from that one");
   });
 
-  test("are found by what was added last, too, in upper case as in lower", async () => {
+  test("are found by the fingerprint added last, too, in upper and lower case", async () => {
     const near = await createGroups({ distance: 1 });
     for (const fingerprint of ["000000000000000a", "000000000000000B", "000000000000000F"])
       expect(near.groupOf(fingerprint, fingerprint)).toBe("000000000000000a");

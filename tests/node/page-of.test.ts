@@ -68,7 +68,7 @@ describe("pages of fresh items", () => {
     expect(guard.apply(again.snapshot)).toMatchObject({ applied: true });
   });
 
-  test("leave out what the device has shown and not reported", async () => {
+  test("leave out items that the device has shown and not reported", async () => {
     const chain = await chainWith(["a"]);
     const { guard } = await openGuard();
     guard.record(["b", "c"]);
@@ -118,7 +118,7 @@ describe("pages of fresh items", () => {
     expect(pageOf(chain, [...idsOf("other", 10), "item-39", "x"], { size: 5, cursor }).items).toEqual(["x"]);
   });
 
-  test("leave out what has no id", async () => {
+  test("leave out items without an id", async () => {
     const chain = await chainWith(["seen"]);
     const ranked = [{}, { id: "a" }, {}, { id: "seen" }, {}, {}, { id: "b" }] as { id: string }[];
     const pages = pagesOf(chain, () => ranked, { size: 1, id: ({ id }) => id });
@@ -134,7 +134,7 @@ describe("pages of fresh items", () => {
 });
 
 describe("a cursor", () => {
-  test("is short, whatever the id", async () => {
+  test("is short with any id", async () => {
     const chain = await chainWith([]);
     const { next } = pageOf(chain, ["x".repeat(5000), ...idsOf("item", 5000)], { size: 1 });
     expect(next?.length).toBeLessThan(20);
@@ -159,7 +159,7 @@ describe("a cursor", () => {
 describe('pages with repeats: "last"', () => {
   const last = { repeats: "last" } as const;
 
-  test("give the fresh ones, then the seen ones, those seen longest ago first, and each once", async () => {
+  test("have the fresh items, then the seen ones, those seen longest ago first, and each once", async () => {
     const chain = await chainWith([...idsOf("old", 10), ...idsOf("new", 3)], { capacity: 10 });
     const ranked = [...idsOf("new", 3), ...idsOf("fresh", 12), ...idsOf("old", 10)];
     const expected = [...idsOf("fresh", 12), ...idsOf("old", 10), ...idsOf("new", 3)];
@@ -205,7 +205,7 @@ describe('pages with repeats: "last"', () => {
     }
   });
 
-  test("give what the device has shown and not reported at the very end", async () => {
+  test("have items that the device has shown and not reported at the very end", async () => {
     const chain = await chainWith(["a"]);
     const { guard } = await openGuard();
     guard.record(["b"]);
@@ -227,7 +227,7 @@ describe('pages with repeats: "last"', () => {
   });
 });
 
-describe("what pageOf refuses", () => {
+describe("arguments that pageOf refuses", () => {
   test.each([
     ["a size of 0", { size: 0 }],
     ["a size that is no number, as of a query without one", { size: NaN }],

@@ -48,13 +48,13 @@ describe("parseReport", () => {
     expect(impressions[0]?.at).toBe(receivedAt - 1000);
   });
 
-  test("passes on what the device has pending, and leaves out what is none", () => {
+  test("passes the device's pending list on, and drops an invalid one", () => {
     expect(read({ ...body, pending: "name.1.shard" }).pending).toBe("name.1.shard");
     for (const pending of ["", 7, null, ["a"], undefined])
       expect(read({ ...body, pending })).not.toHaveProperty("pending");
   });
 
-  test("what it returns means the same to a chain whenever that takes it in", async () => {
+  test("its result has the same effect on a chain at any later time", async () => {
     const chain = await ShardChain.create();
     chain.record(["a", "b"], { now: NOW - 100 });
     chain.unsee(["a", "b"], { now: NOW - 10 });

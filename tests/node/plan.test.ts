@@ -30,7 +30,7 @@ describe("a plan", () => {
     });
   });
 
-  test("has the options of a chain that costs what it says", async () => {
+  test("has the options of a chain with the stated costs", async () => {
     const { bytesStored, bytesFirstPage, bytesRefresh, ...options } = plan(USUAL);
     const chain = await ShardChain.create(options);
     chain.record(idsOf("item", options.capacity * options.shards), { now: NOW });
@@ -62,7 +62,7 @@ describe("a plan", () => {
     );
   });
 
-  test("that fits into no chain is refused with what to change", () => {
+  test("beyond any chain is refused with a remedy", () => {
     expect(() => plan({ ...USUAL, perDay: 1e6 })).toThrow(expect.objectContaining({ code: "bad-option" }));
     expect(() => plan({ ...USUAL, falsePositiveRate: 1e-12 })).toThrow(expect.objectContaining({ code: "bad-option" }));
   });
@@ -93,7 +93,7 @@ describe("without waiting for the engine", () => {
     }
   });
 
-  test("a page that may not compile so much at once is told to wait for a chain first", async () => {
+  test("a page that may not compile synchronously gets an error that asks it to await a chain first", async () => {
     const { server, run } = countingRealm();
     // As on the main thread of Chrome before 114.
     run(`WebAssembly.Module = function () { throw new RangeError("WebAssembly.Compile is disallowed here"); }`);
@@ -109,7 +109,7 @@ describe("without waiting for the engine", () => {
     expect(run("instances")).toBe(1);
   });
 
-  test("where there is no WebAssembly, it says so, and its options are checked all the same", () => {
+  test("without WebAssembly it throws `engine`, and still checks its options", () => {
     const { plan } = importInto(bareRealm().realm, "server") as Server;
     expect(() => plan(USUAL)).toThrow(expect.objectContaining({ code: "engine" }));
     expect(() => plan({ ...USUAL, perDay: 0 })).toThrow(expect.objectContaining({ code: "bad-option" }));
@@ -119,7 +119,7 @@ describe("without waiting for the engine", () => {
 describe("npx seenguard plan", () => {
   const args = ["--per-day", "150", "--window-days", "30", "--rate", "0.005"];
 
-  test("tells in words what a chain costs, and the line to paste", async () => {
+  test("prints a chain's costs in words, and the line to paste", async () => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     for (const line of [
@@ -144,13 +144,13 @@ describe("npx seenguard plan", () => {
     });
   });
 
-  test("tells what many users take together", async () => {
+  test("prints the costs of many users together", async () => {
     const { stdout } = await runCommand(["plan", ...args, "--users", "100000000"]);
     expect(stdout).toMatch(/^ {2}in the store +17\.2 KB; of 100,000,000 users 1\.72 TB$/m);
     expect(stdout).toMatch(/^ {2}with a refresh +1\.08 KB; of 100,000,000 users 108 GB$/m);
   });
 
-  test("tells the same in JSON", async () => {
+  test("prints the same in JSON", async () => {
     const { stdout } = await runCommand(["plan", ...args, "--per-refresh", "20", "--users", "1000", "--json"]);
     const expected = plan({ ...USUAL, perRefresh: 20 });
     const told = JSON.parse(stdout) as typeof expected & { all: typeof expected; rateWhenFull: number };
@@ -179,14 +179,14 @@ describe("npx seenguard plan", () => {
     expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard plan --help\n$/);
   });
 
-  test("of what fits into no chain ends with 2, for machines, too", async () => {
+  test("beyond any chain ends with status 2, also with --json", async () => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args, "--per-day", "1e6", "--json"]);
     expect(status).toBe(2);
     expect(stderr).toMatch(/fewer a day.* \(docs\/errors\.md#bad-option\); see seenguard plan --help\n$/);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
   });
 
-  test("--help tells of every option", async () => {
+  test("--help lists every option", async () => {
     const { status, stdout } = await runCommand(["plan", "--help"]);
     expect(status).toBe(0);
     for (const option of ["per-day", "window-days", "rate", "per-refresh", "users", "json", "help"])

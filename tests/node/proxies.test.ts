@@ -89,7 +89,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
   });
 });
 
-test("what watches a state deeply finds nothing in guards, feeds and chains", async () => {
+test("deep observers of state find nothing in guards, feeds and chains", async () => {
   const { guard } = await openGuard();
   const state = reactive({ guard, feed: guard.feed(), chain: await ShardChain.create() });
   let changes = 0;

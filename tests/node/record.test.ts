@@ -21,7 +21,7 @@ describe("record", () => {
     expect(guard.explain("a")).toEqual({ seen: true, by: "device", at: expect.any(Date) as Date });
   });
 
-  test("takes one id or any iterable of ids, and of one that breaks off what came before", async () => {
+  test("takes one id or any iterable of ids, and the ids before an error of the iterable", async () => {
     const { guard } = await openGuard();
     function* breaking(): Generator<ItemId> {
       yield "a";
@@ -33,7 +33,7 @@ describe("record", () => {
     expect(guard.pending()).toEqual(["a", "7", "b"]);
   });
 
-  test("never throws, whatever it is given", async () => {
+  test("never throws for any argument", async () => {
     const { guard, errors } = await openGuard();
     const { proxy, revoke } = Proxy.revocable({}, {});
     revoke();
@@ -90,7 +90,7 @@ describe("record", () => {
 });
 
 describe("pending", () => {
-  test("lists what no snapshot covers, oldest first, one that is recorded again last", async () => {
+  test("lists impressions that no snapshot covers, oldest first, with repeated ones last", async () => {
     const { guard } = await openGuard();
     guard.record(["a", "b", "c"]);
     guard.record("a");
@@ -142,7 +142,7 @@ describe("explain", () => {
 });
 
 describe("unsee", () => {
-  test("lets ids pass again, until they are recorded anew, and returns how many were stopped", async () => {
+  test("lets ids pass until they are recorded again, and returns how many were stopped", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(["server"]));
     guard.record(["a", "b"]);

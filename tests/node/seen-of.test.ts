@@ -50,7 +50,7 @@ const frameworks: Record<string, () => Promise<(path: string, init?: RequestInit
 };
 
 describe.each(Object.entries(frameworks))("a request of %s", (_, open) => {
-  test("says what the device holds and has pending, in its headers, else in its query", async () => {
+  test("reads `Seen-Held` and `Seen-Pending` from the headers, else from the query", async () => {
     const ask = await open();
     const answer = async (path: string, init?: RequestInit) => (await (await ask(path, init)).json()) as Seen;
     expect(await answer("/", { headers })).toEqual({ held, pending });
@@ -66,7 +66,7 @@ describe.each(Object.entries(frameworks))("a request of %s", (_, open) => {
 });
 
 describe("seenOf", () => {
-  test("takes headers and parameters of any kind, whatever the case of their names", () => {
+  test("takes headers and parameters of any kind, in any letter case", () => {
     for (const given of [
       new Headers(headers),
       headers,
@@ -83,7 +83,7 @@ describe("seenOf", () => {
       expect(seenOf(given)).toEqual({ held, pending });
   });
 
-  test("finds nothing in what is none, and never throws", () => {
+  test("returns nothing for other values, and never throws", () => {
     const throwing = new Proxy(
       {},
       {

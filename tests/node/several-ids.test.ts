@@ -7,7 +7,7 @@ import { follow, idsOf, openGuard, recordInTurn, shippedSnapshot } from "./suppo
 const itself: IdOf<readonly (ItemId | null | undefined)[]> = (ids) => ids;
 
 describe("filter of items with several ids", () => {
-  test("i1: stops an item of which any id was seen, wherever that is known", async () => {
+  test("i1: stops an item if any of its ids was seen, on this device or by the server", async () => {
     const { guard } = await openGuard();
     guard.record(["first", "7"]);
     guard.apply(await shippedSnapshot(["server"]));
@@ -107,7 +107,7 @@ describe("split", () => {
     });
   });
 
-  test("leaves items without an id among the fresh ones, and takes what filter takes", async () => {
+  test("returns items without an id among the fresh ones, and takes the same lists as filter", async () => {
     const { guard } = await openGuard();
     guard.record(["a", 7]);
     const split = (items: unknown) => guard.split(items as { id: string }[]);

@@ -155,7 +155,7 @@ describe("something that was stored is lost", () => {
   });
 });
 
-test("what was acknowledged and is in no chain is lost", async () => {
+test("an acknowledged impression in no chain is lost", async () => {
   const chain = await ShardChain.create();
   chain.record(["a", "b"]);
   const snapshot = chain.snapshot();

@@ -12,7 +12,7 @@ test("--help names the options, and starts nothing", () => {
   expect([status, stderr]).toEqual([0, ""]);
 });
 
-test("an option that does not exist is named, beside those that do", () => {
+test("an unknown option is named, with the known ones", () => {
   const { status, stdout, stderr } = start("--flnk");
   expect(stderr).toMatch(/^Unknown option '--flnk'\n\nusage: npm start/);
   expect([status, stdout]).toEqual([2, ""]);

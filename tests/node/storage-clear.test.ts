@@ -79,7 +79,7 @@ describe("without an engine", () => {
 });
 
 describe("this document", () => {
-  test("keeps what it records after the call, though the clear learns of a higher number", async () => {
+  test("keeps impressions recorded after the call, though the clear finds a higher number", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
     guard.record("before");
@@ -93,7 +93,7 @@ describe("this document", () => {
     expect(await fresh(storage, namespace, ["before", "after"])).toEqual(["before"]);
   });
 
-  test("keeps what a guard records that it opens while a clear is under way", async () => {
+  test("keeps impressions of a guard that it opens during a clear", async () => {
     for (const hasSignal of [true, false]) {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
       const page = newPage(hasSignal ? stubLocalStorage() : {});
@@ -292,7 +292,7 @@ describe("delivery", () => {
   });
 });
 
-describe("a namespace that nobody uses any more", () => {
+describe("an idle namespace", () => {
   /** Opens a namespace in localStorage on some day, long enough for what is done beside. */
   async function open(namespace: string, day: number, ids: string[] = [], windowDays = 30): Promise<void> {
     vi.setSystemTime(1_764_000_000_000 + day * DAY_MS);

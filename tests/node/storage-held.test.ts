@@ -86,7 +86,7 @@ describe("a visit on the next day", () => {
     vi.useRealTimers();
   });
 
-  test("i2: holds what the last one held, and filters by it before any response", async () => {
+  test("i2: holds the previous visit's snapshot, and filters by it before any response", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards();
     await visitWith(storage, namespace, snapshot);
@@ -98,7 +98,7 @@ describe("a visit on the next day", () => {
     expect(errors).toEqual([]);
   });
 
-  test("takes a first response that has references alone but for what is new", async () => {
+  test("applies a first response with references and new shards", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards();
     await visitWith(storage, namespace, snapshot);
@@ -114,7 +114,7 @@ describe("a visit on the next day", () => {
     expect(errors).toEqual([]);
   });
 
-  test("i2: believes a server whose own counter has started again", async () => {
+  test("i2: accepts a server whose own counter has restarted", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot } = await fiveShards();
     await visitWith(storage, namespace, { ...snapshot, version: 1_000_000 });
@@ -123,7 +123,7 @@ describe("a visit on the next day", () => {
     expect(guard.apply({ ...withoutHeld(snapshot, heldBy(guard)), version: 1 })).toMatchObject({ applied: true });
   });
 
-  test("i2: lets pass what the server had taken back, and stops it again when the server does", async () => {
+  test("i2: lets ids pass that are unseen on the server, and stops them when the server does", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards("新闻");
     const [back = "", ...stopped] = ids.flat();
@@ -162,7 +162,7 @@ describe("a visit on the next day", () => {
   });
 });
 
-describe("what is written", () => {
+describe("the stored snapshot", () => {
   test("of 20 refreshes in five minutes is the one of a minute after the first, and the last one at the end", async () => {
     vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
     try {
@@ -236,7 +236,7 @@ describe("what is written", () => {
     expect(keysIn(gated)).toHaveLength(1);
   });
 
-  test("i7: is nothing of 513 KB, and what was held before is removed", async () => {
+  test("i7: is not written with 513 KB, and the previous one is removed", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const shardsOf = async (capacity: number): Promise<{ shards: string[]; kilobytes: number }> => {
       const { shards }: Shipped = await shippedSnapshot(idsOf("id", 3 * capacity), { capacity, shards: 3 });
@@ -408,7 +408,7 @@ describe("a storage that is full", () => {
     expect(next.guard.filter([...seen, ...idsOf("refresh", 5)])).toEqual([]);
   });
 
-  test("is cleared all the same: what the clear removes makes room for its note", async () => {
+  test("is cleared nevertheless: the deletion frees space for the signal", async () => {
     for (const isOpen of [true, false]) {
       const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
       const { guard } = await visit(storage, namespace);
@@ -446,7 +446,7 @@ describe("a storage that is full", () => {
 
 describe("a storage that fails", () => {
   for (const operation of ["keys", "set"] as const) {
-    test(`once to ${operation} is tried again, and the next visit holds what was in use`, async () => {
+    test(`once to ${operation} is retried, and the next visit holds the snapshot that was in use`, async () => {
       vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
       try {
         const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
@@ -475,7 +475,7 @@ describe("a storage that fails", () => {
     });
   }
 
-  test("to answer before the first response does not replace that by what it held", async () => {
+  test("to answer before the first response does not replace that response by a stored snapshot", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const [storage, gated, namespace] = [new MapStorage(), new GatedStorage(), uniqueNamespace()];
@@ -527,7 +527,7 @@ describe("two tabs", () => {
 });
 
 describe("clear", () => {
-  test("removes the stored snapshot, and what is applied afterwards is kept", async () => {
+  test("removes the stored snapshot, and keeps one applied later", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot } = await fiveShards();
     const { guard } = await visit(storage, namespace);
@@ -543,7 +543,7 @@ describe("clear", () => {
     expect(heldBy((await visit(storage, namespace)).guard)).toBe(namesOf(snapshot.shards));
   });
 
-  test("whose page died before it had removed anything leaves a stored snapshot that holds nothing", async () => {
+  test("whose page died before it had removed anything leaves a stored snapshot that is not used", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot, ids } = await fiveShards();
     await visitWith(storage, namespace, snapshot);
@@ -562,7 +562,7 @@ describe("clear", () => {
     expect(errors).toEqual([]);
   });
 
-  test("of the same document holds against a write that is under way, and keeps what is applied next", async () => {
+  test("of the same document overrules a write in progress, and keeps the next snapshot", async () => {
     const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
     const [page, face] = [newPage(), gated.face("page")];
     const opening = openGuard({ storage: face, namespace }, page);

@@ -27,7 +27,7 @@ async function keysBeside(key: string, namespace: string): Promise<string[]> {
   return storage.keys().filter((other) => other !== key);
 }
 
-test("what all keys under a number begin with is what the engine begins its keys with", async () => {
+test("the prefix of a number's keys is the engine's", async () => {
   const property = fc.asyncProperty(namespaces, numbers, async (namespace, number) => {
     const start = under(nameOf(namespace), number);
     const written = await keysBeside(`${start}q/of-a-later-version`, namespace);
@@ -38,7 +38,7 @@ test("what all keys under a number begin with is what the engine begins its keys
   await fc.assert(property, { numRuns: 300 });
 });
 
-test("the number of a key is what the engine takes for it, and none where it finds none", async () => {
+test("the number in a key is the one that the engine reads, or none", async () => {
   const property = fc.asyncProperty(texts, async (text) => {
     const key = `${prefixOf(nameOf("home"))}${text}/q`;
     const written = await keysBeside(key, "home");
@@ -56,7 +56,7 @@ test("keys under a lower number come before those under a higher one, in one ran
   fc.assert(property, { numRuns: 10_000 });
 });
 
-test("namespaces that differ have keys that differ, and those of none begin as those of another do", () => {
+test("different namespaces have different keys, and none of them is a prefix of another", () => {
   const property = fc.property(namespaces, namespaces, (one, other) => {
     const [first, second] = [prefixOf(nameOf(one)), prefixOf(nameOf(other))];
     expect(first).toMatch(/^seenguard\/[\w.:@%-]+\/$/);

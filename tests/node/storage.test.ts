@@ -48,7 +48,7 @@ async function forgotten(storage: SeenStorage, namespace: string, ids: string[])
 }
 
 describe("with a storage of the app's own", () => {
-  test("what was recorded is stopped in the next visit, pending with its time, and covered then", async () => {
+  test("recorded ids are stopped on the next visit, pending with their times, and covered then", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const first = await openGuard({ storage, namespace });
     expect(first.guard.stats().storage).toBe("custom");
@@ -87,14 +87,14 @@ describe("with a storage of the app's own", () => {
     },
   );
 
-  test("one visit after the other keeps what all of them recorded", async () => {
+  test("successive visits keep the impressions of all of them", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     for (let day = 0; day < 20; day++) await visit(storage, namespace, idsOf(`day-${String(day)}`, 30));
     const all = Array.from({ length: 20 }, (_, day) => idsOf(`day-${String(day)}`, 30)).flat();
     expect(await forgotten(storage, namespace, all)).toEqual([]);
   });
 
-  test("i6: what was recorded is written without being asked, and flush waits for it", async () => {
+  test("i6: impressions are written without a call, and flush waits for that", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
     guard.record("a");
@@ -120,7 +120,7 @@ describe("with a storage of the app's own", () => {
     }
   });
 
-  test("what else the storage holds stays as it is", async () => {
+  test("other keys in the storage stay unchanged", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const others = { token: "secret", seenguard: "x", "seenguard-else/a": "1", "": "empty" };
     for (const [key, value] of Object.entries(others)) storage.values.set(key, value);
@@ -162,7 +162,7 @@ describe("with a storage of the app's own", () => {
     expect(await forgotten(storage, namespace, idsOf("item", 500))).toEqual([]);
   });
 
-  test("more than twelve rows that are small become few, those that others have left, too", async () => {
+  test("more than twelve small rows are compacted, including those of other writers", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
@@ -239,7 +239,7 @@ describe("clear", () => {
     expect(await forgotten(storage, other, ["a"])).toEqual([]);
   });
 
-  test("forgets again what was recorded since the last time, whoever clears", async () => {
+  test("deletes impressions recorded since the previous clear, in any document", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     for (const id of ["a", "b", "c"]) {
       await visit(storage, namespace, [id]);
@@ -248,7 +248,7 @@ describe("clear", () => {
     }
   });
 
-  test("leaves nothing that tells what was seen", async () => {
+  test("leaves nothing that reveals seen ids", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, idsOf("secret", 100));
     const full = storage.size;
@@ -258,7 +258,7 @@ describe("clear", () => {
     expect(storage.size).toBeLessThan(150);
   });
 
-  test("keeps what is recorded afterwards, in the same visit and after it", async () => {
+  test("keeps later impressions, of the same visit and after it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
     guard.record("before");
@@ -271,7 +271,7 @@ describe("clear", () => {
     expect(await forgotten(storage, namespace, ["before", "after", "later"])).toEqual(["before"]);
   });
 
-  test("i6: keeps what is recorded while it runs on a slow storage", async () => {
+  test("i6: keeps impressions recorded while it runs on a slow storage", async () => {
     const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
     const opening = openGuard({ storage: storage.face("page"), namespace });
     await storage.releaseUntil(opening);
@@ -290,7 +290,7 @@ describe("clear", () => {
     expect(await forgotten(kept, namespace, all)).toEqual(["before", "while it is written"]);
   });
 
-  test("i6: wins over a page that still writes what it recorded before", async () => {
+  test("i6: overrules a page that still writes earlier impressions", async () => {
     const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
     const opening = openGuard({ storage: storage.face("old"), namespace }, newPage());
     await storage.releaseUntil(opening);
@@ -404,7 +404,7 @@ describe("a storage that fails", () => {
     });
   }
 
-  test("and answers get() with what is no text does not stop the guard", async () => {
+  test("and answers get() with a value that is no text does not stop the guard", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     storage.get = (key) => (key.includes("/r/") ? (new Uint8Array(3) as unknown as string) : undefined);
@@ -414,7 +414,7 @@ describe("a storage that fails", () => {
     expect(codes()).toEqual(["storage"]);
   });
 
-  test("for a while is written later what was recorded meanwhile, in order", async () => {
+  test("for a while: impressions recorded meanwhile are written later, in order", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard, codes } = await openGuard({ storage, namespace });
     guard.record("before");
@@ -454,7 +454,7 @@ describe("a storage that fails", () => {
     }
   });
 
-  test("at the beginning alone loses nothing: neither what was there nor what is recorded", async () => {
+  test("only at the beginning loses neither stored nor new impressions", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["long ago"]);
     await SeenGuard.clear(namespace, storage);
@@ -477,7 +477,7 @@ describe("a storage that fails", () => {
   });
 
   for (const operation of ["remove", "get", "keys"] as const) {
-    test(`whenever it is asked to ${operation} still keeps what can be kept`, async () => {
+    test(`at each call to ${operation} still keeps as much as possible`, async () => {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
       await visit(storage, namespace, ["earlier"]);
       storage.before = (asked) => {
@@ -499,7 +499,7 @@ describe("a storage that fails", () => {
     });
   }
 
-  test("for want of room is said to be full, and what was kept stays kept", async () => {
+  test("for lack of space is reported as full, and stored data stays", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["earlier"]);
     let full = true;
@@ -632,7 +632,7 @@ describe("a storage that takes its time", () => {
     }
   });
 
-  test("i5: and answers after open has gone on takes over what it holds then", async () => {
+  test("i5: and answers after open has resolved is read then", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
@@ -700,7 +700,7 @@ describe("stored content that is damaged", () => {
     ["binary", () => "\0\ud800\uffff"],
     ["of ten megabytes", () => "A".repeat(10_000_000)],
   ] as const) {
-    test(`i5: and ${how} is told once and deleted, and the other rows are kept`, async () => {
+    test(`i5: and ${how} is reported once and deleted, and the other rows are kept`, async () => {
       const { storage, namespace, ids, rows } = await stored();
       const [victim = "", ...others] = rows();
       const text = storage.values.get(victim) ?? "";
@@ -720,7 +720,7 @@ describe("stored content that is damaged", () => {
     });
   }
 
-  test("and all of it does not stop the guard, nor what it records from then on being kept", async () => {
+  test("and all of it does not stop the guard, and later impressions are stored", async () => {
     const { storage, namespace, ids, rows } = await stored();
     for (const key of rows()) storage.values.set(key, "rubbish");
     const { guard, codes } = await openGuard({ storage, namespace }, newPage());
@@ -769,7 +769,7 @@ describe("stored content that is damaged", () => {
   });
 });
 
-describe("what a later version has stored", () => {
+describe("data of a later version", () => {
   /** A key beside those of a namespace, of another letter. */
   const besides = (storage: MapStorage, number?: string) => {
     const [before = "", own = ""] = (rowsIn(storage)[0] ?? "").split("/r/")[0]?.split(/\/(?=[^/]*$)/) ?? [];
@@ -792,7 +792,7 @@ describe("what a later version has stored", () => {
     }
   });
 
-  test("goes with what is below a clear that this version learns of by it", async () => {
+  test("is deleted with the keys below a clear that this version learns of from it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     const [lower, higher] = [besides(storage), besides(storage, "0000000000z")];

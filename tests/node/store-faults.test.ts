@@ -81,7 +81,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
     expect(await dump()).toEqual(before);
   });
 
-  test("deletes a history all the same", async () => {
+  test("deletes a history nevertheless", async () => {
     const store = open();
     await store.update("ada", (chain) => chain.record(POOL));
     await store.unsee("ada", "a");
@@ -93,7 +93,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
   });
 });
 
-test("a read-only replica answers pages with what it has, and says once that it keeps nothing", async () => {
+test("a read-only replica answers pages from its data, and reports once that it keeps nothing", async () => {
   const master = redisStore(redis.client);
   await master.update("ada", (chain) => chain.record("a"));
   await pageFor(master, new Device("home:ada", 1).pending(["b"]));
@@ -181,7 +181,7 @@ describe.each(clients)("with %s, what is damaged in a user's keys is set aside a
   });
 });
 
-test("users whose names would become the same are told apart or refused", async () => {
+test("users whose keys would collide are distinguished or refused", async () => {
   const store = redisStore(redis.client);
   await store.update("a\ufffd", (chain) => chain.record("a"));
   for (const user of ["a\ud800", "a\udfff", "\ud83d"])
@@ -191,7 +191,7 @@ test("users whose names would become the same are told apart or refused", async 
   await store.update("🙂", (chain) => chain.record("a"));
 });
 
-test("a Redis that is started anew and loads for a while is waited for", async () => {
+test("a Redis that restarts and loads for a while is awaited", async () => {
   const settings = { appendonly: "yes", appendfsync: "always", "key-load-delay": "3000" };
   const dir = await mkdtemp(join(tmpdir(), "seenguard-load-"));
   const own = await startRedis({ ...settings, dir });

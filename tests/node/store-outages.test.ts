@@ -87,7 +87,7 @@ describe.each(clients)("with %s", (_, connect) => {
       return { store, errors };
     }
 
-    test("has pages made without it: of what was seen they lack what the asking device has pending", async () => {
+    test("yields pages without it, which leave out only the requesting device's pending impressions", async () => {
       const { store, errors } = await failing({ patienceMs: 100 });
       const pending = new Device("home:ada", 1).pending(["b", "d"]);
       expect(await pageOf(store, pending)).toEqual({ items: ["a", "c", "e"], next: null, degraded: true });
@@ -120,7 +120,7 @@ describe.each(clients)("with %s", (_, connect) => {
     });
   });
 
-  test("a Redis that is back is used again, and each outage is told once", async () => {
+  test("a Redis that is back is used again, and each outage is reported once", async () => {
     const redis = await ownRedis();
     const { store, errors } = listened(connect(redis.url), { patienceMs: 100 });
     const isWhole = async () => (await pageOf(store)).degraded === undefined;
@@ -140,7 +140,7 @@ describe.each(clients)("with %s", (_, connect) => {
     });
   });
 
-  test("what has been rejected changes nothing once Redis answers", async () => {
+  test("a rejected call changes nothing after Redis answers again", async () => {
     const redis = await ownRedis();
     const client = connect(redis.url);
     const [hasty, patient] = [redisStore(client, { deadlineMs: 100 }), redisStore(client, { deadlineMs: LONG })];

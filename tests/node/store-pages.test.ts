@@ -72,7 +72,7 @@ describe.each(stores)("%s", (_, open) => {
     chain.free();
   });
 
-  test("ships references to what the device holds", async () => {
+  test("sends references of shards that the device holds", async () => {
     const store = open();
     await store.update("ada", (chain) => chain.record("a"));
     const { snapshot } = await store.page("ada", POOL, { size: 5 });
@@ -83,7 +83,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(again?.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
-  test("leaves out what another device of the person has told with a page's request", async () => {
+  test("leaves out pending impressions that another device of the user has sent with a page's request", async () => {
     const store = open({ namespaceOf });
     const [phone, tablet] = [new Device("home:ada", 1), new Device("home:ada", 2)];
     expect(await pageFor(store, phone.pending(["a"]))).toEqual(["b", "c", "d", "e"]);
@@ -99,7 +99,7 @@ describe.each(stores)("%s", (_, open) => {
     expect((await store.read("ada")).has("b")).toBe(false);
   });
 
-  test("leaves out what another device has told with a report, before any stream has brought it", async () => {
+  test("leaves out pending impressions of another device's report, before the stream delivers it", async () => {
     const phone = new Device("home:ada", 1);
     const report = phone.report(["a", "b"]);
     const store = open({ namespaceOf, clock: () => report.now / 1000 });
@@ -109,7 +109,7 @@ describe.each(stores)("%s", (_, open) => {
     expect((await store.read("ada")).has("a")).toBe(false);
   });
 
-  test("keeps no text that is older than what it has of the device", async () => {
+  test("keeps no list that is older than the device's stored one", async () => {
     const store = open();
     const phone = new Device("home:ada", 1);
     await pageFor(store, phone.pending(["a"], 36 ** 2));
@@ -138,7 +138,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(items).toEqual(["item-0", "item-1"]);
   });
 
-  test("keeps it for 2 days after its last change, or as long as it is told to", async () => {
+  test("keeps it for 2 days after its last change, or for the time of the option", async () => {
     const begun = Math.floor(Date.now() / 1000);
     let now = begun;
     for (const [pendingSeconds, seconds] of [
@@ -159,7 +159,7 @@ describe.each(stores)("%s", (_, open) => {
     }
   });
 
-  test("passes what was taken back, although another device has it pending", async () => {
+  test("lets unseen ids pass, although they are pending on another device", async () => {
     const store = open();
     await store.update("ada", (chain) => chain.record("a"));
     await pageFor(store, new Device("home:ada", 1).pending(["a", "b"]));
@@ -167,7 +167,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(await pageFor(store)).toEqual(["a", "c", "d", "e"]);
   });
 
-  test("forgets what devices have told with the history", async () => {
+  test("deletes pending impressions with the history", async () => {
     stopClock();
     const store = open();
     const phone = new Device("home:ada", 1);
@@ -340,7 +340,7 @@ describe.each(stores.slice(1))("%s", (_, open) => {
     expect(await redis.client.hgetall("seen:ada:pending")).toEqual({ [phone.name]: `1764000001 ${nothing}` });
   });
 
-  test("asks Redis once for a page, whatever the device tells, and writes only what has changed", async () => {
+  test("sends Redis one command for a page, and writes only changes", async () => {
     const store = open();
     const phone = new Device("home:ada", 1);
     const pending = phone.pending(["a"]);
@@ -354,7 +354,7 @@ describe.each(stores.slice(1))("%s", (_, open) => {
     expect(await redis.client.ttl("seen:ada:pending")).toBeLessThanOrEqual(1000);
   });
 
-  test("counts what is not its own in the hash for nothing", async () => {
+  test("ignores foreign fields in the hash", async () => {
     const store = open();
     const phone = new Device("home:ada", 1);
     const now = String(Math.floor(Date.now() / 1000));
@@ -372,7 +372,7 @@ describe.each(stores.slice(1))("%s", (_, open) => {
     expect(await redis.client.hlen("seen:ada:pending")).toBe(11);
   });
 
-  test("drops a ninth device that has told nothing meanwhile, and none that has", async () => {
+  test("drops a ninth device that has sent nothing meanwhile, and none that has", async () => {
     const phones = Array.from({ length: 9 }, (_, number) => new Device("home:ada", number));
     const told = phones.map((phone) => `1764000000 ${phone.pending(["a"])}`);
     const fields = phones.map(({ name }, index) => [name, told[index] ?? ""] as const);
@@ -390,7 +390,7 @@ describe.each(stores.slice(1))("%s", (_, open) => {
   });
 });
 
-test("what is told without a listener is warned of once", async () => {
+test("events without a listener are warnings, each once", async () => {
   const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
   const store = redisStore(redis.client);
   await redis.client.lpush("seen:ada", "damaged", "damaged");

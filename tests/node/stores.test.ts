@@ -52,7 +52,7 @@ async function missing(store: SeenStore, user: string, ids: readonly string[]): 
 }
 
 describe.each(stores)("%s", (_, open) => {
-  test("keeps a chain for each user, and returns what the change returns", async () => {
+  test("keeps a chain for each user, and returns the change's result", async () => {
     const store = open();
     expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
     expect(await store.update("ada", (chain) => chain.record(["a", "b"]))).toBe(2);
@@ -68,7 +68,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(await missing(store, "ada", parts.flat())).toEqual([]);
   });
 
-  test("keeps what was taken back and when the history was deleted", async () => {
+  test("keeps unseen ids and the deletion of the history", async () => {
     const store = open();
     const odd = ["", "forgetBefore", "unseen:", "__proto__", "7", "a\nb", "a\u0000b", "🙂", "新闻", "\ud800"];
     await store.update("ada", (chain) => chain.record([...odd, "seen"]));
@@ -126,7 +126,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
 
   const fields = async () => Object.keys(await redis.client.hgetall("seen:ada:meta")).sort();
 
-  test("keeps a list of shards, newest first, and a hash with the revision and what else there is", async () => {
+  test("keeps a list of shards, newest first, and a hash with the revision and the other fields", async () => {
     const store = open({ capacity: 10, shards: 3 });
     await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
     const { shards } = (await store.read("ada")).snapshot();
@@ -186,7 +186,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await missing(store, "ada", ["a", "b", "c"])).toEqual(["c"]);
   });
 
-  test("takes out what is damaged, says so to the change, and leaves a field of another name", async () => {
+  test("removes damaged shards, lists them to the change, and keeps fields of other names", async () => {
     const store = open({ capacity: 10, shards: 5 });
     await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
     const [, whole = ""] = await list();
@@ -205,7 +205,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await redis.client.hget("seen:ada:meta", "other")).toBe("?");
   });
 
-  test("leaves what another version or library has written in its place", async () => {
+  test("leaves shards of another version or library in place", async () => {
     const store = open({ capacity: 10, shards: 5 });
     await store.update("ada", (chain) => chain.record(idsOf("item", 15)));
     const before = await list();
@@ -217,7 +217,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await missing(store, "ada", [...idsOf("item", 15), "new", "fresh"])).toEqual(["fresh"]);
   });
 
-  test("passes on what Redis answers", async () => {
+  test("passes Redis's errors on", async () => {
     await redis.client.set("seen:ada", "a text");
     await redis.client.call("CONFIG", "RESETSTAT");
     const refused: unknown = await open()
@@ -256,7 +256,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
   });
 });
 
-test("what a node of a cluster refuses while the keys move to another is asked again", async () => {
+test("a command that a cluster's node refuses while keys move is retried", async () => {
   const refusal = new Error("TRYAGAIN Multiple keys request during rehashing of slot");
   const asked = vi.spyOn(redis.client, "evalsha").mockRejectedValueOnce(refusal);
   onTestFinished(() => asked.mockRestore());
@@ -265,7 +265,7 @@ test("what a node of a cluster refuses while the keys move to another is asked a
   expect(await missing(store, "ada", ["a", "b"])).toEqual(["b"]);
 });
 
-test("two clients read what the other one has written, with any prefix", async () => {
+test("two clients read each other's data, with any prefix", async () => {
   const [one, other] = [redis.client, nodeRedis].map((client) => redisStore(client, { prefix: "exposure/" }));
   await one?.update("ada", (chain) => chain.record("a"));
   await other?.update("ada", (chain) => chain.record("b"));
@@ -326,13 +326,13 @@ describe("seenStore over a backend of the app's", () => {
     };
   }
 
-  test("tries again what may pass", async () => {
+  test("retries after transient failures", async () => {
     const { backend, loads } = failing(2, new Error("busy"));
     expect(await seenStore(backend).update("ada", (chain) => chain.record("a"))).toBe(1);
     expect(loads()).toBe(3);
   });
 
-  test("does not try again what says that it lasts", async () => {
+  test("does not retry after permanent failures", async () => {
     const cause = Object.assign(new Error("denied"), { isTransient: false });
     const { backend, loads } = failing(1, cause);
     const store = seenStore(backend, { onError: () => undefined });
@@ -351,7 +351,7 @@ describe("seenStore over a backend of the app's", () => {
     expect((await store.page("ada", ["a"], { size: 1 })).snapshot?.forgetBefore).toBe(1_764_000_060);
   });
 
-  test("refuses what is no backend", () => {
+  test("refuses a value that is no backend", () => {
     expect(() => seenStore(undefined as unknown as Backend)).toThrow(/takes a backend/);
   });
 });

@@ -30,7 +30,7 @@ function changing(name: string, first: unknown, then: unknown): object {
   return Object.defineProperty({}, name, { get: () => (reads++ === 0 ? first : then), enumerable: true });
 }
 
-describe("i5: what an app throws stops nothing, whatever it is", () => {
+describe("i5: no value that an app throws stops anything", () => {
   const thrown: [string, unknown][] = [
     ["an error whose message is no text", Object.assign(new Error(), { message: Symbol("message") })],
     ["a revoked proxy", revoked()],
@@ -115,7 +115,7 @@ describe("options that cannot be read are wrong options", () => {
     expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: ["a"], end: "filled" });
   });
 
-  test("what a server calls", async () => {
+  test("a server's calls", async () => {
     const chain = await ShardChain.create();
     expect(() => chain.filter(["a"], unreadable())).toThrow(refusal);
     expect(() => pageOf(chain, ["a"], unreadable())).toThrow(refusal);
@@ -150,7 +150,7 @@ test("a signal that cannot be listened to is refused, and the next fill fetches"
   expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: ["a"], end: "filled" });
 });
 
-describe("what is valid when it is checked and something else when it is used", () => {
+describe("a value that is valid when it is checked and another one when it is used", () => {
   const impression = (name: string, first: unknown) =>
     Object.assign(changing(name, first, Symbol("another")), name === "id" ? { at: 1 } : { id: "a" });
 
@@ -190,7 +190,7 @@ describe("what is valid when it is checked and something else when it is used", 
   });
 });
 
-test("a list of ids whose own methods give what is no id is read by its elements", async () => {
+test("a list of ids with overridden methods is read by its elements", async () => {
   const { guard } = await openGuard();
   const ids = Object.assign(["a", Symbol("no id"), "b"], { filter: () => [Symbol("no id")] });
   guard.record("b");
@@ -220,7 +220,7 @@ test.each(["record", "unsee"] as const)(
   },
 );
 
-describe("i4: what an app does while its items are read comes first", () => {
+describe("i4: calls by an app while its items are read come first", () => {
   test("a feed that is reset and admits the page afterwards", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
@@ -247,7 +247,7 @@ describe("i4: what an app does while its items are read comes first", () => {
     ]);
   });
 
-  test("what is taken back meanwhile is decided anew at once", async () => {
+  test("an id made unseen meanwhile is decided again at once", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     guard.record("a");
@@ -272,7 +272,7 @@ describe("i4: what an app does while its items are read comes first", () => {
   });
 });
 
-describe("a list that claims to be endless is taken for what it holds", () => {
+describe("a list that claims to be endless is read by its elements", () => {
   const endless = <T>(list: T[]): T[] =>
     new Proxy(list, { get: (own, key) => (key === "length" ? 2 ** 31 : (Reflect.get(own, key) as unknown)) });
 

@@ -24,7 +24,7 @@ test("it is a real guard without a storage", async () => {
   expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
 });
 
-test("its time stands still until it is told to advance", async () => {
+test("its time stands still until `advance`", async () => {
   const guard = await openForTest({ windowDays: 7 });
   guard.record("a");
   await new Promise((resolve) => setTimeout(resolve, 5));
@@ -50,7 +50,7 @@ test("by default it begins at this device's time", async () => {
   expect(at.getTime()).toBeLessThanOrEqual(Date.now());
 });
 
-test("it delivers when its time comes, and again what the stream has lost", async () => {
+test("it delivers when its time comes, and repeats an impression that the stream has lost", async () => {
   const guard = await openForTest();
   const delivered: Impression[][] = [];
   guard.report({

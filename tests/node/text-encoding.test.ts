@@ -22,7 +22,7 @@ test("an encoder writes the same bytes", () => {
   for (const text of texts) expect(Buffer.compare(encoder.encode(text), native.encode(text))).toBe(0);
 });
 
-test("an encoder stops before the character that has no room, and tells how far it came", () => {
+test("an encoder stops before a character that does not fit, and returns how far it came", () => {
   const encoder = new Encoder();
   for (const text of texts.slice(0, -1)) {
     const length = native.encode(text).length;

@@ -21,7 +21,7 @@ for (const name of ["native", "native-edges"] as const) {
       const stopped = onDevice.filter((id) => isIn(answers, id));
       const fresh = onDevice.filter((id) => !isIn(answers, id));
 
-      test(`i3: stops through filter what it contains, and nothing else: ${title}`, async () => {
+      test(`i3: filter stops exactly the ids that it contains: ${title}`, async () => {
         const { guard, errors } = await openGuard();
         expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true });
         expect(guard.filter(onDevice)).toEqual(fresh);
@@ -47,7 +47,7 @@ for (const name of ["native", "native-edges"] as const) {
     }
   });
 
-  test(`all shards of ${name}.json that fit into one snapshot stop together what any of them contains`, async () => {
+  test(`all shards of ${name}.json that fit into one snapshot together stop the ids of each`, async () => {
     const { guard } = await openGuard();
     const fitting = cases.filter(({ bits }) => bits < 2 ** 24);
     guard.apply({ shards: fitting.map(({ base64 }) => base64), now: 0 });

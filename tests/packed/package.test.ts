@@ -31,7 +31,7 @@ const moduleOf = (entry: (typeof bundles)[number]) => `${fileOf(entry)}${isApart
 const isShared = (name: string) => /^shared-\w{8}\.(js|js\.map|cjs)$/.test(name);
 const commonJsOf = (names: readonly string[]) => names.map((name) => name.replace(/\.js$/, ".cjs"));
 
-test("package.json exports what the table of entries says", async () => {
+test("package.json exports the entries of the table", async () => {
   expect(await manifestOf(root), "node scripts/build/entries.mjs --update").toMatchObject({
     exports: manifestExports(),
     sideEffects: manifestSideEffects(),
@@ -64,7 +64,7 @@ test("the package holds what users need and nothing else", () => {
   );
 });
 
-test("it tells the licences of all that others have written of it", async () => {
+test("it names the licences of all third-party parts", async () => {
   const shipped = await readFile(join(inject("installed"), "node_modules/seenguard", licensesFile), "utf8");
   expect(shipped, "node scripts/build/licenses.mjs --update").toBe(await thirdPartyLicenses());
 });
@@ -72,7 +72,7 @@ test("it tells the licences of all that others have written of it", async () => 
 describe("a link in the package's pages", () => {
   const linksOf = (text: string) => [...text.matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, target = ""]) => target);
 
-  test("leads to what is packed, or to the web", async () => {
+  test("leads to packed files, or to the web", async () => {
     const installed = join(inject("installed"), "node_modules/seenguard");
     const pages = inject("packedFiles").filter((path) => path.endsWith(".md"));
     const links = await Promise.all(
@@ -153,7 +153,7 @@ test("it writes no HTML and runs no text as code", async () => {
   }
 });
 
-test("modules are shipped as they were written, what is generated and script-tag files minified", async () => {
+test("modules are shipped unminified, generated code and script-tag files minified", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const linesOf = async (name: string) => {
     const lines = (await readFile(join(dist, name), "utf8")).split("\n");

@@ -90,7 +90,7 @@ async function start(page: Page, site: Site, userId = "1"): Promise<void> {
 
 const filter = (page: Page, ids: string[]) => page.evaluate((ids) => window.opened.filter(ids), ids);
 
-test("what an app with Capacitor's Preferences records is stopped after a restart", async ({ page, site }) => {
+test("an app with Capacitor's Preferences stops its impressions after a restart", async ({ page, site }) => {
   await start(page, site);
   expect(await page.evaluate(() => window.opened.stats().storage)).toBe("custom");
   for (let number = 0; number < 40; number++) {

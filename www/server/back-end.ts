@@ -30,13 +30,13 @@ export interface StreamStatus extends Partial<StreamControl> {
   readonly lost?: number;
 }
 
-/** What a person can do to the server from the page. */
+/** The user's actions on the server from the page. */
 export type Condition = keyof StreamControl | "flush";
 
 /** Every method may reject with a `Refused`. */
 export interface BackEnd {
   readonly kind: "memory" | "redis" | "kafka" | "flink";
-  /** What cannot be played here, each with the reason. */
+  /** Unsupported actions, each with the reason. */
   readonly cannot: Readonly<Partial<Record<Condition, string>>>;
   /** Where Flink's own page is, if a job takes the reports in. */
   readonly dashboard?: string | undefined;

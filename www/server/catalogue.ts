@@ -25,7 +25,7 @@ export function groupIdOf({ id, copyOf }: Item): string {
   return copyOf?.id ?? id;
 }
 
-/** What a publisher sends. */
+/** An item as it arrives from a publisher. */
 interface ArrivingItem extends Item {
   readonly text: string;
 }

@@ -1,4 +1,4 @@
-/** What one device of a person has shown is left out on the others, before the stream has brought it. */
+/** Leaves out items that another device of the user has shown, before they arrive through the stream. */
 import type { ShardChain } from "seenguard/server";
 import type { BackEnd } from "./back-end.ts";
 import { groupIdOf, type Item } from "./catalogue.ts";

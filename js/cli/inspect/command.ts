@@ -1,4 +1,4 @@
-/** `npx seenguard inspect`: shows what a shard holds, for those who support a feed. */
+/** `npx seenguard inspect`: describes a shard, for the support of a feed. */
 import { loadInspector } from "../../server/inspection.ts";
 import type { Command } from "../command.ts";
 import { readSources } from "./input.ts";

@@ -1,5 +1,5 @@
 /**
- * From what the command was given to shards: a snapshot, a list, lines, from an argument, a file or the standard input.
+ * Reads shards from the command's input: a snapshot, a list or lines, in an argument, a file or the standard input.
  */
 import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
@@ -13,12 +13,12 @@ import type { Options } from "./options.ts";
 /** Shards, newest first, each as the module takes it: the chunks of a RedisBloom dump are joined by commas. */
 export interface Source {
   readonly shards: readonly string[];
-  /** What names the shards' format; absent where each is to be recognised by its look. */
+  /** The format of the shards; absent: each is recognised by its content. */
   readonly format: ShardFormat | undefined;
   readonly snapshot: { readonly version?: number; readonly now?: number } | undefined;
 }
 
-/** Throws `bad-option` if there is nothing to read, `bad-snapshot` and the like for JSON that is no such thing. */
+/** Throws `bad-option` if there is no input, `bad-snapshot` and similar codes for invalid JSON. */
 export async function readSources({ inputs, format }: Options): Promise<Source> {
   if (inputs.length === 0 && process.stdin.isTTY) throw badUsage("a shard, a file or a standard input is missing");
   const sources: Source[] = [];
@@ -31,7 +31,7 @@ export async function readSources({ inputs, format }: Options): Promise<Source> 
 
 async function read(input: string): Promise<string> {
   if (input === "-") return textOf(process.stdin);
-  // What is no file may be a shard, which can be longer than a name.
+  // An argument that is no file may be a shard, which can be longer than a file name.
   const isFile = await stat(input).then(
     (stats) => !stats.isDirectory(),
     () => false,
@@ -57,7 +57,7 @@ function sourceOf(input: string, format: ShardFormat | undefined): Source {
   return { shards: listOf(value, format), format, snapshot: undefined };
 }
 
-/** A line of a file, or of what redis-cli prints on a terminal: `1) "…"`. */
+/** A line of a file, or of redis-cli's output on a terminal: `1) "…"`. */
 function fromLine(line: string): string {
   const trimmed = line.trim();
   return /^\d+\) "(.*)"$/.exec(trimmed)?.[1] ?? trimmed;
@@ -71,7 +71,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A snapshot, or that of an answer that has one beside its items. */
+/** A snapshot, or the one in a response with items. */
 function snapshotIn(value: unknown): object | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("shards" in value) return value;
@@ -82,7 +82,7 @@ function snapshotIn(value: unknown): object | undefined {
 /** More are refused by the guard's Wasm module. */
 const MAX_SHARDS = 64;
 
-/** The guard's own check says what is wrong with it. A format on the command line goes before the snapshot's. */
+/** Uses the guard's own check. A format on the command line takes precedence over the snapshot's. */
 function fromSnapshot(snapshot: object, format: ShardFormat | undefined): Source {
   const named = { ...snapshot, ...(format === undefined ? {} : { format }) } as { format?: ShardFormat; now?: number };
   const checked = checkSnapshot(named, readFormats);

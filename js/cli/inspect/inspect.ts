@@ -6,13 +6,13 @@ import { badUsage, failureOf, type Failure } from "../command.ts";
 import type { Source } from "./input.ts";
 import type { Options } from "./options.ts";
 
-/** What a snapshot may hold: a guard takes none that is larger. */
+/** Most bits of a snapshot: a guard refuses a larger one. */
 const MAX_BITS = 2 ** 26;
 
 export interface InspectedShard extends Partial<ShardReport> {
   readonly index: number;
   readonly format?: ShardFormat;
-  /** Past its expiry: it answers nothing. */
+  /** Whether it is past its expiry, after which it contains nothing. */
   readonly expired?: boolean;
   readonly error?: Failure;
 }
@@ -20,7 +20,7 @@ export interface InspectedShard extends Partial<ShardReport> {
 export interface Inspected {
   readonly snapshot?: { readonly version?: number; readonly now?: number };
   readonly bits: number;
-  /** Of all that can be read and has not expired, together. */
+  /** Of all readable and unexpired shards together. */
   readonly falsePositiveRate: number;
   readonly shards: readonly InspectedShard[];
   readonly has: readonly { readonly id: string; readonly contained: boolean; readonly shards: readonly number[] }[];
@@ -65,13 +65,13 @@ function readShard(inspect: Inspector, text: string, named: ShardFormat | undefi
     const expired = report.filters.every(({ expires = 0 }) => expires !== 0 && now >= expires);
     return { shard: { index, format, expired, ...report }, inspection };
   } catch (error) {
-    // Wrong usage is not a shard's fault.
+    // Wrong usage is no error of a shard.
     if (error instanceof SeenGuardError && error.code === "bad-option") throw error;
     return { shard: { index, ...(named && { format: named }), error: failureOf(error) } };
   }
 }
 
-/** Reads a shard that nobody has named the format of. A damaged one is blamed by the format that it looks like. */
+/** Reads a shard of unknown format. The error of a damaged one is that of the format that it resembles. */
 function recognise(inspect: Inspector, text: string): { format: ShardFormat; inspection: Inspection } {
   if (/^\d+::/.test(text)) {
     throw badUsage("this is a go-bloomfilter record, which does not tell k: add --hashes, or --capacity and --rate");

@@ -1,4 +1,4 @@
-/** What `inspect` prints for people. */
+/** The output of `inspect` for people. */
 import type { ShardFormat } from "../../types/seenguard.js";
 import type { FilterReport } from "../../server/inspection.ts";
 import { line, rate, whole } from "../text.ts";
@@ -71,7 +71,7 @@ const date = (seconds: number): string => new Date(seconds * 1000).toISOString()
 const counted = (count: number, noun: string): string => `${whole(count)} ${noun}${count === 1 ? "" : "s"}`;
 const nameOf = (format: ShardFormat): string => (typeof format === "string" ? format : format.kind);
 
-/** An id that a terminal would not show as it is, in quotes. */
+/** The id, in quotes if a terminal would not show it exactly. */
 function shown(id: string): string {
   return /^[\p{L}\p{M}\p{N}\p{P}\p{S}]+$/u.test(id) ? id : JSON.stringify(id);
 }

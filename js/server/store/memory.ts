@@ -1,4 +1,4 @@
-/** `memoryStore`: users' chains in this process, gone with it. */
+/** `memoryStore`: users' chains in the memory of this process. */
 import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
 import { call, serverEngine } from "../engine.js";
 import { ChainStore, NOTHING_STORED } from "./seen-store.js";

@@ -1,4 +1,4 @@
-/** One face for the clients of Redis: those of ioredis and of redis (node-redis), of a single node and of a cluster. */
+/** One interface to Redis clients: ioredis and redis (node-redis), of a single node and of a cluster. */
 import { describe, refuse } from "../../errors.js";
 import { isFunction } from "../../input/options.js";
 import { call as callEngine, serverEngine } from "../engine.js";
@@ -18,7 +18,7 @@ interface NamedClient {
   eval(text: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
 
-/** As the module plans it: the script by its number. */
+/** A command of the module, with the script's number. */
 export interface Command {
   readonly script: number;
   readonly keys: string[];
@@ -55,7 +55,7 @@ function runner(isCluster: boolean, call: Call): CommandRunner {
     try {
       return await call("sha1", await sha1Of(script), keys, args);
     } catch (error) {
-      // This node has not met the script yet, or has forgotten it.
+      // This node has not loaded the script yet, or has dropped it.
       if (describe(error).startsWith("NOSCRIPT")) return call("text", textOf(script), keys, args);
       throw error;
     }
@@ -80,7 +80,7 @@ function textOf(script: number): string {
 
 const hashes: Promise<string>[] = [];
 
-/** By which Redis knows a script. */
+/** The hash by which Redis identifies a script. */
 function sha1Of(script: number): Promise<string> {
   return (hashes[script] ??= hexSha1(textOf(script)));
 }

@@ -1,4 +1,4 @@
-/** `redisStore`: each user's chain as a list in Redis, and beside it two hashes. What is sent, the module plans. */
+/** `redisStore`: each user's chain as a list in Redis, with two hashes. The module creates the commands. */
 import { readGiven, refuse } from "../../errors.js";
 import type { RedisCommands } from "../../generated/server/seenguard.js";
 import { isWellFormed } from "../../input/ids.js";
@@ -43,7 +43,7 @@ class RedisBackend implements Backend {
     const read = () => engine.classes.loadedFromRedis(engine.writer.batch) as (Loaded & { kept: string }) | undefined;
     const loaded = callWith(engine, textsOf(answer), read);
     if (!loaded) throw new StoreFailure(false, new Error(STRANGE));
-    // If it fails, who loads it next tries again.
+    // If it fails, the next load tries again.
     await this.run((commands) => commands.dropDevices(user, loaded.kept)).catch(() => undefined);
     return loaded;
   }
@@ -72,7 +72,7 @@ class RedisBackend implements Backend {
     return Number(answer) === 1;
   }
 
-  /** Runs what is planned, with texts in the engine's batch. Nothing may be. */
+  /** Runs the planned command, if there is one, with texts in the engine's batch. */
   private async run(plan: (commands: RedisCommands) => unknown, texts: readonly string[] = []): Promise<unknown> {
     const engine = await loadServerEngine();
     const { prefix, runner } = this;
@@ -83,7 +83,7 @@ class RedisBackend implements Backend {
   }
 }
 
-/** The texts of an answer, before those of each list their number. */
+/** Flattens a response to texts, with the length before those of each list. */
 function textsOf(answer: unknown): string[] {
   const parts = Array.isArray(answer) ? (answer as unknown[]) : [];
   return parts.flatMap((part) => (Array.isArray(part) ? [part.length, ...(part as unknown[])] : [part])).map(String);

@@ -1,11 +1,11 @@
-/** Tries something again, after a longer and longer random pause, as long as there is time. */
+/** Retries after random pauses of growing length, until a deadline. */
 import { pause } from "../../platform/host.js";
 
 const MOST_PAUSE_MS = 100;
 
-/** What a backend meets. */
+/** An error of a backend. */
 export class StoreFailure extends Error {
-  /** Whether the same may succeed a moment later. */
+  /** Whether the same call may succeed a moment later. */
   readonly isTransient: boolean;
 
   constructor(isTransient: boolean, cause: unknown) {
@@ -13,16 +13,16 @@ export class StoreFailure extends Error {
     this.isTransient = isTransient;
   }
 
-  /** One that passes, in words. */
+  /** A transient failure with this message. */
   static of(what: string): StoreFailure {
     return new StoreFailure(true, new Error(what));
   }
 }
 
 /**
- * What an attempt comes to. One that fails in a way that passes is made again until so many milliseconds are over: then
- * this rejects with the last failure, if there was any. `isOver` tells an attempt that still runs; `onEnd` is called
- * when none runs any more.
+ * The result of `attempt`. It is repeated after transient failures until the time is over; then this rejects with the
+ * last failure, if there was any. `isOver` is for an attempt in progress; `onEnd` is called when none is in progress
+ * any more.
  */
 export function tryFor<T>(ms: number, attempt: (isOver: () => boolean) => Promise<T>, onEnd?: () => void): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -53,8 +53,8 @@ export function tryFor<T>(ms: number, attempt: (isOver: () => boolean) => Promis
 }
 
 /**
- * Runs something so many milliseconds later, and one turn of the event loop: where that was held up, the answer may be
- * there already. Returns cancel.
+ * Runs a function after this many milliseconds and one turn of the event loop: if the loop was blocked, the response
+ * may have arrived already. Returns cancel.
  */
 function afterTurn(ms: number, run: () => void): () => void {
   let timer = setTimeout(() => {

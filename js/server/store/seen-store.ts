@@ -1,4 +1,4 @@
-/** What every store shares: a change is made again until no other has come between, so that none is lost. */
+/** The logic of every store: a change is repeated until no other one intervenes, so that none is lost. */
 import { callBack, failure, readGiven, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
 import { MAX_MS } from "../../platform/host.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
@@ -29,7 +29,7 @@ export function seenStore(backend: Api.Backend, options: Api.StoreOptions = {}):
   return new ChainStore("seenStore", options, backend);
 }
 
-/** The options of a store, as they are checked. */
+/** The checked options of a store. */
 interface CheckedStore extends Record<string, unknown> {
   readonly namespaceOf?: (user: string) => string;
   readonly clock?: () => number;
@@ -50,7 +50,7 @@ const rules = {
 } satisfies Rules;
 
 const OVERTAKEN = "others changed what is stored of this user all the time";
-/** So many pages wait at once: an outage must cost neither memory nor time. */
+/** The most pages that wait at the same time: an outage must cost neither memory nor time. */
 const MOST_WAITING = 1_024;
 
 export class ChainStore implements Api.SeenStore {
@@ -64,7 +64,7 @@ export class ChainStore implements Api.SeenStore {
   private readonly onError: ErrorListener;
   private hasToldRefusal = false;
   private isDegraded = false;
-  /** Pages whose read the backend has not answered, though they may be out. */
+  /** The number of reads in progress, including those whose page was degraded. */
   private waiting = 0;
 
   constructor(method: string, options: unknown, backend: Api.Backend) {
@@ -124,14 +124,14 @@ export class ChainStore implements Api.SeenStore {
   async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
     const checked = checkReceived(report);
     refuseAnother(checked, await this.namespaceFor(user));
-    // A server whose clock is ahead has received it after now.
+    // A server whose clock is ahead may have received it after now.
     return this.change(user, (chain, now) =>
       chain.ingest({ ...checked, receivedAt: Math.min(checked.receivedAt, now * 1000) }),
     );
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
-    // What can be read once may be needed again.
+    // A change may run twice, but an iterator can be read only once.
     const all = collectRecorded(ids, isId);
     return this.change(user, (chain, now) => chain.unsee(all, { now }));
   }
@@ -140,7 +140,7 @@ export class ChainStore implements Api.SeenStore {
     return this.change(user, (chain, now) => chain.forget({ now }), true);
   }
 
-  /** As of what was loaded. */
+  /** The time of the loaded data. */
   private now(loaded?: Api.Loaded): number {
     const now = this.clock?.() ?? loaded?.now ?? serverClock();
     return isSeconds(now)
@@ -152,7 +152,7 @@ export class ChainStore implements Api.SeenStore {
     return asked(() => this.backend.load(user, told));
   }
 
-  /** Of what a device has pending, what is to be kept. */
+  /** The part of a device's pending impressions to keep. */
   private async toKeep(
     pending: string | undefined,
     namespace: string | undefined,
@@ -163,7 +163,7 @@ export class ChainStore implements Api.SeenStore {
     return call(engine, toKeep) as Api.PendingToKeep | undefined;
   }
 
-  /** What is stored, if it comes within the patience. */
+  /** The stored data, if it arrives within the patience. */
   private async loadPatiently(
     user: string,
     pending: string | undefined,
@@ -191,7 +191,7 @@ export class ChainStore implements Api.SeenStore {
     }
   }
 
-  /** What every other call comes to within the deadline. */
+  /** The result of any other call within the deadline. */
   private async inTime<T>(attempt: (isOver: () => boolean) => Promise<T>): Promise<T> {
     try {
       return await tryFor(this.deadlineMs, attempt);
@@ -220,7 +220,7 @@ export class ChainStore implements Api.SeenStore {
     const { stored: before = NOTHING_STORED, revision } = loaded;
     const { chain, isDamaged } = await this.restore(loaded);
     try {
-      // The caller has been told that it failed: nothing happens afterwards.
+      // The call has failed for the caller: it must not change anything later.
       if (isOver()) throw StoreFailure.of(OVERTAKEN);
       const now = this.now(loaded);
       const { fields: fieldsBefore } = chain.stored(now);
@@ -239,7 +239,7 @@ export class ChainStore implements Api.SeenStore {
     }
   }
 
-  /** The chain of what is stored. It leaves out and tells what it cannot read. */
+  /** Reads a stored chain. Ignores and reports data that cannot be read. */
   private async restore(loaded?: Api.Loaded): Promise<{ chain: ShardChain; isDamaged: boolean }> {
     const { shards, fields } = loaded?.stored ?? NOTHING_STORED;
     const chain = await ShardChain.ofShards(shards, this.options, true);
@@ -262,7 +262,7 @@ export class ChainStore implements Api.SeenStore {
     return namespace as string | undefined;
   }
 
-  /** Once: a replica or a full Redis refuses every time. */
+  /** Reports once: a replica or a full Redis refuses each time. */
   private tellRefusal(refusal: unknown): void {
     if (refusal === undefined || this.hasToldRefusal) return;
     this.hasToldRefusal = true;
@@ -274,7 +274,7 @@ export class ChainStore implements Api.SeenStore {
   }
 }
 
-/** A person's session must not leave anything with the next one. */
+/** Refuses a report of another user's session. */
 function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undefined): void {
   if (wanted === undefined || namespace === wanted) return;
   throw new SeenGuardError("wrong-namespace", "the report is of another namespace than this user's");
@@ -283,12 +283,12 @@ function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undef
 async function checkUser(user: unknown): Promise<void> {
   const engine = await loadServerEngine();
   if (!isText(user)) refuse("a store's user must be a text that is not empty");
-  // Halves of characters all become the same one on their way: such users would share a list.
+  // All lone surrogates are encoded as the same character: such users would share a list.
   if (!isWellFormed(user)) refuse("a store's user must be well-formed: it has half of a character");
   call(engine, () => engine.classes.checkUser(user));
 }
 
-/** What a backend rejects with may pass, unless it says otherwise. */
+/** Treats a backend's rejection as transient, unless it says otherwise. */
 async function asked<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

@@ -62,7 +62,7 @@ pub fn seen(random: &mut Random) -> Vec<Vec<String>> {
     (0..SHARDS).map(|_| random.ids(IDS_A_SHARD)).collect()
 }
 
-/// What the server ships of them.
+/// The server's snapshot of them.
 pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     let options = ChainOptions {
         capacity: IDS_A_SHARD as u32,

@@ -1,4 +1,4 @@
-/** What users' chains take in a real Redis, as `redisStore` keeps them. */
+/** The memory of users' chains in a real Redis, as `redisStore` keeps them. */
 import { redisStore } from "seenguard/server";
 import { readUpToNow, type Age, type Sizes } from "./chains.ts";
 import { infoOf, numberIn, type Master } from "./redis.ts";

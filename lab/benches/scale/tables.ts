@@ -1,4 +1,4 @@
-/** What was found, as the tables of docs/scale.md, by their names there. */
+/** The results as tables of docs/scale.md, by their names there. */
 import { tableOf } from "../tables.ts";
 import { FULL, HALF } from "./chains.ts";
 import type { UserMemory } from "./memory.ts";
@@ -8,7 +8,7 @@ import type { Weight, WireBytes } from "./wire.ts";
 
 export interface ScaleResults {
   readonly machine: string;
-  /** What else the machine had to do. */
+  /** Other load of the machine. */
   readonly load: string;
   readonly redisVersion: string;
   readonly memory: readonly UserMemory[];
@@ -65,7 +65,7 @@ export function tablesOf(results: ScaleResults): Record<string, string> {
   };
 }
 
-/** What a chain of this age was found to take. */
+/** The measured costs of a chain of this age. */
 function measuredOf({ memory, fragmentation, costs, wire, report }: ScaleResults, age: string): Measured {
   const user = found(memory.find((each) => each.age === age));
   const onWire = found(wire.find((each) => each.age === age));

@@ -1,4 +1,4 @@
-/** What travels between a device and a server: measured with a guard and a chain, and a report that is posted. */
+/** The traffic between a device and a server: measured with a guard and a chain, and a report that is posted. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -21,7 +21,7 @@ export interface WireBytes {
   readonly first: Weight;
   /** For one that holds what the response before brought. */
   readonly refresh: Weight;
-  /** What a device sends as `Seen-Held`. */
+  /** The value of a device's `Seen-Held`. */
   readonly held: number;
 }
 

@@ -1,4 +1,4 @@
-/** What is asked of the servers, by autocannon. */
+/** The requests to the servers, by autocannon. */
 import autocannon from "autocannon";
 import { SeenGuard, type Snapshot } from "seenguard";
 import { candidatesOf, shortIds } from "../ids.ts";

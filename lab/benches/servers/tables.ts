@@ -1,4 +1,4 @@
-/** What was found, as the tables of docs/scale.md, by their names there. */
+/** The results as tables of docs/scale.md, by their names there. */
 import type { Measured } from "../measure.ts";
 import { peakOf } from "../scale/sizing.ts";
 import { LOAD, MACHINES } from "../scale/tables.ts";

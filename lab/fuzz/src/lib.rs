@@ -1,4 +1,4 @@
-//! What the fuzz targets share. See README.md.
+//! Code shared by the fuzz targets. See README.md.
 
 pub mod choices;
 pub mod pieces;

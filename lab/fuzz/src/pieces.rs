@@ -24,7 +24,7 @@ pub struct Few<T, const MOST: usize>(pub Vec<T>);
 impl<'a, T: Arbitrary<'a>, const MOST: usize> Arbitrary<'a> for Few<T, MOST> {
     fn arbitrary(input: &mut Unstructured<'a>) -> Result<Self> {
         let count = usize::from(input.arbitrary::<u8>()?) % (MOST + 1);
-        // What the input has no bytes for is left out.
+        // Fields without bytes in the input are omitted.
         let few = (0..count).take_while(|_| true).map(|_| {
             if input.is_empty() {
                 Err(arbitrary::Error::NotEnoughData)

@@ -108,7 +108,7 @@ enum Fill<'a> {
     Bytes(Bytes<'a>),
 }
 
-/// What damages a shard before its checksum is made.
+/// Damage to a shard before its checksum is computed.
 #[derive(Debug, Clone, Arbitrary)]
 pub enum Change {
     Flip { at: u16, mask: u8 },

@@ -12,7 +12,7 @@ export interface Entry {
   readonly to: number;
 }
 
-/** What an action leaves behind. */
+/** The result of an action. */
 export interface Note<T> {
   readonly result: T;
   /** New in the log since the last note. */

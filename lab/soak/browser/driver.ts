@@ -1,4 +1,4 @@
-/** What the soak needs of a browser. */
+/** The soak's interface to a browser. */
 import type { App } from "./app.ts";
 
 /** A sample of the tab that lives the longest, after a garbage collection where the browser does one on demand. */

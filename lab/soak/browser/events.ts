@@ -1,4 +1,4 @@
-/** What happens to the device, drawn from a seed day by day: outages, kills, a full storage, a stream that lags. */
+/** Events of the device, drawn from a seed day by day: outages, kills, a full storage, a stream that lags. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../../../www/server/random.ts";
 import { HOUR_MS } from "./clock.ts";

@@ -1,4 +1,4 @@
-/** What people do in the tabs, drawn from a seed. */
+/** Actions of users in the tabs, drawn from a seed. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../../../www/server/random.ts";
 import type { Opened, Shown } from "./app.ts";
@@ -20,7 +20,7 @@ export interface Opening extends Opened {
   readonly slowdown: number;
 }
 
-/** What is drawn next, by its share. */
+/** The next action, drawn by its share. */
 const HABITS = {
   refresh: 0.42,
   look: 0.33,

@@ -1,4 +1,4 @@
-/** What a browser's run is judged by, and its column of the table. */
+/** The criteria of a browser's run, and its column of the table. */
 import { max, median } from "simple-statistics";
 import { none, type Check } from "../checks.ts";
 import { trendOf, type Trend } from "../trend.ts";
@@ -14,7 +14,7 @@ const SLOWER = 1.25;
 
 type Quantity = Exclude<keyof Sample, "day">;
 
-/** What must not grow. */
+/** Values that must not grow. */
 const QUANTITIES: Readonly<Record<Quantity, string>> = {
   objects: "JavaScript objects",
   heap: "JavaScript heap",

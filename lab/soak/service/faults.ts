@@ -1,4 +1,4 @@
-/** What goes wrong in the midst of a load, and when: a seed says. */
+/** Faults under load and their times, drawn from a seed. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Histogram } from "hdr-histogram-js";
 import type { Random } from "../../../www/server/random.ts";

@@ -19,7 +19,7 @@ import { kafkaTopic, redisStream, STREAM, type Stream } from "./streams.ts";
 
 export interface Place {
   readonly name: string;
-  /** What each of the programs is given. */
+  /** The address that is passed to a program. */
   urlOf(program: string): string;
   readonly stream: Stream;
   readonly faults: readonly Fault[];

@@ -1,4 +1,4 @@
-/** What a run of the service is judged by, and its table. */
+/** The criteria of a run of the service, and its table. */
 import type { Histogram } from "hdr-histogram-js";
 import { sum } from "simple-statistics";
 import { loadChecksOf, type Check } from "../checks.ts";

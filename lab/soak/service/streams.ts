@@ -1,4 +1,4 @@
-/** What reports wait in for the consumer: a stream of Redis, or a topic of a Kafka broker. */
+/** The queue of reports for the consumer: a Redis stream or a Kafka topic. */
 import type { Cluster, Redis } from "ioredis";
 import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { lettersOf, Producer } from "../../../tests/servers/flink/reports.ts";
@@ -15,7 +15,7 @@ export interface Stream {
 }
 
 export interface Poison {
-  /** What has been sent. */
+  /** The sent reports. */
   readonly sent: readonly string[];
   /** Resolves when one more is in the stream. */
   send(): Promise<void>;

@@ -10,7 +10,7 @@ use super::{Options, Result};
 /// Most lines that a difference shows.
 const SHOWN_LINES: usize = 12;
 
-/// What a program writes of its results.
+/// The output of a program's results.
 #[derive(Debug, Default)]
 pub struct Report {
     plots: Vec<(&'static str, String)>,

@@ -27,7 +27,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(184, 172, 40),
 ];
 
-/// What is along one side of a plot.
+/// One axis of a plot.
 #[derive(Debug, Clone, Copy)]
 pub struct Axis {
     label: &'static str,

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Options, Result};
 
-/// What a program measures: all of it, and the part that `--check` measures again.
+/// A program's measurements: all of them, and the part that `--check` repeats.
 pub struct Measurement<All, Sample> {
     pub name: &'static str,
     pub all: All,

@@ -11,24 +11,25 @@ use super::ConsumerOptions;
 use crate::error::Error;
 use crate::taking::{DeadLetter, Entry, EntryId};
 
-/// Reports wait in it: the service appends them, and consumers take them in.
+/// A queue of reports: the service appends them, and consumers apply them.
 #[async_trait]
 pub trait ReportStream: fmt::Debug + Send + Sync {
-    /// Appends a report, without what the device has pending, which the store has. It is safe when this returns.
+    /// Appends a report, without the device's pending impressions, which the store has. It is durable when this
+    /// returns.
     async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error>;
 
-    /// A sign of life.
+    /// Checks that the stream responds.
     async fn ping(&self) -> Result<(), Error>;
 
-    /// Begins to read, as one of its consumers.
+    /// Starts reading, as one of its consumers.
     fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error>;
 
-    /// Whether what is taken in makes room where the chains are.
+    /// Whether applied entries free space in the storage of the chains.
     fn is_with_the_chains(&self) -> bool {
         false
     }
 
-    /// Whether what is taken in stays, in its order: then chains can be built anew from it.
+    /// Whether applied entries stay, in their order: then chains can be rebuilt from them.
     fn is_kept(&self) -> bool {
         false
     }
@@ -57,25 +58,24 @@ impl<S: ReportStream + ?Sized> ReportStream for Arc<S> {
     }
 }
 
-/// What a consumer reads.
+/// The reading end of a stream.
 #[async_trait]
 pub trait Intake: Send + Sync {
-    /// At most so many entries that were not given yet; after a while none.
+    /// At most `most` new entries; none after a timeout.
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error>;
 
-    /// All that was given and is not settled is given again.
+    /// Returns unsettled entries again.
     fn give_again(&mut self);
 
-    /// Says again that this consumer works on these, so that no other one takes them over, for as long
-    /// as it runs.
+    /// Renews this consumer's claim to these entries for as long as it runs, so that no other one takes them over.
     async fn hold(&self, entries: &[EntryId]) -> Infallible;
 
-    /// Done and dead ones need not come again; a dead one is set aside.
+    /// Acknowledges entries that are applied or dead; dead ones become dead letters.
     async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error>;
 
-    /// Whether all that there was is settled.
+    /// Whether all entries up to the end are settled.
     async fn is_at_end(&mut self) -> Result<bool, Error>;
 
-    /// Leaves what is not settled to others.
+    /// Leaves unsettled entries to other consumers.
     async fn close(self: Box<Self>) {}
 }

@@ -1,4 +1,4 @@
-//! The consumer of the stream: takes reports into their users' chains, and acknowledges them when they are stored.
+//! The consumer of the stream: applies reports to their users' chains, and acknowledges them when they are stored.
 
 mod intake;
 mod options;
@@ -25,18 +25,18 @@ pub use self::stream::Stream;
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
 /// How often progress is logged.
 const PROGRESS: Duration = Duration::from_secs(30);
-/// How often a failure is logged that goes on.
+/// How often a continuing failure is logged.
 const FAILING: Duration = Duration::from_secs(60);
-/// An entry that has failed by itself so often is set aside.
+/// After this many failures of its own an entry becomes a dead letter.
 const STRIKES: u32 = 5;
 
-/// Takes the reports of a [`Stream`] into their users' chains. Run as many as you like: each has its part.
+/// Applies the reports of a [`Stream`] to their users' chains. Any number of consumers can share the stream.
 ///
-/// An entry is acknowledged when it is stored. One that no chain takes is set aside in
-/// [`Stream::dead_letters`], in the step that acknowledges it: unreadable at once, of a user whose key is something else
-/// after a while. Between consumers a Redis stream keeps no order: of an impression and a taking back of one id that
-/// different consumers have at a time, either may come first. Each has its time, so a late impression makes nothing seen
-/// that was taken back since; but what is taken back before its impression has come is not known yet, and stays seen.
+/// An entry is acknowledged when it is stored. One that cannot be applied moves to [`Stream::dead_letters`], atomically
+/// with its acknowledgement: an unreadable one at once, one whose user's key has another type after several attempts. A
+/// Redis stream has no order between consumers: if different ones process an impression and an `unsee` of one id at the
+/// same time, either may be applied first. A late impression has its time, so it does not make an id seen that became
+/// unseen later; but an `unsee` that is applied before its impression has no effect, because the id is not known yet.
 ///
 /// ```no_run
 /// use seenguard_server::{
@@ -60,16 +60,16 @@ pub struct Consumer {
     health: ConsumerHealth,
 }
 
-/// Whether a consumer gets on. A clone is of the same one.
+/// Whether a consumer makes progress. A clone is of the same consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerHealth {
     within: Duration,
-    /// When a round has succeeded last.
+    /// The time of the latest successful round.
     last: Arc<Mutex<Instant>>,
 }
 
 impl ConsumerHealth {
-    /// Whether a round has succeeded lately.
+    /// Whether a round has succeeded recently.
     pub fn is_ready(&self) -> bool {
         self.last().elapsed() <= self.within
     }
@@ -83,10 +83,10 @@ impl ConsumerHealth {
     }
 }
 
-/// What is known between the batches.
+/// State between batches.
 struct Rounds {
     batch: usize,
-    /// Entries that have failed by themselves: how often, and the first and the last time.
+    /// Entries that have failed for a reason of their own: how often, and the first and the last time.
     strikes: HashMap<EntryId, (u32, Instant, Instant)>,
     next_strike: Instant,
     taken: u64,
@@ -94,7 +94,7 @@ struct Rounds {
 }
 
 impl Consumer {
-    /// Over a stream, into a store.
+    /// A consumer of this stream that writes to this store.
     pub fn new(store: SeenStore, stream: impl ReportStream + 'static, options: ConsumerOptions) -> Self {
         let health = ConsumerHealth {
             within: options.ready_within,
@@ -116,11 +116,11 @@ impl Consumer {
         self.health.clone()
     }
 
-    /// Runs until it is asked to end, or to the stream's end if that is wanted; a batch that has begun is finished first.
-    /// It tries again after any failure that may pass.
+    /// Runs until `asked_to_end` resolves, or to the stream's end if the options say so; a batch in progress is
+    /// completed first. Retries after transient failures.
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for what cannot be read at all.
+    /// [`ErrorKind::BadOption`] for a stream that cannot be read at all.
     pub async fn run(self, asked_to_end: impl Future<Output = ()>) -> Result<(), Error> {
         let mut asked_to_end = std::pin::pin!(asked_to_end);
         let (is_ending, ending) = watch::channel(false);
@@ -162,7 +162,7 @@ impl Consumer {
                 rounds.batch = (rounds.batch / 2).max(1);
             }
             intake.give_again();
-            // It ends by the sender's end, too.
+            // The end of the sender ends the wait, too.
             let _ = timeout(pause, ending.wait_for(|&is_ending| is_ending)).await;
             pause = (2 * pause).min(PAUSES[1]);
         }
@@ -170,7 +170,7 @@ impl Consumer {
         Ok(())
     }
 
-    /// Returns whether it was the last one.
+    /// Returns whether this was the last round.
     async fn round(&self, intake: &mut dyn Intake, rounds: &mut Rounds) -> Result<bool, Error> {
         let ConsumerOptions {
             batch,
@@ -222,12 +222,12 @@ impl Rounds {
         }
     }
 
-    /// Whether what has failed by itself is to be tried again.
+    /// Whether failed entries are due for a retry.
     fn is_strike_due(&mut self) -> bool {
         !self.strikes.is_empty() && Instant::now() >= self.next_strike
     }
 
-    /// Notes that these have failed by themselves; those that have for long are dead.
+    /// Counts failures of these entries; those that have failed often and for long are dead.
     fn strike(&mut self, entries: Vec<EntryId>, over: Duration, dead: &mut Vec<DeadLetter>) {
         let now = Instant::now();
         for id in entries {
@@ -239,7 +239,7 @@ impl Rounds {
                 dead.push(DeadLetter { id, code });
             }
         }
-        // What does not come again, another consumer has taken over.
+        // Entries that do not return were taken over by another consumer.
         self.strikes.retain(|_, (_, _, last)| last.elapsed() < over);
     }
 

@@ -1,8 +1,8 @@
-//! What a consumer is told.
+//! The options of a consumer.
 
 use std::time::Duration;
 
-/// What a consumer is told.
+/// The options of a consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerOptions {
     pub(crate) group: String,
@@ -20,7 +20,7 @@ pub struct ConsumerOptions {
 }
 
 impl ConsumerOptions {
-    /// Of this name in the group, other than those that run beside it.
+    /// Options of a consumer with this name, which must be unique in the group.
     pub fn new(name: impl Into<String>) -> Self {
         ConsumerOptions {
             group: "seenguard".to_owned(),
@@ -44,7 +44,7 @@ impl ConsumerOptions {
         ConsumerOptions { group, ..self }
     }
 
-    /// Most reports that are taken in at once, 200. They are fewer while an answer takes long.
+    /// Most reports of a batch, 200. Fewer while responses are slow.
     pub fn batch(self, batch: usize) -> Self {
         ConsumerOptions {
             batch: batch.max(1),
@@ -52,45 +52,46 @@ impl ConsumerOptions {
         }
     }
 
-    /// Most bytes of them that Kafka brings at once, or one report. 1 MiB.
+    /// Most bytes of a batch from Kafka, which has one report at least. 1 MiB.
     #[cfg(feature = "kafka")]
     pub fn batch_bytes(self, batch_bytes: usize) -> Self {
         ConsumerOptions { batch_bytes, ..self }
     }
 
-    /// Ends when all is taken in that the stream had at the beginning: for a rebuild beside the running consumers, with
-    /// a group of its own.
+    /// Ends when all reports that the stream had at the start are applied: for a rebuild beside the running consumers,
+    /// with a group of its own.
     pub fn until_end(self, until_end: bool) -> Self {
         ConsumerOptions { until_end, ..self }
     }
 
-    /// How long another consumer of a Redis stream may have an entry and not acknowledge it, or say that it works on it,
+    /// How long another consumer of a Redis stream may hold an entry without acknowledging it or renewing its claim,
     /// before this one takes it over. 30 s.
     pub fn claim_after(self, claim_after: Duration) -> Self {
         ConsumerOptions { claim_after, ..self }
     }
 
-    /// How long to wait for entries before looking whether there is something else to do. 500 ms.
+    /// How long to wait for entries before other work is checked. 500 ms.
     pub fn wait(self, wait: Duration) -> Self {
         ConsumerOptions { wait, ..self }
     }
 
-    /// For one answer of the stream. Beyond it the next batch is half as large. 5 s.
+    /// Timeout of a response of the stream, after which the next batch is half as large. 5 s.
     pub fn call_within(self, call_within: Duration) -> Self {
         ConsumerOptions { call_within, ..self }
     }
 
-    /// For all tries to take in the entries of one user. 30 s.
+    /// Timeout of all attempts to apply the entries of one user. 30 s.
     pub fn batch_within(self, batch_within: Duration) -> Self {
         ConsumerOptions { batch_within, ..self }
     }
 
-    /// It is not ready when no round has succeeded for so long. 60 s.
+    /// It is not ready if no round has succeeded for this long. 60 s.
     pub fn ready_within(self, ready_within: Duration) -> Self {
         ConsumerOptions { ready_within, ..self }
     }
 
-    /// For so long an entry that fails by itself is tried again, 5 times at least, before it is set aside. 10 s.
+    /// How long an entry that fails for a reason of its own is retried, 5 times at least, before it becomes a dead
+    /// letter. 10 s.
     pub fn mended_within(self, mended_within: Duration) -> Self {
         ConsumerOptions { mended_within, ..self }
     }

@@ -1,4 +1,4 @@
-//! The stream of reports between the service and its consumers: a stream of Redis, an entry a report.
+//! The stream of reports between the service and its consumers: a Redis stream with one report in each entry.
 
 use std::convert::Infallible;
 use std::slice;
@@ -24,13 +24,13 @@ const USER: &str = "user";
 const REPORT: &str = "report";
 /// Before all entries.
 const BEGINNING: EntryId = EntryId(0, 0);
-/// How often to look whether there is a first connection.
+/// How often to check for the first connection.
 const CONNECTING: Duration = Duration::from_millis(50);
-/// How often what appends looks how large the stream is.
+/// How often the size of the stream is checked on appending.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// A stream of reports in Redis, behind a connection that nothing else uses: a command that waits for entries holds up
-/// all else on it.
+/// A stream of reports in Redis, with a connection of its own: a command that waits for entries blocks all others on
+/// it.
 #[derive(Debug, Clone)]
 pub struct Stream {
     connection: RedisConnection,
@@ -38,7 +38,7 @@ pub struct Stream {
     room: Option<Arc<Room>>,
 }
 
-/// How large the stream may be, and was when somebody looked last.
+/// The limit of the stream's size, and the size at the latest check.
 #[derive(Debug)]
 struct Room {
     max_bytes: u64,
@@ -47,7 +47,7 @@ struct Room {
 }
 
 impl Stream {
-    /// The stream of this name, which need not be there yet.
+    /// The stream of this name, which is created if it does not exist.
     pub fn new(connection: RedisConnection, name: impl Into<String>) -> Self {
         Stream {
             connection,
@@ -56,7 +56,8 @@ impl Stream {
         }
     }
 
-    /// Nothing is appended while it takes more bytes than this in Redis, so that it leaves room for the users' chains.
+    /// Appending fails while the stream uses more bytes than this in Redis, so that there is space for the users'
+    /// chains.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
         let room = Some(Arc::new(Room {
             max_bytes,
@@ -66,8 +67,8 @@ impl Stream {
         Stream { room, ..self }
     }
 
-    /// The stream of what was set aside, about 10,000 entries: consume it once the cause is mended. On a cluster it
-    /// shares the stream's slot.
+    /// The stream of dead letters, about 10,000 entries: consume it once the cause is removed. On a cluster it shares
+    /// the stream's slot.
     pub fn dead_letters(&self) -> String {
         match self.name.contains('{') {
             true => format!("{}:dead", self.name),
@@ -75,10 +76,11 @@ impl Stream {
         }
     }
 
-    /// Appends a report, without what the device has pending, which the store has. It is in Redis when this returns.
+    /// Appends a report, without the device's pending impressions, which the store has. It is in Redis when this
+    /// returns.
     ///
     /// # Errors
-    /// What Redis meets; [`ErrorKind::OutOfMemory`] while the stream is as large as it may be.
+    /// Errors of Redis; [`ErrorKind::OutOfMemory`] while the stream has its largest size.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         if self.is_full().await {
             return Err(Error::new(
@@ -93,7 +95,7 @@ impl Stream {
         id.map(drop).map_err(error_of)
     }
 
-    /// As of the last look, which one of those that append takes now and then.
+    /// Whether the stream is full, as of the latest check, which one of the appending calls repeats.
     async fn is_full(&self) -> bool {
         let Some(room) = &self.room else { return false };
         let is_due = {
@@ -136,7 +138,7 @@ impl ReportStream for Stream {
         }))
     }
 
-    /// A full Redis must not keep the stream from draining.
+    /// A full Redis must not prevent the stream from draining.
     fn is_with_the_chains(&self) -> bool {
         true
     }
@@ -146,14 +148,14 @@ impl ReportStream for Stream {
 struct Reader {
     stream: Stream,
     options: ConsumerOptions,
-    /// Of what this consumer was given and has not acknowledged, what comes after this one is next, if any.
+    /// While this consumer's own unacknowledged entries are read again: the last one read.
     own_after: Option<EntryId>,
     next_claim: Instant,
 }
 
 #[async_trait]
 impl Intake for Reader {
-    /// This consumer's own that are not done, then what others have left, then new ones.
+    /// First this consumer's own unacknowledged entries, then abandoned ones of others, then new ones.
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
         if self.own_after == Some(BEGINNING) {
             self.prepare().await?;
@@ -169,7 +171,7 @@ impl Intake for Reader {
         }
         if Instant::now() >= self.next_claim {
             let claimed = in_time(self.options.call_within, self.claim(most)).await?;
-            // While there are some, there may be more.
+            // There may be more of them.
             if !claimed.is_empty() {
                 return Ok(claimed);
             }
@@ -188,7 +190,7 @@ impl Intake for Reader {
         let ids: Vec<String> = entries.iter().map(EntryId::to_string).collect();
         let mut ticks = interval((self.options.claim_after / 3).max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first comes at once.
+        // The first tick comes at once.
         ticks.tick().await;
         loop {
             ticks.tick().await;
@@ -224,10 +226,10 @@ impl Intake for Reader {
 }
 
 impl Reader {
-    /// Makes the stream and its group, where they are not there yet, in a full Redis, too.
+    /// Creates the stream and its group if they do not exist, also in a full Redis.
     async fn prepare(&self) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
-        // The first connection is not there at once.
+        // The first connection takes a moment.
         let patience = Instant::now() + options.call_within;
         while !stream.connection.is_connected() && Instant::now() < patience {
             sleep(CONNECTING).await;
@@ -237,7 +239,7 @@ impl Reader {
         in_time(options.call_within, prepare).await.map(drop)
     }
 
-    /// Those after this one; after `>`, those that no consumer of the group was given yet.
+    /// The entries after this one; after `>`, those that no consumer of the group has read yet.
     async fn read(&self, after: &str, options: StreamReadOptions, most: usize) -> Result<Vec<Entry>, Error> {
         let ConsumerOptions { group, name, .. } = &self.options;
         let options = options.group(group, name).count(most);
@@ -248,7 +250,7 @@ impl Reader {
         keys.into_iter().flat_map(|key| key.ids).map(entry_of).collect()
     }
 
-    /// Takes over what another consumer of the group was given long ago and has not acknowledged.
+    /// Takes over entries that another consumer of the group has read long ago and not acknowledged.
     async fn claim(&self, most: usize) -> Result<Vec<Entry>, Error> {
         let ConsumerOptions {
             group,
@@ -284,7 +286,7 @@ impl Reader {
 }
 
 impl Stream {
-    /// How many entries it has.
+    /// The number of entries.
     async fn len(&self) -> Result<u64, Error> {
         self.connection.clone().xlen(&self.name).await.map_err(error_of)
     }

@@ -1,4 +1,4 @@
-//! A consumer of a topic: a thread polls, and what it has read is taken in beside it.
+//! A consumer of a topic: a thread polls, and its records are applied concurrently.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -28,32 +28,32 @@ use crate::consumer::{ConsumerOptions, Intake};
 use crate::error::{Error, ErrorKind};
 use crate::taking::{DeadLetter, Entry, EntryId};
 
-/// So many events that the mapping cannot read, and none that it can, are the mapping's fault.
+/// With this many unreadable events and no readable one, the mapping is wrong.
 const MOST_UNREADABLE: usize = 100;
 const POLL: Duration = Duration::from_millis(100);
-/// A batch is given so long after its first record, or when it is full.
+/// A batch ends this long after its first record, or when it is full.
 const LINGER: Duration = Duration::from_millis(20);
-/// Pausing throws away what librdkafka has fetched: not for a batch that takes no longer.
+/// Pausing discards records that librdkafka has prefetched, so only a longer batch pauses.
 const PAUSE_AFTER: Duration = Duration::from_secs(1);
-/// How long a rebalance waits for the batch under way. Without an answer for longer the group gives up this consumer.
+/// How long a rebalance waits for the batch in progress. The group removes a consumer that does not respond for longer.
 const REVOKED_WITHIN: Duration = Duration::from_secs(5);
-/// How long the end waits for the group and its last commit.
+/// How long closing waits for the group and the last commit.
 const CLOSED_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Reader {
     kafka: Kafka,
     options: ConsumerOptions,
     shared: Arc<Shared>,
-    /// It is the thread's: to let it go may take most of a minute.
+    /// Owned by the thread: dropping it may take most of a minute.
     consumer: Weak<BaseConsumer<Context>>,
     /// Ends with the thread.
     closed: oneshot::Receiver<()>,
-    /// Whether the event mapping has made a report of an event, and how many it could not read before.
+    /// Whether the event mapping has read an event, and how many it could not read before.
     has_read_one: bool,
     unreadable: usize,
 }
 
-/// Between the thread that polls and what takes in.
+/// State shared by the polling thread and the consumer.
 #[derive(Default)]
 struct Shared {
     partitions: Mutex<Partitions>,
@@ -98,14 +98,14 @@ impl Reader {
         self.shared.has_settled.notify_all();
     }
 
-    /// Until an event could be read none is taken to be wrong: it may be the mapping.
+    /// Holds unreadable events back until one could be read: the mapping may be wrong.
     fn checked(&mut self, given: Vec<Entry>) -> Result<Vec<Entry>, Error> {
         if self.kafka.mapping.is_none() || self.has_read_one {
             return Ok(given);
         }
         self.has_read_one = given.iter().any(|entry| entry.content.is_ok());
         if self.has_read_one {
-            // Those that were held back come with it.
+            // The events held back are read again.
             self.shared.lock().give_again();
             return Ok(Vec::new());
         }
@@ -119,7 +119,7 @@ impl Reader {
         }
     }
 
-    /// What comes after these is committed, from now on or when the group takes the partition away.
+    /// The offsets after these are committed, at the next interval or when the partition is revoked.
     fn settle_ids(&self, ids: impl Iterator<Item = EntryId>) {
         let settled = self.shared.lock().settle(ids);
         for (partition, offset) in settled {
@@ -127,7 +127,7 @@ impl Reader {
             let stored = consumer.map(|consumer| consumer.store_offset(&self.kafka.topic, partition, offset));
             match stored {
                 None | Some(Ok(())) => {}
-                // It is another consumer's now.
+                // The partition belongs to another consumer now.
                 Some(Err(KafkaError::StoreOffset(RDKafkaErrorCode::State | RDKafkaErrorCode::UnknownPartition))) => {}
                 Some(Err(error)) => self.shared.told.note_failure(&error, "an offset was not stored"),
             }
@@ -135,7 +135,7 @@ impl Reader {
         self.shared.has_settled.notify_all();
     }
 
-    /// Returns when the other topic has it, if there is one.
+    /// Returns when the topic of dead letters has the record, if there is one.
     async fn set_aside(&self, id: EntryId, code: &str) -> Result<(), Error> {
         let (Some(topic), Some(record)) = (&self.kafka.dead_letters, self.shared.lock().get(id).cloned()) else {
             return Ok(());
@@ -200,7 +200,7 @@ impl Intake for Reader {
         self.shared.lock().give_again();
     }
 
-    /// Nobody takes over what this consumer's partitions have.
+    /// No other consumer takes over records of this consumer's partitions.
     async fn hold(&self, _: &[EntryId]) -> Infallible {
         pending().await
     }
@@ -220,7 +220,7 @@ impl Intake for Reader {
 
     async fn close(mut self: Box<Self>) {
         self.end();
-        // The process does not wait for the thread, whose last commit may find no broker.
+        // Do not wait for the thread for longer: its last commit may find no broker.
         if timeout(CLOSED_WITHIN, &mut self.closed).await.is_err() {
             tracing::warn!(
                 "the group was not told in time: it gives the partitions to others after its session's timeout"
@@ -252,7 +252,7 @@ impl Shared {
                 let partitions = self.lock();
                 (partitions.fresh(), partitions.bytes)
             };
-            // One batch under way, and one more.
+            // One batch in progress, and one more.
             let is_full = fresh >= options.batch || bytes >= 2 * options.batch_bytes;
             if !is_full {
                 full_since = None;
@@ -275,10 +275,10 @@ impl Shared {
                     self.has_arrived.notify_one();
                     return;
                 }
-                // The context was told of it.
+                // The context has handled the error.
                 Some(Err(_)) => {}
             }
-            // Not for each record.
+            // At an interval, not for each record.
             if counted.elapsed() >= POLL {
                 self.count();
                 counted = Instant::now();
@@ -319,7 +319,7 @@ impl Shared {
         self.has_arrived.notify_one();
     }
 
-    /// All that this consumer has, but for those that wait for a newer version.
+    /// Pauses or resumes this consumer's partitions, except those that wait for a newer version.
     fn pause(&self, consumer: &BaseConsumer<Context>, is_paused: bool) {
         self.is_paused.store(is_paused, Ordering::Relaxed);
         let newer: BTreeSet<i32> = self.lock().newer().collect();
@@ -342,7 +342,7 @@ impl Shared {
         }
     }
 
-    /// Waits until what was given of these is settled, or the time is over.
+    /// Waits until the records in progress of these partitions are settled, or the time is over.
     fn wait_for(&self, partitions: &[i32]) {
         let end = Instant::now() + REVOKED_WITHIN;
         let mut guard = self.lock();
@@ -358,7 +358,7 @@ impl Shared {
 }
 
 fn partitions_of(list: &TopicPartitionList) -> Vec<i32> {
-    // A cooperative rebalance brings empty ones.
+    // A cooperative rebalance may revoke or assign none.
     match list.count() {
         0 => Vec::new(),
         _ => list.elements().iter().map(|element| element.partition()).collect(),
@@ -381,7 +381,7 @@ impl ConsumerContext for Context {
                 let is_lost = consumer.assignment_lost();
                 let kind = if is_lost { "lost" } else { "revoke" };
                 counter!("seenguard_kafka_rebalances_total", "kind" => kind).increment(1);
-                // Others may have it already, and it is theirs to commit.
+                // Other consumers may have the partitions already, and commit them.
                 if !is_lost {
                     shared.wait_for(&revoked);
                 }
@@ -429,7 +429,7 @@ impl ClientContext for Context {
         let partitions = shared.lock();
         let assigned = partitions.assigned();
         for of in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
-            // librdkafka's own lag has none before the first record is settled: not in an outage.
+            // librdkafka's own lag is missing until the first record is settled, such as in an outage.
             let next = [
                 partitions.next(of.partition),
                 Some(of.committed_offset),

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind};
 /// What {user} stands for in a namespace.
 const USER: &str = "{user}";
 
-/// Where an event has what a report needs: JSON Pointers (RFC 6901), of which one may have a `*` for all of a list.
+/// Maps events to reports by JSON Pointers (RFC 6901), one of which may have a `*` for all elements of a list.
 ///
 /// ```
 /// use seenguard_server::EventMapping;
@@ -57,7 +57,7 @@ enum Unit {
     Iso,
 }
 
-/// A field has one of these values.
+/// The condition that a field has one of these values.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Condition {
@@ -66,10 +66,10 @@ struct Condition {
 }
 
 impl EventMapping {
-    /// Reads one as JSON.
+    /// Parses a mapping from JSON.
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`], with what is wrong.
+    /// [`ErrorKind::BadOption`], with the cause.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refused = |what: &str| Error::new(ErrorKind::BadOption, format!("the event mapping {what}"));
         let mapping: EventMapping =
@@ -112,10 +112,10 @@ impl EventMapping {
         }
     }
 
-    /// Whose event it is, and what it reports; nothing for one that is no impression. It was written then.
+    /// The user and the report of an event that was written at this time; `None` if it is no impression.
     ///
     /// # Errors
-    /// The code of what is wrong with it.
+    /// The code of the error.
     pub fn report(
         &self,
         key: Option<&[u8]>,
@@ -184,7 +184,7 @@ impl Unit {
     }
 }
 
-/// A text, or an integer as one.
+/// The id in a value: a text, or an integer as text.
 fn id_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -281,7 +281,7 @@ mod tests {
                 vec![],
                 seconds(1_763_000_000),
             ),
-            // In the future it counts as now.
+            // A time in the future becomes now.
             (
                 json!({ "at": "/at", "atUnit": "s" }),
                 json!({ "user": "ada", "id": "a", "at": 1_765_000_000 }),

@@ -1,4 +1,4 @@
-//! Reports by way of a topic of Kafka.
+//! Reports in a Kafka topic.
 
 mod intake;
 mod mapping;
@@ -24,11 +24,11 @@ use crate::consumer::{ConsumerOptions, Intake, ReportStream};
 use crate::error::{Error, ErrorKind};
 use crate::received;
 
-/// It has a record's form.
+/// The header with a record's form.
 const FORM_HEADER: &str = "seenguard";
 
-/// A topic of Kafka in which reports wait for consumers. The user is the record's key, and the partitioner is that of Java's
-/// clients: of one user the order is kept, whoever writes. Nothing here makes topics.
+/// A Kafka topic in which reports wait for consumers. The user is the record's key, and the partitioner is that of
+/// Java's clients: the order of a user's reports is kept with any writer. Topics are not created here.
 ///
 /// ```no_run
 /// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryStore, SeenStore, StoreOptions};
@@ -52,7 +52,7 @@ pub struct Kafka {
 }
 
 impl Kafka {
-    /// Of a cluster some of its brokers, `host:port,host:port`, and a topic that is there.
+    /// Some brokers of a cluster, `host:port,host:port`, and an existing topic.
     pub fn new(hosts: impl Into<String>, topic: impl Into<String>) -> Self {
         Kafka {
             hosts: hosts.into(),
@@ -64,17 +64,17 @@ impl Kafka {
         }
     }
 
-    /// More settings of librdkafka, a `key=value` a line: `#` begins a comment, `producer.` or `consumer.` before the key is
-    /// for this side alone.
+    /// More settings of librdkafka, one `key=value` in each line: `#` begins a comment; the prefix `producer.` or
+    /// `consumer.` limits a key to one side.
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for what is none of its settings, or is set here.
+    /// [`ErrorKind::BadOption`] for an unknown setting, or one that is set here.
     pub fn properties(self, text: &str) -> Result<Self, Error> {
         let properties = Properties::parse(text)?;
         Ok(Kafka { properties, ..self })
     }
 
-    /// The topic in which a consumer sets aside what no chain takes. Without one that is skipped and counted.
+    /// The topic of dead letters: records that cannot be applied. Without one they are skipped and counted.
     pub fn dead_letters(self, topic: impl Into<String>) -> Self {
         let dead_letters = Some(topic.into());
         Kafka { dead_letters, ..self }
@@ -86,13 +86,13 @@ impl Kafka {
         Kafka { mapping, ..self }
     }
 
-    /// Appends a report, without what the device has pending, which the store has. All in-sync replicas have it when this
-    /// returns.
+    /// Appends a report, without the device's pending impressions, which the store has. All in-sync replicas have it
+    /// when this returns.
     ///
     /// # Errors
-    /// [`ErrorKind::Timeout`] after 3 s: it may be in the topic all the same. [`ErrorKind::BadReport`] if it is larger than
-    /// the topic's records may be. [`ErrorKind::OutOfMemory`] while too many wait, [`ErrorKind::Denied`], and what else
-    /// Kafka meets.
+    /// [`ErrorKind::Timeout`] after 3 s: it may be in the topic nevertheless. [`ErrorKind::BadReport`] if it exceeds
+    /// the size limit of the topic's records. [`ErrorKind::OutOfMemory`] while too many wait, [`ErrorKind::Denied`],
+    /// and other errors of Kafka.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         let value = received::record_of(report)?;
         let at = report.received_at;
@@ -131,7 +131,7 @@ impl fmt::Debug for Kafka {
     }
 }
 
-/// What librdkafka reports. Nothing of it is tried again at once: librdkafka has tried.
+/// Maps an error of librdkafka. None is retried at once: librdkafka has retried already.
 fn error_of(error: KafkaError) -> Error {
     use RDKafkaErrorCode::*;
     let kind = match error.rdkafka_error_code() {
@@ -157,5 +157,5 @@ fn error_of(error: KafkaError) -> Error {
     Error::new(kind, error)
 }
 
-/// How long librdkafka tries to hand over a record, and waits for an answer.
+/// How long librdkafka tries to deliver a record, and waits for its acknowledgement.
 const DELIVERED_WITHIN: Duration = Duration::from_millis(3_000);

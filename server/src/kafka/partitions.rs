@@ -1,4 +1,4 @@
-//! What a consumer has read of its partitions and not settled.
+//! The records of a consumer's partitions that are read and not settled.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -9,23 +9,23 @@ use crate::taking::EntryId;
 #[derive(Default)]
 pub(super) struct Partitions {
     all: BTreeMap<i32, Partition>,
-    /// What was not given yet, in the order of its arrival.
+    /// Records that were not returned yet, in the order of arrival.
     fresh: VecDeque<EntryId>,
     pub(super) bytes: usize,
-    /// Why nothing more can be read.
+    /// Why no more records can be read.
     pub(super) failure: Option<String>,
 }
 
 /// A partition.
 #[derive(Default)]
 struct Partition {
-    /// What is not settled, by its offset.
+    /// Unsettled records by offset.
     unsettled: BTreeMap<i64, Record>,
-    /// The offset after all that was read; none was.
+    /// The offset after the last record read; `None`: none was read.
     read_to: Option<i64>,
     /// Whether its end was reached once.
     is_at_end: bool,
-    /// From this offset on it has records of a newer version; and when the first of them was written, in Unix ms.
+    /// The first offset with a record of a newer version, and its time in Unix ms.
     newer_from: Option<(i64, u64)>,
 }
 
@@ -49,7 +49,7 @@ impl Partitions {
         newer.map(|(&partition, _)| partition)
     }
 
-    /// A record that was read. Of a partition that was taken away nothing is kept.
+    /// Adds a record. Ignores records of a revoked partition.
     pub(super) fn push(&mut self, partition: i32, offset: i64, record: Record) {
         let Some(of) = self.all.get_mut(&partition) else { return };
         if of.newer_from.is_some_and(|(newer_from, _)| offset >= newer_from) {
@@ -61,7 +61,7 @@ impl Partitions {
         self.fresh.push_back(EntryId(partition as u64, offset as u64));
     }
 
-    /// Nothing from this record on is taken.
+    /// Stops a partition at this record.
     pub(super) fn stop_at(&mut self, partition: i32, offset: i64, written: u64) {
         if let Some(of) = self.all.get_mut(&partition) {
             of.newer_from.get_or_insert((offset, written));
@@ -74,17 +74,17 @@ impl Partitions {
         }
     }
 
-    /// Whether all of them are settled to their end.
+    /// Whether all partitions are settled up to their end.
     pub(super) fn are_at_end(&self) -> bool {
         !self.all.is_empty() && self.all.values().all(|of| of.is_at_end && of.unsettled.is_empty())
     }
 
-    /// How many were not given yet.
+    /// The number of records that were not returned yet.
     pub(super) fn fresh(&self) -> usize {
         self.fresh.len()
     }
 
-    /// At most so many, or bytes of them, which are given now.
+    /// Returns new records, up to these numbers of records and bytes.
     pub(super) fn give(&mut self, most: usize, most_bytes: usize) -> Vec<(EntryId, &Record)> {
         let (mut count, mut bytes) = (0, 0);
         for id in self.fresh.iter().take(most) {
@@ -102,7 +102,7 @@ impl Partitions {
         self.all.get(&(partition as i32))?.unsettled.get(&(offset as i64))
     }
 
-    /// All that is not settled is fresh.
+    /// Marks all unsettled records as new.
     pub(super) fn give_again(&mut self) {
         self.fresh = self
             .all
@@ -115,7 +115,7 @@ impl Partitions {
             .collect();
     }
 
-    /// These are settled. Returns of each of their partitions the last offset behind which all is.
+    /// Settles records. Returns for each of their partitions the offset before which all records are settled.
     pub(super) fn settle(&mut self, ids: impl Iterator<Item = EntryId>) -> Vec<(i32, i64)> {
         let mut touched = BTreeSet::new();
         for EntryId(partition, offset) in ids {
@@ -132,7 +132,7 @@ impl Partitions {
         touched.into_iter().filter_map(last).collect()
     }
 
-    /// Whether something of these partitions was given and is not settled.
+    /// Whether records of these partitions are in progress.
     pub(super) fn has_given(&self, partitions: &[i32]) -> bool {
         let unsettled = |partition| self.all.get(partition).map_or(0, |of| of.unsettled.len());
         let fresh = |partition: i32| self.fresh.iter().filter(|id| id.0 == partition as u64).count();
@@ -141,7 +141,7 @@ impl Partitions {
             .any(|partition| unsettled(partition) > fresh(*partition))
     }
 
-    /// When the oldest was written that is not settled, in Unix ms.
+    /// The time of the oldest unsettled record, in Unix ms.
     pub(super) fn oldest(&self) -> Option<u64> {
         let first = |of: &Partition| {
             let record = of.unsettled.values().next().map(|record| record.timestamp);
@@ -150,7 +150,7 @@ impl Partitions {
         self.all.values().filter_map(first).min()
     }
 
-    /// The offset of a partition behind which all is settled, as far as it was read.
+    /// The offset of a partition before which all records read are settled.
     pub(super) fn next(&self, partition: i32) -> Option<i64> {
         let of = self.all.get(&partition)?;
         of.unsettled.keys().next().copied().or(of.read_to)

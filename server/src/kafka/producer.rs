@@ -1,4 +1,4 @@
-//! Writes to topics, and knows only what was acknowledged.
+//! Writes records to topics, and waits for their acknowledgement.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -16,22 +16,22 @@ use super::{DELIVERED_WITHIN, FORM_HEADER, Kafka, error_of};
 use crate::error::{Error, ErrorKind};
 use crate::received::FORM;
 
-/// For what librdkafka does not do in its time.
+/// Added to librdkafka's own timeouts, which may be late.
 const MARGIN: Duration = Duration::from_millis(500);
-/// For a sign of life.
+/// Timeout of a check of the brokers.
 const ANSWERED_WITHIN: Duration = Duration::from_millis(1_500);
 
 type Client = FutureProducer<Told>;
 pub(super) type Record<'a> = FutureRecord<'a, [u8], [u8]>;
 
-/// It is made when it is needed first, and anew after an error that librdkafka does not recover from.
+/// Created on first use, and again after a fatal error of librdkafka.
 #[derive(Default)]
 pub(super) struct Producer {
     client: Mutex<Option<Client>>,
     told: Told,
 }
 
-/// A record that waits for its acknowledgement, for as long as this lives.
+/// Counts a record that waits for its acknowledgement, until it is dropped.
 struct Waiting(Gauge);
 
 impl Waiting {
@@ -72,7 +72,7 @@ impl Producer {
     pub(super) async fn send(&self, kafka: &Kafka, record: Record<'_>) -> Result<(), Error> {
         let client = self.client(kafka)?;
         let _waiting = Waiting::new();
-        // A request does not wait for room in the queue.
+        // A request does not wait for space in the queue.
         let delivered = match client.send_result(record) {
             Ok(delivery) => timeout(DELIVERED_WITHIN + MARGIN, delivery).await,
             Err((error, _)) => return Err(self.failed(&client, error)),
@@ -88,7 +88,7 @@ impl Producer {
         }
     }
 
-    /// Whether a broker tells of the topic.
+    /// Checks that a broker knows the topic.
     pub(super) async fn ping(&self, kafka: &Kafka) -> Result<(), Error> {
         let (client, topic) = (self.client(kafka)?, kafka.topic.clone());
         let asked = spawn_blocking(move || {
@@ -120,7 +120,7 @@ impl Producer {
         self.told.note_failure(&error, "a record was not taken");
         if client.client().fatal_error().is_some() {
             let mut current = self.lock();
-            // Others have met it, too: the first of them has made room for a new one.
+            // Concurrent calls may have had the same error: the first one has removed the client.
             if current
                 .as_ref()
                 .is_some_and(|current| current.client().fatal_error().is_some())

@@ -1,4 +1,4 @@
-//! Settings of librdkafka: ours, and those of a file.
+//! Settings of librdkafka: of the service, and of a file.
 
 use rdkafka::ClientConfig;
 
@@ -6,7 +6,7 @@ use super::{DELIVERED_WITHIN, Kafka, error_of};
 use crate::consumer::ConsumerOptions;
 use crate::error::{Error, ErrorKind};
 
-/// What the service sets, and nobody else.
+/// Settings that only the service may set.
 const OURS: [&str; 12] = [
     "acks",
     "allow.auto.create.topics",
@@ -21,7 +21,7 @@ const OURS: [&str; 12] = [
     "partitioner",
     "statistics.interval.ms",
 ];
-/// Java's, and what librdkafka has in their place.
+/// Settings of Java clients, and their replacements in librdkafka.
 const JAVAS: [(&str, &str); 5] = [
     ("sasl.jaas.config", "sasl.username and sasl.password"),
     ("ssl.truststore.location", "ssl.ca.location, a file of PEM"),
@@ -36,7 +36,7 @@ const JAVAS: [(&str, &str); 5] = [
     ("sasl.login.callback.handler.class", "no other way than PLAIN and SCRAM"),
 ];
 
-/// Which of the two clients.
+/// One of the two clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
     Producer,
@@ -108,7 +108,7 @@ impl Kafka {
             .set("client.id", "seenguard")
             .set("allow.auto.create.topics", "false")
             .set("socket.timeout.ms", "3000")
-            // A broker's thread that waits for longer does not see what has timed out: 503 came after 11 s.
+            // A broker's thread that waits for longer does not notice timeouts: a 503 took 11 s.
             .set("reconnect.backoff.max.ms", "500");
         self.properties.add_to(&mut config, side);
         config
@@ -120,7 +120,7 @@ impl Kafka {
         for (key, value) in [
             ("acks", "all"),
             ("enable.idempotence", "true"),
-            // Java's, so that its clients and these send a user to one partition.
+            // Java's partitioner, so that all clients send a user to the same partition.
             ("partitioner", "murmur2_random"),
             ("delivery.timeout.ms", &delivered_within),
         ] {
@@ -143,7 +143,7 @@ impl Kafka {
             ("group.id", options.group.as_str()),
             ("enable.auto.offset.store", "false"),
             ("enable.auto.commit", "true"),
-            // With "latest" what comes in a group's first seconds would be lost.
+            // With "latest", records of a group's first seconds would be lost.
             ("auto.offset.reset", "earliest"),
             ("enable.partition.eof", "true"),
             ("statistics.interval.ms", "5000"),
@@ -153,7 +153,7 @@ impl Kafka {
         let defaults = [
             ("auto.commit.interval.ms", "1000"),
             ("fetch.wait.max.ms", "100"),
-            // What lies ready: the memory of a consumer must stay flat.
+            // Prefetched records: the memory of a consumer must stay constant.
             ("queued.max.messages.kbytes", "16384"),
             ("queued.min.messages", "10000"),
             ("max.poll.interval.ms", "60000"),
@@ -161,12 +161,12 @@ impl Kafka {
             ("session.timeout.ms", "10000"),
             ("heartbeat.interval.ms", "2000"),
         ];
-        // The newer protocol of groups takes none of the last three, which its brokers set.
+        // The newer group protocol refuses the last three, which its brokers set.
         let is_newer = config.get("group.protocol") == Some("consumer");
         self.with_defaults(config, &defaults[..if is_newer { 5 } else { 8 }])
     }
 
-    /// What a file may set otherwise.
+    /// Sets defaults that a file may override.
     fn with_defaults(&self, mut config: ClientConfig, defaults: &[(&str, &str)]) -> ClientConfig {
         for (key, value) in defaults {
             if config.get(key).is_none() {

@@ -1,4 +1,4 @@
-//! What the records of a topic have.
+//! The content of a topic's records.
 
 use rdkafka::Timestamp;
 use rdkafka::message::{BorrowedMessage, Headers, Message, OwnedHeaders};
@@ -36,17 +36,16 @@ impl Record {
         [&self.key, &self.value].into_iter().flatten().map(Vec::len).sum()
     }
 
-    /// Whether a newer version has written it. Fails for what no version writes.
+    /// Whether a newer version has written it. Fails for an invalid form.
     pub(super) fn is_newer(&self) -> Result<bool, Error> {
         let headers = self.headers.iter().flat_map(Headers::iter);
         let form = headers.filter(|header| header.key == FORM_HEADER).last();
-        // It is JSON, as a job copies it into a line of the route for many users.
+        // JSON, so that a job can copy it into a line of the bulk route.
         let form = form.and_then(|header| header.value).map_or(Ok(None), json::from_slice);
         received::is_newer(form.map_err(|error| Error::new(ErrorKind::BadReport, error))?)
     }
 
-    /// Whose report it is, and the report; nothing for an event that is no impression. Fails with the code of what is
-    /// wrong with it.
+    /// The user and the report; `None` for an event that is no impression. Fails with the code of the error.
     pub(super) fn content(
         &self,
         mapping: Option<&EventMapping>,

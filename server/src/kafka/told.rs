@@ -1,4 +1,4 @@
-//! What librdkafka says, in the service's log: a cause once, until it is over.
+//! Logs messages of librdkafka: each cause once, until it is over.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use rdkafka::ClientContext;
 use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 
-/// The failures that were told and are not over: in an outage several of them take turns.
+/// The failures that were logged and are not over: in an outage several of them alternate.
 #[derive(Clone, Default)]
 pub(super) struct Told(Arc<Mutex<Vec<Option<RDKafkaErrorCode>>>>);
 

@@ -1,4 +1,4 @@
-//! A connection to Redis that another one replaces where it is dead, and that is waited for where it is slow.
+//! A connection to Redis that is replaced if it is dead, and waited for if it is slow.
 
 use std::fmt;
 use std::pin::Pin;
@@ -26,23 +26,23 @@ use super::failures::error_of;
 use super::security::{Security, no_url};
 use crate::error::{Error, in_time};
 
-/// Nothing has come for so long while commands wait: another connection is opened beside this one.
+/// If no data arrives for this long while commands wait, a second connection is opened.
 const SILENCE: Duration = Duration::from_secs(1);
-/// For a connection to be there, and to answer its first command.
+/// Timeout of opening a connection and of its first command.
 const OPENED_WITHIN: Duration = Duration::from_secs(2);
-/// Nothing has come for so long on a connection that was replaced: what waits for it is told that it has failed.
+/// If no data arrives for this long on a replaced connection, its waiting commands fail.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(3);
-/// How often to look.
+/// How often connections are checked.
 const LOOK: Duration = Duration::from_millis(200);
-/// Between two tries to connect, at least; with jitter up to twice as long.
+/// The least interval of attempts to connect; with jitter up to twice as long.
 const PAUSE: Duration = Duration::from_millis(500);
-/// For an answer of a cluster's node.
+/// Timeout of a response of a cluster's node.
 const NODE_ANSWERS_WITHIN: Duration = Duration::from_secs(5);
 
-/// A connection to Redis, or to a Redis Cluster. A clone shares it; many calls at once share it, too. It is opened in the
-/// background, and again whenever it is lost: meanwhile each command fails at once. Where nothing comes for a second
-/// while commands wait, or where Redis has become a replica, a second connection is opened beside it, its host's name
-/// resolved anew; it takes over once it answers. A slow answer is waited for: how long is the caller's matter.
+/// A connection to Redis, or to a Redis Cluster. A clone shares it, as do concurrent calls. It is opened in the
+/// background, and again when it is lost: meanwhile each command fails at once. If no data arrives for a second while
+/// commands wait, or if Redis has become a replica, a second connection is opened, with its host's name resolved again;
+/// it takes over once it responds. A slow response is awaited: timeouts are the caller's task.
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
@@ -60,7 +60,7 @@ struct Shared {
     target: Target,
     line: Mutex<Option<Line>>,
     was_connected: AtomicBool,
-    /// Another connection is wanted at once.
+    /// Requests another connection at once.
     wanted: Notify,
 }
 
@@ -69,7 +69,7 @@ enum Target {
     Cluster(Box<ClusterClient>),
 }
 
-/// What commands go by.
+/// The underlying connection.
 #[derive(Clone)]
 struct Line {
     way: Way,
@@ -79,7 +79,7 @@ struct Line {
 #[derive(Clone)]
 enum Way {
     Single(MultiplexedConnection, AbortHandle),
-    /// It looks after its connections itself.
+    /// It manages its connections itself.
     Cluster(ClusterConnection),
 }
 
@@ -89,20 +89,20 @@ impl RedisConnection {
     /// variable `SSL_CERT_FILE` names. Within a runtime of Tokio.
     ///
     /// # Errors
-    /// [`BadOption`](crate::ErrorKind::BadOption) for what is no such URL.
+    /// [`BadOption`](crate::ErrorKind::BadOption) for an invalid URL.
     pub fn open(url: impl IntoConnectionInfo) -> Result<Self, Error> {
         let info = url.into_connection_info().map_err(|_| no_url())?;
         let security = Security::of(info.addr())?;
         Ok(Self::to(Target::Single(Box::new(info), security)))
     }
 
-    /// To the cluster that has nodes at these URLs.
+    /// A connection to the cluster with nodes at these URLs.
     ///
     /// # Errors
     /// As [`RedisConnection::open`].
     pub fn open_cluster<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>) -> Result<Self, Error> {
         let client = ClusterClient::builder(urls)
-            // One node that hangs leaves time to ask another.
+            // If one node hangs, there is time for another.
             .connection_timeout(OPENED_WITHIN / 2)
             .response_timeout(NODE_ANSWERS_WITHIN)
             .retries(0)
@@ -136,15 +136,15 @@ impl RedisConnection {
         self.0.was_connected.load(Ordering::Relaxed)
     }
 
-    /// Opens another one beside it, which takes over: this one leads to a replica.
+    /// Opens a second connection, which takes over: this one leads to a replica.
     pub(super) fn renew(&self) {
         self.0.wanted.notify_one();
     }
 
-    /// Asks for a sign of life: of a cluster, of all masters.
+    /// Checks that Redis responds: in a cluster, all masters.
     ///
     /// # Errors
-    /// What Redis answers, or that there is no connection.
+    /// Errors of Redis, or of a missing connection.
     pub async fn ping(&self) -> Result<(), Error> {
         let answer: RedisResult<Value> = cmd("PING").query_async(&mut self.clone()).await;
         answer.map(drop).map_err(error_of)
@@ -163,7 +163,7 @@ impl Shared {
         }
     }
 
-    /// What answers tell of the connection.
+    /// Updates the state of the connection from responses.
     fn note(&self, line: &Line, answers: Result<&[Value], &RedisError>) {
         if line.way.is_cluster() {
             return;
@@ -175,7 +175,7 @@ impl Shared {
         }
     }
 
-    /// A connection has ended; another one may have taken its place.
+    /// A connection has ended; another one may have replaced it.
     fn lose(&self, line: &Line) {
         self.line()
             .take_if(|current| Arc::ptr_eq(&current.traffic, &line.traffic));
@@ -217,7 +217,7 @@ async fn open_single(info: &ConnectionInfo, security: &Security, traffic: &Arc<T
     Ok(Way::Single(connection, tokio::spawn(driver).abort_handle()))
 }
 
-/// Opens a connection where one is needed, until nobody has the other end of `shared` any more.
+/// Opens a connection when one is needed, until no handle of `shared` is left.
 async fn look_after(shared: Weak<Shared>) {
     let mut pauses = ConstantBuilder::default()
         .with_delay(PAUSE)
@@ -227,7 +227,7 @@ async fn look_after(shared: Weak<Shared>) {
     let mut has_told = false;
     while let Some(shared) = shared.upgrade() {
         if shared.line().is_some() {
-            // It is looked after all the same, wanted or not.
+            // Check the connection also without a request.
             let is_wanted = timeout(LOOK, shared.wanted.notified()).await.is_ok();
             if !is_wanted && !shared.needs_another() {
                 continue;
@@ -247,18 +247,18 @@ async fn look_after(shared: Weak<Shared>) {
                 has_told = true;
             }
         }
-        // Nothing holds it meanwhile.
+        // Holds no reference meanwhile.
         drop(shared);
         sleep(pauses.next().unwrap_or(PAUSE)).await;
     }
 }
 
-/// Closes a connection that was replaced once it has answered all, or has been silent for long.
+/// Closes a replaced connection once it has no waiting commands, or was silent for long.
 async fn retire(old: Line) {
     let Way::Single(connection, driver) = old.way else {
         return;
     };
-    // Of what waits, each has the connection itself.
+    // Each waiting command holds the connection itself.
     drop(connection);
     while old.traffic.waiting.load(Ordering::Relaxed) > 0 && !old.traffic.is_silent(GIVEN_UP_AFTER) {
         sleep(LOOK).await;
@@ -345,10 +345,10 @@ fn not_connected() -> RedisError {
     RedisError::from((ErrorKind::Io, "there is no connection to Redis now"))
 }
 
-/// What comes by a connection, and what waits for it.
+/// The traffic of a connection, and its waiting commands.
 struct Traffic {
     begun: Instant,
-    /// Since `begun`, in milliseconds: when something came last, or something began to wait for which nothing did before.
+    /// Milliseconds since `begun`: when data arrived last, or when the first of the waiting commands began to wait.
     last_ms: AtomicU64,
     waiting: AtomicUsize,
 }
@@ -367,7 +367,7 @@ impl Traffic {
         self.last_ms.store(ms, Ordering::Relaxed);
     }
 
-    /// The answer, for which something waits until it is there or nobody wants it any more.
+    /// Counts a waiting command until its response arrives or it is dropped.
     fn waiting_for<'a, T: 'a>(self: &Arc<Self>, answer: RedisFuture<'a, T>) -> RedisFuture<'a, T> {
         if self.waiting.fetch_add(1, Ordering::Relaxed) == 0 {
             self.touch();
@@ -385,7 +385,7 @@ impl Traffic {
     }
 }
 
-/// One that waits for an answer.
+/// A command that waits for its response.
 struct Waiting(Arc<Traffic>);
 
 impl Drop for Waiting {
@@ -394,7 +394,7 @@ impl Drop for Waiting {
     }
 }
 
-/// A stream that notes when something comes.
+/// A stream that notes when data arrives.
 struct Watched<S> {
     stream: S,
     traffic: Arc<Traffic>,

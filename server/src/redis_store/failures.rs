@@ -1,11 +1,11 @@
-//! What an error of Redis means.
+//! Maps errors of Redis to kinds of errors.
 
 use redis::{ErrorKind as RedisErrorKind, RedisError};
 use seenguard::RedisFailure;
 
 use crate::error::{Error, ErrorKind};
 
-/// What the crate `redis` reports.
+/// Maps an error of the crate `redis`.
 pub(crate) fn error_of(error: RedisError) -> Error {
     let kind = match error.code() {
         Some(code) => kind_of(code),
@@ -20,7 +20,7 @@ pub(crate) fn error_of(error: RedisError) -> Error {
     Error::new(kind, error)
 }
 
-/// What a script says of a write that Redis has refused.
+/// Maps a script's message about a write that Redis has refused.
 pub(super) fn refusal(text: String) -> Error {
     Error::new(kind_of(&text), text)
 }

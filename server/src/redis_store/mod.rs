@@ -1,4 +1,4 @@
-//! Users' chains in Redis: of each a list, and beside it two hashes.
+//! Users' chains in Redis: for each user a list and two hashes.
 
 mod connection;
 mod failures;
@@ -27,13 +27,13 @@ pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE};
 
 const DEFAULT_PREFIX: &str = "seen:";
 
-/// A backend in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's `redisStore`:
-/// servers in Node and in Rust serve the same users at the same time.
+/// A backend in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's
+/// `redisStore`: servers in Node and in Rust can serve the same users at the same time.
 ///
-/// Of each user it has a list, `<prefix><user>` (one shard an element, newest first), and beside it two hashes:
-/// `<prefix><user>:meta` for the revision, and for what is unseen and forgotten, which is changed together with the list
-/// by one compare-and-set script and expires with it; and `<prefix><user>:pending` for what devices have pending. On a
-/// cluster a user's keys share a slot: [`StoreKeys`].
+/// For each user it has a list, `<prefix><user>` (one shard an element, newest first), and two hashes:
+/// `<prefix><user>:meta` for the revision, unseen ids and the deletion of the history, which changes atomically with
+/// the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for the devices' pending
+/// impressions. On a cluster a user's keys share a slot: [`StoreKeys`].
 ///
 /// Over a [`RedisConnection`], or any connection of the crate `redis`, whose settings are then the app's.
 ///
@@ -56,7 +56,7 @@ pub struct RedisStore<C = RedisConnection> {
 }
 
 impl<C> RedisStore<C> {
-    /// Behind a connection to a single Redis, or a [`RedisConnection`], which knows what it is to.
+    /// A backend with a connection to a single Redis, or a [`RedisConnection`], which may be to a cluster.
     pub fn new(connection: C) -> Self
     where
         C: ConnectionLike + Clone + Send + Sync + 'static,
@@ -69,13 +69,13 @@ impl<C> RedisStore<C> {
         }
     }
 
-    /// What the names of all keys begin with; `seen:`.
+    /// The prefix of all keys; `seen:`.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         RedisStore { prefix, ..self }
     }
 
-    /// The connection is to a cluster.
+    /// Sets that the connection is to a cluster.
     pub fn cluster(self) -> Self {
         RedisStore {
             is_cluster: true,
@@ -117,7 +117,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
         let keys = self.keys_of(user)?;
         let loaded = loaded(run(&self.connection, &keys.clone().load(told)).await?)?;
         if let Some(drop) = keys.drop_devices(&loaded.kept) {
-            // Who loads it next tries again.
+            // If it fails, the next load tries again.
             let _ = run(&self.connection, &drop).await;
         }
         if let (Some(refusal), Some(ours)) = (&loaded.refusal, ours(&self.connection))
@@ -155,7 +155,7 @@ impl<C> fmt::Debug for RedisStore<C> {
     }
 }
 
-/// The connection, if it is one of this crate's.
+/// The connection, if it is a [`RedisConnection`].
 fn ours<C: 'static>(connection: &C) -> Option<&RedisConnection> {
     let any: &dyn Any = connection;
     any.downcast_ref()
@@ -177,8 +177,8 @@ fn loaded(answer: Value) -> Result<Loaded, Error> {
     })
 }
 
-/// The texts of an answer, before those of each list their number. Bytes that are no UTF-8 are no base64, either: the
-/// core will say that they are damaged.
+/// Flattens a response to texts, with the length before those of each list. Bytes that are not UTF-8 are not base64
+/// either: the core reports them as damaged.
 fn texts_of(answer: Value, texts: &mut Vec<String>) {
     match answer {
         Value::BulkString(bytes) => texts.push(

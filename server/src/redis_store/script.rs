@@ -9,11 +9,11 @@ use seenguard::{RedisCommand, RedisScript};
 use super::failures::error_of;
 use crate::error::Error;
 
-/// The core's, in the order of their numbers.
+/// The scripts of the core, in the order of their numbers.
 static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
     LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
-/// Makes a stream and a group of its consumers, unless they are there.
+/// Creates a stream and a group of its consumers, unless they exist.
 #[cfg(feature = "consumer")]
 pub(crate) static PREPARE: LazyLock<Script> =
     LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/prepare.lua")].concat()));
@@ -23,18 +23,18 @@ pub(crate) static PREPARE: LazyLock<Script> =
 pub(crate) static ACKNOWLEDGE: LazyLock<Script> =
     LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/acknowledge.lua")].concat()));
 
-/// Acknowledges an entry that no chain takes, and sets it aside.
+/// Acknowledges an entry that cannot be applied, and adds it to the dead letters.
 #[cfg(feature = "consumer")]
 pub(crate) static SET_ASIDE: LazyLock<Script> =
     LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/set_aside.lua")].concat()));
 
-/// Sends what the core plans.
+/// Sends a command of the core.
 pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {
     let script = &OF_THE_CORE[command.script as usize];
     script.run(connection, &command.keys, &command.arguments).await
 }
 
-/// A script, which Redis knows by its hash.
+/// A script, which Redis identifies by its hash.
 pub(crate) struct Script {
     text: String,
     hash: String,
@@ -59,8 +59,8 @@ impl Script {
             call
         };
         let answer = match call("EVALSHA", &self.hash).query_async(&mut connection).await {
-            // This node has not met the script yet, or has forgotten it. One of a cluster that does not answer must not
-            // keep the others from it, as `SCRIPT LOAD` to all of them would.
+            // This node has not loaded the script yet, or has dropped it. `SCRIPT LOAD` to all nodes of a cluster would
+            // fail if one of them does not respond.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 call("EVAL", &self.text).query_async(&mut connection).await
             }

@@ -20,7 +20,7 @@ pub(super) enum Security {
 }
 
 impl Security {
-    /// What this address asks for.
+    /// The security of this address.
     pub(super) fn of(address: &ConnectionAddr) -> Result<Self, Error> {
         match address {
             ConnectionAddr::Tcp(..) => Ok(Security::None),
@@ -52,7 +52,7 @@ pub(super) fn no_url() -> Error {
     Error::new(ErrorKind::BadOption, form)
 }
 
-/// By the authorities that this system knows.
+/// A connector with the certificate authorities of this system.
 #[cfg(feature = "tls")]
 fn tls() -> Result<TlsConnector, Error> {
     let mut authorities = RootCertStore::empty();

@@ -20,11 +20,11 @@ const MAX_BYTES: usize = 1 << 20;
 const MAX_USERS: usize = 500;
 const MAX_IDS: usize = 10_000;
 
-/// What many users' devices have reported.
+/// Applies reports of many users.
 ///
-/// NDJSON, a record of the stream a line, `{"user": "ada", "form": 1, "at": 1764000000000, "report": …}` with the report as
-/// it is in the record: in the server's time, or as a device has posted it, which arrived when the record was written, at
-/// `at`. Those of a user are taken in in their order. For a job that takes the consumer's place.
+/// NDJSON with one record of the stream in each line, `{"user": "ada", "form": 1, "at": 1764000000000, "report": …}`,
+/// with the report as in the record: in the server's time, or as posted by a device and received when the record was
+/// written, at `at`. Reports of a user are applied in their order. For a job that replaces the consumer.
 #[utoipa::path(
     post,
     path = "/v1/impressions",
@@ -73,21 +73,21 @@ pub(super) async fn impressions_of_many(
     Ok(Json(BulkAnswer { taken, refused }).into_response())
 }
 
-/// What came of them.
+/// The outcome of the reports.
 #[derive(Serialize, ToSchema)]
 struct BulkAnswer {
-    /// How many are stored.
+    /// The number of stored reports.
     taken: usize,
-    /// The others, which no chain takes: they need not be sent again.
+    /// Reports that cannot be applied: do not send them again.
     refused: Vec<Refused>,
 }
 
-/// A line that no chain takes.
+/// A line that cannot be applied.
 #[derive(Serialize, ToSchema)]
 struct Refused {
-    /// Which one, from 0 on; empty ones are not counted.
+    /// The number of the line, from 0; empty lines are not counted.
     line: u64,
-    /// Why, as of a problem.
+    /// The code of the problem.
     #[schema(example = "wrong-namespace")]
     code: &'static str,
 }

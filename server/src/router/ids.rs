@@ -1,4 +1,4 @@
-//! Lists of ids as they come in JSON.
+//! Lists of ids in JSON.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use seenguard::IdList;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// In one text, as thousands of little ones would take as long as the page itself.
+/// All ids in one text: thousands of small allocations would take as long as the page itself.
 #[derive(Debug, Default)]
 pub struct Ids {
     text: String,

@@ -1,4 +1,4 @@
-//! What there may be at once: beyond it a request is refused before it costs anything.
+//! Limits of concurrent requests and bodies: beyond them a request is refused before it uses resources.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::problem::Problem;
 
 pub(super) const MAX_REQUESTS: usize = 4_096;
-/// Of all bodies together.
+/// Most bytes of all bodies together.
 const MAX_BYTES: usize = 64 << 20;
-/// How long a body may take to come.
+/// Timeout of receiving a body.
 pub(super) const BODY_WITHIN: Duration = Duration::from_secs(5);
 
 pub(super) struct Limits {
-    /// A permit a byte.
+    /// One permit for each byte.
     bodies: Arc<Semaphore>,
     max_body_bytes: usize,
 }
@@ -31,7 +31,7 @@ impl Limits {
         }
     }
 
-    /// Room for the body of a request: as much as it says, or may have if it does not say.
+    /// Reserves memory for the body of a request: its stated length, or the limit if it states none.
     pub(super) fn room_for(&self, request: &Request) -> Result<OwnedSemaphorePermit, Problem> {
         let length = request.headers().get(header::CONTENT_LENGTH);
         let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
@@ -43,7 +43,7 @@ impl Limits {
     }
 }
 
-/// Lets pass what there is room for.
+/// Passes requests for which there is memory.
 pub(super) async fn with_room(
     State(requests): State<Arc<Semaphore>>,
     request: Request,

@@ -1,4 +1,4 @@
-//! The routes, and what each takes and answers.
+//! The routes, their requests and their responses.
 
 mod bulk;
 mod ids;
@@ -40,7 +40,7 @@ pub use self::problem::{Problem, Reason};
 /// Most ids of a request's list.
 const MAX_IDS: usize = 20_000;
 
-/// What the routes are told.
+/// The options of the routes.
 #[derive(Debug, Clone)]
 pub struct RouterOptions {
     #[cfg(feature = "consumer")]
@@ -49,8 +49,8 @@ pub struct RouterOptions {
 }
 
 impl RouterOptions {
-    /// Reports are taken in at once; a body has at most 2 MiB, and 5 s to come; 64 MiB of bodies and 4,096 requests are
-    /// there at once.
+    /// Reports are applied at once; a body has at most 2 MiB, and 5 s to arrive; 64 MiB of bodies and 4,096 requests
+    /// are handled at the same time.
     pub fn new() -> Self {
         RouterOptions {
             #[cfg(feature = "consumer")]
@@ -79,7 +79,7 @@ impl Default for RouterOptions {
     }
 }
 
-/// What the routes need.
+/// The state of the routes.
 struct Service {
     store: SeenStore,
     #[cfg(feature = "consumer")]
@@ -88,7 +88,7 @@ struct Service {
 }
 
 impl Service {
-    /// Puts what is in the chain already into a stream from which chains are built anew, so that it is in these, too.
+    /// Appends a change that is already in the chain to a stream from which chains can be rebuilt.
     #[cfg_attr(not(feature = "consumer"), expect(unused_variables, clippy::unused_async))]
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
         #[cfg(feature = "consumer")]
@@ -100,8 +100,8 @@ impl Service {
     }
 }
 
-/// The routes of the service, for an app of axum: pages, reports, snapshots, plans, and `/openapi.json`, which describes
-/// them. Whether a request may ask for a user is the app's matter: put a layer before it.
+/// The routes of the service, for an axum app: pages, reports, snapshots, plans, and `/openapi.json`, which describes
+/// them. The app must authorize requests for a user, in a layer before these routes.
 ///
 /// ```
 /// use seenguard_server::{MemoryStore, RouterOptions, SeenStore, StoreOptions, router};
@@ -151,8 +151,8 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
 
 /// A page of ranked ids.
 ///
-/// `ranked` is all candidates, the best first, the seen ones among them. Send `next` as `cursor` for the page after
-/// this one, and `snapshot` to the device as it is.
+/// `ranked` has all candidates, the best first, including the seen ones. Send `next` as the `cursor` of the next page,
+/// and `snapshot` unchanged to the device.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/page",
@@ -207,18 +207,18 @@ struct PageBody {
     /// The ids of all candidates, the best first.
     #[schema(value_type = Vec<String>)]
     ranked: Ids,
-    /// How many items.
+    /// The number of items.
     #[schema(minimum = 1, maximum = 10_000)]
     size: usize,
-    /// `next` of the page before. Any other text asks for the first page.
+    /// `next` of the previous page. Any other text requests the first page.
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
     repeats: Repeats,
 }
 
-/// What becomes of candidates that the person has seen: "drop" leaves them out; with "last" they follow where there are
-/// too few fresh ones, those seen longest ago first.
+/// The treatment of candidates that the user has seen: "drop" leaves them out; with "last" they follow if there are too
+/// few fresh ones, those seen longest ago first.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 enum Repeats {
@@ -234,22 +234,23 @@ struct PageAnswer<'a> {
     /// The items of the page, by their ids.
     #[schema(value_type = Vec<String>)]
     items: IdsAt<'a>,
-    /// The cursor of the next page: short, and safe in a URL. null: there is no more.
+    /// The cursor of the next page: short, and safe in a URL. null: this is the last page.
     next: Option<&'a str>,
-    /// What the items were filtered against: send it to the device, which gives it to `guard.apply`. Absent if the page is
-    /// degraded.
+    /// The snapshot against which the items were filtered: send it to the device, which passes it to `guard.apply`.
+    /// Absent if the page is degraded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ChainSnapshot>)]
     snapshot: Option<&'a ChainSnapshot>,
-    /// Whether the page was made without what is stored of its user, which was away: send it to the device, too.
+    /// Whether the page was made without the user's stored chain, because the storage did not respond: send it to the
+    /// device, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
 }
 
-/// What a device reports.
+/// Stores a device's report.
 ///
-/// Pass the body on as the device posted it, whatever its type says. It is answered when it is stored: in the user's
-/// chain, or in the stream and, until that has brought it, as what the device has pending.
+/// Pass the device's body on unchanged, regardless of its content type. The response comes when the report is stored:
+/// in the user's chain, or in the stream and, until it is applied from there, among the device's pending impressions.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/impressions",
@@ -285,7 +286,7 @@ async fn impressions(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// What to ship to a device, without a page.
+/// A snapshot for a device, without a page.
 #[utoipa::path(
     get,
     path = "/v1/users/{user}/snapshot",
@@ -305,7 +306,7 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
 
 /// Makes ids unseen.
 ///
-/// They are fresh until they have been on the screen again. The newest 1,000 are kept.
+/// They are fresh until they are recorded again. The newest 1,000 are kept.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/unsee",
@@ -331,14 +332,15 @@ async fn unsee(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 struct UnseeBody {
-    /// Which ones.
+    /// The ids.
     #[schema(value_type = Vec<String>)]
     ids: Ids,
 }
 
 /// Deletes the history.
 ///
-/// All devices forget with their next page, and what they have not reported yet counts no more.
+/// All devices delete their impressions with their next page, and impressions that they have not reported yet are
+/// ignored.
 #[utoipa::path(
     delete,
     path = "/v1/users/{user}/history",
@@ -354,9 +356,9 @@ async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// How large chains should be.
+/// Plans the size of chains.
 ///
-/// The options of a chain for what a feed shows a person, as the flags of this program, and what it costs in bytes.
+/// The options of a chain for the impressions of a feed's user, as flags of this program, and its cost in bytes.
 #[utoipa::path(
     get,
     path = "/v1/plan",
@@ -389,11 +391,11 @@ async fn plan_chain(
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 struct PlanQuery {
-    /// Impressions of one user a day, on average.
+    /// The average number of impressions of one user a day.
     per_day: f64,
-    /// Days for which nothing is to be shown again.
+    /// The number of days for which an item must not be shown again.
     window_days: f64,
-    /// The share of fresh items that may be stopped wrongly, by all shards together when they are full.
+    /// The share of fresh items that all shards together may stop wrongly when they are full.
     false_positive_rate: f64,
     /// Impressions between two refreshes; 10.
     per_refresh: Option<f64>,
@@ -402,7 +404,7 @@ struct PlanQuery {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct PlanAnswer {
-    /// Items a shard: `--capacity`.
+    /// Items in each shard: `--capacity`.
     capacity: u32,
     /// Shards that are kept: `--shards`.
     shards: usize,
@@ -427,7 +429,7 @@ fn check_count(ids: usize) -> Result<(), Problem> {
     }
 }
 
-/// Of one user: no cache may give it to another.
+/// A response for one user, which no cache may return to another.
 fn private(answer: &impl Serialize) -> Response {
     ([(header::CACHE_CONTROL, "private, no-store")], Json(answer)).into_response()
 }
@@ -444,7 +446,7 @@ impl<S: Send + Sync> FromRequestParts<S> for User {
     }
 }
 
-/// What the device says of itself: a field that cannot be read is absent.
+/// The device's `Seen-Held` and `Seen-Pending`: an invalid field is absent.
 struct Device {
     held: Option<String>,
     pending: Option<String>,
@@ -468,7 +470,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Device {
     }
 }
 
-/// A body as it came, and its room among all bodies.
+/// A body as received, and its reservation of memory.
 struct Raw(Bytes, OwnedSemaphorePermit);
 
 impl FromRequest<Arc<Service>> for Raw {
@@ -482,7 +484,7 @@ impl FromRequest<Arc<Service>> for Raw {
     }
 }
 
-/// A body that is JSON, whatever its type says.
+/// A body of JSON, regardless of its content type.
 struct Body<T>(T);
 
 impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Body<T> {

@@ -1,4 +1,4 @@
-//! What goes wrong with a request, as RFC 9457 has it: `application/problem+json`.
+//! Problems of requests by RFC 9457: `application/problem+json`.
 
 use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,10 +8,10 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, ErrorKind};
 
-/// Why a request was refused or has failed, and what to do.
+/// Why a request was refused or has failed, and the remedy.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
-    /// A URI that names the kind of the problem, made of its code.
+    /// A URI for the kind of the problem, derived from its code.
     #[serde(rename = "type")]
     #[schema(example = "urn:seenguard:wrong-namespace")]
     kind: String,
@@ -21,18 +21,18 @@ pub struct Problem {
     /// The status of the response.
     #[schema(example = 409)]
     status: u16,
-    /// What is wrong with this request, and what to do. For people: it may change.
+    /// The cause and the remedy, for people: the text may change.
     detail: String,
     /// Stable, for programs.
     #[schema(example = "wrong-namespace")]
     code: &'static str,
-    /// What is for the log alone.
+    /// The cause for the log only.
     #[serde(skip)]
     cause: String,
 }
 
 impl Problem {
-    /// A problem with a stable code, and what to do.
+    /// A problem with a stable code, and the remedy.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Problem {
             kind: format!("urn:seenguard:{code}"),
@@ -44,17 +44,17 @@ impl Problem {
         }
     }
 
-    /// The request is not what it must be.
+    /// The request is invalid.
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail)
     }
 
-    /// The request has more than it may.
+    /// The request exceeds a limit.
     pub fn too_large(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", detail)
     }
 
-    /// The storage, or this process, will do again what it does not now.
+    /// The storage or this process is temporarily unavailable.
     pub fn unavailable(code: &'static str, detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }
@@ -70,7 +70,7 @@ impl From<Error> for Problem {
                 let todo = "answer the device by 409, too: then it keeps its impressions until its person is back";
                 Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
             }
-            // Where the storage is, and how it fails, is for the log.
+            // The storage's address and error are only for the log.
             _ => Problem {
                 cause: text,
                 ..Problem::unavailable(
@@ -145,11 +145,11 @@ impl IntoResponse for Problem {
     }
 }
 
-/// Of a response that is a problem, for logs.
+/// The reason of a problem response, for logs.
 #[derive(Debug, Clone, Default)]
 pub struct Reason {
-    /// That of the problem.
+    /// The code of the problem.
     pub code: &'static str,
-    /// What is not for clients: where the storage is, and how it fails.
+    /// Details that are not for clients: the storage's address and error.
     pub cause: String,
 }

@@ -1,4 +1,4 @@
-//! What `/openapi.json` says of JSON that the crate `seenguard` reads and writes.
+//! The schemas in `/openapi.json` of JSON that the crate `seenguard` reads and writes.
 
 use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
@@ -15,7 +15,7 @@ use utoipa::{Modify, OpenApi};
 )]
 pub struct Description;
 
-/// What requests bring where the program was given a token's file; elsewhere nothing is needed.
+/// The bearer token of requests, if the program has a token file.
 struct Token;
 
 impl Modify for Token {

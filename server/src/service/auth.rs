@@ -1,4 +1,4 @@
-//! Access: on the loopback without a token; beyond it with one.
+//! Access: on the loopback without a token; on other addresses only with one.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -16,16 +16,16 @@ use tokio::time::sleep;
 
 use crate::Failure;
 
-/// How often the file is read anew.
+/// How often the file is read again.
 const LOOK: Duration = Duration::from_secs(5);
 const MIN_CHARACTERS: usize = 16;
 
-/// Of what a request has to bring one; none: nothing.
+/// The valid tokens; none: requests need no token.
 #[derive(Clone)]
 pub struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
 
 impl Tokens {
-    /// Reads the file, and then again and again. Refuses an address beyond the loopback without one.
+    /// Reads the file, now and at an interval. Refuses an address beyond the loopback without a file.
     pub fn of(listen: SocketAddr, file: Option<&Path>) -> Result<Self, Failure> {
         let Some(file) = file else {
             return match listen.ip().is_loopback() {
@@ -51,14 +51,14 @@ impl Tokens {
         });
         let Some(brought) = brought else { return false };
         let tokens = tokens.read().unwrap_or_else(PoisonError::into_inner);
-        // How long it takes must not tell how much of one was right.
+        // Constant time: the duration must not reveal how much of a token is right.
         tokens
             .iter()
             .any(|token| brought.as_bytes().ct_eq(token.as_bytes()).into())
     }
 }
 
-/// So a token is changed without a restart: the new one is added, clients take it, the old one goes.
+/// Tokens can be rotated without a restart: add the new one, change the clients, remove the old one.
 async fn keep_up(file: PathBuf, tokens: Arc<RwLock<Vec<String>>>) {
     let mut has_told = false;
     loop {
@@ -95,7 +95,7 @@ fn read(file: &Path) -> Result<Vec<String>, String> {
     Ok(tokens)
 }
 
-/// Lets pass what has a token.
+/// Passes requests with a valid token.
 pub async fn authorize(State(tokens): State<Tokens>, request: Request, next: Next) -> Result<Response, Problem> {
     if tokens.admit(&request) {
         return Ok(next.run(request).await);

@@ -1,4 +1,4 @@
-//! The consumer, and what an operator looks at.
+//! The consumer and its monitoring.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::{Failure, listen};
 
 pub async fn consume(options: Consume) -> Result<(), Failure> {
     let recorder = monitoring::start()?;
-    // There is nothing to drain: other consumers take what this one does not.
+    // There is nothing to drain: other consumers take over.
     let mut stage = shutdown::requested(Duration::ZERO)?;
     let (store, connection) = open(&options.common)?;
     let consumer_options = ConsumerOptions::new(&options.name)
@@ -48,7 +48,7 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Where the reports are.
+/// The stream of reports.
 fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
     #[cfg(feature = "kafka")]
     if let Some(mut kafka) = topic(&options.common, &options.kafka)? {
@@ -66,7 +66,7 @@ fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
     Ok(Arc::new(Stream::new(connect(&options.common)?, name)))
 }
 
-/// Serves what an operator looks at, if that is wanted.
+/// Serves the monitoring routes, if the options say so.
 async fn serve(options: &Consume, monitoring: Monitoring) -> Result<Option<JoinHandle<Result<(), Failure>>>, Failure> {
     let Some(address) = options.listen else { return Ok(None) };
     let tokens = Tokens::of(address, options.listening.token_file.as_deref())?;

@@ -1,4 +1,4 @@
-//! Connections: accepted until the program is to end, and each with timeouts.
+//! Connections: accepted until the program stops, and each with timeouts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::Failure;
 use crate::cli::Listening;
 use crate::shutdown::{self, Stage};
 
-/// How long a client may take nothing of what is sent.
+/// Timeout of a client that reads nothing of the response.
 const TAKEN_WITHIN: Duration = Duration::from_secs(30);
-/// So many at once; more wait until one has ended.
+/// Most connections at the same time; further ones wait until one ends.
 const MAX_CONNECTIONS: usize = 10_000;
-/// After a connection could not be accepted, as where there are too many files.
+/// The pause after accepting failed, such as with too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
 pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
@@ -30,13 +30,13 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     listener.map_err(|error| format!("cannot listen at {address}: {error}").into())
 }
 
-/// For the parent process, such as a script that gave port 0.
+/// Prints the address for the parent process, such as a script that chose port 0.
 pub fn announce(listener: &TcpListener) -> Result<(), Failure> {
     println!("listening on http://{}", listener.local_addr()?);
     Ok(())
 }
 
-/// Serves until the program is to end; then finishes the requests that have begun.
+/// Serves until the program stops; then completes the requests in progress.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -47,7 +47,7 @@ pub async fn serve(
     let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accept = async {
-            // It is never closed.
+            // The semaphore is never closed.
             let permit = room.clone().acquire_owned().await.ok();
             listener.accept().await.map(|(stream, _)| (stream, permit))
         };
@@ -79,7 +79,7 @@ fn begin(
     idle: Duration,
     connections: &GracefulShutdown,
 ) {
-    // An answer is one write or few: it must not wait for the next one.
+    // A response is one or a few writes, which must not wait for another one.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection has ended before it began");
     }

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 
 use crate::cli::Logs;
 
-/// For people where one looks at a terminal; else an object a line.
+/// On a terminal, text for people; otherwise one JSON object in each line.
 pub fn start(logs: &Logs) {
     let builder = tracing_subscriber::fmt()
         .with_writer(stderr)

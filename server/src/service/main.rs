@@ -35,7 +35,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What ends the program: it is told to a person.
+/// An error that ends the program, with a message for a person.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main]

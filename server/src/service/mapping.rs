@@ -14,7 +14,7 @@ pub fn read(file: &Path) -> Result<EventMapping, Failure> {
     Ok(EventMapping::parse(&text)?)
 }
 
-/// What becomes of each line of the standard input, as if it were written now under the key "key".
+/// Prints the report of each line of the standard input, as if it were written now under the key "key".
 pub fn try_events(file: &Path) -> Result<(), Failure> {
     let mapping = read(file)?;
     for line in stdin().lock().lines() {

@@ -1,4 +1,4 @@
-//! What an operator looks at: whether the process lives, whether it can do its work, and its numbers for Prometheus.
+//! Monitoring: liveness, readiness, and metrics for Prometheus.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,18 +22,18 @@ use crate::shutdown::Stage;
 const REQUEST_SECONDS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 20.0,
 ];
-/// From a stream that is at once to one that stood still for a week.
+/// Buckets from no lag to a stream that has stopped for a week.
 const LAG_SECONDS: [f64; 12] = [
     0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0, 604_800.0,
 ];
-/// Of requests that fail for the same cause, one is logged so often.
+/// Requests that fail for the same cause are logged at most this often.
 const LOG_EVERY: Duration = Duration::from_secs(1);
-/// How often the recorder puts what it was told into its buckets.
+/// How often the recorder updates its buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
-/// How long a sign of life may take.
+/// Timeout of a check of the storage or the stream.
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
-/// Counts from now on.
+/// Starts counting.
 pub fn start() -> Result<PrometheusHandle, Failure> {
     let recorder = PrometheusBuilder::new()
         .set_buckets_for_metric(Matcher::Full("seenguard_request_seconds".into()), &REQUEST_SECONDS)?
@@ -63,20 +63,20 @@ fn describe() {
     describe_gauge!("seenguard_stream_answers", "1 if the stream answers now, else 0.");
 }
 
-/// What the routes need.
+/// The state of the routes.
 #[derive(Clone)]
 pub struct Monitoring {
     pub recorder: PrometheusHandle,
     pub stage: watch::Receiver<Stage>,
-    /// From then on it is ready, whether or not it was connected.
+    /// From this time on it is ready, even if it was never connected.
     pub ready_from: Instant,
-    /// What holds the chains; none in memory.
+    /// The connection to the chains; none in memory.
     pub storage: Option<RedisConnection>,
     pub stream: Option<Arc<dyn ReportStream>>,
     pub consumer: Option<ConsumerHealth>,
 }
 
-/// Whether it lives and is ready: for supervisors and load balancers, which have no token.
+/// Liveness and readiness: for supervisors and load balancers, which have no token.
 pub fn health(monitoring: Monitoring) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
@@ -84,15 +84,15 @@ pub fn health(monitoring: Monitoring) -> Router {
         .with_state(monitoring)
 }
 
-/// Its numbers.
+/// The metrics.
 pub fn numbers(monitoring: Monitoring) -> Router {
     Router::new()
         .route("/metrics", get(numbers_as_text))
         .with_state(monitoring)
 }
 
-/// It is ready once it was connected, or after a while: a process that starts in an outage makes pages, too.
-/// `?storage` and `?stream` ask whether these answer now.
+/// It is ready once it was connected, or after a while: a process that starts in an outage makes pages, too. `?storage`
+/// and `?stream` check whether these respond now.
 async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) -> Result<&'static str, Problem> {
     if *monitoring.stage.borrow() > Stage::Running {
         return Err(Problem::unavailable(
@@ -164,7 +164,7 @@ pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -
         ("method", method.to_owned()),
         ("status", status.as_str().to_owned()),
     ];
-    // Whoever knows no token makes no series.
+    // Clients without a token must not create series.
     if status != StatusCode::UNAUTHORIZED {
         counter!("seenguard_requests_total", &labels).increment(1);
         histogram!("seenguard_request_seconds", "route" => route.clone()).record(seconds);
@@ -186,7 +186,7 @@ pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -
     response
 }
 
-/// One line a second and code: in an outage all requests fail, and one line says as much as all of them.
+/// Limits the log to one line for each second and code: in an outage all requests fail for the same reason.
 fn may_log(code: &'static str) -> bool {
     static LAST: Mutex<BTreeMap<&str, Instant>> = Mutex::new(BTreeMap::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,7 +198,7 @@ fn may_log(code: &'static str) -> bool {
     is_due
 }
 
-/// A client may make up as many methods as it likes.
+/// Limits the label: clients can invent any number of methods.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -208,7 +208,7 @@ fn method_label(method: &Method) -> &'static str {
     }
 }
 
-/// Answers by 503 what takes too long.
+/// Responds with 503 after a timeout.
 pub async fn give_up(State(after): State<Duration>, request: Request, next: Next) -> Response {
     match timeout(after, next.run(request)).await {
         Ok(response) => response,

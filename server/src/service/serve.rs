@@ -1,4 +1,4 @@
-//! The service: how its parts go together.
+//! The service: connects its parts.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,13 +14,13 @@ use crate::store::topic;
 use crate::store::{connect, open};
 use crate::{Failure, listen, shutdown};
 
-/// Where reports wait for consumers, if they do.
+/// The stream in which reports wait for consumers, if there is one.
 fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
     #[cfg(feature = "kafka")]
     if let Some(kafka) = topic(&options.common, &options.kafka)? {
         let stream: Arc<dyn ReportStream> = Arc::new(kafka);
         let warmed = stream.clone();
-        // The first record would wait for the brokers to be known, and what is wrong is told now.
+        // Connect before the first record, and report errors of the configuration now.
         tokio::spawn(async move { warmed.ping().await });
         return Ok(Some(stream));
     }

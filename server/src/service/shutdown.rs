@@ -1,4 +1,4 @@
-//! When the program is to end.
+//! Shutdown of the program.
 
 use std::process;
 use std::time::Duration;
@@ -8,17 +8,17 @@ use tokio::time::sleep;
 
 use crate::Failure;
 
-/// How far the program is.
+/// The stage of the shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     Running,
-    /// It is not ready any more, and serves on: load balancers take a while to notice.
+    /// It is no longer ready, but still serves: load balancers take a while to notice.
     Draining,
-    /// It takes nothing new, and finishes what it has begun.
+    /// It accepts nothing new, and completes requests in progress.
     Stopping,
 }
 
-/// Ctrl-C, or SIGTERM where there are signals, begins the end; a second one is the end.
+/// Ctrl-C, or SIGTERM where there are signals, begins the shutdown; a second one ends the process.
 pub fn requested(drain: Duration) -> Result<watch::Receiver<Stage>, Failure> {
     let (sender, receiver) = watch::channel(Stage::Running);
     let mut signals = signals()?;
@@ -36,7 +36,7 @@ pub fn requested(drain: Duration) -> Result<watch::Receiver<Stage>, Failure> {
         sender.send_replace(Stage::Draining);
         sleep(drain).await;
         sender.send_replace(Stage::Stopping);
-        // The listeners see a change, not the end of the sender.
+        // Keep the sender alive: receivers must see a change, not its end.
         sender.closed().await;
     });
     Ok(receiver)
@@ -69,8 +69,8 @@ fn signals() -> Result<mpsc::Receiver<()>, Failure> {
     Ok(receiver)
 }
 
-/// Waits until the program is as far.
+/// Waits until the program has reached this stage.
 pub async fn wait(stage: &mut watch::Receiver<Stage>, wanted: Stage) {
-    // Its sender has gone only when the program has.
+    // The sender lives as long as the program.
     let _ = stage.wait_for(|&stage| stage >= wanted).await;
 }

@@ -1,4 +1,4 @@
-//! The store that the command line asks for.
+//! The store that the command line describes.
 
 use seenguard_server::{MemoryStore, RedisConnection, RedisStore, SeenStore, StoreOptions};
 
@@ -7,7 +7,7 @@ use crate::cli::Common;
 #[cfg(feature = "kafka")]
 use crate::cli::Kafka;
 
-/// Opens the store, and the connection that it has to Redis, if it is there.
+/// Opens the store and its connection to Redis, if it has one.
 pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Failure> {
     let mut options = StoreOptions::new()
         .chain(common.chain_options())
@@ -30,7 +30,7 @@ pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Fai
     Ok((SeenStore::new(backend, options)?, Some(connection)))
 }
 
-/// A connection of its own, opened in the background.
+/// A separate connection, opened in the background.
 pub fn connect(common: &Common) -> Result<RedisConnection, Failure> {
     let urls = common.redis_urls()?;
     if urls.is_empty() {
@@ -42,7 +42,7 @@ pub fn connect(common: &Common) -> Result<RedisConnection, Failure> {
     })
 }
 
-/// The topic of Kafka that is asked for, if one is.
+/// The Kafka topic of the options, if there is one.
 #[cfg(feature = "kafka")]
 pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server::Kafka>, Failure> {
     let Some(hosts) = &options.kafka else { return Ok(None) };
@@ -59,7 +59,7 @@ pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server
     Ok(Some(kafka))
 }
 
-/// A password that everybody on this machine may read is none.
+/// Warns of a file with a password that all users of this machine can read.
 #[cfg(all(feature = "kafka", unix))]
 fn warn_of_readers(file: &std::path::Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;

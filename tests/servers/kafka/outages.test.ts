@@ -67,7 +67,7 @@ test("while a broker is stopped for 15 s reports are refused and pages are fille
   expect(refused).toBeGreaterThan(0);
 });
 
-test("two consumers share the partitions, and one takes over in order what the other had when it was killed", async () => {
+test("two consumers share the partitions, and one takes over the other's records in order when it is killed", async () => {
   const other = await deployment.consume();
   await eachHasAPart(consumer, other);
   await whilePeopleRead("shared", () => consumer.stop("SIGKILL"));

@@ -69,7 +69,7 @@ test("the producer in Go is formatted as Go's are", async () => {
   expect(await run("gofmt", [], { cwd: directory.path, input: code })).toBe(code);
 });
 
-test("all writers send a user to one partition, and what they write is in the user's chain", async () => {
+test("all writers send a user to one partition, and their reports are in the user's chain", async () => {
   for (const user of USERS) await reportToTheService(user);
   const writers = Object.keys(producers);
   for (const [writer, build] of Object.entries(producers)) {

@@ -44,7 +44,7 @@ describe("bits-and-blooms", () => {
     expect(await answersOf({ format: "bits-and-blooms", shards: [result.json] })).toEqual(result.answers);
   });
 
-  test("a device resolves the references to what it holds", async () => {
+  test("a device resolves references to its shards", async () => {
     const task = { Filters: 3, Capacity: 100, Rate: 0.01, Insert: ids.slice(0, 250), Ask: ids };
     const whole = await expectReferences(async (held) => (await drive({ ...task, Held: held })).snapshot);
     expect(await answersOf(whole)).toEqual((await drive(task)).answers);

@@ -39,7 +39,7 @@ describe("Guava", () => {
     expect(await answersOf(snapshot)).toEqual(answers);
   });
 
-  test("a device resolves the references to what it holds", async () => {
+  test("a device resolves references to its shards", async () => {
     const filters = [0, 1, 2].flatMap((index) => ["new 100 0.01", ...put(ids.slice(80 * index, 80 * index + 80))]);
     const whole = await expectReferences(async (held) => (await guava([...filters, `held ${held}`])).snapshot);
     expect(await answersOf(whole)).toEqual((await guava(filters)).answers);

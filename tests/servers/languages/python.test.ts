@@ -63,7 +63,7 @@ describe("RedisBloom", () => {
     });
   });
 
-  test("a device resolves the references to what it holds", async () => {
+  test("a device resolves references to its shards", async () => {
     const filters = {
       // It has grown, so that its dump has several chunks.
       newest: { capacity: 100, rate: 0.01, insert: ids.slice(1000, 1500) },
@@ -120,7 +120,7 @@ describe("the native format, written in Python from the page alone", () => {
   }
 });
 
-describe("what devices have pending, kept in Python", () => {
+describe("devices' pending impressions, kept in Python", () => {
   const directory = makeTempDirectory();
   afterAll(directory.remove);
   const [NOW, DAY] = [1_764_000_000, 86_400];

@@ -69,7 +69,7 @@ describe.each(clients)("the client in %s", (language, build) => {
     return JSON.parse(answer) as Page;
   }
 
-  test("fills pages for a device, passes on what it says and reports, and tells what is refused", async () => {
+  test("fills pages for a device, passes its headers and reports on, and returns refusals", async () => {
     const storage = new Map<string, string>();
     const guard = await SeenGuard.open({
       namespace: `home:${user}`,

@@ -21,7 +21,7 @@ async function storesTest(args: readonly string[], env: Readonly<Record<string, 
 }
 beforeAll(() => storesTest(["--no-run"]));
 
-test("what every backend promises, those in TypeScript keep", async () => {
+test("backends in TypeScript keep the promises of every backend", async () => {
   const redis = await startRedis();
   const client = new Redis(redis.url);
   // It starts the engine, which a store would have done.

@@ -84,7 +84,7 @@ describe.each(places)("over %s", (_, open) => {
     return ofRust;
   }
 
-  test("what one of them has recorded, kept, taken back or deleted, the other knows", async () => {
+  test("each knows ids that the other has recorded, kept, made unseen or deleted", async () => {
     const [phone, laptop] = [new Device("home:ada", 1), new Device("home:ada", 2)];
     await node.update("ada", (chain) => chain.record(["article-0", "article-1"]));
     await rust("POST", "ada/impressions", phone.report(["article-2", "article-3"]));

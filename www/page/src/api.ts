@@ -58,13 +58,13 @@ export interface Status {
 /** Of the whole server. */
 export interface ServerStatus {
   readonly kind: "memory" | "redis" | "kafka" | "flink";
-  /** What cannot be played over it, each with the reason. */
+  /** Unsupported actions, each with the reason. */
   readonly cannot: Readonly<Partial<Record<Condition, string>>>;
   /** Where Flink's own page is, if a job takes the impressions in. */
   readonly dashboard?: string;
 }
 
-/** What a person can do to the server. */
+/** The user's actions on the server. */
 export type Condition = keyof StreamControl | "flush";
 
 type Headers = Record<string, string>;

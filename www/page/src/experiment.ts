@@ -42,7 +42,7 @@ interface Kept extends RecordEntries {
   readonly tabs: readonly TabCounts[];
 }
 
-/** What a tab tells the others. */
+/** A message to other tabs. */
 type News = Partial<Kept>;
 
 /**

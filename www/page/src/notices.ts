@@ -1,4 +1,4 @@
-/** What went wrong, in words, at the top of the page: one notice for each subject, until it is cleared. */
+/** Error messages at the top of the page: one notice for each subject, until it is cleared. */
 import { one } from "./column.ts";
 
 export function notify(subject: string, text: string): void {

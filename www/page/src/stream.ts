@@ -6,7 +6,7 @@ import { count, lag } from "./format.ts";
 
 const POLL_MS = 1500;
 
-/** What each is done with. */
+/** The control of each condition. */
 const CONTROLS: Readonly<Record<Condition, string>> = {
   running: "#running",
   lagSeconds: "#lag",

@@ -39,7 +39,7 @@ struct RecordingInput {
     delivered_at: Time,
 }
 
-/// What is said of the namespace as a whole.
+/// The metadata of the namespace.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub struct MetaInput {
     pub reporting: bool,

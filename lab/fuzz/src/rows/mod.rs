@@ -16,7 +16,7 @@ use model::{MAX_NUMBER, Row, Table};
 
 const WINDOW_DAYS: f64 = 30.0;
 const WINDOW_MS: u64 = 30 * 86_400_000;
-/// What the table keeps at most beside its `remember` recordings.
+/// The most recordings that the table keeps above `remember`.
 const MAX_TEXTS: usize = 5_000;
 const MAX_TEXT_BYTES: usize = 256 * 1024;
 const MAX_UNSEEN: usize = 1_000;

@@ -36,7 +36,7 @@ struct OptionsInput {
     ttl_seconds: Option<u32>,
 }
 
-/// What a device says that it has pending.
+/// A device's pending list.
 #[derive(Debug, Arbitrary)]
 enum PendingInput<'a> {
     Listed(Few<Id, 8>),

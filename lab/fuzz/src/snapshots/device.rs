@@ -70,11 +70,11 @@ struct Device {
     was_too_long: bool,
     server_ahead: Option<i128>,
     listed: Vec<Id>,
-    /// What the snapshot in use unsees.
+    /// The unseen ids of the snapshot in use.
     unseen: Vec<Impression>,
     /// What was recorded, the device's time of it, and never made unseen in any way since.
     recorded: Vec<(Id, u64)>,
-    /// What the table may know of.
+    /// The ids that may be in the table.
     touched: Vec<Id>,
 }
 
@@ -104,7 +104,7 @@ fn new_guard() -> Guard {
     Guard::new(WINDOW_DAYS, 1_000).expect("the options are those of a guard")
 }
 
-/// What can be seen of a guard.
+/// The observable state of a guard.
 fn state_of(guard: &Guard, now: seenguard::Time, bits: u64) -> String {
     let stats = guard.stats(now);
     let pending = guard.pending(usize::MAX, now);

@@ -41,7 +41,7 @@ impl Experiment {
     }
 }
 
-/// What one remedy does in one case.
+/// The result of one remedy in one case.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Row {
     experiment: Experiment,

@@ -70,7 +70,7 @@ impl Life {
         Ok(life)
     }
 
-    /// What the measured day brings.
+    /// Simulates the measured day.
     pub fn live(&self, condition: Condition, kind: Kind, seen: Seen) -> Result<Counts> {
         let mut store = Store::new(condition, &self.past.chain, Ids(&self.ids), MEASURED_FROM);
         let mut remedy = kind.start(&self.past);

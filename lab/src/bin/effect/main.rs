@@ -1,4 +1,4 @@
-//! What a remedy against repeats is worth: people who use a feed, streams that lag, and five remedies, simulated.
+//! The effect of remedies against repeats: users of a feed, streams that lag, and five remedies, simulated.
 //!
 //!     cargo run --profile lab -p seenguard-lab --bin effect
 //!

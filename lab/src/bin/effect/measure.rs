@@ -1,4 +1,4 @@
-//! What is counted of a person's measured day, and what follows for all people.
+//! Counts of a user's measured day, and the statistics of all users.
 
 use serde::{Deserialize, Serialize};
 
@@ -129,7 +129,7 @@ impl Estimate {
     }
 }
 
-/// What is said of a remedy under a condition.
+/// The statistics of a remedy under a condition.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {

@@ -9,7 +9,7 @@ use crate::stream::{Ids, Store};
 /// Candidates that are decided at once.
 const CHUNK: usize = 128;
 
-/// What becomes of an item that was seen.
+/// The treatment of a seen item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// It is left out.
@@ -18,7 +18,7 @@ pub enum Seen {
     Last,
 }
 
-/// What a device asks for.
+/// A device's request.
 pub struct Ask<'a> {
     pub refresh: &'a Refresh,
     /// The candidates, the best first.
@@ -32,7 +32,7 @@ impl Ask<'_> {
     }
 }
 
-/// What a person gets.
+/// The page that a user gets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Page {
     /// In the order of the list.
@@ -66,7 +66,7 @@ impl Answer {
     }
 }
 
-/// What a server leaves out of a page.
+/// The items that a server leaves out of a page.
 struct ServerFilter<'a> {
     chain: &'a ShardChain,
     /// Left out beside what the chain contains.

@@ -7,7 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 
 use crate::people::{DAY_MS, FIRST_DAY_MS, Refresh};
 
-/// What there is to rank.
+/// The supply of candidates to rank.
 #[derive(Debug, Clone, Copy)]
 pub struct Supply {
     /// New items a day for one person.

@@ -22,7 +22,7 @@ pub fn repeats(rows: &Rows) -> Table {
     table
 }
 
-/// What a remedy costs: fresh items, requests and bytes.
+/// The costs of a remedy: fresh items, requests and bytes.
 pub fn costs(rows: &Rows) -> Table {
     let mut table = Table::new([
         Column::text("remedy"),

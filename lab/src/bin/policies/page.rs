@@ -15,7 +15,7 @@ pub fn tables(figures: &[Figures]) -> [Table; 2] {
     [structures(figures), placements()]
 }
 
-/// What goes to files.
+/// Makes the output files.
 ///
 /// # Errors
 /// Of the drawing library.

@@ -1,4 +1,4 @@
-//! What one person was shown, in its order: the same for every structure.
+//! One user's impressions in order: the same for every structure.
 //!
 //! Most impressions are of items that are new to the person. The others are views anew, as from a profile, a search or
 //! a shared link. How recently an item was seen decides most whether it is consumed again, by a power law (Anderson,

@@ -1,4 +1,4 @@
-//! What a deletion of something that was never inserted does: items that were inserted are forgotten.
+//! The effect of deleting an item that was never inserted: other items are forgotten.
 
 use seenguard_lab::report::Result;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! What a structure remembers and what it claims falsely, while one trace after the other passes.
+//! The remembered items and the false positives of a structure over a sequence of traces.
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;

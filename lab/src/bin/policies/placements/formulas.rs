@@ -1,4 +1,4 @@
-//! What each placement takes and how often it errs, by formula.
+//! The costs and the error rate of each placement, by formula.
 //!
 //! A Bloom filter for n items at the rate ε has `m = −n · ln ε / (ln 2)²` bits and `k = m / n · ln 2` hashes; when it
 //! is full its rate is `(1 − e^(−k · n / m))^k` (Bloom 1970; Broder and Mitzenmacher 2004, Network Applications of Bloom

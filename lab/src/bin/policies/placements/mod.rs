@@ -79,7 +79,7 @@ impl Placement {
     }
 }
 
-/// What a placement takes, and how often it errs.
+/// The costs and the error rate of a placement.
 #[derive(Debug, Clone, Copy)]
 pub struct Estimate {
     /// Of all users and items, without the keys.

@@ -15,7 +15,7 @@ pub const CAPACITY: u32 = 5_000;
 /// The rate that a structure is made for: that of five filters of 0.001 each.
 const FALSE_POSITIVE_RATE: f64 = 0.005;
 
-/// What one person has seen, as a structure remembers it.
+/// One user's history in a structure.
 pub trait History {
     /// Notes an impression.
     ///
