@@ -12,6 +12,7 @@ export default defineConfig(
     "js/generated/",
     "www/dist/",
     "test-results/",
+    "examples/capacitor/{android,dist,ios}/",
     "examples/news/dist/",
   ]),
   js.configs.recommended,
@@ -58,7 +59,7 @@ export default defineConfig(
   },
   {
     // Apps of people who write plain JavaScript, and one whose types its own script checks.
-    files: ["tests/packed/apps/{node,runners,webpack}/**", "tests/bundlers/apps/**", "examples/news/**"],
+    files: ["tests/packed/apps/{node,runners,webpack}/**", "tests/bundlers/apps/**", "examples/{capacitor,news}/**"],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

@@ -36,10 +36,10 @@ export default defineConfig({
     { name: "demo-service", testDir: "tests/demo", testMatch: overTheService },
     { name: "site", testDir: "tests", testMatch: onTheSite },
     { name: "conditions", testDir: "tests/faults" },
-    { name: "capacitor", testDir: "tests/shells" },
     // One worker: each app is built once.
     { name: "adapters", testDir: "tests/frameworks", testIgnore: "news/**", workers: 1 },
     // Nor is this one installed twice.
     { name: "news", testDir: "tests/frameworks/news", workers: 1 },
+    { name: "shells", testDir: "tests/shells", workers: 1 },
   ],
 });

@@ -1,0 +1,234 @@
+/** The app of examples/capacitor over Capacitor's bridge for Android, in Chromium. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { Profile } from "../faults/browsers.js";
+import { pageOf } from "./product.js";
+import { idOf, Reader } from "./reader.js";
+import { expect, restart, stopIndexedDb, test, timesTold, type Http } from "./shells.js";
+
+test("Capacitor's command makes projects for Android and iOS, with the app and the names of its plugins", async ({
+  product,
+}) => {
+  const read = (path: string) => readFile(join(product.directory, path), "utf8");
+  const built = await read("dist/index.html");
+  for (const which of ["android", "ios"] as const) {
+    expect(await readFile(join(pageOf(product, which), "index.html"), "utf8")).toBe(built);
+  }
+  const plugins = JSON.parse(await read("android/app/src/main/assets/capacitor.plugins.json")) as { pkg: string }[];
+  expect(plugins.map(({ pkg }) => pkg)).toEqual(["@capacitor/app", "@capacitor/preferences"]);
+  expect(await read("ios/App/CapApp-SPM/Package.swift")).toContain("CapacitorPreferences");
+});
+
+for (const http of ["on", "off", "aside"] satisfies Http[]) {
+  test(`with CapacitorHttp ${http}, nothing seen comes again, the API is told of each once, and signing out forgets`, async ({
+    api,
+    context,
+    deviceWith,
+  }) => {
+    const device = deviceWith(http);
+    const webview = await device.open(await context.newPage());
+    const reader = new Reader(webview);
+    await reader.signIn("ada");
+    await reader.look();
+    await reader.scroll();
+    await reader.look();
+    await reader.refresh();
+    expect(await reader.repeated()).toEqual([]);
+    await reader.look();
+    device.native.changeState(false);
+    await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+    expect(api.malformed).toEqual([]);
+    expect(api.feedHeaders.every((names) => names.includes("seen-pending"))).toBe(true);
+    // The system's requests are of no origin: there is nothing to ask beforehand.
+    expect(api.preflights > 0).toBe(http === "off");
+    expect(new Set(device.native.requests).size).toBe(http === "off" ? 0 : 3);
+    const isOwnFetch = () => window.fetch.toString().includes("[native code]");
+    expect(await webview.evaluate(isOwnFetch)).toBe(http !== "on");
+
+    await reader.press("Sign out");
+    await reader.signIn("ada");
+    expect((await reader.titles())[0]).toBe("Story 1");
+  });
+}
+
+test("an answer from where the system was redirected, or of an error, is no receipt; the app's state tries again at once", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
+  const device = deviceWith("on");
+  const webview = await device.open(await context.newPage(), () => {
+    addEventListener("visibilitychange", () => sessionStorage.setItem("hidden", "yes"), true);
+  });
+  const reader = new Reader(webview);
+  await reader.signIn("ada");
+  api.refusal = "redirect";
+  await reader.look();
+  // The backoff becomes longer than the test has patience.
+  for (let times = 1; times <= 8; times++) {
+    device.native.changeState(times % 2 === 0);
+    await expect.poll(() => api.refused).toBeGreaterThanOrEqual(times);
+    if (times === 4) api.refusal = "error";
+  }
+  expect(device.native.requests).toContain("POST /seen");
+  expect(timesTold(api, reader)).toEqual([0]);
+  api.refusal = undefined;
+  device.native.changeState(false);
+  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+  expect(await webview.evaluate(() => sessionStorage.getItem("hidden"))).toBe(null);
+});
+
+test("what a request that the system never answers has is told by the app when it is started again", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
+  const device = deviceWith("on");
+  const reader = new Reader(await device.open(await context.newPage()));
+  await reader.signIn("ada");
+  device.native.isNetworkSilent = true;
+  await reader.look();
+  device.native.changeState(false);
+  await expect.poll(() => device.native.requests.filter((request) => request === "POST /seen").length).toBe(1);
+  device.native.isNetworkSilent = false;
+  const again = reader.continue(await restart(device, context));
+  await again.hasStories();
+  expect(await again.repeated()).toEqual([]);
+  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+});
+
+test("an app that the system kills while it is open, and while it hides, has shown nothing in vain", async ({
+  api,
+  deviceWith,
+}) => {
+  const profile = await Profile.create();
+  const device = deviceWith("on");
+  const start = async () => {
+    const browser = await profile.start();
+    return { browser, webview: await device.open(await browser.newPage()) };
+  };
+  const first = await start();
+  const reader = new Reader(first.webview);
+  await reader.signIn("ada");
+  await reader.look();
+  await first.browser.kill();
+
+  const second = await start();
+  const later = reader.continue(second.webview);
+  await later.look();
+  expect(later.seen.size).toBeGreaterThanOrEqual(2 * reader.seen.size);
+  device.native.changeState(false);
+  await second.webview.freeze();
+  await second.browser.kill();
+
+  const third = await start();
+  const last = later.continue(third.webview);
+  await last.hasStories();
+  expect(await last.repeated()).toEqual([]);
+  await expect.poll(() => timesTold(api, last)).not.toContain(0);
+  await profile.remove();
+});
+
+test("while IndexedDB stands still the feed goes on, and what it showed is there when the app is started again", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
+  const device = deviceWith("on");
+  const webview = await device.open(await context.newPage());
+  const reader = new Reader(webview);
+  await reader.signIn("ada");
+  await reader.look();
+  device.native.changeState(false);
+  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+
+  await webview.runFromNowOn(stopIndexedDb);
+  device.native.changeState(true);
+  await reader.scroll();
+  const meanwhile = await reader.look();
+  await reader.scroll();
+  const rows = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/r\//.test(key)).length;
+  await expect.poll(() => webview.evaluate(rows)).toBeGreaterThan(0);
+  // It stays so, and so does localStorage.
+  await webview.reload();
+  await reader.hasStories();
+  const shown = await reader.titles();
+  expect(meanwhile.filter((title) => shown.includes(title))).toEqual([]);
+  await reader.look();
+  await reader.scroll();
+  device.native.changeState(false);
+  await expect.poll(() => timesTold(api, reader)).not.toContain(0);
+
+  const again = reader.continue(await restart(device, context));
+  await again.hasStories();
+  expect(await again.repeated()).toEqual([]);
+});
+
+test("a webview whose process ended has its list again; one that is loaded anew begins another", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
+  const device = deviceWith("on");
+  const webview = await device.open(await context.newPage());
+  const reader = new Reader(webview);
+  await reader.signIn("ada");
+  const titles = await reader.titles();
+  await reader.look();
+  await webview.endProcess();
+  await reader.hasStories();
+  expect(await reader.titles()).toEqual(titles);
+  await webview.reload();
+  await expect.poll(async () => (await reader.titles())[0] ?? titles[0]).not.toBe(titles[0]);
+  expect(await reader.repeated()).toEqual([]);
+  await expect.poll(() => timesTold(api, reader)).not.toContain(0);
+});
+
+test("two webviews with a localStorage each know of each other's within ten seconds, and lose nothing", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
+  const device = deviceWith("on");
+  const one = new Reader(await device.open(await context.newPage()));
+  await one.signIn("ada");
+  // They share IndexedDB alone. This one's is of a partition of its own, of which no other hears.
+  const two = new Reader(
+    await device.open(await context.newPage(), () => {
+      Object.defineProperty(window, "localStorage", { value: sessionStorage });
+    }),
+  );
+  await two.hasStories();
+  await one.look();
+  await one.scroll();
+  await one.look();
+  await pause(10_500);
+  await two.refresh();
+  const shown = await two.titles();
+  expect([...one.seen].filter((title) => shown.includes(title))).toEqual([]);
+  await two.look();
+  device.native.changeState(false);
+  for (const reader of [one, two]) await expect.poll(() => timesTold(api, reader)).not.toContain(0);
+});
+
+test("when the system has deleted the webview's data, the person is signed in, and the server knows what they saw", async ({
+  api,
+  browser,
+  context,
+  deviceWith,
+}) => {
+  const device = deviceWith("on");
+  const reader = new Reader(await device.open(await context.newPage()));
+  await reader.signIn("ada");
+  await reader.look();
+  device.native.changeState(false);
+  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+  api.runStream();
+  const emptied = await browser.newContext();
+  const again = reader.continue(await device.open(await emptied.newPage()));
+  await again.hasStories();
+  expect(await again.repeated()).toEqual([]);
+  expect((await again.titles()).map(idOf)).not.toContain("story-1");
+  await emptied.close();
+});

@@ -1,0 +1,98 @@
+/** The API of the app: sessions, a feed that knows nothing of anybody, and a list of what it was told. */
+import fastify, { type FastifyInstance } from "fastify";
+import type { Report } from "seenguard";
+import { ShardChain } from "seenguard/server";
+
+/** Each page of the feed has so many stories. */
+const PAGE = 12;
+const STORIES = 600;
+
+type Refusal = "redirect" | "error";
+
+export class Api {
+  readonly origin: string;
+  /** How often it was told of each story. */
+  readonly told = new Map<string, number>();
+  /** What came as a report and is none. */
+  readonly malformed: string[] = [];
+  /** The headers of the guard that came with requests for the feed. */
+  readonly feedHeaders: string[][] = [];
+  preflights = 0;
+  /** How reports are answered, if not well; then they count for nothing. */
+  refusal: Refusal | undefined;
+  /** How many reports it has refused so. */
+  refused = 0;
+  private readonly chain: ShardChain;
+  private readonly server: FastifyInstance;
+  /** Whether its snapshots have what was reported. */
+  private isStreamRunning = false;
+
+  private constructor(server: FastifyInstance, origin: string, chain: ShardChain) {
+    [this.server, this.origin, this.chain] = [server, origin, chain];
+  }
+
+  static async start(port: number): Promise<Api> {
+    const server = fastify({ forceCloseConnections: true });
+    const api = new Api(server, `http://127.0.0.1:${String(port)}`, await ShardChain.create());
+    server.removeAllContentTypeParsers();
+    server.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, body));
+    api.serve();
+    await server.listen({ host: "127.0.0.1", port });
+    return api;
+  }
+
+  /** The stream catches up: from now on snapshots have what was told. */
+  runStream(): void {
+    this.isStreamRunning = true;
+    this.chain.record([...this.told.keys()]);
+  }
+
+  async close(): Promise<void> {
+    await this.server.close();
+    this.chain.free();
+  }
+
+  private serve(): void {
+    const { server } = this;
+    server.addHook("onRequest", async (request, reply) => {
+      const { origin } = request.headers;
+      if (origin === undefined) return;
+      reply.header("Access-Control-Allow-Origin", origin);
+      if (request.method !== "OPTIONS") return;
+      this.preflights++;
+      reply.header("Access-Control-Allow-Methods", "GET, POST, DELETE");
+      reply.header("Access-Control-Allow-Headers", "authorization, content-type, seen-held, seen-pending");
+      reply.header("Access-Control-Max-Age", "600");
+      await reply.code(204).send();
+    });
+    server.post("/session", (request) => {
+      const { name } = JSON.parse(request.body as string) as { name: string };
+      return { userId: name, token: `token of ${name}` };
+    });
+    server.delete("/session", () => ({}));
+    server.get("/feed", ({ query, headers }) => {
+      this.feedHeaders.push(Object.keys(headers).filter((name) => name.startsWith("seen-")));
+      const first = Number((query as { cursor: string }).cursor);
+      const numbers = Array.from({ length: PAGE }, (_, index) => first + index + 1);
+      const items = numbers.map((number) => ({ id: `story-${String(number)}`, title: `Story ${String(number)}` }));
+      const next = first + PAGE < STORIES ? String(first + PAGE) : null;
+      return { items, next, ...(this.isStreamRunning ? { snapshot: this.chain.snapshot() } : {}) };
+    });
+    server.post("/seen", async (request, reply) => {
+      if (this.refusal) this.refused++;
+      if (this.refusal === "redirect") return reply.redirect("/sign-in");
+      if (this.refusal === "error") return reply.code(500).send("out of order");
+      this.take(request.body as string | undefined);
+      return reply.code(204).send();
+    });
+    server.get("/sign-in", (_, reply) => reply.type("text/html").send("<h1>Sign in</h1>"));
+  }
+
+  private take(body = ""): void {
+    try {
+      for (const { id } of (JSON.parse(body) as Report).impressions) this.told.set(id, (this.told.get(id) ?? 0) + 1);
+    } catch {
+      this.malformed.push(body);
+    }
+  }
+}
