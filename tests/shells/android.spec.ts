@@ -52,6 +52,32 @@ for (const http of ["on", "off", "aside"] satisfies Http[]) {
   });
 }
 
+test("guard.fetch tells what is pending and takes the snapshot, where the system makes the requests", async ({
+  api,
+  context,
+  deviceWith,
+  product,
+}) => {
+  api.told.set("story-1", 1);
+  api.runStream();
+  const webview = await deviceWith("on").open(await context.newPage());
+  const script = await readFile(join(product.directory, "node_modules/seenguard/dist/seenguard.iife.js"), "utf8");
+  await expect.poll(() => webview.evaluate(() => document.readyState)).toBe("complete");
+  const fresh = await webview.evaluate(
+    async ([script, url]) => {
+      document.head.append(Object.assign(document.createElement("script"), { textContent: script }));
+      const guard = await Seenguard.SeenGuard.open({ namespace: "home:bob" });
+      const fetch = guard.fetch({ match: "/feed" });
+      const { items } = (await (await fetch(url)).json()) as { items: { id: string }[] };
+      return guard.filter(items).map(({ id }) => id);
+    },
+    [script, `${api.origin}/feed?cursor=0`] as const,
+  );
+  expect(fresh).toHaveLength(11);
+  expect(fresh).not.toContain("story-1");
+  expect(api.feedHeaders).toEqual([["seen-pending"]]);
+});
+
 test("an answer from where the system was redirected, or of an error, is no receipt; the app's state tries again at once", async ({
   api,
   context,
