@@ -1,6 +1,9 @@
 /** A person with the app in front of them, who keeps a list of their own of what they have seen. */
 import { setTimeout as pause } from "node:timers/promises";
-import { expect } from "@playwright/test";
+import { expect as impatient } from "@playwright/test";
+
+/** A webview takes its time to begin on a machine that is busy with other things. */
+const expect = impatient.configure({ timeout: 60_000 });
 
 /** A webview with the app in it, whatever plays it. */
 export interface Shell {
