@@ -13,6 +13,7 @@ export default defineConfig(
     "www/dist/",
     "test-results/",
     "examples/news/dist/",
+    "examples/tauri/{dist,src-tauri}/",
   ]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
@@ -58,7 +59,7 @@ export default defineConfig(
   },
   {
     // Apps of people who write plain JavaScript, and one whose types its own script checks.
-    files: ["tests/packed/apps/{node,runners,webpack}/**", "tests/bundlers/apps/**", "examples/news/**"],
+    files: ["tests/packed/apps/{node,runners,webpack}/**", "tests/bundlers/apps/**", "examples/{news,tauri}/**"],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

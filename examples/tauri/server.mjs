@@ -8,7 +8,7 @@ const stories = Array.from({ length: 200 }, (_, index) => ({ id: `story-${index}
 /**
  * @param {object} [options]
  * @param {() => boolean} [options.isStreaming] Whether what is reported reaches the store.
- * @param {(request: { path: string, headers: object, body: string }) => void} [options.onRequest]
+ * @param {(request: { path: string, method: string, headers: object, body: string }) => void} [options.onRequest]
  */
 export function startServer({ isStreaming = () => true, onRequest } = {}) {
   const store = memoryStore({ namespaceOf: (user) => `home:${user}` });
@@ -16,7 +16,7 @@ export function startServer({ isStreaming = () => true, onRequest } = {}) {
     let body = "";
     for await (const part of request) body += part;
     const path = request.url ?? "";
-    onRequest?.({ path, headers: request.headers, body });
+    onRequest?.({ path, method: request.method, headers: request.headers, body });
     if (request.method === "POST" && path === "/api/impressions") {
       const report = await store.accept("ada", JSON.parse(body));
       if (isStreaming()) await store.ingest("ada", report);

@@ -49,6 +49,9 @@ function onClick(id: string, act: () => unknown): void {
 }
 
 onClick("refresh", refresh);
-onClick("window", () => new WebviewWindow(`window-${Date.now()}`, { title: "Feed", url: location.pathname + location.search }));
+onClick(
+  "window",
+  () => new WebviewWindow(`window-${Date.now()}`, { title: "Feed", url: location.pathname + location.search }),
+);
 onClick("sign-out", signOut);
 await refresh();
