@@ -7,7 +7,6 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { until as untilSo } from "selenium-webdriver";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Report } from "seenguard";
@@ -157,8 +156,6 @@ describe.each([
     await untilReported(ofFirst.length + 2);
     const ofBoth = reported();
     await toWindow(first);
-    // No event tells of the app's own store: the guard looks every ten seconds.
-    if (query !== "") await pause(11_000);
     await refresh();
     expect(common(await shown(), ofBoth)).toEqual([]);
     await killAndStartAnew();

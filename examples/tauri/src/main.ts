@@ -23,6 +23,8 @@ guard.observe(list);
 const stopReport = guard.report({ url: `${SERVER}/api/impressions`, fetch, intervalMs: 1_000 });
 
 async function refresh(): Promise<void> {
+  // No event tells of what other windows have put into the app's own store: this reads it, and delivers nothing.
+  if (storage === ownStore) await guard.flush({ timeoutMs: 0 });
   const response = await guardedFetch(`${SERVER}/api/feed`);
   const { items } = (await response.json()) as { items: Story[] };
   feed.reset();
