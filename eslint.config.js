@@ -14,6 +14,7 @@ export default defineConfig(
     "test-results/",
     "examples/capacitor/{android,dist,ios}/",
     "examples/news/dist/",
+    "examples/tauri/{dist,src-tauri}/",
   ]),
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
@@ -59,7 +60,11 @@ export default defineConfig(
   },
   {
     // Apps of people who write plain JavaScript, and one whose types its own script checks.
-    files: ["tests/packed/apps/{node,runners,webpack}/**", "tests/bundlers/apps/**", "examples/{capacitor,news}/**"],
+    files: [
+      "tests/packed/apps/{node,runners,webpack}/**",
+      "tests/bundlers/apps/**",
+      "examples/{capacitor,news,tauri}/**",
+    ],
     extends: [tseslint.configs.disableTypeChecked],
     rules: { "no-undef": "off", "@typescript-eslint/no-require-imports": "off" },
   },

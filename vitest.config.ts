@@ -138,6 +138,16 @@ export default defineConfig({
         },
       },
       {
+        // The app is compiled first, if that was not done before.
+        test: {
+          ...patient,
+          name: "tauri",
+          include: ["tests/shells/tauri.test.ts"],
+          hookTimeout: 3_600_000,
+          testTimeout: 300_000,
+        },
+      },
+      {
         // Each of these engines serves one session at a time, and two at once would be too much for two cores.
         test: {
           ...patient,

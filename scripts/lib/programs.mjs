@@ -63,10 +63,10 @@ function findPython() {
   return answer && answer.status === 0 ? python : undefined;
 }
 
-/** The path of pkg-config if it finds OpenSSL. */
-function findOpenSsl() {
+/** The path of pkg-config if it finds a library. @param {string} library */
+function pkgConfigWith(library) {
   const pkgConfig = which("pkg-config");
-  const answer = pkgConfig && spawnSync(pkgConfig, ["--exists", "openssl"], { stdio: "ignore" });
+  const answer = pkgConfig && spawnSync(pkgConfig, ["--exists", library], { stdio: "ignore" });
   return answer && answer.status === 0 ? pkgConfig : undefined;
 }
 
@@ -125,6 +125,11 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "webkit2gtk-driver",
     elsewhere: "WebKitGTK's MiniBrowser",
   },
+  webkitLibrary: {
+    find: () => pkgConfigWith("webkit2gtk-4.1"),
+    apt: "pkg-config libwebkit2gtk-4.1-dev",
+    elsewhere: "the headers of WebKitGTK's API 4.1, which pkg-config finds",
+  },
   xvfb: {
     find: () => which("xvfb-run"),
     apt: "xvfb xauth",
@@ -161,7 +166,7 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     elsewhere: "the Go library github.com/cespare/xxhash/v2 in GOPATH's src",
   },
   librdkafka: {
-    find: () => which("g++") && which("make") && findOpenSsl(),
+    find: () => which("g++") && which("make") && pkgConfigWith("openssl"),
     apt: "build-essential pkg-config libssl-dev",
     elsewhere: "a C++ compiler, make, pkg-config and OpenSSL's headers, of which cargo compiles librdkafka",
   },

@@ -539,4 +539,13 @@ export const steps = [
     lane: "browser",
     byName: true,
   },
+  {
+    name: "tauri",
+    what: "the app in examples/tauri on WebKitGTK: compiled, killed, with two windows and each of its stores",
+    run: () => vitest("--project", "tauri"),
+    programs: [programs.webkitDriver, programs.webkitLibrary, programs.xauth, programs.xvfb],
+    needs: ["build"],
+    lane: "cargo",
+    byName: true,
+  },
 ];

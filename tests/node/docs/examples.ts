@@ -9,6 +9,8 @@
  *     ```js start/server.js  that file of the app of docs/start.md: docs-start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/frameworks serves; tsx, vue and svelte alike
+ *     ```js shell    in Chromium, as a page of a hybrid app and its native side: tests/shells; js, jsx and ts alike
+ *     ```js sqlite   as `js node`, by a Node that has node:sqlite
  *     ```js vitest   by that test runner; tests/frameworks runs it
  *     ```js lit/src/seen-feed.js  a part of that file in tests/bundlers/apps, which runs there; of any language
  *     ```ts client/urql.ts  a part of that file in tests/node, which clients.test.ts runs
@@ -92,7 +94,7 @@ export function writeExample({ page, line, kind, code }: Example): string {
   const directory = `${root}target/docs`;
   mkdirSync(directory, { recursive: true });
   const extension =
-    { js: "mjs", ts: "ts", tsx: "tsx", vue: "vue", svelte: "svelte" }[kind.split(" ")[0] ?? ""] ?? "txt";
+    { js: "mjs", jsx: "jsx", ts: "ts", tsx: "tsx", vue: "vue", svelte: "svelte" }[kind.split(" ")[0] ?? ""] ?? "txt";
   const file = `${directory}/${page.replace(/\W+/g, "-")}-line-${String(line)}.${extension}`;
   writeFileSync(file, code);
   return file;

@@ -1,0 +1,59 @@
+/** A window of the app: the feed, guarded. */
+import { WebviewWindow } from "@tauri-apps/api/webviewWindow";
+import { fetch } from "@tauri-apps/plugin-http";
+import { SeenGuard } from "seenguard";
+import { storage as ownStore } from "./store";
+
+interface Story {
+  id: string;
+  title: string;
+}
+
+const SERVER = "http://localhost:8787";
+const namespace = "home:ada";
+// IndexedDB is what a Tauri app needs; `index.html?own` shows the app's own store in its place.
+const storage = location.search === "?own" ? ownStore : "indexeddb";
+
+const list = document.querySelector<HTMLOListElement>("#feed")!;
+const guard = await SeenGuard.open({ namespace, storage });
+// The plugin's fetch asks from Rust: there are no CORS. The guard adds its headers, and takes the snapshot of the answer.
+const guardedFetch = guard.fetch({ match: "/api/feed", fetch });
+const feed = guard.feed();
+guard.observe(list);
+const stopReport = guard.report({ url: `${SERVER}/api/impressions`, fetch, intervalMs: 1_000 });
+
+async function refresh(): Promise<void> {
+  // No event tells of what other windows have put into the app's own store: this reads it, and delivers nothing.
+  if (storage === ownStore) await guard.flush({ timeoutMs: 0 });
+  const response = await guardedFetch(`${SERVER}/api/feed`);
+  const { items } = (await response.json()) as { items: Story[] };
+  feed.reset();
+  list.replaceChildren(...feed.filter(items).map(elementOf));
+}
+
+function elementOf({ id, title }: Story): HTMLLIElement {
+  const element = document.createElement("li");
+  element.textContent = title;
+  element.dataset.seenId = id;
+  return element;
+}
+
+async function signOut(): Promise<void> {
+  await guard.flush();
+  stopReport();
+  await guard.close();
+  await SeenGuard.clear(namespace, storage);
+  list.replaceChildren();
+}
+
+function onClick(id: string, act: () => unknown): void {
+  document.querySelector(`#${id}`)!.addEventListener("click", () => void act());
+}
+
+onClick("refresh", refresh);
+onClick(
+  "window",
+  () => new WebviewWindow(`window-${Date.now()}`, { title: "Feed", url: location.pathname + location.search }),
+);
+onClick("sign-out", signOut);
+await refresh();

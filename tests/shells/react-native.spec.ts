@@ -1,0 +1,313 @@
+/**
+ * The examples for React Native in docs/hybrid.md, word for word: the page of inline HTML in one page of Chromium, the
+ * app with the real AsyncStorage in another, and between them a bridge that is slow, reorders and loses messages.
+ */
+import { mkdir, copyFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { expect, test as base, type BrowserContext, type Page } from "@playwright/test";
+import { build, type Plugin } from "esbuild";
+import type { SeenGuard, SeenStorage } from "seenguard";
+import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
+import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
+import { exampleWith, writeExample } from "../node/docs/examples.js";
+import { until } from "../waiting.js";
+import { Site } from "../faults/site.js";
+import { idsOf } from "../faults/pages.js";
+
+const PAGE = exampleWith("js shell", "ReactNativeWebView.postMessage");
+const APP = exampleWith("jsx shell", "react-native-webview");
+const STORAGE = exampleWith("js shell", "@react-native-async-storage");
+
+const here = inProject("tests", "shells", "react-native");
+
+/** Installs AsyncStorage into the user's cache. Returns the directory. */
+async function installed(): Promise<string> {
+  const directory = join(toolDirectory, `shells-react-native-${lockDigest(here).slice(0, 16)}`);
+  await mkdir(directory, { recursive: true });
+  for (const name of ["package.json", "package-lock.json", ".npmrc"])
+    await copyFile(join(here, name), join(directory, name));
+  await npmCi(directory, "AsyncStorage");
+  return directory;
+}
+
+async function bundle(contents: string, plugins: Plugin[] = []): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: inProject(), loader: "tsx" },
+    bundle: true,
+    write: false,
+    format: "esm",
+    jsx: "automatic",
+    define: { "process.env.NODE_ENV": '"production"' },
+    alias: { seenguard: inProject("dist", "index.js"), "react-native-webview": join(here, "webview.tsx") },
+    plugins,
+    logLevel: "silent",
+  });
+  return (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
+}
+
+/** What an app has as text: a page with its script in it. */
+async function bundlePage(): Promise<string> {
+  const example = writeExample({ ...PAGE, code: `${PAGE.code}\nexport { storage };\n` });
+  const script = await bundle(`import * as page from ${JSON.stringify(example)}; Object.assign(window, page);`);
+  return `<!doctype html><meta charset="utf-8"><title>Feed</title><script type="module">${script}</script>`;
+}
+
+async function bundleApp(): Promise<string> {
+  const modules = await installed();
+  const examples: Plugin = {
+    name: "examples",
+    setup({ onResolve, resolve }) {
+      onResolve({ filter: /^\.\/storage$/ }, () => ({ path: writeExample(STORAGE) }));
+      onResolve({ filter: /^@react-native-async-storage\// }, ({ path, kind, pluginData }) =>
+        pluginData === "there" ? undefined : resolve(path, { kind, resolveDir: modules, pluginData: "there" }),
+      );
+    },
+  };
+  const script = await bundle(
+    `import { createRoot } from "react-dom/client";
+    import { FeedPage } from ${JSON.stringify(writeExample(APP))};
+    import { storage } from "./storage";
+    window.storage = storage;
+    createRoot(document.body).render(<FeedPage html={window.html} />);`,
+    [examples],
+  );
+  return `<!doctype html><meta charset="utf-8"><title>App</title><body><script type="module">${script}</script>`;
+}
+
+/** What tells a question from the others of its page. */
+const numberOf = (question: string) => question.replace(/^.*\//, "");
+
+declare global {
+  interface Window {
+    guard: SeenGuard;
+    html: string;
+    /** In the app and in its page. */
+    storage: SeenStorage;
+    postToApp: (data: string) => void;
+  }
+}
+
+/** The app in one page, its webview in another, and the bridge between them. */
+class Device {
+  readonly #app: Page;
+  readonly #webView: Page;
+  readonly #origin: string;
+  /** How long a message takes, each for itself; undefined: it is lost. */
+  delayMs: () => number | undefined = () => 0;
+  /** Answers that do not arrive before the next page asks a question of the same number. */
+  #held: Map<string, string> | undefined;
+  #isNext = false;
+  /** What the page has complained of. */
+  readonly warnings: string[] = [];
+
+  private constructor(app: Page, webView: Page, origin: string) {
+    this.#app = app;
+    this.#webView = webView;
+    this.#origin = origin;
+  }
+
+  static async start(context: BrowserContext, origin: string, html: string): Promise<Device> {
+    const device = new Device(await context.newPage(), await context.newPage(), origin);
+    await device.#connect(html);
+    await device.startApp();
+    return device;
+  }
+
+  async #connect(html: string): Promise<void> {
+    const [app, webView] = [this.#app, this.#webView];
+    webView.on("console", (message) => this.warnings.push(message.text()));
+    await webView.exposeFunction("postToApp", async (data: string) => {
+      const { question } = JSON.parse(data) as { question: string };
+      const late = this.#held?.get(numberOf(question));
+      if (this.#isNext && late !== undefined) await webView.evaluate(late);
+      await this.#carry(() => app.evaluate((data) => window.fromWebView(data), data));
+    });
+    // As inline HTML has it: an origin of nobody.
+    const headers = { "content-security-policy": "sandbox allow-scripts" };
+    await webView.route("**/inline", (route) => route.fulfill({ contentType: "text/html", headers, body: html }));
+    await webView.addInitScript(() => {
+      Object.assign(window, { ReactNativeWebView: { postMessage: (data: string) => window.postToApp(data) } });
+    });
+    await app.exposeFunction("runInWebView", (script: string) => {
+      const { question } = JSON.parse(/{.*}/.exec(script)?.[0] ?? "") as { question: string };
+      if (this.#held !== undefined && !this.#isNext) this.#held.set(numberOf(question), script);
+      else void this.#carry(() => webView.evaluate(script));
+    });
+    await app.exposeFunction("showInWebView", () => this.#show());
+    await app.addInitScript((html) => Object.assign(window, { html }), html);
+  }
+
+  /** Messages are on their way each for itself. What does not arrive is lost without a word. */
+  async #carry(deliver: () => Promise<unknown>): Promise<void> {
+    const delayMs = this.delayMs();
+    if (delayMs === undefined) return;
+    await pause(delayMs);
+    await deliver().catch(() => undefined);
+  }
+
+  async #show(): Promise<void> {
+    await this.#webView.goto(`${this.#origin}/inline`);
+  }
+
+  /** Starts the app anew, which shows its page. */
+  async startApp(): Promise<void> {
+    await this.#webView.goto("about:blank");
+    await this.#app.goto(this.#origin);
+    await this.#untilOpen();
+  }
+
+  /** From now on answers are for the page after this one. */
+  holdAnswers(): void {
+    this.#held = new Map();
+    this.#isNext = false;
+  }
+
+  /** How many are held. */
+  get held(): number {
+    return this.#held?.size ?? 0;
+  }
+
+  /** The system has ended the webview's process, and the app shows the page anew. */
+  async showAgain(): Promise<void> {
+    this.#isNext = true;
+    await this.#app.evaluate(() => window.showInWebView(window.html));
+    await this.#untilOpen();
+  }
+
+  async #untilOpen(): Promise<void> {
+    // While a page takes another's place there is none to ask.
+    await until("a guard is open", () => this.#webView.evaluate(() => "guard" in window).catch(() => false));
+  }
+
+  record(ids: string[]): Promise<number> {
+    return this.#webView.evaluate((ids) => window.guard.record(ids), ids);
+  }
+
+  async flush(): Promise<void> {
+    await this.#webView.evaluate(() => window.guard.flush());
+  }
+
+  fresh(ids: string[]): Promise<string[]> {
+    return this.#webView.evaluate((ids) => window.guard.filter(ids), ids);
+  }
+
+  storage(): Promise<string> {
+    return this.#webView.evaluate(() => window.guard.stats().storage);
+  }
+
+  /** What the page has of its own. */
+  ownStorage(): Promise<unknown> {
+    return this.#webView.evaluate(async () => {
+      const nameOf = (error: unknown) => (error as Error).name;
+      const tryLocal = () => {
+        try {
+          return localStorage.length;
+        } catch (error) {
+          return nameOf(error);
+        }
+      };
+      const tryDatabase = () =>
+        new Promise((resolve) => {
+          try {
+            const opening = indexedDB.open("any");
+            opening.onsuccess = () => resolve("opened");
+            opening.onerror = () => resolve(opening.error?.name);
+          } catch (error) {
+            resolve(nameOf(error));
+          }
+        });
+      return { localStorage: tryLocal(), indexedDB: await tryDatabase() };
+    });
+  }
+
+  /** What the page's store says of a key, asked so many times at once. */
+  ask(key: string, times: number): Promise<unknown[]> {
+    return this.#webView.evaluate(
+      ([key, times]) => Promise.all(Array.from({ length: times }, () => window.storage.get(key))),
+      [key, times] as const,
+    );
+  }
+
+  /** The app's own store. */
+  stored(): Promise<readonly string[]> {
+    return this.#app.evaluate(() => window.storage.keys());
+  }
+
+  async store(key: string, value: string): Promise<void> {
+    await this.#app.evaluate(([key, value]) => window.storage.set(key, value), [key, value] as const);
+  }
+}
+
+const test = base.extend<{ device: Device }, { bundles: { page: string; app: string } }>({
+  bundles: [
+    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+    async ({}, use) => {
+      await use({ page: await bundlePage(), app: await bundleApp() });
+    },
+    { scope: "worker", timeout: 120_000 },
+  ],
+  device: async ({ context, bundles }, use) => {
+    const site = await Site.start();
+    site.documents.set("/", bundles.app);
+    await use(await Device.start(context, site.origin, bundles.page));
+    await context.close();
+    await site.close();
+  },
+});
+
+const ids = idsOf("article", 40);
+
+test("a page of inline HTML has no storage, and the app's keeps what it records", async ({ device }) => {
+  expect(await device.ownStorage()).toEqual({ localStorage: "SecurityError", indexedDB: "SecurityError" });
+  expect(await device.storage()).toBe("custom");
+  await device.record(ids);
+  await device.flush();
+  await device.startApp();
+  expect(await device.fresh([...ids, "new"])).toEqual(["new"]);
+  const keys = await device.stored();
+  expect(keys.length).toBeGreaterThan(0);
+  expect(keys.filter((key) => !key.startsWith("seenguard/"))).toEqual([]);
+  expect(device.warnings).toEqual([]);
+});
+
+test("an app that answers late and in any order loses nothing, over several starts", async ({ device }) => {
+  device.delayMs = () => Math.random() * 300;
+  for (let start = 0; start < 3; start++) {
+    for (let at = 0; at < 5; at++) {
+      await device.record(idsOf(`start-${start}`, 4, 4 * at));
+      if (at % 2 === 1) await device.flush();
+    }
+    await device.flush();
+    await (start === 1 ? device.showAgain() : device.startApp());
+    const all = [0, 1, 2].slice(0, start + 1).flatMap((number) => idsOf(`start-${number}`, 20));
+    await expect.poll(() => device.fresh([...all, "new"])).toEqual(["new"]);
+  }
+  expect(device.warnings).toEqual([]);
+});
+
+test("answers to a page that the system has ended are not taken for those of the next", async ({ device }) => {
+  await device.store("seenguard/a", "of the page before");
+  device.holdAnswers();
+  const lost = device.ask("seenguard/a", 30).catch(() => "ended");
+  await expect.poll(() => device.held).toBeGreaterThanOrEqual(30);
+  await device.showAgain();
+  expect(await lost).toBe("ended");
+  expect(new Set(await device.ask("seenguard/b", 30))).toEqual(new Set([null]));
+  expect(device.warnings).toEqual([]);
+});
+
+test("an app that stops answering and is asked again later has it all", async ({ device }) => {
+  await device.record(["before"]);
+  await device.flush();
+  device.delayMs = () => undefined;
+  await device.record(["while silent"]);
+  await expect.poll(() => device.storage()).toBe("unavailable");
+  expect(await device.fresh(["before", "while silent", "new"])).toEqual(["new"]);
+  device.delayMs = () => 20;
+  await device.record(["after"]);
+  await expect.poll(() => device.storage()).toBe("custom");
+  await device.flush();
+  await device.startApp();
+  expect(await device.fresh(["before", "while silent", "after", "new"])).toEqual(["new"]);
+});

@@ -1,0 +1,177 @@
+/**
+ * The app in examples/tauri on WebKitGTK: what it showed does not come back, under a strict policy, by the plugin's
+ * fetch, after SIGKILL, in each of its windows and stores. Its server here forgets with each start, so what is left out
+ * then is what the device remembers.
+ */
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import type { Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until as untilSo } from "selenium-webdriver";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import type { Report } from "seenguard";
+import { startWebKit, type Session } from "../firefox-webkit/webkit-driver.ts";
+import { until } from "../waiting.ts";
+import { buildApp, type BuiltApp } from "./tauri-app.ts";
+
+/** A request that the server got. */
+interface Asked {
+  readonly path: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+let app: BuiltApp;
+/** Where the app keeps its data. */
+let data: string;
+let server: Server;
+let asked: Asked[];
+let session: Session;
+
+beforeAll(async () => {
+  app = await buildApp();
+});
+
+beforeEach(async () => {
+  data = await mkdtemp(join(tmpdir(), "seenguard-tauri-"));
+  await startAnew();
+});
+
+afterEach(async () => {
+  await session.end();
+  await stopServer();
+  await rm(data, { recursive: true, force: true });
+});
+
+/** A server that knows nothing, and the app. */
+async function startAnew(): Promise<void> {
+  asked = [];
+  server = await app.startServer({ isStreaming: () => false, onRequest: (request) => asked.push(request) });
+  const environment = {
+    HOME: data,
+    XDG_DATA_HOME: join(data, "share"),
+    TAURI_WEBVIEW_AUTOMATION: "true",
+    WEBKIT_DISABLE_COMPOSITING_MODE: "1",
+    WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS: "1",
+  };
+  session = await startWebKit({ name: "wry", binary: app.binary, args: [], environment });
+  await untilShown();
+}
+
+async function stopServer(): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+async function killAndStartAnew(): Promise<void> {
+  await session.kill();
+  await stopServer();
+  await startAnew();
+}
+
+const shown = (): Promise<string[]> =>
+  session.driver.executeScript(() => Array.from(document.querySelectorAll("li"), ({ dataset }) => dataset.seenId));
+
+const untilShown = () => until("stories are shown", async () => (await shown()).length > 0);
+
+const press = (id: string) => session.driver.findElement({ id }).click();
+
+const toWindow = (handle: string) => session.driver.switchTo().window(handle);
+
+async function refresh(): Promise<void> {
+  const before = asked.length;
+  await press("refresh");
+  await until("a page was asked for", () =>
+    Promise.resolve(asked.slice(before).some(({ path }) => path === "/api/feed")),
+  );
+  await untilShown();
+}
+
+/** What the windows have reported, in its order. */
+const reported = (): string[] => asked.filter(({ method }) => method === "POST").flatMap(idsOf);
+
+const idsOf = ({ body }: Asked): string[] => (JSON.parse(body) as Report).impressions.map(({ id }) => id);
+
+const untilReported = (count: number) =>
+  until(`${String(count)} stories are reported`, () => Promise.resolve(new Set(reported()).size >= count));
+
+const common = (some: readonly string[], others: readonly string[]) => some.filter((id) => others.includes(id));
+
+test("a strict policy lets the guard run, and the plugin's fetch carries pages and reports", async () => {
+  const origin = await session.driver.executeScript(() => location.origin);
+  expect(origin).toBe("tauri://localhost");
+  await untilReported(2);
+  const seen = reported();
+  await refresh();
+  expect(common(await shown(), seen)).toEqual([]);
+  const methods = new Set(asked.map(({ method }) => method));
+  expect(methods).toEqual(new Set(["GET", "POST"]));
+  expect(asked.filter(({ path }) => path === "/api/feed").at(-1)?.headers["seen-pending"]).toBeDefined();
+  const forbidden = await session.driver.executeAsyncScript((done: (name: string) => void) => {
+    fetch("http://localhost:8787/api/feed").then(
+      () => done("allowed"),
+      () => done("forbidden"),
+    );
+  });
+  expect(forbidden).toBe("forbidden");
+});
+
+describe.each([
+  ["IndexedDB", ""],
+  ["the app's own store", "?own"],
+])("in %s", (_, query) => {
+  async function open(): Promise<void> {
+    if (query === "") return;
+    await session.driver.get(`tauri://localhost/index.html${query}`);
+    await session.driver.wait(untilSo.urlContains(query));
+    await untilShown();
+  }
+
+  test("what was seen before SIGKILL is left out afterwards, though the server has forgotten", async () => {
+    await open();
+    await untilReported(2);
+    const seen = reported();
+    await killAndStartAnew();
+    await open();
+    expect(common(await shown(), seen)).toEqual([]);
+    if (query === "") return;
+    const file = await readFile(join(data, "share", "com.example.feed", "seen.json"), "utf8");
+    const keys = Object.keys(JSON.parse(file) as object);
+    expect(keys).not.toEqual([]);
+    expect(keys.filter((key) => !key.startsWith("seenguard/home:ada/"))).toEqual([]);
+  });
+
+  test("two windows leave out what either showed, also after SIGKILL", async () => {
+    await open();
+    const [first = ""] = await session.driver.getAllWindowHandles();
+    await untilReported(2);
+    const ofFirst = reported();
+    await press("window");
+    await until("there are two windows", async () => (await session.driver.getAllWindowHandles()).length === 2);
+    const second = (await session.driver.getAllWindowHandles()).find((handle) => handle !== first) ?? "";
+    await toWindow(second);
+    await untilShown();
+    expect(common(await shown(), ofFirst)).toEqual([]);
+    await untilReported(ofFirst.length + 2);
+    const ofBoth = reported();
+    await toWindow(first);
+    await refresh();
+    expect(common(await shown(), ofBoth)).toEqual([]);
+    await killAndStartAnew();
+    await open();
+    expect(common(await shown(), ofBoth)).toEqual([]);
+  });
+
+  test("after signing out everything comes again", async () => {
+    await open();
+    await untilReported(2);
+    await press("sign-out");
+    await until("nothing is shown", async () => (await shown()).length === 0);
+    await session.end();
+    await stopServer();
+    await startAnew();
+    await open();
+    expect((await shown())[0]).toBe("story-0");
+  });
+});
