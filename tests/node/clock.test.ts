@@ -5,7 +5,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
   ENGINE,
   DAY_MS,
-  DAY_SECONDS,
   MapStorage,
   NOW,
   openGuard,
@@ -64,38 +63,6 @@ describe("the window", () => {
       expect(guard.explain("a")).toEqual({ seen: false });
     }
   });
-
-  test("may be a part of a day", async () => {
-    const { guard } = await openGuard({ windowDays: 0.01 });
-    guard.record("a");
-    setDay(0.0099);
-    expect(guard.explain("a").seen).toBe(true);
-    setDay(0.02);
-    expect(guard.explain("a").seen).toBe(false);
-  });
-
-  test("restarts when an id is recorded again", async () => {
-    const { guard } = await openGuard();
-    guard.record("a");
-    setDay(25);
-    guard.record("a");
-    setDay(54);
-    expect(guard.explain("a").seen).toBe(true);
-  });
-
-  test("does not hold an id longer because others are recorded every day", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    await record(storage, namespace, 0, ["a"]);
-    for (let day = 1; day < 45; day++) await record(storage, namespace, day, [`day-${String(day)}`]);
-    expect(await visit(storage, namespace, 45, ["a", "day-16", "day-44"])).toEqual(["a"]);
-  });
-
-  test("holds across visits", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    await record(storage, namespace, 0, ["a"]);
-    for (const day of [1, 10, 20, 29.9]) expect(await visit(storage, namespace, day, ["a", "b"])).toEqual(["b"]);
-    expect(await visit(storage, namespace, 40, ["a", "b"])).toEqual(["a", "b"]);
-  });
 });
 
 describe("a clock that jumps", () => {
@@ -118,16 +85,6 @@ describe("a clock that jumps", () => {
       expect(await visit(storage, namespace, 0, ["before", "here", "new"])).toEqual(["new"]);
     });
   }
-
-  test("into the past does not make an id come back there", async () => {
-    const { guard } = await openGuard();
-    guard.record("a");
-    setDay(-10);
-    expect(guard.filter(["a", "b"])).toEqual(["b"]);
-    guard.record("b");
-    setDay(15);
-    expect(guard.filter(["a", "b"])).toEqual([]);
-  });
 
   test("to no time at all breaks nothing", async () => {
     const { guard, errors } = await openGuard();
@@ -166,42 +123,5 @@ describe("the lag of an impression", () => {
     guard.apply(await shippedSnapshot(["a", "b"]));
     guard.apply(await shippedSnapshot(["a", "b"]));
     expect(lags.slice(1)).toEqual([[DAY_MS - 1_000, "b"]]);
-  });
-});
-
-describe("the expiry of a server's shards", () => {
-  test("goes by the server's clock if a snapshot has the time, even if this device's clock is wrong", async () => {
-    const shipped = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
-    for (const day of [-4000, -2, 0, 2, 4000]) {
-      setDay(day);
-      const { guard } = await openGuard();
-      expect(guard.apply({ ...shipped, now: NOW })).toMatchObject({ applied: true });
-      expect(guard.explain("a").seen).toBe(true);
-      setDay(-day);
-      expect(guard.apply({ ...shipped, now: NOW + 3 * DAY_SECONDS })).toMatchObject({ applied: true });
-      expect(guard.explain("a").seen).toBe(false);
-    }
-  });
-
-  test("goes on while the page is open", async () => {
-    vi.useFakeTimers({ toFake: ["Date", "performance"], now: NOW * 1000 });
-    const shipped = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
-    const { guard } = await openGuard();
-    guard.apply({ ...shipped, now: NOW });
-    vi.advanceTimersByTime(0.9 * DAY_MS);
-    expect(guard.explain("a").seen).toBe(true);
-    vi.advanceTimersByTime(DAY_MS);
-    expect(guard.explain("a").seen).toBe(false);
-    expect(guard.stats().serverFalsePositiveRate).toBe(0);
-  });
-
-  test("goes by this device's clock if no snapshot has the time", async () => {
-    const { now: _, ...shipped } = await shippedSnapshot(["a"], { ttlSeconds: DAY_SECONDS });
-    const { guard } = await openGuard();
-    expect(guard.apply(shipped)).toMatchObject({ applied: true });
-    setDay(3);
-    expect(guard.explain("a").seen).toBe(false);
-    setDay(0);
-    expect(guard.explain("a").seen).toBe(true);
   });
 });

@@ -5,7 +5,6 @@ import * as formats from "seenguard/formats";
 import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard/server";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { casesOf } from "../vectors/foreign.js";
-import { pendingListOf } from "./devices.js";
 import { foreignFilters } from "./foreign.js";
 import { openGuard as openOf, reasonOf, uniqueNamespace, type Package } from "./support.js";
 
@@ -33,7 +32,6 @@ test("there are 26 filters of four formats", () => {
 });
 
 describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => {
-  const stopped = ids.filter((_, index) => answers[index] === "1");
   const fresh = ids.filter((_, index) => answers[index] === "0");
 
   test("i8: filter stops exactly the ids that the library finds in it", async () => {
@@ -44,52 +42,6 @@ describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => 
     // Of a filter as good as empty the rate is less than a double can tell from 0.
     expect(guard.stats().serverFalsePositiveRate > 0).toBe(inserted > 7);
     expect(errors).toEqual([]);
-  });
-
-  test("answers the same through explain", async () => {
-    const { guard } = await openGuard();
-    guard.apply({ format, shards });
-    expect(ids.map((id) => (guard.explain(id).seen ? "1" : "0")).join("")).toBe(answers);
-    for (const id of stopped.slice(0, 200)) expect(guard.explain(id)).toEqual({ seen: true, by: "server" });
-    for (const id of fresh.slice(0, 200)) expect(guard.explain(id)).toEqual({ seen: false });
-  });
-
-  test("covers pending impressions, and ids shown by the device stay stopped after any later snapshot", async () => {
-    const lags: string[] = [];
-    const { guard } = await openGuard({ onLag: (_, id) => lags.push(id) });
-    const known = stopped.at(-1);
-    guard.record(["of this device", ...(known === undefined ? [] : [known])]);
-    expect(guard.apply({ format, shards }).covered).toBe(known === undefined ? 0 : 1);
-    expect(guard.pending()).toEqual(["of this device"]);
-    expect(lags).toEqual(known === undefined ? [] : [known]);
-    // Back and forth between the formats, and to nothing.
-    for (const other of [{ shards: [] }, { format, shards }, { shards: [] }]) {
-      expect(guard.apply(other).applied).toBe(true);
-      expect(guard.filter(["of this device", ...(known === undefined ? [] : [known])])).toEqual([]);
-    }
-    expect(guard.headers()["Seen-Pending"]?.split(".")[3]).toBe(pendingListOf(["of this device"]));
-  });
-
-  test("is taken when it comes again, and follows the version that is shipped with it", async () => {
-    const { guard } = await openGuard();
-    expect(guard.apply({ format, shards, version: 7 })).toMatchObject({ applied: true });
-    expect(guard.apply({ format, shards, version: 8 })).toMatchObject({ applied: true });
-    expect(guard.apply({ format, shards, version: 7 })).toMatchObject({ applied: false, reason: "older-version" });
-    expect(guard.stats().version).toBe(8);
-  });
-
-  test("is refused whole when a part of it is damaged", async () => {
-    const { guard, codes } = await openGuard();
-    guard.apply({ format, shards });
-    const before = guard.filter(ids);
-    const cut = (text: string) => text.slice(0, -9);
-    const [first, ...rest] = shards;
-    const damaged = typeof first === "string" ? cut(first) : (first ?? []).map(cut);
-    const report = guard.apply({ format, shards: [damaged, ...rest] });
-    expect(report).toMatchObject({ applied: false, reason: "invalid" });
-    expect(["bad-base64", "bad-payload", "truncated"]).toContain(report.error && reasonOf(report.error));
-    expect(codes()).toEqual(["bad-snapshot"]);
-    expect(guard.filter(ids)).toEqual(before);
   });
 });
 
@@ -125,43 +77,6 @@ describe("a chain", () => {
     expect(shipped.slice(1)).toEqual(shards.slice(1));
     expect(shipped[0]).toMatch(/^301::/);
     expect(chain.has("next") && chain.has(ids[4299] ?? "")).toBe(true);
-  });
-
-  test("keeps go-bloomfilter records with its own sizes if the format names none", async () => {
-    const sizes = { capacity: 300, falsePositiveRate: 0.01 };
-    const told = await chainOf({ format: { kind: "go-bloomfilter", ...sizes } });
-    told.record("a");
-    for (const [options, hashes] of [
-      [sizes, 7],
-      [{}, 10],
-    ] as const) {
-      const chain = await chainOf({ ...options, format: { kind: "go-bloomfilter" } });
-      chain.record("a");
-      expect(chain.snapshot().format).toEqual({ kind: "go-bloomfilter", hashes });
-      expect(chain.snapshot().shards).toEqual(
-        options === sizes ? told.snapshot().shards : [expect.stringMatching(/^1::/)],
-      );
-      const again = await chainOf({ ...options, format: { kind: "go-bloomfilter" } }, chain.snapshot().shards);
-      expect(again.rejected).toEqual([]);
-      expect(again.has("a")).toBe(true);
-      const { guard } = await openGuard();
-      guard.apply(chain.snapshot());
-      expect(guard.filter(["a", "b"])).toEqual(["b"]);
-    }
-    // The records of other filters are of no use to it.
-    const [other] = (await chainOf({ format: { kind: "go-bloomfilter" } }, told.snapshot().shards)).rejected;
-    expect(other).toEqual({ index: 0, reason: "bad-payload" });
-  });
-
-  test("lists unreadable shards", async () => {
-    const format = { kind: "go-bloomfilter", hashes: 10 } as const;
-    const chain = await chainOf({ format }, ["x::AAAA", "AAAA", "1::AAA", "1::AAAAAAAA"]);
-    expect(chain.rejected).toEqual([
-      { index: 0, reason: "bad-parameters" },
-      { index: 1, reason: "bad-magic" },
-      { index: 2, reason: "bad-payload" },
-      { index: 3, reason: "bad-payload" },
-    ]);
   });
 
   test.each<[ChainOptions, RegExp]>([
@@ -273,33 +188,4 @@ describe("bits-and-blooms as JSON", () => {
   ])("is read %s", async (_, shard) => {
     expect(await apply(shard)).toMatchObject({ applied: true });
   });
-
-  test.each([
-    ["cut off", json.slice(0, -1)],
-    ["followed by anything", `${json}x`],
-    ["twice", json + json],
-    ["with a comment", json.replace("{", "{/* m */")],
-    ["with a trailing comma", json.replace("}", ",}")],
-    ["with single quotes", json.replaceAll('"', "'")],
-    ["with a field twice", json.replace("{", '{"k":3,')],
-    ["with a leading zero", json.replace(/"k":/, '"k":0')],
-    ["with a fraction", json.replace(/"k":(\d+)/, '"k":$1.5')],
-    ["with a text for a number", json.replace(/"k":(\d+)/, '"k":"$1"')],
-    ["without k", json.replace(/"k":\d+,/, "")],
-    ["as a list", `[${json}]`],
-  ])("is refused %s", async (_, shard) => {
-    expect(shard).not.toBe(json);
-    expect(await apply(shard)).toMatchObject({ applied: false, reason: "invalid" });
-  });
-});
-
-test("a chain in Guava's format seals its newest shard when as many as its capacity were inserted", async () => {
-  for (const prefix of ["a", "b", "c", "d", "e", "f"]) {
-    const chain = await chainOf({ format: "guava", capacity: 500 });
-    let inserted = 0;
-    for (let number = 0; inserted < 500; number++) inserted += chain.record(`${prefix}-${String(number)}`);
-    expect(chain.snapshot().shards).toHaveLength(1);
-    expect(chain.record(`${prefix}-next`)).toBe(1);
-    expect(chain.snapshot().shards).toHaveLength(2);
-  }
 });

@@ -47,46 +47,6 @@ describe("a native shard", () => {
     ])
       expect(stdout).toMatch(line);
   });
-
-  test("is described by consistent numbers", async () => {
-    const { shards, bits, falsePositiveRate } = await inspect([nativeText]);
-    const [shard] = shards;
-    const [filter] = shard?.filters ?? [];
-    expect(shard).toMatchObject({ index: 0, format: "seenguard", expired: false, bytes: 1834, bits: 14_378 });
-    expect(filter).toMatchObject({
-      bits: 14_378,
-      hashes: 10,
-      count: 1000,
-      seed: "0",
-      epoch: 1,
-      expires: 0,
-      encoding: "raw",
-    });
-    expect(bits).toBe(14_378);
-    const { setBits = 0, fill = 0, falsePositiveRate: rate = 0, estimatedItems = 0 } = filter ?? {};
-    expect(fill).toBe(setBits / 14_378);
-    expect(rate).toBeCloseTo(fill ** 10, 12);
-    expect(falsePositiveRate).toBeCloseTo(rate, 12);
-    expect(estimatedItems).toBeCloseTo((-14_378 / 10) * Math.log(1 - fill), 6);
-    expect(shard?.informationLimitBits).toBeCloseTo(estimatedItems * -Math.log2(rate), 6);
-  });
-
-  test("is described as Rice-coded if it is", async () => {
-    const chain = await ShardChain.create();
-    chain.record("article-17", { now: 1_764_000_000 });
-    const [young = ""] = chain.snapshot({ now: 1_764_000_000 }).shards as string[];
-    chain.free();
-    const { shards } = await inspect([young]);
-    expect(shards[0]?.filters?.[0]).toMatchObject({ encoding: "rice", count: 1, epoch: 1_764_000_000 });
-  });
-
-  test("that holds nothing has no limit and is never wrong", async () => {
-    const empty = natives.find(({ inserted }) => inserted === 0);
-    expect(empty).toBeDefined();
-    const { stdout } = await runCommand(["inspect", empty?.base64 ?? ""]);
-    expect(stdout).toMatch(/false positive rate +0$/m);
-    expect(stdout).toMatch(/size +\d+ bytes$/m);
-  });
 });
 
 describe("of every format", () => {
@@ -149,16 +109,6 @@ describe("of every format", () => {
     expect(has.map(({ contained }) => contained)).toEqual(expected);
     expect(has.map(({ id }) => id)).toEqual(asked);
     expect(new Set(shards.map((shard) => JSON.stringify(shard.format)))).toEqual(new Set([JSON.stringify(format)]));
-  });
-
-  test("the counts are those that a format stores", async () => {
-    const [, grown] = casesOf("redisbloom");
-    const { shards } = await inspect([], JSON.stringify(grown?.scandump));
-    expect(shards[0]?.filters?.map(({ count }) => count)).toEqual([100, 200, 400, 790]);
-    const [guava] = casesOf("guava");
-    const read = await inspect([guava?.base64 ?? ""]);
-    expect(read.shards[0]?.filters?.[0]).not.toHaveProperty("count");
-    expect((await runCommand(["inspect", guava?.base64 ?? ""])).stdout).toMatch(/count +not stored/);
   });
 });
 
@@ -228,15 +178,6 @@ describe("its input", () => {
     expect(words.stdout).toMatch(/"never seen" +not contained\n/);
   });
 
-  test("that has expired by the snapshot's own clock answers nothing", async () => {
-    const seen = { ...(await snapshot()), now: 1_764_009_999 };
-    const inspected = await inspect(["--has", ids[0] ?? ""], JSON.stringify(seen));
-    expect(inspected.shards.map(({ expired }) => expired)).toEqual([true, true, true]);
-    expect(inspected.falsePositiveRate).toBe(0);
-    expect(inspected.has).toEqual([{ id: ids[0], contained: false, shards: [] }]);
-    expect((await runCommand(["inspect", JSON.stringify(seen)])).stdout).toContain("past, so it answers nothing");
-  });
-
   test("takes the format that a snapshot names, and the command line's before it", async () => {
     const [guava] = casesOf("guava");
     const named: Snapshot = { format: "guava", shards: [guava?.base64 ?? ""] };
@@ -283,19 +224,6 @@ describe("a damaged shard", () => {
       if (reason !== "") expect(stderr).toContain(`${reason}: `);
       if (json.length > 0) expect(stdout).toContain(`"code": "bad-snapshot"`);
     }
-  });
-
-  test("shards beyond a snapshot's bits are described, with a note that no guard takes them", async () => {
-    const chain = await ShardChain.create({ capacity: 800_000, falsePositiveRate: 0.0001, shards: 1 });
-    chain.record("a", { now: 1 });
-    const [large = ""] = chain.snapshot({ now: 1 }).shards as string[];
-    chain.free();
-    const { status, stdout, stderr } = await runCommand(["inspect", "--json", ...Array<string>(5).fill(large)]);
-    expect(status).toBe(1);
-    expect(stderr).toContain("too-large: ");
-    const inspected = JSON.parse(stdout) as Inspected;
-    expect(inspected.bits).toBeGreaterThan(2 ** 26);
-    expect(inspected.shards).toHaveLength(5);
   });
 });
 

@@ -62,18 +62,6 @@ describe("feeds of one key", () => {
     expect(again.feed({ key: "home" }).filter(["a"])).toEqual(["a"]);
   });
 
-  test("are those of the 32 most recently used keys", async () => {
-    const { guard } = await openGuard();
-    const feedOf = (key: number) => guard.feed({ key: String(key) });
-    for (let key = 0; key < 32; key++) feedOf(key).filter(["a"]);
-    guard.record("a");
-    feedOf(0);
-    expect(feedOf(32).filter(["a"])).toEqual([]);
-    expect(feedOf(0).filter(["a"])).toEqual(["a"]);
-    expect(feedOf(31).filter(["a"])).toEqual(["a"]);
-    expect(feedOf(1).filter(["a"])).toEqual([]);
-  });
-
   test("of a list that is shown stay, however many others have come: it is in use, or comes back with its next use", async () => {
     const { guard } = await openGuard();
     const [used, left, replaced] = ["used", "left", "replaced"].map((key) => guard.feed({ key })) as [Feed, Feed, Feed];
@@ -196,18 +184,6 @@ describe("a list comes back with its fresh ids", () => {
     }
   });
 
-  test("on a way back over another document with lists of its own", async () => {
-    const tab = new Tab();
-    await shownIn(tab);
-    const article = await tab.visit("navigate");
-    expect(article.feed({ key: "related" }).filter(["a", "c"])).toEqual(["c"]);
-    article.record("c");
-    await article.flush();
-    const back = await tab.visit("back_forward");
-    expect(home(back).filter(["a", "c"])).toEqual(["a"]);
-    expect(back.feed({ key: "related" }).filter(["a", "c"])).toEqual(["c"]);
-  });
-
   for (const navigation of ["reload", "navigate"] as const) {
     test(`i4: where the tab's former document died without a pagehide: ${navigation}`, async () => {
       const tab = new Tab();
@@ -221,14 +197,6 @@ describe("a list comes back with its fresh ids", () => {
       expect(home(await tab.open(navigation)).filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
     });
   }
-
-  test("where the document had come back from the cache before it died", async () => {
-    const tab = new Tab();
-    await shownIn(tab);
-    tab.tell("pagehide");
-    tab.tell("pageshow");
-    expect(home(await tab.open("reload")).filter(["a", "b"])).toEqual(["a", "b"]);
-  });
 
   test("and ids that became unseen meanwhile pass", async () => {
     const tab = new Tab();
@@ -274,19 +242,6 @@ describe("saved verdicts are not used", () => {
       expect(home(await tab.visit("back_forward")).filter(["a", "b", "c"])).toEqual(["c"]);
     });
   }
-
-  test("by a document that died before it had a list: an earlier one's list is not its own", async () => {
-    const tab = new Tab();
-    await shownIn(tab);
-    const article = await tab.visit("navigate");
-    article.feed({ key: "related" }).filter(["c"]);
-    article.record("c");
-    await article.flush();
-    await tab.saved('"c"');
-    const again = await tab.open("reload");
-    expect(again.feed({ key: "related" }).filter(["c"])).toEqual(["c"]);
-    expect(home(again).filter(["a", "b"])).toEqual([]);
-  });
 
   test("in a window that another one has opened, which got a copy: that document has not died", async () => {
     const tab = new Tab();
@@ -335,13 +290,6 @@ describe("saved verdicts are not used", () => {
     await again.flush();
     expect(home(again).filter(["a", "b"])).toEqual(["a"]);
     await guard.close();
-  });
-
-  test("once this tab has cleared the namespace, with no feed in the document that does", async () => {
-    const tab = new Tab({ storage: "none" });
-    await shownIn(tab);
-    await clear(await tab.visit("back_forward"), tab.options.namespace);
-    expect([...tab.session.values]).toEqual([]);
   });
 
   test("when it is garbage: the feed decides again", async () => {

@@ -137,20 +137,6 @@ describe("a namespace opened twice in one document", () => {
     expect(third.guard.filter(["a", "b"])).toEqual(["a", "b"]);
   });
 
-  test("opened, closed and opened as StrictMode does is one guard that works", async () => {
-    const storage = new MapStorage();
-    const options = { namespace: uniqueNamespace(), storage };
-    const opening = openGuard(options);
-    const closing = opening.then(({ guard }) => guard.close());
-    const again = await openGuard(options);
-    await closing;
-    again.guard.record("a");
-    expect(again.guard.filter(["a", "b"])).toEqual(["b"]);
-    await again.guard.close();
-    expect((await openGuard(options, newPage())).guard.filter(["a", "b"])).toEqual(["b"]);
-    expect(again.errors).toEqual([]);
-  });
-
   test("while the first holder closes on a slow storage loses nothing", async () => {
     const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
     const storage = gated.face("page");
@@ -228,12 +214,6 @@ describe("a namespace opened twice in one document", () => {
     await cjs.guard.close();
     const again = await openGuard(options, { SeenGuard: CommonJsGuard });
     expect(again.guard.filter(["a", "b", "c"])).toEqual(["c"]);
-  });
-
-  test("is another guard in another namespace", async () => {
-    const [one, other] = [await openGuard(), await openGuard()];
-    one.guard.record("a");
-    expect(other.guard.filter(["a"])).toEqual(["a"]);
   });
 });
 

@@ -2,7 +2,6 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
-import { featuresOf, wordsOf } from "../../examples/near-duplicates/features.ts";
 import { canonicalAddress, StoryGroups } from "../../examples/near-duplicates/stories.ts";
 import { measure } from "../../lab/near-duplicates/tables.ts";
 import { readPage, root } from "./docs/examples.ts";
@@ -11,25 +10,6 @@ const MEASURING_MS = 300_000;
 /** In points. Another version of ICU may cut Chinese text elsewhere, another package may have other texts. */
 const TOLERANCE = 3;
 
-describe("features", () => {
-  test("words are found in scripts with and without spaces", () => {
-    expect(wordsOf("The U.S. visit, 1,234.56 (updated)")).toEqual(["the", "u.s", "visit", "1,234.56", "updated"]);
-    expect(wordsOf("中华人民共和国成立于1949年。")).toEqual(["中华", "人民", "共和国", "成立", "于", "1949", "年"]);
-  });
-
-  test("typography, capitals and invisible characters change nothing", () => {
-    expect(wordsOf("“The ＲＩＶＥＲ’s ﬁsh” –\nre\u00adturned")).toEqual(wordsOf("the river's fish - returned"));
-  });
-
-  test("a word weighs as much as it occurs", () => {
-    expect([...featuresOf(wordsOf("Rain, rain, go away"))]).toEqual([
-      ["rain", 2],
-      ["go", 1],
-      ["away", 1],
-    ]);
-  });
-});
-
 describe("groups of stories", () => {
   test.each([
     "http://www.heron.example/seals/",
@@ -37,11 +17,6 @@ describe("groups of stories", () => {
     "https://heron.example/seals?gclid=2",
   ])("%s is the address of the same page", (url) => {
     expect(canonicalAddress(url)).toBe("https://heron.example/seals");
-  });
-
-  test("a parameter that says which page it is stays, in any order", () => {
-    expect(canonicalAddress("https://a.example/?page=2&id=7")).toBe(canonicalAddress("https://a.example/?id=7&page=2"));
-    expect(canonicalAddress("https://a.example/?id=7")).not.toBe(canonicalAddress("https://a.example/?id=8"));
   });
 
   test("a short text has to have the same words, and no text at all is no copy of another", async () => {
@@ -60,10 +35,6 @@ describe("groups of stories", () => {
     expect(groups.groupOf({ id: "b", group: "a", url: "https://a.example/b", text })).toBe("a");
     expect(groups.groupOf({ id: "c", url: "https://c.example", text: `${text} word0` })).toBe("a");
     groups.free();
-  });
-
-  test("an address that is none is the address of one page", () => {
-    expect(canonicalAddress("no address")).toBe("no address");
   });
 
   test("the program groups reposts and edited copies, in English and in Chinese", async () => {

@@ -1,5 +1,5 @@
 /** What a device posts, read on the server. */
-import { parseReport, SeenGuardError, ShardChain, type ReceivedReport, type Report } from "seenguard/server";
+import { parseReport, SeenGuardError, type Report } from "seenguard/server";
 import { describe, expect, test } from "vitest";
 import { NOW } from "./support.js";
 
@@ -52,25 +52,6 @@ describe("parseReport", () => {
     expect(read({ ...body, pending: "name.1.shard" }).pending).toBe("name.1.shard");
     for (const pending of ["", 7, null, ["a"], undefined])
       expect(read({ ...body, pending })).not.toHaveProperty("pending");
-  });
-
-  test("its result has the same effect on a chain at any later time", async () => {
-    const chain = await ShardChain.create();
-    chain.record(["a", "b"], { now: NOW - 100 });
-    chain.unsee(["a", "b"], { now: NOW - 10 });
-    const off = 86_400_000;
-    const sent = { namespace, now: NOW_MS + off };
-    const report = read({
-      ...sent,
-      impressions: [
-        { id: "a", at: NOW_MS + off - 11_000 },
-        { id: "b", at: NOW_MS + off - 9_000 },
-      ],
-    });
-    // Through a stream, as JSON, an hour later: only what was shown after the taking back counts.
-    chain.ingest(JSON.parse(JSON.stringify(report)) as ReceivedReport);
-    expect(chain.filter(["a", "b"], { now: NOW + 3600 })).toEqual(["a"]);
-    chain.free();
   });
 
   test.each([

@@ -44,11 +44,6 @@ describe("a plan", () => {
     chain.free();
   });
 
-  test("with more impressions between two refreshes has more to bring", () => {
-    expect(plan({ ...USUAL, perRefresh: 50 }).bytesRefresh).toBeGreaterThan(plan(USUAL).bytesRefresh);
-    expect(plan({ ...USUAL, perRefresh: 10 })).toEqual(plan(USUAL));
-  });
-
   test.each([
     { what: "nothing", options: undefined, message: /^plan takes an object of options/ },
     { what: "no rate", options: { perDay: 1, windowDays: 1 }, message: /^falsePositiveRate must be/ },

@@ -2,7 +2,7 @@
  * `SeenGuard.clear` and what hears of it: in a document without an engine, across pages by the signal in localStorage,
  * by a look where there is none, and before anything is delivered.
  */
-import { SeenGuard } from "seenguard";
+
 import type { SeenStorage } from "seenguard";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { highestOf, nameOf, under } from "../../js/storage/keys.js";
@@ -13,7 +13,6 @@ import {
   openGuard,
   openPage,
   settled,
-  shippedSnapshot,
   stubLocalStorage,
   uniqueNamespace,
 } from "./support.js";
@@ -65,33 +64,9 @@ describe("without an engine", () => {
     expect(await fresh(storage, namespace, ["a"])).toEqual(["a"]);
     expect(await fresh(storage, other, ["a"])).toEqual([]);
   });
-
-  test("a clear takes one above the highest number that it finds, which a clock that was ahead has made", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const ahead = Date.now() + 300 * DAY_MS;
-    storage.values.set(`${under(nameOf(namespace), ahead)}m`, "1");
-    await visit(storage, namespace, ["a"]);
-    expect(await fresh(storage, namespace, ["a"])).toEqual([]);
-    await withoutEngine().SeenGuard.clear(namespace, storage);
-    expect(highestOf(storage.keys(), nameOf(namespace))).toBe(ahead + 1);
-    expect(await fresh(storage, namespace, ["a"])).toEqual(["a"]);
-  });
 });
 
 describe("this document", () => {
-  test("keeps impressions recorded after the call, though the clear finds a higher number", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { guard } = await openGuard({ storage, namespace });
-    guard.record("before");
-    await guard.flush();
-    storage.values.set(`${under(nameOf(namespace), Date.now() + DAY_MS)}m`, "1");
-    const clearing = SeenGuard.clear(namespace, storage);
-    guard.record("after");
-    await clearing;
-    expect(guard.filter(["before", "after"])).toEqual(["before"]);
-    await guard.close();
-    expect(await fresh(storage, namespace, ["before", "after"])).toEqual(["before"]);
-  });
 
   test("keeps impressions of a guard that it opens during a clear", async () => {
     for (const hasSignal of [true, false]) {
@@ -122,49 +97,6 @@ describe("this document", () => {
 });
 
 describe("by the signal in localStorage", () => {
-  test("a clear counts from the call on, though its page dies, and the next one finishes it", async () => {
-    const globals = stubLocalStorage();
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    await visit(storage, namespace, ["a"], globals);
-    const rows = storage.keys();
-    newPage(globals)
-      .SeenGuard.clear(namespace, silent())
-      .catch(() => {});
-    expect(globals.localStorage.getItem(`seenguard-signal/${namespace}`)).toMatch(SIGNAL);
-    expect(await fresh(storage, namespace, ["a"], globals)).toEqual(["a"]);
-    expect(storage.keys().filter((key) => rows.includes(key))).toEqual([]);
-  });
-
-  test("a page that is open says and stops nothing of it any more, at once", async () => {
-    const globals = stubLocalStorage();
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { guard } = await openGuard({ storage, namespace }, newPage(globals));
-    guard.record("a");
-    guard.apply(await shippedSnapshot(["b"]));
-    const name = /^[0-9a-z]{12}\./.exec(guard.headers()["Seen-Pending"] ?? "");
-    const clearing = newPage(globals).SeenGuard.clear(namespace, storage);
-    expect([...guard.pending()]).toEqual([]);
-    const { "Seen-Pending": pending = "", ...others } = guard.headers();
-    expect(name?.[0] ?? "none").not.toBe(pending.slice(0, 13));
-    expect(Object.keys(others)).toEqual([]);
-    expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
-    await clearing;
-    await guard.close();
-    expect(await fresh(storage, namespace, ["a"], globals)).toEqual(["a"]);
-  });
-
-  test("a signal that is garbage is none", async () => {
-    const globals = stubLocalStorage();
-    for (const garbage of ["", "x", "zzzzzzzzzzz.01234567", "0000000000.01234567", "00000000001", "\0\ud800"]) {
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      await visit(storage, namespace, ["a"]);
-      globals.localStorage.setItem(`seenguard-signal/${namespace}`, garbage);
-      expect(await fresh(storage, namespace, ["a", "b"], globals)).toEqual(["b"]);
-      await newPage(globals).SeenGuard.clear(namespace, storage);
-      expect(globals.localStorage.getItem(`seenguard-signal/${namespace}`)).toMatch(SIGNAL);
-      expect(await fresh(storage, namespace, ["a", "b"], globals)).toEqual(["a", "b"]);
-    }
-  });
 
   test("a localStorage that is full takes it: rows of the namespace make room", async () => {
     const globals = stubLocalStorage();
@@ -214,34 +146,6 @@ describe("delivery", () => {
     });
     return bodies;
   }
-
-  test.each(["this document", "another page"])(
-    "of a batch that waits for headers when %s clears is none",
-    async (who) => {
-      const globals = stubLocalStorage();
-      const bodies = stubFetch();
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      const { guard } = await openGuard({ storage, namespace });
-      const waiting: ((headers: Record<string, string>) => void)[] = [];
-      const headers = () => new Promise<Record<string, string>>((resolve) => waiting.push(resolve));
-      guard.report({ url: "https://feed.test/impressions", headers });
-      guard.record(["a", "b"]);
-      const delivering = guard.flush();
-      await expect.poll(() => waiting).toHaveLength(1);
-      const { SeenGuard: Clearing } = who === "this document" ? { SeenGuard } : newPage(globals);
-      await Clearing.clear(namespace, storage);
-      waiting[0]?.({});
-      expect(await delivering).toEqual({ delivered: 0, left: 0 });
-      expect(bodies).toEqual([]);
-      // What is recorded from now on goes out.
-      guard.record("c");
-      const again = guard.flush();
-      await expect.poll(() => waiting).toHaveLength(2);
-      waiting[1]?.({});
-      expect(await again).toEqual({ delivered: 1, left: 0 });
-      expect(bodies.join()).not.toContain('"a"');
-    },
-  );
 
   test("where there is no localStorage looks before, once a minute, and says nothing that was cleared", async () => {
     useFakeTimers();
@@ -303,9 +207,6 @@ describe("an idle namespace", () => {
     await settled();
   }
 
-  /** The namespaces that localStorage has anything of. */
-  const namesIn = (localStorage: object) => new Set(Object.keys(localStorage).map((key) => key.split("/")[1]));
-
   function begin(): object {
     vi.useFakeTimers({ toFake: ["Date", "setTimeout", "clearTimeout"] });
     onTestFinished(() => {
@@ -313,26 +214,6 @@ describe("an idle namespace", () => {
     });
     return stubLocalStorage().localStorage;
   }
-
-  test("is removed when it was last used more than twice its window ago", async () => {
-    const localStorage = begin();
-    await open("idle", 0, ["a"], 10);
-    await open("in use", 0, ["a"], 30);
-    await open("own", 20);
-    expect(namesIn(localStorage)).toEqual(new Set(["idle", "in%0020use", "own"]));
-    await open("own", 21);
-    expect(namesIn(localStorage)).toEqual(new Set(["in%0020use", "own"]));
-    await open("own", 60);
-    expect(namesIn(localStorage)).toEqual(new Set(["in%0020use", "own"]));
-    await open("own", 61);
-    expect(namesIn(localStorage)).toEqual(new Set(["own"]));
-  });
-
-  test("does not keep piling up: of 40 people in turn few are left", async () => {
-    const localStorage = begin();
-    for (let person = 0; person < 40; person++) await open(`person-${String(person)}`, 5 * person, idsOf("a", 3), 10);
-    expect(namesIn(localStorage).size).toBeLessThan(8);
-  });
 
   test("and that was cleared in vain is cleared at the next open of another", async () => {
     const localStorage = begin() as Storage;

@@ -8,9 +8,7 @@ import {
   idsOf,
   MapStorage,
   newPage,
-  nextMillisecond,
   openGuard,
-  openPage,
   settled,
   shippedSnapshot,
   uniqueNamespace,
@@ -69,31 +67,6 @@ describe("with a storage of the app's own", () => {
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
 
-  test.each(["", "crypto = undefined", "Math.random = () => 0.5", "crypto = undefined; Math.random = () => 0.5"])(
-    "writers have names that differ, though %o",
-    async (before) => {
-      const page = openPage(before);
-      const writers = new Set<string | undefined>();
-      for (let visit = 0; visit < 50; visit++) {
-        const storage = new MapStorage();
-        const { guard } = await openGuard({ storage, namespace: uniqueNamespace() }, page.seenguard);
-        guard.record("a");
-        await guard.flush();
-        writers.add(/\/[0-9a-z]{11}\/r\/([0-9a-z]{13})\/[0-9a-z]+$/.exec(rowsIn(storage)[0] ?? "")?.[1]);
-        await guard.close();
-      }
-      expect(writers).not.toContain(undefined);
-      expect(writers.size).toBe(50);
-    },
-  );
-
-  test("successive visits keep the impressions of all of them", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    for (let day = 0; day < 20; day++) await visit(storage, namespace, idsOf(`day-${String(day)}`, 30));
-    const all = Array.from({ length: 20 }, (_, day) => idsOf(`day-${String(day)}`, 30)).flat();
-    expect(await forgotten(storage, namespace, all)).toEqual([]);
-  });
-
   test("i6: impressions are written without a call, and flush waits for that", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
@@ -129,88 +102,6 @@ describe("with a storage of the app's own", () => {
     for (const [key, value] of Object.entries(others)) expect(storage.values.get(key)).toBe(value);
   });
 
-  test("over 300 visits the keys stay few and the bytes bounded", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    let [mostKeys, mostBytes] = [0, 0];
-    storage.before = () => {
-      mostKeys = Math.max(mostKeys, storage.values.size);
-    };
-    for (let day = 0; day < 300; day++) {
-      const { guard } = await openGuard({ storage, namespace });
-      for (const id of idsOf(`day-${String(day)}-of-a-long-and-winding-road`, 25)) {
-        guard.record(id);
-        if (day % 20 === 0) await guard.flush();
-      }
-      await guard.close();
-      // While a visit takes over what is there, it is there twice.
-      mostBytes = Math.max(mostBytes, storage.size);
-    }
-    expect(mostKeys).toBeLessThanOrEqual(32);
-    expect(mostBytes).toBeLessThanOrEqual(512 * 1024);
-    const all = Array.from({ length: 300 }, (_, day) => idsOf(`day-${String(day)}-of-a-long-and-winding-road`, 25));
-    expect(await forgotten(storage, namespace, all.flat())).toEqual([]);
-  });
-
-  test("one long visit keeps its keys few, too", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { guard } = await openGuard({ storage, namespace });
-    for (const id of idsOf("item", 500)) {
-      guard.record(id);
-      await guard.flush();
-      expect(storage.values.size).toBeLessThanOrEqual(32);
-    }
-    expect(await forgotten(storage, namespace, idsOf("item", 500))).toEqual([]);
-  });
-
-  test("more than twelve small rows are compacted, including those of other writers", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      const { guard } = await openGuard({ storage, namespace });
-      const ids = idsOf("piece", 16);
-      for (const id of ids) {
-        guard.record(id);
-        await settled();
-      }
-      expect(rowsIn(storage)).toHaveLength(16);
-      await vi.advanceTimersByTimeAsync(1_999);
-      expect(rowsIn(storage)).toHaveLength(16);
-      await vi.advanceTimersByTimeAsync(1);
-      expect(rowsIn(storage).length).toBeLessThanOrEqual(9);
-      expect(await forgotten(storage, namespace, ids)).toEqual([]);
-
-      const [others, elsewhere] = [new MapStorage(), uniqueNamespace()];
-      for (const id of ids) {
-        const page = await openGuard({ storage: others, namespace: elsewhere }, newPage());
-        page.guard.record(id);
-        // It dies before it has compacted anything.
-        await settled();
-      }
-      expect(rowsIn(others)).toHaveLength(16);
-      await openGuard({ storage: others, namespace: elsewhere });
-      await vi.advanceTimersByTimeAsync(2_000);
-      expect(rowsIn(others).length).toBeLessThanOrEqual(9);
-      expect(await forgotten(others, elsewhere, ids)).toEqual([]);
-    } finally {
-      vi.useRealTimers();
-    }
-  });
-
-  test("a row is written once, and no key is used twice", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const written: string[] = [];
-    storage.before = (operation, key) => {
-      if (operation === "set" && key.includes("/r/")) written.push(key);
-    };
-    for (let visit = 0; visit < 5; visit++) {
-      const opened = await openGuard({ storage, namespace }, newPage());
-      await recordInPieces(opened, idsOf(`visit-${String(visit)}`, 20));
-      await opened.guard.close();
-    }
-    expect(written.length).toBeGreaterThanOrEqual(100);
-    expect(new Set(written).size).toBe(written.length);
-  });
-
   test("a guard that was closed asks nothing more of it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const opened = await openGuard({ storage, namespace });
@@ -239,15 +130,6 @@ describe("clear", () => {
     expect(await forgotten(storage, other, ["a"])).toEqual([]);
   });
 
-  test("deletes impressions recorded since the previous clear, in any document", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    for (const id of ["a", "b", "c"]) {
-      await visit(storage, namespace, [id]);
-      await SeenGuard.clear(namespace, storage);
-      expect(await forgotten(storage, namespace, ["a", "b", "c"])).toEqual(["a", "b", "c"]);
-    }
-  });
-
   test("leaves nothing that reveals seen ids", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, idsOf("secret", 100));
@@ -256,19 +138,6 @@ describe("clear", () => {
     expect(full).toBeGreaterThan(1000);
     // The number of the clear, and when the namespace was used.
     expect(storage.size).toBeLessThan(150);
-  });
-
-  test("keeps later impressions, of the same visit and after it", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { guard } = await openGuard({ storage, namespace });
-    guard.record("before");
-    await SeenGuard.clear(namespace, storage);
-    guard.record("after");
-    expect(guard.filter(["before", "after"])).toEqual(["before"]);
-    await guard.close();
-    expect(await forgotten(storage, namespace, ["before", "after"])).toEqual(["before"]);
-    await visit(storage, namespace, ["later"]);
-    expect(await forgotten(storage, namespace, ["before", "after", "later"])).toEqual(["before"]);
   });
 
   test("i6: keeps impressions recorded while it runs on a slow storage", async () => {
@@ -303,13 +172,6 @@ describe("clear", () => {
     const late = new MapStorage();
     for (const [key, value] of storage.values) late.values.set(key, value);
     expect(await forgotten(late, namespace, ["a"])).toEqual(["a"]);
-  });
-
-  test("of a namespace that holds nothing, and without storage, is nothing", async () => {
-    await SeenGuard.clear(uniqueNamespace());
-    await SeenGuard.clear(uniqueNamespace(), "none");
-    await SeenGuard.clear(uniqueNamespace(), "local");
-    await SeenGuard.clear(uniqueNamespace(), new MapStorage());
   });
 
   test("i6: rejects with the storage's error where no guard is open that could report it", async () => {
@@ -368,73 +230,7 @@ describe("a storage that fails", () => {
       expect(codes()).toEqual(["storage"]);
       await guard.close();
     });
-
-    test(`and ${how} is asked again within the two seconds that open waits`, async () => {
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      await visit(storage, namespace, ["earlier"]);
-      let failures = 3;
-      const failing: SeenStorage = {
-        get: (key) => storage.get(key),
-        set: (key, value) => storage.set(key, value),
-        remove: (key) => storage.remove(key),
-        keys: () => (failures-- > 0 ? fail() : storage.keys()),
-      };
-      const { guard, codes } = await openGuard({ storage: failing, namespace }, newPage());
-      expect(guard.filter(["earlier", "new"])).toEqual(["new"]);
-      expect(codes()).toEqual(["storage"]);
-    });
   }
-
-  for (const [what, wrong] of [
-    ["null", null],
-    ["undefined", undefined],
-    ["a number", 5],
-    ["a text", "keys"],
-    ["what is like a list", { length: 1 }],
-    ["a list of anything", [1, null, { key: 1 }, "seenguard/"]],
-  ] as const) {
-    test(`and answers keys() with ${what} does not stop the guard`, async () => {
-      const storage = new MapStorage();
-      storage.keys = () => wrong as unknown as string[];
-      const { guard, errors } = await openGuard({ storage });
-      guard.record("a");
-      await guard.flush();
-      expect(guard.filter(["a", "b"])).toEqual(["b"]);
-      expect(errors.length).toBeLessThanOrEqual(1);
-    });
-  }
-
-  test("and answers get() with a value that is no text does not stop the guard", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    await visit(storage, namespace, ["a"]);
-    storage.get = (key) => (key.includes("/r/") ? (new Uint8Array(3) as unknown as string) : undefined);
-    const { guard, codes } = await openGuard({ storage, namespace });
-    guard.record("b");
-    expect(guard.filter(["b", "c"])).toEqual(["c"]);
-    expect(codes()).toEqual(["storage"]);
-  });
-
-  test("for a while: impressions recorded meanwhile are written later, in order", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { guard, codes } = await openGuard({ storage, namespace });
-    guard.record("before");
-    await guard.flush();
-    storage.before = (operation) => {
-      if (operation === "set") broken();
-    };
-    for (const id of ["during-1", "during-2"]) {
-      guard.record(id);
-      await guard.flush();
-    }
-    expect(guard.stats().storage).toBe("unavailable");
-    expect(await forgotten(storage, namespace, ["before", "during-1"])).toEqual(["during-1"]);
-    storage.before = () => {};
-    guard.record("after");
-    await guard.flush();
-    expect(guard.stats().storage).toBe("custom");
-    expect(codes()).toEqual(["storage"]);
-    expect(await forgotten(storage, namespace, ["before", "during-1", "during-2", "after"])).toEqual([]);
-  });
 
   test("i6: for a while is tried again without anything new being recorded", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
@@ -453,51 +249,6 @@ describe("a storage that fails", () => {
       vi.useRealTimers();
     }
   });
-
-  test("only at the beginning loses neither stored nor new impressions", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    await visit(storage, namespace, ["long ago"]);
-    await SeenGuard.clear(namespace, storage);
-    await nextMillisecond();
-    await visit(storage, namespace, ["earlier"]);
-    for (const first of ["keys", "get", "set"] as const) {
-      let failures = 1;
-      storage.before = (operation) => {
-        if (operation === first && failures-- > 0) broken();
-      };
-      const { guard, codes } = await openGuard({ storage, namespace });
-      guard.record(`recorded though ${first} failed`);
-      await guard.flush();
-      expect(guard.filter(["earlier", "long ago"])).toEqual(["long ago"]);
-      await guard.close();
-      expect(codes()).toEqual(["storage"]);
-      storage.before = () => {};
-      expect(await forgotten(storage, namespace, ["earlier", `recorded though ${first} failed`])).toEqual([]);
-    }
-  });
-
-  for (const operation of ["remove", "get", "keys"] as const) {
-    test(`at each call to ${operation} still keeps as much as possible`, async () => {
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      await visit(storage, namespace, ["earlier"]);
-      storage.before = (asked) => {
-        if (asked === operation) broken();
-      };
-      for (let again = 0; again < 2; again++) {
-        const { guard, codes } = await openGuard({ storage, namespace });
-        for (const id of idsOf(`visit-${String(again)}`, 30)) {
-          guard.record(id);
-          await guard.flush();
-        }
-        expect(guard.filter(idsOf(`visit-${String(again)}`, 31))).toEqual([`visit-${String(again)}-30`]);
-        expect(codes().every((code) => code === "storage")).toBe(true);
-        await guard.close();
-      }
-      storage.before = () => {};
-      const recorded = operation === "remove" ? idsOf("visit-1", 30) : [];
-      expect(await forgotten(storage, namespace, ["earlier", ...recorded])).toEqual([]);
-    });
-  }
 
   test("for lack of space is reported as full, and stored data stays", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
@@ -650,21 +401,6 @@ describe("a storage that takes its time", () => {
       vi.useRealTimers();
     }
   });
-
-  test("and answers out of order gets the writes of one writer in order", async () => {
-    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
-    const opening = openGuard({ storage: gated.face("page"), namespace });
-    await gated.releaseUntil(opening);
-    const { guard } = await opening;
-    for (const id of idsOf("item", 40)) {
-      guard.record(id);
-      await settled();
-      const writes = gated.waiting.filter(({ operation }) => operation === "set");
-      expect(writes.length).toBeLessThanOrEqual(1);
-    }
-    await gated.releaseUntil(guard.flush(), { pick: (count) => count - 1 });
-    expect(await keptIn(gated, namespace, idsOf("item", 40))).toEqual([]);
-  });
 });
 
 /** Lets a visit record into a gated storage, all doors open. */
@@ -719,54 +455,6 @@ describe("stored content that is damaged", () => {
       expect(next.guard.filter(ids)).toEqual(["item-0"]);
     });
   }
-
-  test("and all of it does not stop the guard, and later impressions are stored", async () => {
-    const { storage, namespace, ids, rows } = await stored();
-    for (const key of rows()) storage.values.set(key, "rubbish");
-    const { guard, codes } = await openGuard({ storage, namespace }, newPage());
-    expect(guard.filter(ids)).toEqual(ids);
-    guard.record(ids);
-    await guard.close();
-    expect(codes()).toEqual(["storage"]);
-    expect(await forgotten(storage, namespace, ids)).toEqual([]);
-    expect(storage.values.size).toBeLessThanOrEqual(32);
-  });
-
-  test("and cannot be deleted is tried again, and costs nothing of the rest", async () => {
-    const { storage, namespace, ids, rows } = await stored();
-    const [victim = ""] = rows();
-    storage.values.set(victim, "rubbish");
-    storage.before = (operation) => {
-      if (operation === "remove") throw new Error("the disk is on fire");
-    };
-    const { guard, codes } = await openGuard({ storage, namespace }, newPage());
-    expect(guard.filter(ids)).toEqual(["item-0"]);
-    guard.record("new");
-    await guard.flush();
-    expect(codes()).toEqual(["storage", "storage"]);
-    storage.before = () => {};
-    await guard.close();
-    expect(rows()).not.toContain(victim);
-    expect(await forgotten(storage, namespace, [...ids, "new"])).toEqual(["item-0"]);
-  });
-
-  test("in its other keys does not stop the guard", async () => {
-    const { storage, namespace, ids, rows } = await stored();
-    for (const key of [...storage.values.keys()]) if (!rows().includes(key)) storage.values.set(key, "\0rubbish");
-    const base = (rows()[0] ?? "").split("/r/")[0] ?? "";
-    for (const key of ["r", "r/", "r/x", "r/!/!", "r/w/-1", "r/w/", "r/w/1/2", "zzz", "", "m/m", "h/h"]) {
-      storage.values.set(`${base}/${key}`, "rubbish");
-    }
-    storage.values.set(PREFIX, "rubbish");
-    storage.values.set(`${PREFIX}/`, "rubbish");
-    storage.values.set(`${PREFIX}${namespace}/not-a-number/r/w/1`, "rubbish");
-    storage.values.set(`${PREFIX}${namespace}/zzzzzzzzzzz/m`, "of a number that no clear can have");
-    const { guard } = await openGuard({ storage, namespace }, newPage());
-    expect(guard.filter(ids)).toEqual([]);
-    guard.record("new");
-    await guard.close();
-    expect(await forgotten(storage, namespace, [...ids, "new"])).toEqual([]);
-  });
 });
 
 describe("data of a later version", () => {
@@ -790,20 +478,5 @@ describe("data of a later version", () => {
       expect(opened.codes()).toEqual([]);
       expect(storage.values.get(besides(storage))).toBe(text);
     }
-  });
-
-  test("is deleted with the keys below a clear that this version learns of from it", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    await visit(storage, namespace, ["a"]);
-    const [lower, higher] = [besides(storage), besides(storage, "0000000000z")];
-    storage.values.set(lower, "a later version's");
-    storage.values.set(higher, "a later version's, after a clear");
-    const { guard } = await openGuard({ storage, namespace }, newPage());
-    expect(guard.filter(["a"])).toEqual(["a"]);
-    guard.record("b");
-    await guard.close();
-    expect(storage.values.has(lower)).toBe(false);
-    expect(storage.values.has(higher)).toBe(true);
-    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["a"]);
   });
 });

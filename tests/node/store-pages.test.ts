@@ -13,9 +13,9 @@ import {
   type SeenStore,
   type StoreOptions,
 } from "seenguard/server";
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
-import { Device, pendingListOf } from "./devices.js";
+import { Device, } from "./devices.js";
 import { DAY_SECONDS, heldBy, idsOf, MapStorage, newPage, openGuard } from "./support.js";
 
 let redis: RunningRedis;
@@ -38,14 +38,6 @@ const stores: [string, (options?: StoreOptions) => SeenStore][] = [
   ["redisStore with ioredis", (options) => redisStore(redis.client, options)],
   ["redisStore with node-redis", (options) => redisStore(nodeRedis, options)],
 ];
-
-/** In the middle of a second, until the test is over: deletions are told apart by the second. */
-function stopClock(): void {
-  vi.useFakeTimers({ toFake: ["Date"], now: Math.floor(Date.now() / 1000) * 1000 + 500 });
-  onTestFinished(() => {
-    vi.useRealTimers();
-  });
-}
 
 /** The ids of the page that a device gets, which tells what it has pending. */
 async function pageFor(store: SeenStore, pending?: string): Promise<string[]> {
@@ -109,35 +101,6 @@ describe.each(stores)("%s", (_, open) => {
     expect((await store.read("ada")).has("a")).toBe(false);
   });
 
-  test("keeps no list that is older than the device's stored one", async () => {
-    const store = open();
-    const phone = new Device("home:ada", 1);
-    await pageFor(store, phone.pending(["a"], 36 ** 2));
-    for (const older of [phone.pending(["b"], 36 ** 2 - 1), phone.pending([], 35)]) {
-      await pageFor(store, older);
-      expect(await pageFor(store)).toEqual(["b", "c", "d", "e"]);
-    }
-    await pageFor(store, phone.pending(["c"], 36 ** 2));
-    expect(await pageFor(store)).toEqual(["a", "b", "d", "e"]);
-    await pageFor(store, phone.pending([], 36 ** 3));
-    expect(await pageFor(store)).toEqual(POOL);
-    // It was overtaken.
-    await pageFor(store, phone.pending(["c"], 36 ** 2));
-    expect(await pageFor(store)).toEqual(POOL);
-  });
-
-  test("keeps the latest of 8 devices", async () => {
-    const pool = idsOf("item", 10);
-    let now = Math.floor(Date.now() / 1000);
-    const store = open({ clock: () => now++ });
-    for (const [index, id] of pool.entries()) {
-      const pending = new Device("home:ada", index).pending([id]);
-      await store.page("ada", pool, { size: 1, pending });
-    }
-    const { items } = await store.page("ada", pool, { size: 10 });
-    expect(items).toEqual(["item-0", "item-1"]);
-  });
-
   test("keeps it for 2 days after its last change, or for the time of the option", async () => {
     const begun = Math.floor(Date.now() / 1000);
     let now = begun;
@@ -157,39 +120,6 @@ describe.each(stores)("%s", (_, open) => {
       expect(await pageAt(begun + seconds + 1)).toEqual(["a", "c", "d", "e"]);
       await redis.client.flushall();
     }
-  });
-
-  test("lets unseen ids pass, although they are pending on another device", async () => {
-    const store = open();
-    await store.update("ada", (chain) => chain.record("a"));
-    await pageFor(store, new Device("home:ada", 1).pending(["a", "b"]));
-    await store.unsee("ada", new Set(["a", "b"]));
-    expect(await pageFor(store)).toEqual(["a", "c", "d", "e"]);
-  });
-
-  test("deletes pending impressions with the history", async () => {
-    stopClock();
-    const store = open();
-    const phone = new Device("home:ada", 1);
-    await store.update("ada", (chain) => chain.record("b"));
-    await pageFor(store, phone.pending(["a"]));
-    await store.forget("ada");
-    expect(await pageFor(store)).toEqual(POOL);
-    const forgottenAt = async () => (await store.page("ada", POOL, { size: 5 })).snapshot?.forgetBefore;
-    const forgetBefore = await forgottenAt();
-    expect(forgetBefore).toBe(Math.ceil(Date.now() / 1000));
-    // A device that has not heard of it yet tells it once more.
-    const stale = phone.pending(["a"]);
-    await pageFor(store, stale);
-    expect(await pageFor(store)).toEqual(POOL);
-    // Once it has, what it tells counts.
-    await pageFor(store, phone.pending(["c"], undefined, forgetBefore));
-    expect(await pageFor(store)).toEqual(["a", "b", "d", "e"]);
-    // Also if the chain has been deleted in this very second.
-    await store.forget("ada");
-    expect(await forgottenAt()).toBe(forgetBefore);
-    expect(await pageFor(store)).toEqual(POOL);
-    expect(await redis.client.exists("seen:ada:pending")).toBe(0);
   });
 
   test("refuses a report of another namespace before anything is kept, and ignores its devices", async () => {
@@ -352,33 +282,6 @@ describe.each(stores.slice(1))("%s", (_, open) => {
     expect(said).toMatch(/^cmdstat_evalsha:calls=1,/m);
     expect(said).not.toMatch(/hset/);
     expect(await redis.client.ttl("seen:ada:pending")).toBeLessThanOrEqual(1000);
-  });
-
-  test("ignores foreign fields in the hash", async () => {
-    const store = open();
-    const phone = new Device("home:ada", 1);
-    const now = String(Math.floor(Date.now() / 1000));
-    await redis.client.hset("seen:ada:pending", {
-      [phone.name]: "",
-      [new Device("home:ada", 2).name]: `soon ${phone.pending(["a"])}`,
-      "no device": `${now} .1.0.${pendingListOf(["a"])}`,
-      [new Device("home:ada", 3).name]: Buffer.from([0xff, 0x0a, 0x20]),
-    });
-    const tablet = new Device("home:ada", 4);
-    expect(await pageFor(store, tablet.pending(["b"]))).toEqual(["a", "c", "d", "e"]);
-    expect(await pageFor(store, phone.pending(["c"]))).toEqual(["a", "d", "e"]);
-    for (let number = 5; number < 12; number++) await pageFor(store, new Device("home:ada", number).pending(["b"]));
-    // Of those that can be read eight stay; what a newer version may have written stays, too.
-    expect(await redis.client.hlen("seen:ada:pending")).toBe(11);
-  });
-
-  test("drops a ninth device that has sent nothing meanwhile, and none that has", async () => {
-    const phones = Array.from({ length: 9 }, (_, number) => new Device("home:ada", number));
-    const told = phones.map((phone) => `1764000000 ${phone.pending(["a"])}`);
-    const fields = phones.map(({ name }, index) => [name, told[index] ?? ""] as const);
-    await redis.client.hset("seen:ada:pending", Object.fromEntries(fields));
-    expect(await pageFor(open({ clock: () => 1_764_000_001 }))).toEqual(["b", "c", "d", "e"]);
-    expect(await redis.client.hlen("seen:ada:pending")).toBe(8);
   });
 
   test("answers the page where the key is another thing, and says so", async () => {

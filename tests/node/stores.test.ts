@@ -68,31 +68,6 @@ describe.each(stores)("%s", (_, open) => {
     expect(await missing(store, "ada", parts.flat())).toEqual([]);
   });
 
-  test("keeps unseen ids and the deletion of the history", async () => {
-    const store = open();
-    const odd = ["", "forgetBefore", "unseen:", "__proto__", "7", "a\nb", "a\u0000b", "🙂", "新闻", "\ud800"];
-    await store.update("ada", (chain) => chain.record([...odd, "seen"]));
-    await store.update("ada", (chain) => {
-      chain.unsee(odd);
-    });
-    expect(await missing(store, "ada", [...odd, "seen"])).toEqual(odd);
-    await store.update("ada", (chain) => chain.record("7"));
-    expect(await missing(store, "ada", ["7", ""])).toEqual([""]);
-    await store.update("ada", (chain) => {
-      chain.forget();
-    });
-    const { shards, unseen, forgetBefore } = (await store.read("ada")).snapshot();
-    expect([shards, unseen]).toEqual([[], undefined]);
-    expect(forgetBefore).toBeGreaterThan(Date.now() / 1000 - 60);
-  });
-
-  test("goes on from shard to shard, until the oldest drops out", async () => {
-    const store = open({ capacity: 10, shards: 3 });
-    for (let part = 0; part < 9; part++) await store.update("ada", (chain) => chain.record(idsOf("item", 5, 5 * part)));
-    expect(await missing(store, "ada", idsOf("item", 45).slice(-25))).toEqual([]);
-    expect((await store.read("ada")).snapshot().shards).toHaveLength(3);
-  });
-
   test("leaves everything as it was if the change throws", async () => {
     const store = open();
     const failing = store.update("ada", (chain) => {
@@ -184,25 +159,6 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     await redis.client.script("FLUSH");
     await store.update("ada", (chain) => chain.record("b"));
     expect(await missing(store, "ada", ["a", "b", "c"])).toEqual(["c"]);
-  });
-
-  test("removes damaged shards, lists them to the change, and keeps fields of other names", async () => {
-    const store = open({ capacity: 10, shards: 5 });
-    await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
-    const [, whole = ""] = await list();
-    await redis.client.lset("seen:ada", 1, whole.slice(0, -4));
-    await redis.client.hset("seen:ada:meta", { "unseen:item-0": "not a time", "hidden:item-20": "1", other: "?" });
-    const rejected = await store.update("ada", (chain) => {
-      chain.record("new");
-      return [...chain.rejected];
-    });
-    expect(rejected).toEqual([{ index: 1, reason: "bad-checksum" }]);
-    expect((await store.read("ada")).rejected).toEqual([]);
-    expect(await missing(store, "ada", [...idsOf("item", 10), ...idsOf("item", 5, 20), "new"])).toEqual([]);
-    expect(await fields()).toEqual(["hidden:item-20", "other", "revision"]);
-    await store.forget("ada");
-    expect(await fields()).toEqual(["forgetBefore", "hidden:item-20", "other", "revision"]);
-    expect(await redis.client.hget("seen:ada:meta", "other")).toBe("?");
   });
 
   test("leaves shards of another version or library in place", async () => {

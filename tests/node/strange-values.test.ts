@@ -1,8 +1,7 @@
 /** What code without types may pass: objects that throw or change while they are read, or that call back. */
-import { SeenGuard, SeenGuardError, type IdOf, type Snapshot } from "seenguard";
-import { NearDuplicates, simhash } from "seenguard/near-duplicates";
-import { pageOf, parseReport, redisStore, ShardChain } from "seenguard/server";
-import { openTestGuard } from "seenguard/testing";
+import { SeenGuardError, type IdOf, type Snapshot } from "seenguard";
+import { simhash } from "seenguard/near-duplicates";
+import { parseReport, ShardChain } from "seenguard/server";
 import { useSeenFeed } from "seenguard/vue";
 import { describe, expect, test } from "vitest";
 import { MapStorage, NOW, openGuard, shippedSnapshot, uniqueNamespace } from "./support.js";
@@ -89,45 +88,6 @@ describe("i5: no value that an app throws stops anything", () => {
 
 describe("options that cannot be read are wrong options", () => {
   const refusal = expect.objectContaining({ name: "SeenGuardError", code: "bad-option" }) as Error;
-
-  test.each([
-    ["SeenGuard.open", () => SeenGuard.open(unreadable())],
-    ["SeenGuard.open of a revoked proxy", () => SeenGuard.open(revoked())],
-    ["SeenGuard.clear of a storage", () => SeenGuard.clear("a namespace", unreadable())],
-    ["openTestGuard", () => openTestGuard(unreadable())],
-    ["openTestGuard of nothing", () => openTestGuard(untyped(null))],
-    ["ShardChain.create", () => ShardChain.create(unreadable())],
-    ["ShardChain.create of a format", () => ShardChain.create({ format: unreadable() })],
-    ["NearDuplicates.create", () => NearDuplicates.create(revoked())],
-  ])("%s", async (_, call: () => Promise<unknown>) => {
-    await expect(call()).rejects.toEqual(refusal);
-  });
-
-  test("feed, observe, report and fill", async () => {
-    const { guard } = await openGuard();
-    const feed = guard.feed();
-    expect(() => guard.feed(unreadable())).toThrow(refusal);
-    expect(() => guard.observe(untyped({}), unreadable())).toThrow(refusal);
-    expect(() => guard.report(unreadable())).toThrow(refusal);
-    const fetchPage = () => Promise.resolve({ items: ["a"] });
-    await expect(feed.fill(fetchPage, 1, unreadable())).rejects.toEqual(refusal);
-    await expect(feed.fill(fetchPage, 1, untyped(null))).rejects.toEqual(refusal);
-    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: ["a"], end: "filled" });
-  });
-
-  test("a server's calls", async () => {
-    const chain = await ShardChain.create();
-    expect(() => chain.filter(["a"], unreadable())).toThrow(refusal);
-    expect(() => pageOf(chain, ["a"], unreadable())).toThrow(refusal);
-    expect(() => pageOf(unreadable(), ["a"], { size: 1 })).toThrow(refusal);
-    // A text can be split, too.
-    expect(() => pageOf(untyped("no chain"), ["a"], { size: 1 })).toThrow(refusal);
-    expect(() => pageOf(chain, revoked(), { size: 1 })).toThrow(refusal);
-    expect(() => redisStore(unreadable())).toThrow(refusal);
-    expect(() => redisStore({ evalsha: () => null }, unreadable())).toThrow(refusal);
-    expect(() => parseReport("{}", unreadable())).toThrow(refusal);
-    await expect(ShardChain.from(revoked())).rejects.toMatchObject({ code: "bad-snapshot" });
-  });
 
   test("features that throw while they are listed", () => {
     const features = function* () {

@@ -354,11 +354,6 @@ export class GatedStorage {
   }
 }
 
-/** Resolves when the clock shows another millisecond: what happens in one has no order. */
-export function nextMillisecond(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 2));
-}
-
 /** Resolves when everything that follows from what has happened has run, timers excepted. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => {
