@@ -110,25 +110,3 @@ test("i6: a page that observes and delivers is in the cache, too, and goes on wh
   await record(page, ["after"]);
   await expect.poll(() => site.delivered).toEqual(["before", "after"]);
 });
-
-test("a page that comes back after another tab cleared neither sends nor reveals its earlier impressions", async ({
-  cachingContext,
-  site,
-}) => {
-  const page = await visit(await cachingContext.newPage(), site);
-  site.answer = () => ({ status: 503 });
-  await report(page);
-  await record(page, ["cleared"]);
-  await expect.poll(() => site.delivered).toContain("cleared");
-  await flush(page);
-  await leave(page);
-  const sent = site.deliveries.length;
-  const other = await visit(await cachingContext.newPage(), site);
-  await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
-  await comeBack(page);
-  expect(await page.evaluate(() => window.guard.pending())).toEqual([]);
-  await record(page, ["after"]);
-  site.answer = () => ({ status: 204 });
-  await expect.poll(() => site.deliveries.length).toBeGreaterThan(sent);
-  expect(site.deliveries.slice(sent).flatMap(({ impressions }) => impressions.map(({ id }) => id))).toEqual(["after"]);
-});

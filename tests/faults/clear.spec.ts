@@ -69,28 +69,6 @@ test.describe("when IndexedDB cannot be reached, clear", () => {
     await expect.poll(() => rows(next)).toEqual([]);
   });
 
-  test("after a visit with localStorage alone rejects, and clears that", async ({ context, site }) => {
-    await pastVisit(context, site.origin, ["a"]);
-    const without = await context.newPage();
-    await refuseToOpen(without, "UnknownError");
-    await visit(without, site);
-    await record(without, ["b"]);
-    await flush(without);
-    expect(await clear(without)).toMatchObject({ outcome: "storage" });
-    expect(await rowsInLocalStorage(without)).toEqual([]);
-    expect(await fresh(without, ["b"])).toEqual(["b"]);
-    await without.close();
-    const next = await visit(await context.newPage(), site);
-    expect(await fresh(next, ["a", "b"])).toEqual(["a", "b"]);
-    await expect.poll(() => rows(next)).toEqual([]);
-  });
-
-  test("because this window has none, as an old private one, has nothing to clear there", async ({ page, site }) => {
-    await refuseToOpen(page, "InvalidStateError");
-    await page.goto(site.origin);
-    expect(await clear(page)).toMatchObject({ outcome: "cleared" });
-  });
-
   test("that is denied needs no clear, regardless of localStorage", async ({ page, site }) => {
     await refuseToOpen(page, "SecurityError");
     await visit(page, site);
@@ -241,65 +219,6 @@ test("i6: a tab whose storage fails still receives another tab's clear", async (
   expect(await fresh(next, ["a"])).toEqual(["a"]);
 });
 
-test("neither flush nor clear fails when removing an idle namespace fails", async ({ context, page, site }) => {
-  await pastVisit(context, site.origin, ["a"], "home:somebody");
-  await page.addInitScript(() => {
-    const remove = Reflect.get(IDBObjectStore.prototype, "delete");
-    IDBObjectStore.prototype.delete = function (key) {
-      const lower: unknown = key instanceof IDBKeyRange ? key.lower : key;
-      if (typeof lower === "string" && lower.includes("somebody")) throw new DOMException("broken", "UnknownError");
-      return remove.call(this, key);
-    };
-  });
-  const uncaught: Error[] = [];
-  page.on("pageerror", (error) => uncaught.push(error));
-  await page.goto(site.origin);
-  await page.evaluate(() => {
-    // Cleared by a page that has died.
-    localStorage.setItem("seenguard-signal/home:somebody", "zzzzzzzz.abcdefgh".padStart(20, "0"));
-  });
-  await openGuard(page);
-  await record(page, ["b"]);
-  await page.waitForTimeout(2_500);
-  await flush(page);
-  expect((await rows(page)).filter((key) => key.includes("home:reader/"))).toHaveLength(1);
-  expect((await clear(page)).outcome).toBe("cleared");
-  expect(await codes(page)).toEqual([]);
-  expect(uncaught).toEqual([]);
-});
-
-test("a clear by a slow clock deletes rows written by a fast one, and keeps later impressions", async ({
-  context,
-  site,
-}) => {
-  const ahead = await context.newPage();
-  await ahead.addInitScript(() => {
-    const now = Date.now.bind(Date);
-    Date.now = () => now() + 86_400_000;
-  });
-  await visit(ahead, site);
-  expect((await clear(ahead)).outcome).toBe("cleared");
-  await record(ahead, ["of tomorrow"]);
-  await flush(ahead);
-  await ahead.close();
-  const page = await context.newPage();
-  await page.goto(site.origin);
-  // Without the signal nothing but the keys tell of that clear.
-  await page.evaluate(() => localStorage.clear());
-  await openGuard(page, { namespace: "another" });
-  await page.evaluate(async (namespace) => {
-    const cleared = Seenguard.SeenGuard.clear(namespace);
-    window.guard = await Seenguard.SeenGuard.open({ namespace });
-    window.guard.record("since the call");
-    await cleared;
-    await window.guard.flush();
-  }, NAMESPACE);
-  expect(await fresh(page, ["of tomorrow", "since the call"])).toEqual(["of tomorrow"]);
-  await page.reload();
-  await openGuard(page);
-  expect(await fresh(page, ["of tomorrow", "since the call"])).toEqual(["of tomorrow"]);
-});
-
 test("a page that leaves in the task of its clear has cleared, and keeps later impressions", async ({ page, site }) => {
   await visit(page, site);
   await record(page, ["cleared"]);
@@ -315,21 +234,4 @@ test("a page that leaves in the task of its clear has cleared, and keeps later i
   await page.waitForTimeout(2_500);
   await flush(page);
   expect(await rows(page)).toHaveLength(1);
-});
-
-test("a process whose localStorage shows an older signal again does not undo a clear", async ({ context, site }) => {
-  const [clearing, stale] = [await context.newPage(), await context.newPage()];
-  await visit(clearing, site);
-  await record(clearing, ["cleared"]);
-  await flush(clearing);
-  await stale.goto(site.origin);
-  const key = `seenguard-signal/${NAMESPACE}`;
-  const signal = () => stale.evaluate((key) => localStorage.getItem(key), key);
-  const older = (await signal()) ?? "";
-  expect((await clear(clearing)).outcome).toBe("cleared");
-  const newer = (await signal())?.split(".")[0];
-  await stale.evaluate(([key, text]) => localStorage.setItem(key, text), [key, older] as const);
-  await expect.poll(async () => (await signal())?.split(".")[0]).toBe(newer);
-  await openGuard(stale);
-  expect(await fresh(stale, ["cleared"])).toEqual(["cleared"]);
 });

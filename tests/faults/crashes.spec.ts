@@ -1,10 +1,9 @@
 /** Renderers and browsers that die, and pages that reload in the middle: what had been recorded is there afterwards. */
-import { ShardChain } from "seenguard/server";
+
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
 import { Profile } from "./browsers.js";
 import {
-  apply,
   codes,
   expect,
   flush,
@@ -145,26 +144,6 @@ for (const storage of ["indexeddb", "local"] as const) {
     }
   });
 }
-
-test("an impression that a snapshot covered is neither pending nor covered again after a reload", async ({
-  page,
-  site,
-}) => {
-  await visit(page, site);
-  await record(page, idsOf("id", 40));
-  await flush(page);
-  const chain = await ShardChain.create();
-  chain.record(idsOf("id", 30));
-  const snapshot = chain.snapshot();
-  chain.free();
-  await apply(page, snapshot);
-  expect((await stats(page)).pending).toBe(10);
-  await page.reload();
-  await openGuard(page);
-  expect((await stats(page)).pending).toBe(10);
-  expect(await apply(page, snapshot)).toMatchObject({ covered: 0 });
-  expect(await fresh(page, [...idsOf("id", 40), "new"])).toEqual(["new"]);
-});
 
 /**
  * Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses.

@@ -1,5 +1,5 @@
 /** Delivery as browsers do it: requests that outlive the page, hidden pages, redirects, and a network that goes away. */
-import { setTimeout as pause } from "node:timers/promises";
+
 import type { Page } from "@playwright/test";
 import { apply, codes, expect, fresh, idsOf, record, report, stats, test, visit } from "./pages.js";
 
@@ -63,14 +63,6 @@ test("a page that closes right after record delivers by a request that outlives 
   await page.close({ runBeforeUnload: true });
   await expect.poll(() => site.delivered).toEqual(["as it closed"]);
   expect(site.deliveries[0]?.contentType).toBe("application/json");
-});
-
-test("a page that navigates away does, too", async ({ page, site }) => {
-  await visit(page, site);
-  await report(page, { intervalMs: NEVER_MS });
-  await record(page, ["as it left"]);
-  await page.goto("about:blank");
-  await expect.poll(() => site.delivered).toEqual(["as it left"]);
 });
 
 test("with headers to send, a page that closes delivers by a request that outlives it", async ({ context, site }) => {
@@ -139,23 +131,6 @@ for (const [hasApplied, times] of [
   });
 }
 
-test("a page that lives for a moment sends nothing of former ones", async ({ context, site }) => {
-  const former = await visit(await context.newPage(), site);
-  await record(former, ["former"]);
-  await report(former, { intervalMs: NEVER_MS });
-  await former.evaluate(() => window.guard.flush({ timeoutMs: 0 }));
-  await former.evaluate(() => window.stopReport());
-  await former.close();
-  const page = await visit(await context.newPage(), site);
-  await report(page, { intervalMs: NEVER_MS });
-  await record(page, ["here"]);
-  await page.close({ runBeforeUnload: true });
-  await expect.poll(() => site.delivered).toEqual(["here"]);
-  const next = await visit(await context.newPage(), site);
-  await report(next);
-  await expect.poll(() => site.delivered).toContain("former");
-});
-
 test("the page of a sign-in is no receipt: a redirect is not followed", async ({ page, site }) => {
   site.documents.set("/signin", "<title>sign in</title>");
   site.answer = () => ({ status: 303, headers: { location: "/signin" } });
@@ -196,55 +171,6 @@ test("never more than 60 KB go out when the page hides; the rest stays for the n
   const next = await visit(await context.newPage(), site);
   await report(next);
   await expect.poll(() => new Set(site.delivered).size).toBe(900);
-});
-
-test("a page that hides and lives on delivers the rest, and never has more than 60 KB under way", async ({
-  page,
-  site,
-}) => {
-  let underWay = 0;
-  let most = 0;
-  site.answer = async ({ bytes }) => {
-    underWay += bytes;
-    most = Math.max(most, underWay);
-    await pause(50);
-    underWay -= bytes;
-    return { status: 204 };
-  };
-  await visit(page, site);
-  await report(page);
-  // In one task: a batch that was under way before takes no room of those that outlive the page.
-  await page.evaluate(
-    (all) => {
-      window.guard.record(all);
-      Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
-      document.dispatchEvent(new Event("visibilitychange"));
-    },
-    idsOf("\u0001".repeat(20), 900),
-  );
-  await expect.poll(() => new Set(site.delivered).size).toBe(900);
-  expect(most).toBeLessThanOrEqual(MOST_BYTES);
-});
-
-test("a page that hides before the time that a server asked for sends nothing", async ({ page, site }) => {
-  site.answer = () => ({ status: 503, headers: { "retry-after": "600" } });
-  await visit(page, site);
-  await report(page);
-  await record(page, ["a"]);
-  await expect.poll(() => codes(page)).toEqual(["delivery"]);
-  await record(page, ["b"]);
-  await page.evaluate(() => {
-    const tries: string[] = [];
-    const fetch = window.fetch.bind(window);
-    window.fetch = (...given) => {
-      tries.push("a try");
-      return fetch(...given);
-    };
-    Object.assign(window, { tries });
-  });
-  await hide(page);
-  expect(await page.evaluate(() => Reflect.get(window, "tries") as string[])).toEqual([]);
-  expect(await fresh(page, ["a", "b", "c"])).toEqual(["c"]);
 });
 
 test("offline nothing is tried for a minute, and when the network is back all is delivered at once", async ({

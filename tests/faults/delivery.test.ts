@@ -4,7 +4,7 @@
  */
 import type { Impression, Report, ReportOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { idsOf, MapStorage, newPage, openGuard, settled, shippedSnapshot, uniqueNamespace } from "../node/support.js";
+import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../node/support.js";
 import { pass, useFakeTimers } from "./fake-timers.js";
 
 const MINUTE_MS = 60_000;
@@ -81,19 +81,6 @@ describe("report", () => {
     ]);
   });
 
-  test("does not wait for the interval when many were taken back", async () => {
-    const { guard } = await openGuard();
-    const unseenIds: string[] = [];
-    const send: NonNullable<ReportOptions["send"]> = ({ unseen = [] }) => {
-      unseenIds.push(...unseen.map(({ id }) => id));
-      return Promise.resolve();
-    };
-    guard.report({ url: "/impressions", send, intervalMs: MINUTE_MS });
-    guard.unsee(idsOf("a", 50));
-    await pass(0);
-    expect(unseenIds).toEqual(idsOf("a", 50));
-  });
-
   test("does not wait for the interval when many wait", async () => {
     const { guard } = await openGuard();
     const { requests, report } = collector();
@@ -104,43 +91,6 @@ describe("report", () => {
     guard.record("one more");
     await pass(0);
     expect(requests.map(({ ids }) => ids.length)).toEqual([50]);
-  });
-
-  test("delivers in batches that are bounded in number and in bytes, one after the other, and each id once", async () => {
-    const { guard } = await openGuard();
-    const bodies: number[] = [];
-    const ids: string[] = [];
-    let underWay = 0;
-    const send: NonNullable<ReportOptions["send"]> = async ({ impressions }) => {
-      expect(++underWay).toBe(1);
-      bodies.push(new TextEncoder().encode(JSON.stringify({ impressions })).length);
-      expect(impressions.length).toBeLessThanOrEqual(100);
-      ids.push(...impressions.map(({ id }) => id));
-      await Promise.resolve();
-      underWay--;
-    };
-    guard.report({ url: "/", send });
-    // Ids whose JSON is six times as long as they are.
-    const all = [...idsOf("short", 900), ...idsOf("\u0001".repeat(300), 300), "x".repeat(1_024)];
-    guard.record(all);
-    await pass(5000);
-    expect(ids).toEqual(all);
-    expect(bodies.filter((bytes) => bytes > 256 * 1024)).toEqual([]);
-    expect(bodies.length).toBeLessThan(40);
-  });
-
-  test("delivers impressions from before it began, and nothing once it is stopped", async () => {
-    const { guard } = await openGuard();
-    const { requests, report } = collector();
-    guard.record("before");
-    const stop = guard.report(report);
-    await pass(5000);
-    expect(requests.map(({ ids }) => ids)).toEqual([["before"]]);
-    guard.record("after");
-    stop();
-    await guard.close();
-    await pass(10 * MINUTE_MS);
-    expect(requests).toHaveLength(1);
   });
 
   test("delivers waiting impressions when the guard closes, and remembers that they have arrived", async () => {
@@ -190,22 +140,6 @@ describe("report", () => {
     expect(reports[0]?.[0].pending).toBe(pending);
   });
 
-  test("delivers an impression that a snapshot covered earlier: it may be a false positive", async () => {
-    const { guard } = await openGuard();
-    const { requests, state, report } = collector();
-    guard.apply(await shippedSnapshot(["covered as it is recorded"]));
-    guard.report(report);
-    state.isDown = true;
-    guard.record(["covered as it is recorded", "covered later"]);
-    await pass(5000);
-    guard.apply(await shippedSnapshot(["covered as it is recorded", "covered later"]));
-    expect(guard.pending()).toEqual([]);
-    state.isDown = false;
-    requests.length = 0;
-    await pass(10 * MINUTE_MS);
-    expect(requests.map(({ ids }) => ids)).toEqual([["covered as it is recorded", "covered later"]]);
-  });
-
   test("works where the navigator has no `onLine`", async () => {
     vi.stubGlobal("navigator", { userAgent: "Node.js/22" });
     const { guard } = await openGuard();
@@ -214,35 +148,6 @@ describe("report", () => {
     guard.record("a");
     await pass(5000);
     expect(requests).toHaveLength(1);
-  });
-});
-
-describe("a request", () => {
-  test("is a POST of documented JSON, with the app's headers", async () => {
-    const calls: [string, RequestInit][] = [];
-    vi.stubGlobal("fetch", (url: string, init: RequestInit) => {
-      calls.push([url, init]);
-      return Promise.resolve(new Response(null, { status: 204 }));
-    });
-    const { guard } = await openGuard();
-    guard.report({ url: "/impressions", headers: { authorization: "Bearer token" } });
-    guard.record("a");
-    const at = Date.now();
-    await pass(5000);
-    expect(calls).toHaveLength(1);
-    const [url, { body, headers, signal, ...init }] = calls[0] ?? ["", {}];
-    expect(url).toBe("/impressions");
-    expect(init).toEqual({ method: "POST", keepalive: false, credentials: "same-origin", redirect: "manual" });
-    expect(signal?.aborted).toBe(false);
-    expect(Object.fromEntries(headers as Headers)).toEqual({
-      "content-type": "application/json",
-      authorization: "Bearer token",
-    });
-    const namespace = expect.any(String) as string;
-    // The low 24 bits of XXH64("a").
-    const pending = expect.stringMatching(/^[0-9a-z]{0,12}\.[0-9a-z]{8}\.0\.jG5b$/) as string;
-    const impressions = [{ id: "a", at }];
-    expect(JSON.parse(body as string)).toEqual({ namespace, now: at + 5000, impressions, pending });
   });
 });
 
@@ -274,22 +179,6 @@ describe("a server that fails", () => {
     guard.record("c");
     await pass(5000);
     expect(codes()).toEqual(["delivery", "delivery"]);
-  });
-
-  test("is not tried more often because more is recorded", async () => {
-    const { guard } = await openGuard();
-    const { requests, state, report } = collector();
-    guard.report(report);
-    state.isDown = true;
-    for (let second = 0; second < 3600; second++) {
-      guard.record(idsOf(`second-${String(second)}`, 1));
-      await pass(1000);
-    }
-    expect(requests.length).toBeLessThan(40);
-    state.isDown = false;
-    requests.length = 0;
-    await pass(5 * MINUTE_MS);
-    expect(requests.flatMap(({ ids }) => ids)).toHaveLength(3600);
   });
 
   /** Ways to deliver, in which something of the app's or the network's waits for `answered`. */
@@ -384,129 +273,6 @@ describe("a server that fails", () => {
       expect(second - first).toBeGreaterThanOrEqual(leastMs);
     });
   }
-});
-
-describe("what was delivered", () => {
-  test("is not delivered again by a stream that covers it within a day", async () => {
-    const { guard } = await openGuard();
-    const { requests, report } = collector();
-    guard.apply(await shippedSnapshot(idsOf("before", 100)));
-    guard.report(report);
-    const all = idsOf("a", 30);
-    for (const id of all) {
-      guard.record(id);
-      await pass(MINUTE_MS);
-      guard.apply(await shippedSnapshot(idsOf("before", 100)));
-    }
-    await pass(20 * 60 * MINUTE_MS);
-    // The stream catches up, a part at a time, in its order.
-    for (const known of [10, 20, 30]) {
-      guard.apply({ shards: (await shippedSnapshot(all.slice(0, known))).shards });
-      await pass(60 * MINUTE_MS);
-    }
-    await pass(48 * 60 * MINUTE_MS);
-    expect(requests.flatMap(({ ids }) => ids)).toEqual(all);
-    expect(guard.pending()).toEqual([]);
-  });
-
-  test("and is still pending a day later is delivered once more, not all at once, and then never again", async () => {
-    const { guard } = await openGuard();
-    const { requests, report } = collector();
-    guard.report(report);
-    const lost = idsOf("lost", 40);
-    guard.record(lost);
-    await pass(5000);
-    expect(requests.flatMap(({ ids }) => ids)).toEqual(lost);
-    const deliveredAt = requests.splice(0)[0]?.at ?? 0;
-    // What is delivered and covered meanwhile changes nothing.
-    guard.record(idsOf("later", 3));
-    await pass(5000);
-    guard.apply(await shippedSnapshot(idsOf("later", 3)));
-    requests.length = 0;
-    await pass(24 * 60 * MINUTE_MS - 20_000);
-    expect(requests).toEqual([]);
-    await pass(7 * 60 * MINUTE_MS);
-    expect(requests.flatMap(({ ids }) => ids).toSorted()).toEqual(lost.toSorted());
-    expect(requests.length).toBeGreaterThan(20);
-    expect((requests.at(-1)?.at ?? 0) - deliveredAt).toBeLessThanOrEqual(30 * 60 * MINUTE_MS + 10_000);
-    await pass(72 * 60 * MINUTE_MS);
-    expect(requests.flatMap(({ ids }) => ids)).toHaveLength(40);
-    expect(guard.pending()).toEqual(lost);
-  });
-});
-
-describe("across visits", () => {
-  test("the next page delivers impressions that a crashed page did not deliver, covered or not, and no others", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const first = await openGuard({ storage, namespace }, newPage());
-    const early = collector();
-    first.guard.report(early.report);
-    first.guard.record(["delivered", "delivered, too"]);
-    await pass(5000);
-    expect(early.requests).toHaveLength(1);
-    early.state.isDown = true;
-    first.guard.record(["not delivered", "covered, not delivered"]);
-    first.guard.apply(await shippedSnapshot(["covered, not delivered"]));
-    await first.guard.flush({ timeoutMs: 0 });
-    // It is never closed.
-
-    const second = await openGuard({ storage, namespace }, newPage());
-    const { requests, report } = collector();
-    second.guard.report(report);
-    await pass(60 * MINUTE_MS);
-    expect(requests.map(({ ids }) => ids)).toEqual([["not delivered", "covered, not delivered"]]);
-    await second.guard.close();
-
-    const third = await openGuard({ storage, namespace }, newPage());
-    const last = collector();
-    third.guard.report(last.report);
-    await pass(60 * MINUTE_MS);
-    expect(last.requests).toEqual([]);
-    // No visit keeps a snapshot: what one has covered is pending until the next one comes.
-    third.guard.apply(await shippedSnapshot(["covered, not delivered"]));
-    expect(third.guard.pending()).toEqual(["delivered", "delivered, too", "not delivered"]);
-  });
-
-  test("a page that dies while a request is under way leaves its impressions to the next", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const first = await openGuard({ storage, namespace }, newPage());
-    const sent: string[] = [];
-    const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
-      sent.push(...impressions.map(({ id }) => id));
-      return new Promise(() => {});
-    };
-    first.guard.report({ url: "/", send });
-    first.guard.record("under way");
-    await pass(5000);
-    await settled();
-    expect(sent).toEqual(["under way"]);
-    const second = await openGuard({ storage, namespace }, newPage());
-    const { requests, report } = collector();
-    second.guard.report(report);
-    await pass(5000);
-    expect(requests.map(({ ids }) => ids)).toEqual([["under way"]]);
-  });
-
-  test("an impression lost in one visit is delivered once more in another, a day later", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const visit = async (hours: number): Promise<string[]> => {
-      const { guard } = await openGuard({ storage, namespace }, newPage());
-      const { requests, report } = collector();
-      guard.report(report);
-      if (hours === 0) guard.record("lost");
-      // Without a snapshot nothing tells that it was lost.
-      guard.apply(await shippedSnapshot(["another"]));
-      await pass(10_000);
-      await guard.close();
-      return requests.flatMap(({ ids }) => ids);
-    };
-    const [delivered, start]: [string[][], number] = [[], Date.now()];
-    for (const hours of [0, 12, 23, 31, 40, 80]) {
-      vi.setSystemTime(start + hours * 60 * MINUTE_MS);
-      delivered.push(await visit(hours));
-    }
-    expect(delivered).toEqual([["lost"], [], [], ["lost"], [], []]);
-  });
 });
 
 test("a transport that answers at once does not keep the page from everything else", async () => {

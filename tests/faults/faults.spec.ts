@@ -126,31 +126,6 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await next.evaluate(() => window.guard.pending())).toEqual(["earlier", "a"]);
   });
 
-  test("is reported, and rows stay in localStorage until it opens", async ({ page, site }) => {
-    await neverOpens(page);
-    await visit(page, site);
-    await record(page, ["a"]);
-    await expect.poll(() => codes(page), { timeout: 15_000 }).toEqual(["storage"]);
-    await flush(page);
-    expect((await stats(page)).storage).toBe("local");
-    await record(page, ["b"]);
-    await flush(page);
-    expect(await codes(page)).toEqual(["storage"]);
-  });
-
-  test("loses nothing to a page that hides before it is loaded", async ({ page, site }) => {
-    await neverOpens(page);
-    await visit(page, site);
-    await page.evaluate(() => {
-      window.guard.record("as it hides");
-      dispatchEvent(new Event("pagehide"));
-    });
-    expect(await rowsInLocalStorage(page)).toHaveLength(1);
-    await page.reload();
-    await openGuard(page);
-    expect(await fresh(page, ["as it hides", "new"])).toEqual(["new"]);
-  });
-
   test("i5: that opens late is used, with its data", async ({ context, site }) => {
     const before = await visit(await context.newPage(), site);
     await record(before, ["earlier"]);
@@ -236,25 +211,6 @@ test("i6: impressions of a visit without IndexedDB are known to the next one wit
     expect(await codes(page)).toEqual([]);
     await page.close();
   }
-});
-
-test("close loses no impression recorded while another tab blocks the database", async ({ context, site }) => {
-  const page = await visit(await context.newPage(), site);
-  await record(page, ["earlier"]);
-  await flush(page);
-  const holding = await holdTransaction(context, site);
-  const closedAfter = await page.evaluate(async () => {
-    window.guard.record("as it closes");
-    const began = performance.now();
-    await window.guard.close();
-    return performance.now() - began;
-  });
-  expect(closedAfter).toBeLessThan(OPEN_MS);
-  // With the page goes the put that has not begun.
-  await page.close();
-  await holding.close();
-  const next = await visit(await context.newPage(), site);
-  expect(await fresh(next, ["earlier", "as it closes", "new"])).toEqual(["new"]);
 });
 
 test("a tab that has the database for itself holds up no feed, and others hear by localStorage", async ({

@@ -65,27 +65,6 @@ describe("fill", () => {
     expect(asked).toEqual([0, 1, 2]);
   });
 
-  test("returns all fresh items of the last page, also more than were wanted", async () => {
-    const { feed } = await feedWith();
-    const { fetchPage } = sourceOf(pageOf("a", "b", "c"));
-    const result = await feed.fill(fetchPage, 1);
-    expect(result.end).toBe("filled");
-    expect(idsIn(result)).toEqual(["a", "b", "c"]);
-  });
-
-  test("that wants nothing fetches nothing", async () => {
-    const { feed } = await feedWith();
-    const { asked, fetchPage } = sourceOf(pageOf("a"));
-    expect(await feed.fill(fetchPage, 0)).toMatchObject({ items: [], end: "filled", done: false });
-    expect(asked).toEqual([]);
-  });
-
-  test("brings no item that an earlier page of this list brought", async () => {
-    const { feed } = await feedWith();
-    const { fetchPage } = sourceOf(pageOf("a", "b"), pageOf("b", "c", "c"));
-    expect(idsIn(await feed.fill(fetchPage, 3))).toEqual(["a", "b", "c"]);
-  });
-
   test("takes the ids from the given function", async () => {
     const { feed } = await feedWith("1");
     const pages = [{ items: [{ key: 1 }, { key: 2 }] }];
@@ -162,14 +141,6 @@ describe("the source has ended", () => {
     });
   }
 
-  test("on a page that fills the list, too: it is done", async () => {
-    const { feed } = await feedWith();
-    const { asked, fetchPage } = sourceOf({ ...pageOf("a"), next: null });
-    expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "filled", done: true, next: null });
-    expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [], end: "exhausted", done: true, next: null });
-    expect(asked).toEqual([0]);
-  });
-
   const reused = [{ id: "a" }, { id: "seen" }, { id: "b" }];
   for (const [what, answer] of [
     ["a static source", () => pageOf("a", "seen", "b")],
@@ -189,27 +160,6 @@ describe("the source has ended", () => {
       expect(source.asked).toBe(4);
     });
   }
-
-  test("not while the cursor moves or an id is new, though all of it was seen", async () => {
-    const { feed } = await feedWith("seen", ...idsOf("seen", 30));
-    let asked = 0;
-    const moving = () => Promise.resolve({ ...pageOf("seen"), next: String(++asked) });
-    expect(await feed.fill(moving, 1)).toMatchObject({ end: "max-pages", done: false, next: "20" });
-    feed.reset();
-    const growing = ({ page }: PageRequest) => Promise.resolve(pageOf("seen", `seen-${String(page)}`));
-    expect(await feed.fill(growing, 1)).toMatchObject({ end: "max-pages", done: false });
-  });
-
-  test("counted across calls, and from 0 after a page with a new id", async () => {
-    const { feed } = await feedWith();
-    const same = pageOf("a");
-    const { asked, fetchPage } = sourceOf(same, same, same, pageOf("b"), same, same, same);
-    for (let call = 0; call < 3; call++) await feed.fill(fetchPage, 9, { maxPages: 1 });
-    expect(idsIn(await feed.fill(fetchPage, 1))).toEqual(["b"]);
-    expect(await feed.fill(fetchPage, 1, { maxPages: 2 })).toMatchObject({ end: "max-pages", done: false });
-    expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "exhausted", done: true });
-    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6]);
-  });
 });
 
 describe("fill stops", () => {
@@ -230,38 +180,6 @@ describe("fill stops", () => {
     expect(source.asked).toBe(20);
   });
 
-  test("as soon as there is a fresh item after the fifth page", async () => {
-    const { feed } = await feedWith("seen");
-    let page = 0;
-    const source = constant(() => ({ ...pageOf(page === 7 ? "a" : "seen"), next: String(++page) }));
-    expect(await feed.fill(source.fetchPage, 2)).toMatchObject({ items: [{ id: "a" }], end: "max-pages" });
-    expect(source.asked).toBe(8);
-  });
-
-  test("after the given number of pages, with or without fresh items", async () => {
-    const { feed } = await feedWith("seen");
-    const source = seenPages();
-    expect(await feed.fill(source.fetchPage, 1, { maxPages: 2 })).toMatchObject({ end: "max-pages" });
-    expect(source.asked).toBe(2);
-    const { fetchPage } = sourceOf(...idsOf("fresh", 30).map((id) => pageOf(id)));
-    const all = await feed.fill(fetchPage, 12, { maxPages: 40 });
-    expect(all.end).toBe("filled");
-  });
-
-  test("after two degraded pages in a row of one call, of which each counts as any", async () => {
-    const { feed } = await feedWith();
-    const degraded = (id: string) => ({ ...pageOf(id), degraded: true });
-    const { asked, fetchPage } = sourceOf(
-      ...[degraded("a"), pageOf("b"), degraded("c"), degraded("d"), degraded("e"), pageOf("f"), degraded("g")],
-    );
-    expect(await feed.fill(fetchPage, 9)).toEqual({
-      items: [{ id: "a" }, { id: "b" }, { id: "c" }, { id: "d" }],
-      ...{ end: "max-pages", done: false, next: undefined },
-    });
-    expect(idsIn(await feed.fill(fetchPage, 3))).toEqual(["e", "f", "g"]);
-    expect(asked).toEqual([0, 1, 2, 3, 4, 5, 6]);
-  });
-
   test("never on its own where it was told so, and lets the event loop run between pages of a source that answers at once", async () => {
     const { feed } = await feedWith();
     let cursor = 0;
@@ -277,44 +195,6 @@ describe("fill stops", () => {
 });
 
 describe("calls of fill that overlap", () => {
-  test("queue, each with its own source, and no item is in two results", async () => {
-    const { feed } = await feedWith();
-    const [one, two] = [gatedSource(), gatedSource()];
-    const ended: string[] = [];
-    const first = feed.fill(one.fetchPage, 3).finally(() => ended.push("first"));
-    const second = feed.fill(two.fetchPage, 2, { maxPages: 1 }).finally(() => ended.push("second"));
-    await settled();
-    one.waiting[0]?.bring({ ...pageOf("a", "b"), next: "1" });
-    await one.asked(2);
-    expect([one.waiting.length, two.waiting.length]).toEqual([2, 0]);
-    one.waiting[1]?.bring({ ...pageOf("c", "d"), next: "2" });
-    expect(idsIn(await first)).toEqual(["a", "b", "c", "d"]);
-    await two.asked(1);
-    expect(ended).toEqual(["first"]);
-    two.waiting[0]?.bring(pageOf("d", "e"));
-    expect(await second).toMatchObject({ items: [{ id: "e" }], end: "max-pages" });
-    expect(two.waiting.map(({ page }) => page)).toEqual([2]);
-  });
-
-  test("take all that the buffer has, whichever fetched it", async () => {
-    const { feed } = await feedWith();
-    const { asked, fetchPage } = sourceOf({ ...pageOf("a", "b", "c"), next: null });
-    const [first, second, third] = await Promise.all([1, 1, 0].map((want) => feed.fill(fetchPage, want)));
-    expect(first).toMatchObject({ items: [{ id: "a" }, { id: "b" }, { id: "c" }], end: "filled", done: true });
-    expect(second).toMatchObject({ items: [], end: "exhausted", done: true });
-    expect(third).toMatchObject({ items: [], end: "filled", done: true });
-    expect(asked).toEqual([0]);
-  });
-
-  test("have each its own id function", async () => {
-    const { feed } = await feedWith("1", "2");
-    const pages = [{ items: [{ key: 1 }, { key: 3 }] }, { items: [{ name: 2 }, { name: 4 }] }];
-    const fetchPage = ({ page }: PageRequest) => Promise.resolve(pages[page] as never);
-    const byKey = feed.fill<{ key: number }>(fetchPage, 1, { id: ({ key }) => key });
-    const byName = feed.fill<{ name: number }>(fetchPage, 1, { id: ({ name }) => name });
-    expect((await byKey).items).toEqual([{ key: 3 }]);
-    expect((await byName).items).toEqual([{ name: 4 }]);
-  });
 
   test("of any number end without a deep stack", async () => {
     const { feed } = await feedWith();
@@ -344,50 +224,6 @@ describe("a call of fill is aborted", () => {
     waiting[2]?.bring(pageOf("b"));
     expect(idsIn(await second)).toEqual(["a", "b"]);
     expect(waiting[2]?.signal.aborted).toBe(false);
-  });
-
-  test("and another one in the same task gets the items fetched so far, without a request", async () => {
-    const { feed } = await feedWith();
-    const { waiting, fetchPage, asked } = gatedSource();
-    const controller = new AbortController();
-    const first = feed.fill(fetchPage, 9, { signal: controller.signal });
-    await settled();
-    waiting[0]?.bring(pageOf("a", "b"));
-    await asked(2);
-    controller.abort();
-    const second = feed.fill(fetchPage, 1);
-    expect(await first).toMatchObject({ items: [], end: "aborted" });
-    expect(idsIn(await second)).toEqual(["a", "b"]);
-    expect(waiting).toHaveLength(2);
-  });
-
-  test("while it waits for another, which goes on", async () => {
-    const { feed } = await feedWith();
-    const { waiting, fetchPage } = gatedSource();
-    const controller = new AbortController();
-    const first = feed.fill(fetchPage, 1);
-    const second = feed.fill(fetchPage, 1, { signal: controller.signal });
-    await settled();
-    controller.abort();
-    expect(await second).toMatchObject({ items: [], end: "aborted" });
-    expect(waiting[0]?.signal.aborted).toBe(false);
-    waiting[0]?.bring(pageOf("a"));
-    expect(idsIn(await first)).toEqual(["a"]);
-    await settled();
-    expect(waiting).toHaveLength(1);
-  });
-
-  test("in the task in which it was made: nothing is fetched", async () => {
-    const { feed } = await feedWith();
-    const { asked, fetchPage } = sourceOf(pageOf("a"));
-    const controller = new AbortController();
-    const filling = feed.fill(fetchPage, 1, { signal: controller.signal });
-    controller.abort();
-    expect(await filling).toMatchObject({ items: [], end: "aborted" });
-    expect(await feed.fill(fetchPage, 1, { signal: AbortSignal.abort() })).toMatchObject({ end: "aborted" });
-    await settled();
-    expect(asked).toEqual([]);
-    expect(idsIn(await feed.fill(fetchPage, 1, { signal: null }))).toEqual(["a"]);
   });
 
   test("by a reset, as are all others; the buffer is void and the list begins anew", async () => {
@@ -420,17 +256,6 @@ describe("a call of fill is aborted", () => {
     expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [], end: "aborted" });
     expect(await feed.fill(() => Promise.resolve(null), 0)).toMatchObject({ items: [] });
     expect(feed.admit(["a", "b"])).toEqual(["a", "b"]);
-  });
-
-  test("in onLag: the next call begins with the page that caused it", async () => {
-    const controller = new AbortController();
-    const { guard } = await openGuard({ onLag: () => controller.abort() });
-    const feed = guard.feed();
-    guard.record("seen");
-    const page = { ...pageOf("a", "seen", "b"), next: "more", snapshot: await shippedSnapshot(["seen"]) };
-    const { signal } = controller;
-    expect(await feed.fill(() => Promise.resolve(page), 1, { signal })).toMatchObject({ items: [], end: "aborted" });
-    expect(await feed.fill(() => Promise.resolve(null), 1)).toMatchObject({ items: [{ id: "a" }, { id: "b" }] });
   });
 
   test("by the guard's close, as are all others of its feeds; a fill after it lets everything pass", async () => {
@@ -524,15 +349,6 @@ describe("an error while filling", () => {
       ]);
     });
   }
-
-  test("leaves it to a call that wants nothing and fetches nothing, too", async () => {
-    const { feed } = await feedWith();
-    const { fetchPage } = sourceOf(pageOf("a"));
-    const once = (request: PageRequest) => (request.page === 0 ? fetchPage(request) : Promise.reject(failing));
-    expect(await feed.fill(once, 3)).toMatchObject({ items: [], end: "error" });
-    expect(await feed.fill(once, 0)).toMatchObject({ items: [{ id: "a" }], end: "filled", done: false });
-    expect(await feed.fill(once, 0)).toMatchObject({ items: [] });
-  });
 
   test("of the app's own options is thrown", async () => {
     const { feed } = await feedWith();

@@ -61,16 +61,6 @@ for (const storage of ["indexeddb", "local"] as const) {
       chain.free();
     });
 
-    test("lets pass what the server had taken back", async ({ page, site }) => {
-      const { chain, ids } = await fiveShards("seen");
-      await visit(page, site, { storage });
-      await apply(page, { ...chain.snapshot(), unseen: [{ id: "seen-7", at: Date.now() }] });
-      expect(await fresh(page, ids)).toEqual(["seen-7"]);
-      await nextVisit(page, storage);
-      expect(await fresh(page, ids)).toEqual(["seen-7"]);
-      chain.free();
-    });
-
     test("is that of the tab that wrote last, and each tab goes on with its own", async ({ context, site }) => {
       const tabs = [await context.newPage(), await context.newPage()] as const;
       const [ofOne, ofTwo] = [await fiveShards("one"), await fiveShards("two")];

@@ -1,8 +1,6 @@
 /** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
 import type { Page } from "@playwright/test";
-import { ShardChain } from "seenguard/server";
 import {
-  apply,
   expect,
   flush,
   fresh,
@@ -59,43 +57,6 @@ test("i6: while IndexedDB refuses writes it leaves one row, however often it hid
   await page.reload();
   await openGuard(page);
   expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
-});
-
-test("keeps the newest rows that it leaves while IndexedDB refuses writes", async ({ page, site }) => {
-  await visit(page, site);
-  await record(page, idsOf("covered", 4_000));
-  await flush(page);
-  await refuseWrites(page);
-  const chain = await ShardChain.create({ capacity: 5_000 });
-  chain.record(idsOf("covered", 4_000));
-  await apply(page, chain.snapshot());
-  chain.free();
-  const ids = idsOf("an id that is as long as those of most servers are", 500);
-  await record(page, ids);
-  await hide(page);
-  await page.reload();
-  await openGuard(page);
-  expect(await fresh(page, [...ids, "new"])).toEqual(["new"]);
-});
-
-test("visits whose writes all fail do not fill the app's localStorage, and the newest one's row stays", async ({
-  page,
-  site,
-}) => {
-  await page.addInitScript(() => {
-    IDBObjectStore.prototype.put = () => {
-      throw new DOMException("refused", "UnknownError");
-    };
-  });
-  const idsOfVisit = (number: number) => idsOf(`visit-${String(number)}-${"of a long id".repeat(10)}`, 100);
-  for (let again = 0; again < 20; again++) {
-    await visit(page, site);
-    await record(page, idsOfVisit(again));
-    await hide(page);
-  }
-  expect(await charactersInLocalStorage(page)).toBeLessThanOrEqual(250_000);
-  await visit(page, site);
-  expect(await fresh(page, [...idsOfVisit(19), ...idsOfVisit(18), "new"])).toEqual(["new"]);
 });
 
 test("i6: its rows are gone when it is cleared, although IndexedDB fails", async ({ page, site }) => {
@@ -182,60 +143,6 @@ test("what it puts as it hides is committed in that task, all of it", async ({ p
   await openGuard(page);
   expect(await fresh(page, [...idsOf("id", 2_500), "new"])).toEqual(["new"]);
 });
-
-test("a row that its page rewrites while another one moves it is not lost", async ({ context, site }) => {
-  const going = await visit(await context.newPage(), site);
-  await refuseWrites(going);
-  const left: [key: string, text: string][] = [];
-  for (const id of ["first", "second"]) {
-    await record(going, [id]);
-    await hide(going);
-    const [key = ""] = await rowsInLocalStorage(going);
-    left.push([key, await going.evaluate((key) => localStorage.getItem(key) ?? "", key)]);
-  }
-  await going.goto("about:blank");
-  const next = await context.newPage();
-  await next.goto(site.origin);
-  await next.evaluate(([[firstKey, first] = ["", ""], [secondKey, second] = ["", ""]]) => {
-    localStorage.setItem(firstKey, first);
-    localStorage.removeItem(secondKey);
-    const put = Reflect.get(IDBObjectStore.prototype, "put");
-    IDBObjectStore.prototype.put = function (value, name) {
-      localStorage.setItem(secondKey, second);
-      localStorage.removeItem(firstKey);
-      IDBObjectStore.prototype.put = put;
-      return put.call(this, value, name);
-    };
-  }, left);
-  await openGuard(next);
-  await next.waitForTimeout(2_500);
-  await flush(next);
-  await next.reload();
-  await openGuard(next);
-  expect(await fresh(next, ["first", "second", "new"])).toEqual(["new"]);
-  await next.waitForTimeout(2_500);
-  await flush(next);
-  await expect.poll(() => rowsInLocalStorage(next)).toEqual([]);
-});
-
-for (const storage of ["indexeddb", "local"] as const) {
-  test(`an impression that a snapshot has just covered is not pending on the next visit, with ${storage}`, async ({
-    page,
-    site,
-  }) => {
-    await visit(page, site, { storage });
-    await record(page, ["covered", "pending"]);
-    const chain = await ShardChain.create();
-    for (const id of ["else", "covered"]) {
-      chain.record([id]);
-      await apply(page, chain.snapshot());
-    }
-    chain.free();
-    await page.reload();
-    await openGuard(page, { storage });
-    expect(await page.evaluate(() => window.guard.pending())).toEqual(["pending"]);
-  });
-}
 
 test("i6: other tabs learn of impressions that it records as it closes", async ({ context, site }) => {
   const [going, staying] = [await context.newPage(), await context.newPage()];

@@ -4,7 +4,7 @@
  */
 import type { GuardOptions, Report, ReportOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { idsOf, MapStorage, newPage, openGuard, shippedSnapshot, uniqueNamespace } from "../node/support.js";
+import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../node/support.js";
 import { pass, useFakeTimers } from "./fake-timers.js";
 
 const MINUTE_MS = 60_000;
@@ -205,19 +205,6 @@ describe("one impression that is refused", () => {
     expect(server.taken).toEqual(["a", "b", "c"]);
     for (const id of bad) expect(messages(errors).filter((message) => message.includes(`"${id}"`))).toHaveLength(1);
   });
-
-  test("at an address that refuses all is a failure as any: nothing is left out", async () => {
-    const server = serve(() => ({ status: 400 }));
-    const { guard, codes } = await reporting();
-    guard.record(idsOf("a", 10));
-    await pass(60 * MINUTE_MS);
-    expect(codes()).toEqual(["delivery"]);
-    expect(server.requests.length).toBeLessThan(40);
-    expect(await guard.flush({ timeoutMs: 0 })).toEqual({ delivered: 0, left: 10 });
-    server.answer = () => ({ status: 204 });
-    await pass(10 * MINUTE_MS);
-    expect(server.taken.toSorted()).toEqual(idsOf("a", 10).toSorted());
-  });
 });
 
 describe("after a failure", () => {
@@ -277,34 +264,6 @@ describe("after a failure", () => {
       expect(server.requests).toHaveLength(tries);
     }
   });
-
-  test("of one report another one at the same address goes on waiting", async () => {
-    const server = serve(() => ({ status: 503, headers: new Headers({ "retry-after": "600" }) }));
-    const { guard, stop } = await reporting();
-    guard.record("a");
-    await pass(5000);
-    stop();
-    guard.report({ url });
-    await pass(9 * MINUTE_MS);
-    expect(server.requests).toHaveLength(1);
-  });
-
-  test("offline it is tried once a minute, and as the page hides", async () => {
-    const server = serve(() => Promise.reject(new TypeError("Failed to fetch")));
-    const { guard } = await reporting();
-    guard.record("a");
-    vi.stubGlobal("navigator", { onLine: false });
-    await pass(5000);
-    expect(server.requests).toHaveLength(1);
-    await pass(59_000);
-    expect(server.requests).toHaveLength(1);
-    happens("pagehide");
-    await pass(0);
-    expect(server.requests).toHaveLength(2);
-    await pass(2 * MINUTE_MS);
-    expect(server.requests.length).toBeGreaterThan(2);
-    expect(server.requests.length).toBeLessThan(5);
-  });
 });
 
 describe("as the page hides", () => {
@@ -325,17 +284,6 @@ describe("as the page hides", () => {
     await pass(5000);
     expect(server.requests).toEqual([["here"], ["of a former visit"]]);
     expect(server.inits.at(-1)?.keepalive).toBe(false);
-  });
-
-  test("a second sign of it sends nothing again", async () => {
-    const server = serve(never);
-    const { guard } = await reporting();
-    guard.record("a");
-    happens("pagehide");
-    happens("visibilitychange");
-    happens("pagehide");
-    await pass(MINUTE_MS / 6);
-    expect(server.requests).toEqual([["a"]]);
   });
 
   test("all guards together send 60,000 bytes at most, and skip an entry that is too large alone", async () => {
@@ -371,41 +319,6 @@ describe("as the page hides", () => {
     expect(server.requests).toHaveLength(1);
     expect(errors).toEqual([]);
     expect(guard.stats()).toMatchObject({ failingSince: undefined, undelivered: 1 });
-  });
-
-  test.each([
-    [true, []],
-    [false, ["a"]],
-  ])("what goes out counts as delivered if a snapshot was taken: %s", async (hasApplied, due) => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const server = serve(never);
-    const { guard } = await reporting({}, { storage, namespace });
-    if (hasApplied) guard.apply(await shippedSnapshot(["else"]));
-    guard.record("a");
-    guard.unsee("taken back");
-    happens("pagehide");
-    await pass(100);
-    expect(server.requests).toEqual([["a", "taken back"]]);
-    // The page goes, and no answer is read.
-    server.answer = () => ({ status: 204 });
-    const next = await openGuard({ storage, namespace }, newPage({ fetch: server.fetch }));
-    next.guard.report({ url });
-    await pass(5000);
-    expect(server.taken).toEqual([...due, "taken back"]);
-  });
-
-  test("a response that arrives still counts, and a failure is retried", async () => {
-    const server = serve(() => ({ status: 503 }));
-    const { guard } = await reporting();
-    guard.apply(await shippedSnapshot(["else"]));
-    guard.record("a");
-    happens("pagehide");
-    await pass(0);
-    expect(guard.stats().undelivered).toBe(1);
-    server.answer = () => ({ status: 204 });
-    await pass(5000);
-    expect(server.requests).toEqual([["a"], ["a"]]);
-    expect(guard.stats().undelivered).toBe(0);
   });
 });
 

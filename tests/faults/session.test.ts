@@ -172,17 +172,6 @@ describe("the answer 409", () => {
   });
 });
 
-test.each([401, 403])("the answer %d is a failure as any, and is tried again", async (status) => {
-  const { guard, server, errors } = await reporting();
-  server.status = status;
-  guard.record("a");
-  await pass(5000);
-  expect(errors).toMatchObject([{ code: "delivery", message: expect.stringContaining(String(status)) as string }]);
-  server.status = 204;
-  await pass(1000);
-  expect(server.ids).toEqual(["a", "a"]);
-});
-
 test("credentials are those of the option, or of the same origin", async () => {
   const all: unknown[] = [];
   for (const options of [{}, { credentials: "include" as const }]) {

@@ -12,7 +12,6 @@ import {
   flush,
   fresh,
   idsOf,
-  keysInIndexedDb,
   openGuard,
   record,
   rowsInLocalStorage,
@@ -150,43 +149,6 @@ test.describe("IndexedDB that is full", () => {
     expect(await fresh(page, ["seen elsewhere", ...all])).toEqual(["seen elsewhere", "new"]);
     expect(await codes(page)).toEqual([]);
   });
-
-  test("when the page opens, stored data is read, and new data that does not fit stays in memory", async ({
-    page,
-    site,
-  }) => {
-    await visit(page, site);
-    await limitQuota(page, site);
-    await record(page, ["early"]);
-    await flush(page);
-    await fillIndexedDb(page);
-    for (let again = 0; again < 3; again++) {
-      await page.reload();
-      await openGuard(page);
-      await record(page, ["a"]);
-      await flush(page);
-      expect(await fresh(page, ["early", "a", "new"])).toEqual(["new"]);
-      expect((await stats(page)).storage).toBe("full");
-      expect(await codes(page)).toEqual(["storage"]);
-    }
-  });
-
-  test("keeps no tab from the others' impressions once there is room", async ({ context, site }) => {
-    const [one, two] = [await context.newPage(), await context.newPage()];
-    for (const page of [one, two]) await visit(page, site);
-    await limitQuota(one, site);
-    await fillIndexedDb(one);
-    // What Chromium gives back meanwhile is less than that.
-    const ids = idsOf(`while full ${"of a long id ".repeat(20)}`, 900);
-    await record(one, ids);
-    await flush(one);
-    expect((await stats(one)).storage).toBe("full");
-    expect(await codes(one)).toEqual(["storage"]);
-    await emptyIndexedDb(one);
-    await record(one, ["after"]);
-    await expect.poll(() => fresh(two, [...ids, "after", "new"])).toEqual(["new"]);
-    await expect.poll(async () => (await stats(one)).storage).toBe("indexeddb");
-  });
 });
 
 test("a full localStorage is reported once, keeps the newest data, and stores new data when there is space", async ({
@@ -258,59 +220,6 @@ test.describe("storage that is denied", () => {
 });
 
 test.describe("content of IndexedDB", () => {
-  test("that is damaged is reported once and deleted, and the rest is kept", async ({ page, site }) => {
-    await visit(page, site);
-    // Fewer rows than are compacted, which would mend the damage.
-    for (const id of idsOf("id", 3)) {
-      await record(page, [id]);
-      await flush(page);
-    }
-    await inDatabase(page, (store) => {
-      const asking = store.getAllKeys();
-      asking.onsuccess = () => {
-        const [first] = asking.result.filter((key) => typeof key === "string" && key.includes("/r/"));
-        store.put("no row of any kind", first);
-      };
-    });
-    await page.reload();
-    await openGuard(page);
-    expect(await codes(page)).toEqual(["storage"]);
-    expect(await fresh(page, idsOf("id", 3))).toHaveLength(1);
-    await record(page, ["after"]);
-    await page.waitForTimeout(2_500);
-    await flush(page);
-    expect((await keysInIndexedDb(page)).filter((key) => key.includes("/r/")).length).toBeLessThanOrEqual(3);
-    await page.reload();
-    await openGuard(page);
-    expect(await codes(page)).toEqual([]);
-    expect(await fresh(page, ["after"])).toEqual([]);
-  });
-
-  test("that is no text, under keys that are none, stops nothing", async ({ page, site }) => {
-    await visit(page, site);
-    await record(page, ["a"]);
-    await flush(page);
-    await inDatabase(page, (store) => {
-      store.put({ an: "object" }, "seenguard/home:reader/00000000000/r/00000000000aa/0");
-      store.put(new Blob(["x"]), "seenguard/home:reader/00000000000/r/00000000000aa/1");
-      store.put("of a later version", "seenguard/home:reader/00000000000/z");
-      store.put(7, 7);
-      store.put("dates may be keys", new Date(0));
-      store.put(new Uint8Array(3), "seenguard/home:reader/00000000000/m");
-      store.put(new Uint8Array(3), "seenguard/home:reader/00000000000/h");
-    });
-    await page.reload();
-    await openGuard(page);
-    expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
-    await record(page, ["b"]);
-    await page.waitForTimeout(2_500);
-    await flush(page);
-    await page.reload();
-    await openGuard(page);
-    expect(await fresh(page, ["a", "b", "new"])).toEqual(["new"]);
-    expect(await codes(page)).toEqual([]);
-    expect(await keysInIndexedDb(page)).toContain("seenguard/home:reader/00000000000/z");
-  });
 
   test("in a database of the same name that is an app's own is left alone, and ours is added to it", async ({
     page,
