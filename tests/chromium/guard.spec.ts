@@ -1,7 +1,6 @@
 /** A guard on a page: without an engine, observing, opened twice, closed, and its fetch. */
 import type { Page } from "@playwright/test";
-import { ShardChain } from "seenguard/server";
-import { codes, expect, fresh, NAMESPACE, openGuard, record, SITE, test } from "./support.js";
+import { codes, expect, fresh, NAMESPACE, openGuard, record, test } from "./support.js";
 
 /** Uncaught errors of a page, as they come. */
 function uncaughtOf(page: Page): string[] {
@@ -267,60 +266,9 @@ test.describe("in one document", () => {
     expect(result).toEqual({ seen: true, kept: ["b"], told: [] });
     expect(uncaught).toEqual([]);
   });
-
-  test("the default storage and its name are the same option", async ({ reader }) => {
-    const page = await reader.openGuardedPage();
-    await record(page, ["a"]);
-    await openGuard(page, { storage: "indexeddb" });
-    expect(await codes(page)).toEqual([]);
-    await openGuard(page, { storage: "local" });
-    expect(await codes(page)).toEqual(["already-open"]);
-    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
-  });
-
-  test("an onError that throws is the app's own uncaught error, and stops nothing", async ({ reader }) => {
-    const page = await reader.openPage();
-    const uncaught = uncaughtOf(page);
-    const answer = await page.evaluate(async (namespace) => {
-      const onError = () => {
-        throw new Error("the app's own mistake");
-      };
-      const guard = await window.Seenguard.SeenGuard.open({ namespace, storage: "none", onError });
-      guard.record("a");
-      return [guard.apply({ shards: ["!"] }).reason, guard.filter(["a", "b"])];
-    }, NAMESPACE);
-    expect(answer).toEqual(["invalid", ["b"]]);
-    await expect.poll(() => uncaught).toEqual(["the app's own mistake"]);
-  });
 });
 
 test.describe("fetch in place of window.fetch", () => {
-  test("adds the headers to requests that match, changes nothing else, and applies the snapshot before json resolves", async ({
-    reader,
-  }) => {
-    const chain = await ShardChain.create();
-    chain.record("on the server");
-    const page = await reader.openGuardedPage();
-    const sent: { headers: Record<string, string>; method: string; body: string | null }[] = [];
-    await page.route(`${SITE}/api/**`, async (route) => {
-      const request = route.request();
-      sent.push({ headers: await request.allHeaders(), method: request.method(), body: request.postData() });
-      await route.fulfill({ json: { items: ["on the server", "new"], snapshot: chain.snapshot() } });
-    });
-    const shown = await page.evaluate(async () => {
-      window.fetch = window.guard.fetch({ match: "/api/feed" });
-      const headers = { authorization: "token" };
-      const posted = new Request("/api/feed", { method: "POST", body: "cursor", headers });
-      const answer = await fetch(posted);
-      const { items } = (await answer.json()) as { items: string[] };
-      await (await fetch("/api/other", { headers })).text();
-      return [answer instanceof Response, window.guard.filter(items)];
-    });
-    expect(shown).toEqual([true, ["new"]]);
-    const [feed, other] = sent;
-    expect(feed).toMatchObject({ method: "POST", body: "cursor", headers: { authorization: "token" } });
-    expect([feed, other].map((each) => each?.headers["seen-pending"] !== undefined)).toEqual([true, false]);
-  });
 
   test("asks a host that refuses the preflight once more without the headers, and then never with them", async ({
     reader,
