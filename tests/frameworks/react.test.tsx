@@ -1,11 +1,10 @@
 /** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
-import { act, Activity, Component, StrictMode, useEffect, type ReactNode } from "react";
+import { act, Component, StrictMode, useEffect, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import {
   SeenGuard,
   SeenGuardError,
   type FeedPage,
-  type Identified,
   type PageRequest,
   type Report,
   type ReportOptions,
@@ -182,25 +181,6 @@ describe("useSeenGuard", () => {
       expect(isOpen(second.latest())).toBe(true);
       expect(first.latest()).toBe(second.latest());
       expect(openOnce).toHaveBeenCalledTimes(2);
-    });
-
-    test("tries again with nothing on the screen, if nothing is there yet", async () => {
-      const namespace = uniqueNamespace();
-      const openOnce = vi.fn(open).mockRejectedValueOnce(new TypeError("Failed to fetch"));
-      const first = await renderHook(
-        failing(namespace, openOnce, () => undefined),
-        undefined,
-      );
-      await settle();
-      await first.unmount();
-      await settle();
-      const { results, latest } = await renderHook(
-        failing(namespace, openOnce, () => undefined),
-        undefined,
-      );
-      await opened(latest);
-      expect(results).not.toContain(null);
-      expect(isOpen(latest())).toBe(true);
     });
 
     test("is null after 15 s without an answer, and takes the guard that comes later", async () => {
@@ -504,17 +484,6 @@ describe("useSeenFeed", () => {
       expect(latest().items).toEqual(["b", "d"]);
     });
 
-    test("keeps nothing for another guard, or between the two", async () => {
-      const [guard, other] = [await testGuard(), await testGuard()];
-      other.record("a");
-      const props = { items: ["a", "b"], options: { ssr: true } };
-      const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, ...props });
-      await show({ guard: undefined, ...props });
-      expect(latest().items).toEqual([]);
-      await show({ guard: other, ...props });
-      expect(latest().items).toEqual(["b"]);
-    });
-
     test("leaves out what has an id of an item that stays", async () => {
       const guard = await testGuard();
       const [post, repost, unnamed] = [{ ids: ["a"] }, { ids: ["b", "a"] }, { ids: [] }];
@@ -527,15 +496,6 @@ describe("useSeenFeed", () => {
         await show(items);
         expect(latest().items).toEqual([post, unnamed]);
       }
-    });
-
-    test("tells items apart that have no id yet", async () => {
-      const guard = await testGuard();
-      const [draft, other] = [{ id: null }, { id: null }];
-      const useDrafts = (items: { id: null }[]) => useSeenFeed(guard, items as unknown as Identified[], { ssr: true });
-      const { latest, show } = await renderHook(useDrafts, [draft]);
-      await show([draft, other]);
-      expect(latest().items).toEqual([draft, other]);
     });
   });
 });
@@ -634,21 +594,6 @@ describe("useSeenPages", () => {
     expect(pages.pagesAsked()).toEqual([0, 1, 0, 1]);
   });
 
-  test("shows the old list beside an error after reset, too, and loads the new one then", async () => {
-    const guard = await testGuard();
-    const pages = source();
-    const { latest } = await start({ guard }, pages);
-    await answerAll(pages, 1);
-    guard.record(items(0));
-    await inAct(() => void latest().reset());
-    await pages.answer("error");
-    await settle();
-    expect(latest()).toMatchObject({ items: items(0, 1), loading: false, error: new Error("no network") });
-    await inAct(() => void latest().loadMore());
-    await answerAll(pages, 2);
-    expect(latest()).toMatchObject({ items: items(1, 2, 3), error: undefined });
-  });
-
   test("aborts when its component has gone", async () => {
     const guard = await testGuard();
     const pages = source();
@@ -693,13 +638,6 @@ describe("useSeenPages", () => {
     expect(latest().items).toEqual(items(2, 3));
   });
 
-  test("loads everything without a guard", async () => {
-    const pages = source();
-    const { latest } = await start({ guard: null, options: { want: 9 } }, pages);
-    await answerAll(pages, 3);
-    expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), loading: false, done: true });
-  });
-
   describe("before the guard is open", () => {
     test("loadMore waits for it, so a loop over it freezes nothing", async () => {
       const pages = source();
@@ -737,16 +675,6 @@ describe("useSeenPages", () => {
       await before;
       await loadMore();
     });
-
-    test("a loop over a done that is out of date leaves others their turn", async () => {
-      const pages = source(1);
-      const { latest } = await start({ guard: await testGuard() }, pages);
-      await answerAll(pages, 1);
-      expect(latest().done).toBe(true);
-      const state = { isOver: false };
-      setTimeout(() => (state.isOver = true));
-      while (!state.isOver) await latest().loadMore();
-    });
   });
 
   test("goes on once by itself when so many pages brought nothing", async () => {
@@ -757,76 +685,6 @@ describe("useSeenPages", () => {
     await answerAll(pages, 2);
     expect(latest()).toMatchObject({ items: [], loading: false, done: false });
     expect(pages.pagesAsked()).toEqual([0, 1]);
-  });
-
-  test.each([{ key: "home" }, { maxPages: 3 }])("loads on when it is shown again (%j)", async (options) => {
-    const guard = await testGuard();
-    const pages = source();
-    let latest: SeenPages<string> | undefined;
-    function List() {
-      latest = pages.use({ guard, options });
-      return null;
-    }
-    const shown = (mode: "visible" | "hidden") => (
-      <Activity mode={mode}>
-        <List />
-      </Activity>
-    );
-    const { show } = await render(shown("visible"));
-    await answerAll(pages, 1);
-    await inAct(() => void latest?.loadMore());
-    await show(shown("hidden"));
-    await settle();
-    expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([false, true]);
-    await show(shown("visible"));
-    await answerAll(pages, 2);
-    expect(latest).toMatchObject({ items: items(0, 1, 2, 3), loading: false, done: false });
-    expect(pages.pagesAsked()).toEqual([0, 1, 1]);
-  });
-
-  test("tries again when a list that could not be loaded is shown again", async () => {
-    const guard = await testGuard();
-    const pages = source();
-    const props = { guard, options: { key: "home" } };
-    const first = await start(props, pages);
-    await answerAll(pages, 0);
-    await pages.answer("error");
-    await settle();
-    expect(first.latest().error).toBeInstanceOf(Error);
-    await first.unmount();
-    await settle();
-    const { latest } = await start(props, pages);
-    await answerAll(pages, 1);
-    expect(latest()).toMatchObject({ items: items(0, 1), error: undefined });
-  });
-
-  test("keeps 32 lists with a key, and more only if they are shown", async () => {
-    const guard = await testGuard();
-    const fetchPage = vi.fn(() => Promise.resolve({ items: ["a"], next: null }));
-    const use = (key: string) => useSeenPages(guard, fetchPage, { want: 1, key });
-    await renderHook(use, "shown");
-    for (let index = 0; index < 33; index++) {
-      const { unmount } = await renderHook(use, `list-${String(index)}`);
-      await settle();
-      await unmount();
-    }
-    const before = fetchPage.mock.calls.length;
-    for (const key of ["shown", "list-32", "list-2"]) await renderHook(use, key);
-    await settle();
-    expect(fetchPage.mock.calls.length - before).toBe(0);
-    await renderHook(use, "list-0");
-    await settle();
-    expect(fetchPage.mock.calls.length - before).toBe(1);
-  });
-
-  test("takes an id function", async () => {
-    const guard = await testGuard();
-    const posts = [{ key: 1 }, { key: 2 }];
-    guard.record(1);
-    const fetchPosts = () => Promise.resolve({ items: posts, next: null });
-    const keyed = await renderHook(() => useSeenPages(guard, fetchPosts, { want: 1, id: ({ key }) => key }), undefined);
-    await settle();
-    expect(keyed.latest().items).toEqual([posts[1]]);
   });
 
   test("tells of wrong options", async () => {
