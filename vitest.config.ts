@@ -7,7 +7,7 @@ export const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { p
 
 /** Which tests in Node are of the guard. */
 export const ofTheGuard = [
-  ...["apply", "clock", "feed", "filter", "formats", "ids", "interleaving", "keyed-feed", "lifecycle", "limits"],
+  ...["apply", "clock", "feed", "filter", "formats", "ids", "keyed-feed", "lifecycle", "limits"],
   ...["record", "several-ids", "storage", "storage-clear", "storage-held", "storage-keys", "vectors"],
 ];
 
@@ -75,7 +75,6 @@ export default defineConfig({
       {
         test: { ...patient, name: "adapters", include: ["tests/frameworks/**/*.test.{ts,tsx}"], environment: "jsdom" },
       },
-      { test: { ...patient, name: "types", include: ["tests/types/**/*.test.ts"] } },
       {
         // Programs made at random, as many or for as long as tests/simulation/programs/programs.ts says.
         test: {

@@ -311,7 +311,7 @@ export const steps = [
   },
   {
     name: "tsc",
-    what: "TypeScript's types: the package's own, then tests, demo and scripts",
+    what: "TypeScript's types: the package's own, which match its declarations, then tests, demo and scripts",
     run: types,
     needs: ["build"],
   },
@@ -345,13 +345,6 @@ export const steps = [
     lane: "cargo",
   },
   { name: "sizes", what: "each part of the package keeps its budget", run: checkSizes, needs: ["build"] },
-  {
-    name: "types",
-    what: "the declarations can be used, all of them, and match the code",
-    run: () => vitest("--project", "types"),
-    reads: packageAndTests,
-    needs: ["build"],
-  },
   {
     name: "prettier",
     what: "everything else is formatted",
