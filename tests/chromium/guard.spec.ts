@@ -269,7 +269,6 @@ test.describe("in one document", () => {
 });
 
 test.describe("fetch in place of window.fetch", () => {
-
   test("asks a host that refuses the preflight once more without the headers, and then never with them", async ({
     reader,
   }) => {

@@ -195,7 +195,6 @@ describe("fill stops", () => {
 });
 
 describe("calls of fill that overlap", () => {
-
   test("of any number end without a deep stack", async () => {
     const { feed } = await feedWith();
     const calls = Array.from({ length: 20_000 }, () => feed.fill(() => Promise.resolve(null), 0));

@@ -1,17 +1,6 @@
 /** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
 import type { Page } from "@playwright/test";
-import {
-  expect,
-  flush,
-  fresh,
-  idsOf,
-  NAMESPACE,
-  openGuard,
-  record,
-  rowsInLocalStorage,
-  test,
-  visit,
-} from "./pages.js";
+import { expect, flush, fresh, idsOf, NAMESPACE, openGuard, record, rowsInLocalStorage, test, visit } from "./pages.js";
 
 /** From now on IndexedDB refuses every write. */
 const refuseWrites = (page: Page) =>

@@ -2,15 +2,7 @@
 import type { Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import {
-  DAY_MS,
-  DAY_SECONDS,
-  idsOf,
-  NOW,
-  openGuard,
-  Random,
-  shippedSnapshot,
-} from "../node/support.js";
+import { DAY_MS, DAY_SECONDS, idsOf, NOW, openGuard, Random, shippedSnapshot } from "../node/support.js";
 
 /** What the replicas of one chain hold that records `ids` one after the other: the state after each. */
 async function statesOf(ids: readonly string[]): Promise<Required<Pick<Snapshot, "version" | "shards">>[]> {
@@ -66,7 +58,6 @@ describe("replicas of different age", () => {
 });
 
 describe("a chain that was rebuilt", () => {
-
   test("i1: and holds fewer ids than before lets those pass, but none that was shown here", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(["shown elsewhere", "shown here"]));
@@ -77,7 +68,6 @@ describe("a chain that was rebuilt", () => {
 });
 
 describe("a snapshot that changes little", () => {
-
   test("i1: without shards stops only ids that were shown here", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(idsOf("elsewhere", 20)));

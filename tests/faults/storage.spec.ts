@@ -220,7 +220,6 @@ test.describe("storage that is denied", () => {
 });
 
 test.describe("content of IndexedDB", () => {
-
   test("in a database of the same name that is an app's own is left alone, and ours is added to it", async ({
     page,
     site,

@@ -1,14 +1,7 @@
 /** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
 import { act, Component, StrictMode, useEffect, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import {
-  SeenGuard,
-  SeenGuardError,
-  type FeedPage,
-  type PageRequest,
-  type Report,
-  type ReportOptions,
-} from "seenguard";
+import { SeenGuard, SeenGuardError, type FeedPage, type PageRequest, type Report, type ReportOptions } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import {
   useSeenFeed,

@@ -1,17 +1,8 @@
 /** Snapshots, good and bad: `apply` takes a whole one or nothing, and says why. */
 import type { Snapshot } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { rice, shardOf, } from "./shards.js";
-import {
-  heldBy,
-  idsOf,
-  NOW,
-  openGuard,
-  reasonOf,
-  shardText,
-  shippedSnapshot,
-  uniqueNamespace,
-} from "./support.js";
+import { rice, shardOf } from "./shards.js";
+import { heldBy, idsOf, NOW, openGuard, reasonOf, shardText, shippedSnapshot, uniqueNamespace } from "./support.js";
 
 /** A guard with a snapshot in use and impressions of its own, and what must stay as it is. */
 async function guardInUse() {
@@ -242,7 +233,6 @@ describe("the version of a snapshot", () => {
 });
 
 describe("the result of apply", () => {
-
   test("a shard that is held may come as its reference", async () => {
     const { guard } = await openGuard();
     const [a, b, c] = [await shardText(["a"]), await shardText(["b"]), await shardText(["c"])];

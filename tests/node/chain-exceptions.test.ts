@@ -8,7 +8,7 @@ import {
   type ShardFormat,
   type Snapshot,
 } from "seenguard/server";
-import { describe, expect, onTestFinished, test, } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { xxh64 } from "./shards.js";
 import { heldBy, idsOf, NOW, openGuard } from "./support.js";
 

@@ -2,7 +2,7 @@
 import { SeenGuardError, ShardChain, type ChainOptions, type ItemId, type Snapshot } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { bytesOf, shardOf, textOf } from "./shards.js";
-import { idsOf, NOW, } from "./support.js";
+import { idsOf, NOW } from "./support.js";
 
 async function createChain(options?: ChainOptions): Promise<ShardChain> {
   const chain = await ShardChain.create(options);

@@ -2,16 +2,7 @@
  * Time: the window is counted by this device's clock, which may jump; a server's shards by the server's, which is told.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import {
-  ENGINE,
-  DAY_MS,
-  MapStorage,
-  NOW,
-  openGuard,
-  settled,
-  shippedSnapshot,
-  uniqueNamespace,
-} from "./support.js";
+import { ENGINE, DAY_MS, MapStorage, NOW, openGuard, settled, shippedSnapshot, uniqueNamespace } from "./support.js";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });

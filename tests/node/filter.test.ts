@@ -108,5 +108,4 @@ describe("filter", () => {
   });
 });
 
-describe("filter over odd values from a seeded source", () => {
-});
+describe("filter over odd values from a seeded source", () => {});

@@ -30,7 +30,6 @@ function pagesOf<T>(
 }
 
 describe("pages of fresh items", () => {
-
   test("end where nothing fresh is left, without an empty page", async () => {
     const chain = await chainWith(idsOf("seen", 50));
     expect(pagesOf(chain, () => [...idsOf("new", 14), ...idsOf("seen", 50)], { size: 7 })).toHaveLength(2);
@@ -60,7 +59,6 @@ describe("pages of fresh items", () => {
 });
 
 describe("a cursor", () => {
-
   test("that is none means the first page", async () => {
     const chain = await chainWith([]);
     const none = [undefined, null, "", "what is this", "1", "%", "z".repeat(5000), "1.2.3", 7, ["1.a", "2.b"], {}];

@@ -67,7 +67,6 @@ describe("without an engine", () => {
 });
 
 describe("this document", () => {
-
   test("keeps impressions of a guard that it opens during a clear", async () => {
     for (const hasSignal of [true, false]) {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
@@ -97,7 +96,6 @@ describe("this document", () => {
 });
 
 describe("by the signal in localStorage", () => {
-
   test("a localStorage that is full takes it: rows of the namespace make room", async () => {
     const globals = stubLocalStorage();
     const { localStorage } = globals;

@@ -15,7 +15,7 @@ import {
 } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../demo/processes.ts";
-import { Device, } from "./devices.js";
+import { Device } from "./devices.js";
 import { DAY_SECONDS, heldBy, idsOf, MapStorage, newPage, openGuard } from "./support.js";
 
 let redis: RunningRedis;
