@@ -107,5 +107,3 @@ describe("filter", () => {
     }
   });
 });
-
-describe("filter over odd values from a seeded source", () => {});
