@@ -15,9 +15,16 @@ export interface Joining {
 let opening: Promise<Handler> | undefined;
 
 addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => {
-  const opened = (opening ??= open(data.directory));
-  if (port !== undefined) serveOver(port, async (request) => (await opened)(request));
+  if (port !== undefined) serveOver(port, async (request) => (await opened(data.directory))(request));
 });
+
+/** A catalogue that could not be had is asked for anew by the next request. */
+function opened(directory: string): Promise<Handler> {
+  return (opening ??= open(directory).catch((error: unknown) => {
+    opening = undefined;
+    throw error;
+  }));
+}
 
 async function open(directory: string): Promise<Handler> {
   const response = await fetch(new URL("catalogue.json", directory));
