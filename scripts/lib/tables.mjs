@@ -18,11 +18,19 @@ export async function writeTables(tables, documents) {
       if (place.test(text)) missing.delete(name);
       text = text.replace(
         place,
-        (_, /** @type {string} */ begin, /** @type {string} */ end) => `${begin}\n${table}\n\n${end}`,
+        (_, /** @type {string} */ begin, /** @type {string} */ end) => `${begin}\n${unpadded(table)}\n\n${end}`,
       );
     }
     const options = (await resolveConfig(path)) ?? {};
     writeFileSync(path, await format(text, { ...options, filepath: path }));
   }
   if (missing.size > 0) throw new Error(`no document has a place for ${[...missing].join(", ")}`);
+}
+
+/** Tables without padding, which prettier is to leave so. @param {string} text */
+function unpadded(text) {
+  const withMark = text.replace(/(?:^\|.*\n?)+/gm, "<!-- prettier-ignore -->\n$&");
+  return withMark.replace(/^\|.*/gm, (row) =>
+    row.replace(/ {2,}/g, " ").replace(/-{3,}(:?)/g, (_, colon) => (colon ? "--:" : "---")),
+  );
 }

@@ -47,25 +47,22 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The table as prettier formats it in Markdown, without a line break at its end.
+    /// The table in Markdown, without padding, which prettier is to leave so, and without a line break at its end.
     pub fn to_markdown(&self) -> String {
-        let widths = self.widths(3);
-        let rule = self.columns.iter().zip(&widths).map(|(column, &width)| {
-            if column.is_number {
-                format!("{}:", "-".repeat(width - 1))
-            } else {
-                "-".repeat(width)
-            }
-        });
-        let mut lines = vec![self.heading(&widths), rule.collect()];
-        lines.extend(self.rows.iter().map(|row| self.align(row, &widths)));
-        let lines = lines.iter().map(|cells| format!("| {} |", cells.join(" | ")));
-        lines.collect::<Vec<_>>().join("\n")
+        let headings = self.columns.iter().map(|column| column.heading.clone());
+        let rule = self
+            .columns
+            .iter()
+            .map(|column| if column.is_number { "--:" } else { "---" });
+        let mut lines: Vec<Vec<String>> = vec![headings.collect(), rule.map(String::from).collect()];
+        lines.extend(self.rows.iter().cloned());
+        let lines = lines.iter().map(|cells| format!("\n| {} |", cells.join(" | ")));
+        format!("<!-- prettier-ignore -->{}", lines.collect::<String>())
     }
 
     /// The table for a terminal, with a line break at its end.
     pub fn to_text(&self) -> String {
-        let widths = self.widths(1);
+        let widths = self.widths();
         let rule = widths.iter().map(|&width| "─".repeat(width)).collect();
         let mut lines = vec![self.heading(&widths), rule];
         lines.extend(self.rows.iter().map(|row| self.align(row, &widths)));
@@ -73,10 +70,10 @@ impl Table {
         lines.collect()
     }
 
-    fn widths(&self, least: usize) -> Vec<usize> {
+    fn widths(&self) -> Vec<usize> {
         let width = |(index, column): (usize, &Column)| {
             let cells = self.rows.iter().map(|row| columns_of(&row[index]));
-            cells.chain([columns_of(&column.heading), least]).max().unwrap_or(least)
+            cells.fold(columns_of(&column.heading), usize::max)
         };
         self.columns.iter().enumerate().map(width).collect()
     }
@@ -110,13 +107,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_is_aligned_in_both_forms() {
+    fn a_table_is_aligned_for_a_terminal_alone() {
         let mut table = Table::new([Column::text("Name"), Column::number("ε")]);
         table.push(["a queue".into(), "0".into()]);
         table.push(["a chain".into(), "0.005".into()]);
         assert_eq!(
             table.to_markdown(),
-            "| Name    |     ε |\n| ------- | ----: |\n| a queue |     0 |\n| a chain | 0.005 |"
+            "<!-- prettier-ignore -->\n| Name | ε |\n| --- | --: |\n| a queue | 0 |\n| a chain | 0.005 |"
         );
         assert_eq!(
             table.to_text(),
