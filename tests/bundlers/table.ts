@@ -2,13 +2,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { format, resolveConfig } from "prettier";
 import { inject } from "vitest";
 import { chromiumVersion } from "../packed/chromium.js";
 import type { Platform } from "./platforms.js";
 
 const page = fileURLToPath(new URL("../../docs/platforms.md", import.meta.url));
-const BEGIN = "<!-- platforms: written by `npx vitest run --project platforms --update` -->";
+/** Prettier leaves the table alone: it would pad the cells. */
+const BEGIN =
+  "<!-- platforms: written by `npx vitest run --project platforms --update` -->\n\n<!-- prettier-ignore -->";
 const END = "<!-- end of platforms -->";
 
 /** A row's cells, by the heading of their column. */
@@ -44,12 +45,11 @@ export function readRows(): Row[] {
   return cells.slice(2).map((row) => Object.fromEntries(HEADINGS.map((heading, i) => [heading, row[i] ?? ""])) as Row);
 }
 
-export async function writeRows(rows: readonly Row[]): Promise<void> {
+export function writeRows(rows: readonly Row[]): void {
   const [before, , after] = splitPage();
   const lines = [HEADINGS, HEADINGS.map(() => "---"), ...rows.map((row) => HEADINGS.map((heading) => row[heading]))];
   const table = lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
-  const text = `${before}${BEGIN}\n\n${table}\n\n${END}${after}`;
-  writeFileSync(page, await format(text, { ...(await resolveConfig(page)), parser: "markdown" }));
+  writeFileSync(page, `${before}${BEGIN}\n${table}\n\n${END}${after}`);
 }
 
 /** What is before the table, the table, and what is after it. */
