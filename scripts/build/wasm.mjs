@@ -57,8 +57,18 @@ ${types.join("")}};
 /** @param {string} name */
 const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
 
-/** Needs cargo alone, so that it may run while everything else is installed. */
+/** All that a module is compiled from; the compiler is in the stamp, too. */
+const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/wasm.mjs"].map((path) => inProject(path));
+
+/**
+ * Needs cargo alone, so that it may run while everything else is installed. Nothing is compiled if nothing has changed:
+ * cargo has one place for a cdylib, so that each module would be compiled anew after the other.
+ */
 export async function compileModules() {
+  const stampFile = inProject("target", "wasm", "compiled.stamp");
+  const { commit } = await rustc();
+  const stamp = () => `${hashOf([...sources, ...modules.map(({ name }) => compiledPath(name))])} ${commit}`;
+  if (readIfThere(stampFile)?.toString() === stamp()) return;
   const { target_directory: target } = await cargoMetadata();
   mkdirSync(inProject("target", "wasm"), { recursive: true });
   for (const module of modules) {
@@ -67,6 +77,7 @@ export async function compileModules() {
     // cargo puts each into the same place.
     copyFileSync(join(target, wasmTarget, "release", "seenguard.wasm"), compiledPath(name));
   }
+  writeWhole(stampFile, stamp());
 }
 
 /** @param {WasmModule} module */
