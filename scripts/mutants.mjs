@@ -109,5 +109,5 @@ await main(async () => {
   let failure;
   // A mutant of one that survives does not keep the other from being tried.
   for (const part of parts) await part().catch((/** @type {unknown} */ error) => (failure ??= error));
-  if (failure !== undefined) throw failure;
+  if (failure !== undefined) throw failure instanceof Error ? failure : new Error(String(failure));
 });

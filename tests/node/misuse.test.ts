@@ -152,7 +152,7 @@ test("use after close is told of once, and everything passes", async () => {
 
 test("another version of the package on the page is told of, with both versions", async () => {
   const registry = Symbol.for("seenguard.registry.7");
-  vi.stubGlobal(registry as unknown as string, { version: "9.8.7" });
+  vi.stubGlobal(registry, { version: "9.8.7" });
   const { errors } = await openGuard();
   vi.unstubAllGlobals();
   expect(errors).toMatchObject([{ code: "misuse" }]);

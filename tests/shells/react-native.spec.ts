@@ -57,10 +57,10 @@ async function bundleApp(): Promise<string> {
   const modules = await installed();
   const examples: Plugin = {
     name: "examples",
-    setup({ onResolve, resolve }) {
-      onResolve({ filter: /^\.\/storage$/ }, () => ({ path: writeExample(STORAGE) }));
-      onResolve({ filter: /^@react-native-async-storage\// }, ({ path, kind, pluginData }) =>
-        pluginData === "there" ? undefined : resolve(path, { kind, resolveDir: modules, pluginData: "there" }),
+    setup(build) {
+      build.onResolve({ filter: /^\.\/storage$/ }, () => ({ path: writeExample(STORAGE) }));
+      build.onResolve({ filter: /^@react-native-async-storage\// }, ({ path, kind, pluginData }) =>
+        pluginData === "there" ? undefined : build.resolve(path, { kind, resolveDir: modules, pluginData: "there" }),
       );
     },
   };
@@ -224,7 +224,7 @@ class Device {
   /** What the page's store says of a key, asked so many times at once. */
   ask(key: string, times: number): Promise<unknown[]> {
     return this.#webView.evaluate(
-      ([key, times]) => Promise.all(Array.from({ length: times }, () => window.storage.get(key))),
+      ([key, times]) => Promise.all(Array.from({ length: times }, async () => window.storage.get(key))),
       [key, times] as const,
     );
   }
