@@ -53,19 +53,24 @@ const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...ar
 /** @param {...string} args */
 const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("lab", "soak", "main.ts"), ...args]);
 
+/** The test programs that are for Wasm alone. */
+function wasmTestFiles() {
+  const files = readdirSync(inProject("tests")).filter(
+    (name) =>
+      name.endsWith(".rs") &&
+      readFileSync(inProject("tests", name), "utf8").includes('#![cfg(target_arch = "wasm32")]'),
+  );
+  if (files.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
+  return files.map((name) => name.replace(/\.rs$/, ""));
+}
+
 /**
  * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
  * success.
  * @param {...string} args
  */
 async function wasmTests(...args) {
-  const files = readdirSync(inProject("tests")).filter(
-    (name) =>
-      name.endsWith(".rs") &&
-      readFileSync(inProject("tests", name), "utf8").includes('#![cfg(target_arch = "wasm32")]'),
-  );
-  const chosen = files.flatMap((name) => ["--test", name.replace(/\.rs$/, "")]);
-  if (chosen.length === 0) throw new CommandFailed("no file in tests/ is for wasm32 alone");
+  const chosen = wasmTestFiles().flatMap((name) => ["--test", name]);
   // Its tools are on PATH: it must not look for others. Compiled for speed, these tests would take longer in all.
   const env = { ...(await pathWith([wasmPack, wasmTestRunner])), CARGO_PROFILE_TEST_OPT_LEVEL: "0" };
   const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
@@ -124,7 +129,8 @@ const denyWarnings = ["--", "-D", "warnings"];
 
 async function clippy() {
   await cargo("clippy", "--all-targets", ...denyWarnings);
-  await cargo("clippy", "--lib", "--tests", "--target", wasmTarget, ...denyWarnings);
+  const wasmOnly = wasmTestFiles().flatMap((name) => ["--test", name]);
+  await cargo("clippy", "--lib", ...wasmOnly, "--target", wasmTarget, ...denyWarnings);
   // And on the modules that have a part of it, and on what an app in Rust has of it.
   for (const features of [...modules.map((module) => module.features), ""]) {
     const part = ["--no-default-features", "--features", features];
