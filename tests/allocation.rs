@@ -1,5 +1,6 @@
 //! What a shard claims is not believed before it is checked: memory is taken for what is there, not for what a header
 //! promises.
+#![cfg(not(target_arch = "wasm32"))]
 
 mod common;
 

@@ -1,5 +1,6 @@
 //! Where the size of an allocation comes from input, there may be no memory for it: the call answers with an error, and
 //! does not end the process.
+#![cfg(not(target_arch = "wasm32"))]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! The core through its public API, in one program: a module for each of its parts.
+#![cfg(not(target_arch = "wasm32"))]
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -114,7 +114,9 @@ async function endsWith(demo: RunningDemo, names: readonly string[]): Promise<vo
   });
 }
 
-test("i1: Redis is stopped and started again: nothing comes back, and nothing that was seen is lost", async ({ page }) => {
+test("i1: Redis is stopped and started again: nothing comes back, and nothing that was seen is lost", async ({
+  page,
+}) => {
   test.setTimeout(PATIENCE_MS);
   // It keeps its data when it is stopped, as one in production does.
   const dir = await mkdtemp(join(tmpdir(), "seenguard-outage-"));

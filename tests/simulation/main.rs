@@ -2,10 +2,10 @@
 //!
 //! Each user lives under conditions of its own, drawn from a seed: devices with several tabs, which die between any two
 //! requests of a transaction, hide, freeze, and hear late of each other; clocks that differ and jump; storage that fills
-//! up, fails, is damaged, answers late or never; a server whose chain rotates, expires, is flushed and rebuilt; replicas that lag; a stream with a
-//! heavy-tailed delay that stands still, loses, doubles and reorders. After every step the guards' answers are compared
-//! with the truth, and in the end everything must have been delivered and settled. How items that nobody has seen are
-//! stopped is a matter of chance, and tested as such.
+//! up, fails, is damaged, answers late or never; a server whose chain rotates, expires, is flushed and rebuilt; replicas
+//! that lag; a stream with a heavy-tailed delay that stands still, loses, doubles and reorders. After every step the
+//! guards' answers are compared with the truth, and in the end everything must have been delivered and settled. How many
+//! fresh items are stopped is a matter of chance, and tested as such.
 //!
 //! ```text
 //! cargo test --test simulation                                            1,000 users of 100 refreshes
@@ -15,6 +15,7 @@
 //!
 //! Further: `SEENGUARD_REFRESHES` for each user (100); `SEENGUARD_MASTER`, from which the users' seeds are drawn;
 //! `SEENGUARD_TRACE=1` prints every step of the one user of `SEENGUARD_SEED` (with `-- --nocapture`).
+#![cfg(not(target_arch = "wasm32"))]
 
 #[allow(dead_code)]
 #[path = "../common/random.rs"]
