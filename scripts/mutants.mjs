@@ -105,9 +105,9 @@ async function chosen() {
 await main(async () => {
   const parts = await chosen();
   if (parts.length === 0) throw new CommandFailed("nothing in src/ or js/ is to be changed");
-  /** @type {unknown} */
-  let failure;
+  /** @type {PromiseSettledResult<void>[]} */
+  const results = [];
   // A mutant of one that survives does not keep the other from being tried.
-  for (const part of parts) await part().catch((/** @type {unknown} */ error) => (failure ??= error));
-  if (failure !== undefined) throw failure instanceof Error ? failure : new Error(String(failure));
+  for (const part of parts) results.push(...(await Promise.allSettled([part()])));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
 });
