@@ -12,7 +12,7 @@ use super::program::{Program, command, now, rest, send};
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
 
-pub fn beyond_the_loopback_it_asks_for_a_token() {
+pub fn beyond_the_loopback_the_service_asks_for_a_token() {
     let refused = command(["--listen", "0.0.0.0:0"].map(str::to_owned)).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(
@@ -67,7 +67,7 @@ pub fn beyond_the_loopback_it_asks_for_a_token() {
     );
 }
 
-pub fn wrong_options_end_it_and_are_told() {
+pub fn wrong_options_end_the_service_with_a_message() {
     for (arguments, status, said) in [
         (vec!["--capacity", "0"], 1, "capacity"),
         (vec!["--capacity", "many"], 2, "--capacity"),
@@ -133,7 +133,7 @@ pub fn what_has_begun_is_finished_before_it_ends() {
     assert!(status.success(), "{log}");
 }
 
-pub fn it_serves_on_for_a_while_when_it_is_to_end_and_ends_at_once_when_asked_again() {
+pub fn the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again() {
     let program = Program::serve(&[], &["--drain-seconds", "3600"]);
     program.ask_to_end();
     eventually("it is not ready any more", || {
@@ -180,7 +180,7 @@ pub fn what_comes_beyond_its_limits_is_refused() {
     assert!((1..5).contains(&told), "{told}");
 }
 
-pub fn what_operators_look_at_may_be_elsewhere() {
+pub fn metrics_and_health_may_listen_elsewhere() {
     let port = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -218,7 +218,7 @@ pub fn methods_that_a_client_makes_up_are_one_series() {
     assert_eq!(program.number(series), 3.0);
 }
 
-pub fn without_redis_it_makes_pages_and_says_what_they_lack() {
+pub fn i5_without_redis_the_service_makes_degraded_pages() {
     let mut redis = RedisServer::start(&[]);
     let arguments = ["--redis".to_owned(), redis.url()];
     let program = Program::serve(&arguments, &[]);
@@ -269,7 +269,7 @@ pub fn without_redis_it_makes_pages_and_says_what_they_lack() {
     assert!(late.ended().0.success());
 }
 
-pub fn started_without_redis_it_is_ready_after_a_while() {
+pub fn a_service_started_without_redis_is_ready_after_a_while() {
     let mut redis = RedisServer::start(&[]);
     redis.kill();
     let arguments = ["--redis".to_owned(), redis.url()];
@@ -286,7 +286,7 @@ pub fn started_without_redis_it_is_ready_after_a_while() {
     }
 }
 
-pub fn by_tls_redis_has_to_show_whose_it_is() {
+pub fn redis_over_tls_has_to_show_a_trusted_certificate() {
     let (redis, other) = (RedisServer::start(&[]), RedisServer::start(&[]));
     let ((url, certificate), (_, another)) = (redis.listen_with_tls(), other.listen_with_tls());
     let serve = |authority: &Path| {
@@ -332,7 +332,7 @@ pub fn a_connection_that_says_nothing_is_closed() {
     assert!(answers[2].starts_with("HTTP/1.1 200"), "{answers:?}");
 }
 
-pub fn its_numbers_are_those_of_what_was_done() {
+pub fn the_metrics_count_what_was_done() {
     let program = Program::serve(&[], &[]);
     let minute_ago = Time::from_unix_ms(now().unix_ms() - 60_000);
     let mut report: serde_json::Value = serde_json::from_slice(&body("ada", &["a", "b"], minute_ago, None)).unwrap();
@@ -365,7 +365,7 @@ pub fn its_numbers_are_those_of_what_was_done() {
     );
 }
 
-pub fn what_it_logs_is_of_no_user() {
+pub fn the_log_names_no_user() {
     let mut redis = RedisServer::start(&[]);
     let url = format!("redis://:s3cret@127.0.0.1:{}", redis.port);
     let arguments = ["--redis".to_owned(), redis.url()];
