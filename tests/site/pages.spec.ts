@@ -70,8 +70,10 @@ test.describe("on the built site", () => {
       for (const path of pages) {
         await page.goto(url + path);
         await expect(page.locator("html")).toHaveClass(colorScheme === "dark" ? "dark" : "");
-        // The demo in its frame has tests of its own. In the dark the colours alone are others.
+        // The demo in its frame has tests of its own. In the dark the colours alone are others. Code has the same
+        // colours on all pages, and thousands of coloured words on some: one page stands for it.
         const axe = new AxeBuilder({ page }).exclude("iframe");
+        if (path !== "start.html") axe.exclude("div[class*='language-'] pre");
         if (colorScheme === "dark") axe.withRules(["color-contrast"]);
         const { violations } = await axe.analyze();
         findings.push(...violations.map(({ id, nodes }) => ({ path, id, where: nodes.map(({ target }) => target) })));
