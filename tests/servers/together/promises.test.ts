@@ -10,12 +10,13 @@ import { memoryBackend, redisBackend, ShardChain, type Backend } from "seenguard
 import { beforeAll, expect, onTestFinished, test } from "vitest";
 import { root } from "../../../scripts/lib/paths.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
+import { kafka } from "../../../scripts/lib/service.mjs";
 
 const PROMISES = 17;
 
 /** The tests of the crate's stores, as the step `server` has compiled them. */
 async function storesTest(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const stores = ["--package", "seenguard-server", "--features", "testing", "--test", "server"];
+  const stores = ["--package", "seenguard-server", "--features", `testing,${kafka}`, "--test", "server"];
   const options = { cwd: root, env: { ...process.env, ...env } };
   return (await promisify(execFile)("cargo", ["test", "--profile", "dev", ...stores, ...args], options)).stdout;
 }
