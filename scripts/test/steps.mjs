@@ -509,6 +509,7 @@ export const steps = [
     run: () => vitest("--project", "toolchain"),
     tools: [wasmPack, wasmTestRunner],
     needs: ["build"],
+    lane: "cargo",
     slow: true,
   },
   {

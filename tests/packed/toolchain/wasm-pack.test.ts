@@ -11,7 +11,7 @@ import { stoppedBy, readVectors, type Classes } from "./page.mjs";
 
 type Generated = Classes & { initSync(options: { module: BufferSource }): { memory: { buffer: ArrayBuffer } } };
 
-test("the generated classes filter a page", { timeout: 300_000 }, async () => {
+test("the generated classes filter a page", { timeout: 900_000 }, async () => {
   const directory = await mkdtemp(join(tmpdir(), "seenguard-wasm-pack-"));
   onTestFinished(() => rm(directory, { recursive: true, force: true }));
   const { PATH } = await pathWith([wasmPack, wasmTestRunner]);
