@@ -61,7 +61,9 @@ async function useCrates() {
     await run("tar", ["xzf", join(target, "package", `${crate}-0.1.0.crate`)], { cwd: directory });
   writeFileSync(join(directory, "app", "Cargo.toml"), appManifest);
   writeFileSync(join(directory, "app", "src", "main.rs"), app);
-  await run("cargo", ["run", "--quiet"], { cwd: join(directory, "app"), env: { CARGO_TARGET_DIR: target } });
+  // Elsewhere than the workspace's: the library's file has one name, whatever it was compiled with.
+  const env = { CARGO_TARGET_DIR: join(directory, "target") };
+  await run("cargo", ["run", "--quiet"], { cwd: join(directory, "app"), env });
 }
 
 /**
