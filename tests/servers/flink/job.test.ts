@@ -189,7 +189,7 @@ describe("the job", () => {
     // Right after a checkpoint, while records come: what it has not flushed would be lost.
     const killed = async (parallelism: number) => {
       const completed = await checkpointsOf(job);
-      await until("there is a checkpoint", async () => (await checkpointsOf(job)) > completed);
+      await until("there is a checkpoint", async () => (await checkpointsOf(job)) > completed, PATIENCE_MS);
       await job.stop("SIGKILL");
       job = await start(parallelism, latestCheckpoint());
     };
