@@ -97,7 +97,7 @@ function latestCheckpoint(): string {
   const ages = new Map(all.map((path) => [path, statSync(path).mtimeMs]));
   const [latest] = all.sort((one, other) => (ages.get(other) ?? 0) - (ages.get(one) ?? 0));
   if (latest === undefined) throw new Error("there is no checkpoint");
-  return join(latest, "../..");
+  return join(latest, "..");
 }
 
 /** How many a job has completed; Flink does not tell while it starts. */
