@@ -1,6 +1,7 @@
 /** Installs a directory's packages by its lock file. */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { inProject } from "./paths.mjs";
 import { withProgress } from "./progress.mjs";
@@ -52,3 +53,20 @@ export const lockDigest = (directory) =>
   createHash("sha256")
     .update(readFileSync(join(directory, "package-lock.json")))
     .digest("hex");
+
+const RUN = "run-";
+const DAY_MS = 86_400_000;
+
+/**
+ * A new directory below installed packages, where apps find them further up, as in a workspace. Directories that killed
+ * runs have left are removed after a day.
+ * @param {string} packages
+ */
+export async function runDirectory(packages) {
+  for (const name of await readdir(packages)) {
+    const path = join(packages, name);
+    if (!name.startsWith(RUN) || Date.now() - (await stat(path)).mtimeMs < DAY_MS) continue;
+    await rm(path, { recursive: true, force: true });
+  }
+  return mkdtemp(join(packages, RUN));
+}

@@ -2,12 +2,12 @@
  * Installs the tools of package.json into the user's cache, once for each lock file; below them, for each run, the
  * packed package and a copy of each app. An app finds the tools as the packages of a workspace do: further up.
  */
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { TestProject } from "vitest/node";
-import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
+import { lockDigest, npmCi, runDirectory } from "../../scripts/lib/npm.mjs";
 import { toolDirectory } from "../../scripts/lib/paths.mjs";
 import { installPackage } from "../packed/pack.ts";
 import { writePages } from "./pages.ts";
@@ -21,15 +21,11 @@ declare module "vitest" {
   }
 }
 
-const RUN = "run-";
-const DAY_MS = 86_400_000;
-
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
 export default async function setup({ config, provide }: TestProject): Promise<() => Promise<void>> {
   const tools = await installTools();
-  await removeOldRuns(tools);
-  const directory = await mkdtemp(join(tools, RUN));
+  const directory = await runDirectory(tools);
   console.log("packing the package and copying the apps");
   await installPackage(directory);
   for (const name of ["scenario.js", "server.js"]) await cp(here(`../packed/apps/${name}`), join(directory, name));
@@ -48,15 +44,6 @@ async function installTools(): Promise<string> {
   for (const name of ["package.json", "package-lock.json", ".npmrc"]) await cp(here(name), join(tools, name));
   await npmCi(tools, "the tools of tests/bundlers (once; 1.9 GB)");
   return tools;
-}
-
-/** What runs that were killed have left behind. */
-async function removeOldRuns(tools: string): Promise<void> {
-  for (const name of await readdir(tools)) {
-    const path = join(tools, name);
-    if (!name.startsWith(RUN) || Date.now() - (await stat(path)).mtimeMs < DAY_MS) continue;
-    await rm(path, { recursive: true, force: true });
-  }
 }
 
 /** What the apps share as modules of each kind: not each tool reads JSON, or ES modules. */

@@ -3,18 +3,16 @@
  * them, built by its own script, and put into projects for Android and iOS by Capacitor's command.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
+import { lockDigest, npmCi, runDirectory } from "../../scripts/lib/npm.mjs";
 import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
 import { freePort } from "../../scripts/lib/ports.mjs";
 import { pack } from "../packed/pack.ts";
 
 const exec = promisify(execFile);
 const sources = inProject("examples", "capacitor");
-const RUN = "run-";
-const DAY_MS = 86_400_000;
 
 export interface Product {
   readonly directory: string;
@@ -31,7 +29,7 @@ export const pageOf = ({ directory }: Product, which: "android" | "ios" | "aside
 
 export async function makeProduct(): Promise<Product> {
   const packages = await installPackages();
-  const directory = await mkdtemp(join(packages, RUN));
+  const directory = await runDirectory(packages);
   const isSource = (path: string) => !/[/\\](node_modules|dist|android|ios)$/.test(path);
   await cp(sources, directory, { recursive: true, filter: isSource });
   const { tarball } = await pack(directory);
@@ -60,11 +58,6 @@ async function installPackages(): Promise<string> {
   const { seenguard: _, ...others } = dependencies;
   await writeFile(join(packages, "package.json"), JSON.stringify({ ...rest, dependencies: others }));
   await npmCi(packages, "the packages of examples/capacitor (once; 200 MB)");
-  for (const name of await readdir(packages)) {
-    const path = join(packages, name);
-    // What a run that was killed has left behind.
-    if (name.startsWith(RUN) && Date.now() - (await stat(path)).mtimeMs > DAY_MS) await rm(path, { recursive: true });
-  }
   return packages;
 }
 
