@@ -12,6 +12,9 @@ export interface Joining {
   readonly directory: string;
 }
 
+/** For a host that does not answer: then requests fail, and the next one asks again. */
+const CATALOGUE_TIMEOUT_MS = 30_000;
+
 let opening: Promise<Handler> | undefined;
 
 addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => {
@@ -27,7 +30,9 @@ function opened(directory: string): Promise<Handler> {
 }
 
 async function open(directory: string): Promise<Handler> {
-  const response = await fetch(new URL("catalogue.json", directory));
+  const response = await fetch(new URL("catalogue.json", directory), {
+    signal: AbortSignal.timeout(CATALOGUE_TIMEOUT_MS),
+  });
   if (!response.ok) throw new Error(`the catalogue cannot be had: ${String(response.status)}`);
   const handler = handlerOf(new MemoryBackEnd(), (await response.json()) as Item[]);
   const server = new Hono().all(`${new URL(directory).pathname}*`, mount(handler));
