@@ -4,6 +4,12 @@ import { test, type Frame, type Page } from "@playwright/test";
 import { builds, requestsElsewhere, siteFor } from "../site/site.ts";
 import { Reader, expect, idsOf } from "./reader.ts";
 
+declare global {
+  interface Window {
+    noticesSoFar: string[];
+  }
+}
+
 test.use({ viewport: { width: 1280, height: 900 } });
 
 /** No network request tells when the server has something: it is asked. */
@@ -147,8 +153,11 @@ test.describe("the demo without a server", () => {
     const reader = await open(page, "killed-alone");
     await reader.look();
     const [worker] = page.workers();
+    await page.evaluate(recordNotices);
     await worker?.evaluate(() => self.close());
-    await expect(page.getByRole("alert")).toContainText("the worker does not answer");
+    await page.getByRole("button", { name: "Refresh both feeds" }).click();
+    const notices = () => page.evaluate(() => window.noticesSoFar.join("\n"));
+    await expect.poll(notices).toContain("the worker does not answer");
     await expect(page.getByRole("alert")).toBeEmpty();
     expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   });
@@ -167,4 +176,13 @@ test.describe("the demo without a server", () => {
 async function seenIn(device: Frame, side: "unguarded" | "guarded", seen: ReadonlySet<string>): Promise<number> {
   const items = await idsOf(device.locator(`.column[data-side="${side}"] [data-seen-id]`));
   return items.filter((ids) => ids.some((id) => seen.has(id))).length;
+}
+
+/** Runs in the page. A notice may go at once: the next answer clears it, and another request's may take its place. */
+function recordNotices(): void {
+  window.noticesSoFar = [];
+  new MutationObserver((records) => {
+    for (const { addedNodes } of records)
+      for (const { textContent } of addedNodes) window.noticesSoFar.push(textContent ?? "");
+  }).observe(document.querySelector("#notices") ?? document.body, { childList: true, subtree: true });
 }
