@@ -92,8 +92,8 @@ const notCached: RequestHandler = (_request, response, next) => {
   next();
 };
 
-/** The built page, by its framework. */
-const client = fileURLToPath(new URL(`../dist/${process.env.CLIENT ?? "react"}`, import.meta.url));
+/** The built page. */
+const client = fileURLToPath(new URL("../dist", import.meta.url));
 
 export const app = express()
   .disable("x-powered-by")

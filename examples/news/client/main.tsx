@@ -9,7 +9,7 @@ import { Layout } from "./layout.tsx";
 import { openQueries } from "./queries.ts";
 import { SignIn } from "./sign-in.tsx";
 import { Stories } from "./stories.tsx";
-import "../style.css";
+import "./style.css";
 
 const Feed = () => <Stories path="/api/feed" title="New to you" old="drop" />;
 

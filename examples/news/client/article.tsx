@@ -2,9 +2,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { useNavigate, useParams } from "react-router-dom";
-import { ago, type Article } from "../../shared/story.ts";
+import { ago, type Article } from "../shared/story.ts";
 import { useAccount, useRequest } from "./account.tsx";
-import { requestFor } from "../api.ts";
+import { requestFor } from "./api.ts";
 import { useSeenStory } from "./stories.tsx";
 
 export function ArticlePage() {

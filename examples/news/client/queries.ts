@@ -1,6 +1,6 @@
 /** What the server has answered, kept for this tab: also over a visit to another site. A reload begins anew. */
 import { dehydrate, hydrate, QueryCache, QueryClient } from "@tanstack/react-query";
-import { isOfOtherSession } from "../api.ts";
+import { isOfOtherSession } from "./api.ts";
 
 const STORED = "queries";
 export const SESSION = ["session"];

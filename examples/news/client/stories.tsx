@@ -4,7 +4,7 @@ import { useEffect, useRef } from "react";
 import { Link } from "react-router-dom";
 import type { FeedPage } from "seenguard";
 import { useSeenFeed, useSeenRef } from "seenguard/react";
-import { ago, idsOf, type Story } from "../../shared/story.ts";
+import { ago, idsOf, type Story } from "../shared/story.ts";
 import { useAccount, useGuard, useRequest } from "./account.tsx";
 
 interface StoriesProps {

@@ -3,8 +3,8 @@ import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
 import { SeenGuard } from "seenguard";
 import { useSeenGuard } from "seenguard/react";
-import type { Account } from "../../shared/story.ts";
-import { request, requestFor } from "../api.ts";
+import type { Account } from "../shared/story.ts";
+import { request, requestFor } from "./api.ts";
 import { SESSION } from "./queries.ts";
 
 export const AccountContext = createContext<Account>(undefined as never);

@@ -1,7 +1,7 @@
 /** What this reader has opened, and the end of it. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router-dom";
-import { idsOf, type Story } from "../../shared/story.ts";
+import { idsOf, type Story } from "../shared/story.ts";
 import { useAccount, useGuard, useRequest } from "./account.tsx";
 
 const PATH = "/api/history";
