@@ -86,9 +86,6 @@ const USERS = "300";
 
 async function cargoTests() {
   await run("cargo", ["test", "--no-fail-fast"], { env: { SEENGUARD_USERS: USERS } });
-  for (const file of readdirSync(inProject("examples")).filter((name) => name.endsWith(".rs"))) {
-    await cargo("run", "--quiet", "--profile", "test", "--example", file.replace(/\.rs$/, ""));
-  }
 }
 
 const ofTheLab = ["--profile", "lab", "--package", "seenguard-lab"];
@@ -98,9 +95,7 @@ async function checkLab() {
   const others = ["--exclude", "seenguard", "--exclude", "seenguard-server"];
   await cargo("clippy", "--workspace", ...others, "--all-targets", ...denyWarnings);
   await cargo("test", ...ofTheLab);
-  for (const program of ["policies", "effect"]) {
-    await cargo("run", "--quiet", ...ofTheLab, "--bin", program, "--", "--check");
-  }
+  await cargo("run", "--quiet", ...ofTheLab, "--bin", "effect", "--", "--check");
 }
 
 /** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
@@ -160,7 +155,7 @@ async function imports() {
   await npmTool("dependency-cruiser/bin/dependency-cruise.mjs", ...directories);
 }
 
-const rust = /^(src|tests\/(.*\.rs$|vectors))|^(README|CHANGELOG|docs\/.*)\.md$|^rustfmt\.toml$|^examples\/.*\.rs$/;
+const rust = /^(src|tests\/(.*\.rs$|vectors))|^(README|CHANGELOG|docs\/.*)\.md$|^rustfmt\.toml$/;
 /** The package and its tests in Rust for wasm32. */
 const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))|^webdriver\.json$/;
 const allRust = /\.(rs|toml)$/;
@@ -201,7 +196,7 @@ export const steps = [
   },
   {
     name: "cargo",
-    what: "Rust's tests, its documentation's examples, the programs in examples/, 300 users of the simulation",
+    what: "Rust's tests, its documentation's examples, 300 users of the simulation",
     run: cargoTests,
     reads: rust,
     lane: "cargo",
@@ -459,7 +454,7 @@ export const steps = [
     what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
     run: checkServer,
     programs: [librdkafka, redis],
-    reads: /^(src|server)\/|^examples\/recall_server\.rs$|^rustfmt\.toml$/,
+    reads: /^(src|server)\/|^rustfmt\.toml$/,
     lane: "cargo",
     slow: true,
   },
