@@ -27,6 +27,13 @@ export default {
       to: { path: "^js/[^/]+/", pathNot: "^js/(engine|generated|input|platform|storage|types)/", reachable: true },
     },
     {
+      name: "demo-over-package",
+      comment: "The demo uses the package as its users do, by its public entries; scripts/ starts what is behind it.",
+      severity: "error",
+      from: { path: "^www/" },
+      to: { path: "^(docs|examples|js|lab|src|tests)/" },
+    },
+    {
       name: "handler-anywhere",
       comment: "The demo's handler and its back end in memory run where there is no Node, in a page's worker.",
       severity: "error",

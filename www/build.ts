@@ -10,7 +10,7 @@ import { build } from "vite";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = ["www/page", "www/vite.config.ts", "dist"];
-const sourcesOfServer = ["www/alone", "www/data", "www/server", "examples/near-duplicates"];
+const sourcesOfServer = ["www/alone", "www/data", "www/server"];
 
 /**
  * Returns the directory of the built page; `say` hears what is being done, if anything is. `alone`: the page brings its

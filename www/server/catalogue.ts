@@ -5,8 +5,8 @@
  * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. Which items are copies
  * the server finds out as they arrive: a repost by its address, an edited copy by the Simhash of its text.
  */
-import { canonicalAddress, StoryGroups } from "../../examples/near-duplicates/stories.ts";
 import { digestOf } from "./digest.ts";
+import { canonicalAddress, StoryGroups } from "./stories.ts";
 import { editedText, textOf } from "./texts.ts";
 
 /** One item of the feed, as it goes over the wire. */

@@ -5,9 +5,8 @@
  * compared by its words alone.
  */
 import { NearDuplicates, simhash } from "seenguard/near-duplicates";
-import { featuresOf, wordsOf } from "./features.ts";
 
-export interface Story {
+interface Story {
   readonly id: string;
   readonly url: string;
   /** The whole text: a title alone is too short to tell an edited copy from another story. */
@@ -62,4 +61,32 @@ export function canonicalAddress(url: string): string {
     if (/^(utm_.*|fbclid|gclid)$/.test(name)) address.searchParams.delete(name);
   address.searchParams.sort();
   return address.href.replace(/\/$/, "");
+}
+
+/** By the rules of Unicode (UAX #29), and by dictionaries in scripts that put no spaces between words. */
+const segmenter = new Intl.Segmenter("und", { granularity: "word" });
+
+/** The words of a text in order, without what typography and capitals change. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  // Line by line, as the segmenter slows down on long strings.
+  for (const line of normalized(text).split("\n"))
+    for (const { segment, isWordLike } of segmenter.segment(line)) if (isWordLike) words.push(segment);
+  return words;
+}
+
+/** Each distinct word of a text, and how often it occurs: its weight in the fingerprint. */
+function featuresOf(words: Iterable<string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}
+
+/** NFKC (full-width forms, ligatures), lower case, straight apostrophes, no invisible format characters. */
+function normalized(text: string): string {
+  return text
+    .normalize("NFKC")
+    .toLowerCase()
+    .replaceAll("’", "'")
+    .replaceAll(/\p{Cf}/gu, "");
 }
