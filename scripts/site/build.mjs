@@ -34,7 +34,6 @@ function gatherPages() {
     if (/\.(json|yml)$/.test(file)) cpSync(inProject("docs", file), `${directory}/public/${file}`);
     if (file.endsWith(".png")) cpSync(inProject("docs", file), `${directory}/${file}`);
   }
-  cpSync(inProject("docs", "plots"), `${directory}/plots`, { recursive: true });
   cpSync(inProject("www", "page", "public", "favicon.svg"), `${directory}/public/favicon.svg`);
   cpSync(inProject("docs", ".vitepress", "index.md"), `${directory}/index.md`);
   for (const name of names) cpSync(inProject(sourceOf(name)), `${directory}/${name}.md`);

@@ -1,19 +1,15 @@
-//! What these programs share: their command line, tables, plots, and the pages of the documentation that hold what they
+//! What these programs share: their command line, tables, and the pages of the documentation that hold what they
 //! measured.
 
 mod format;
 mod options;
 mod output;
-mod plot;
-mod progress;
 mod results;
 mod table;
 
 pub use format::{bytes, count, percent, significant};
 pub use options::Options;
 pub use output::Report;
-pub use plot::{Axis, BarPlot, LinePlot, Series};
-pub use progress::progress_bar;
 pub use results::Measurement;
 pub use table::{Column, Table};
 

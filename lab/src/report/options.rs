@@ -11,10 +11,10 @@ pub struct Options {
     /// Record the results in lab/results/
     #[arg(long, conflicts_with_all = ["seed", "write", "check"])]
     pub record: bool,
-    /// Write tables and plots of the recorded results into the documentation
+    /// Write tables of the recorded results into the documentation
     #[arg(long, conflicts_with_all = ["seed", "check"])]
     pub write: bool,
-    /// Measure a sample again; fail if it is not what is recorded, or if the documentation holds other tables or plots
+    /// Measure a sample again; fail if it is not what is recorded, or if the documentation holds other tables
     #[arg(long, conflicts_with = "seed")]
     pub check: bool,
 }

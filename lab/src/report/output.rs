@@ -1,4 +1,4 @@
-//! Plots, and marked regions of the documentation, which `--check` compares.
+//! Marked regions of the documentation, which `--check` compares.
 //!
 //! A region of a page is what stands between `<!-- name:begin -->` and `<!-- name:end -->`.
 
@@ -13,7 +13,6 @@ const SHOWN_LINES: usize = 12;
 /// The output of a program's results.
 #[derive(Debug, Default)]
 pub struct Report {
-    plots: Vec<(&'static str, String)>,
     regions: Vec<Region>,
 }
 
@@ -25,11 +24,6 @@ struct Region {
 }
 
 impl Report {
-    /// Adds a plot, the SVG file `name` of docs/plots/.
-    pub fn plot(&mut self, name: &'static str, svg: String) {
-        self.plots.push((name, svg));
-    }
-
     /// Adds what is to stand in the region `name` of a page, a path such as `docs/effect.md`.
     pub fn region(&mut self, page: &'static str, name: &'static str, markdown: String) {
         self.regions.push(Region { page, name, markdown });
@@ -42,7 +36,6 @@ impl Report {
     pub fn publish(&self, options: &Options) -> Result<()> {
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         if options.write {
-            self.write_plots(&project.join("docs/plots"))?;
             for (path, _, expected) in pages(&project, &self.regions)? {
                 fs::write(&path, expected).map_err(|error| about(&path, error))?;
             }
@@ -53,24 +46,10 @@ impl Report {
         Ok(())
     }
 
-    fn write_plots(&self, directory: &Path) -> Result<()> {
-        fs::create_dir_all(directory).map_err(|error| about(directory, error))?;
-        for (name, svg) in &self.plots {
-            let path = directory.join(name);
-            fs::write(&path, svg).map_err(|error| about(&path, error))?;
-        }
-        Ok(())
-    }
-
     fn check(&self, project: &Path) -> Result<()> {
         let mut differences = Vec::new();
         for (path, held, expected) in pages(project, &self.regions)? {
             differences.extend(difference(&path, &held, &expected));
-        }
-        for (name, svg) in &self.plots {
-            let path = project.join("docs/plots").join(name);
-            let held = fs::read_to_string(&path).map_err(|error| about(&path, error))?;
-            differences.extend(difference(&path, &held, svg));
         }
         if differences.is_empty() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! The experiments: all remedies under all conditions; a small pool; and what depends on each assumption.
 
-use seenguard_lab::report::{Result, progress_bar};
+use seenguard_lab::report::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Figures;
@@ -90,8 +90,8 @@ impl Trial {
                 cells.push(Cell { condition, kind, seen });
             }
         }
-        let progress = progress_bar(self.people as u64, self.experiment.name());
-        let figures = self.world.measure(&cells, self.people, seed, &progress)?;
+        eprintln!("{}: {} people", self.experiment.name(), self.people);
+        let figures = self.world.measure(&cells, self.people, seed)?;
         let row = |((case, remedy), figures): (([&str; 2], Kind), Figures)| Row {
             experiment: self.experiment,
             case: case.map(String::from),

@@ -3,7 +3,7 @@
 //!     cargo run --profile lab -p seenguard-lab --bin effect
 //!
 //! Remedies run the real chains, snapshots and guards. docs/effect.md says what is assumed, and holds the
-//! tables and plots that this program writes.
+//! tables that this program writes.
 
 mod experiments;
 mod fill;
@@ -11,7 +11,6 @@ mod life;
 mod measure;
 mod page;
 mod people;
-mod plots;
 mod recall;
 mod remedies;
 mod stream;
@@ -47,7 +46,5 @@ fn main() -> Result<()> {
         println!("{name}\n\n{}", table.to_text());
         report.region(PAGE, name, table.to_markdown());
     }
-    report.plot("effect-lag.svg", plots::lags(&rows)?);
-    report.plot("effect-faults.svg", plots::faults(&rows)?);
     report.publish(&options)
 }

@@ -41,8 +41,7 @@ const fn lags(name: &'static str, lag_ms: u64) -> Condition {
 /// The lag of a stream that is healthy.
 const HEALTHY: Condition = lags("10 s", 10 * SECOND_MS);
 
-/// The conditions that are a lag alone, and some by name.
-pub const LAGS: std::ops::Range<usize> = 0..5;
+/// Indices of some conditions.
 pub const LAG_10_S: usize = 1;
 pub const LAG_10_MIN: usize = 3;
 pub const STANDS_STILL: usize = 5;

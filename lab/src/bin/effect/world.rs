@@ -4,7 +4,6 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use indicatif::ProgressBar;
 use seenguard_lab::report::Result;
 
 use crate::life::Life;
@@ -32,7 +31,7 @@ pub struct World {
 
 impl World {
     /// What each cell brings for so many people. All cells have the same people with the same days.
-    pub fn measure(&self, cells: &[Cell], people: usize, seed: u64, progress: &ProgressBar) -> Result<Vec<Figures>> {
+    pub fn measure(&self, cells: &[Cell], people: usize, seed: u64) -> Result<Vec<Figures>> {
         let next = AtomicUsize::new(0);
         let live = || -> Result<Vec<(usize, Vec<Counts>)>> {
             let mut lived = Vec::new();
@@ -44,7 +43,6 @@ impl World {
                 let life = Life::new(&self.habits, &self.supply, mix(seed).wrapping_add(person as u64))?;
                 let counts = cells.iter().map(|cell| life.live(cell.condition, cell.kind, cell.seen));
                 lived.push((person, counts.collect::<Result<_>>()?));
-                progress.inc(1);
             }
         };
         let workers = thread::available_parallelism().map_or(1, NonZeroUsize::get);
