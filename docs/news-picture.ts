@@ -2,7 +2,7 @@
 import { fileURLToPath } from "node:url";
 import { chromium } from "@playwright/test";
 import { chromiumArguments, programs } from "../scripts/lib/programs.mjs";
-import { startProduct } from "../tests/frameworks/news/product.ts";
+import { startProduct } from "../tests/news/product.ts";
 
 const FILE = fileURLToPath(new URL("news.png", import.meta.url));
 

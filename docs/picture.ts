@@ -7,7 +7,7 @@
 import { fileURLToPath } from "node:url";
 import { chromium, type Page } from "@playwright/test";
 import { chromiumArguments, programs } from "../scripts/lib/programs.mjs";
-import { startDemo } from "../tests/demo/processes.ts";
+import { startDemo } from "../tests/support/processes.ts";
 
 const FILE = fileURLToPath(new URL("demo.png", import.meta.url));
 const MOST_BYTES = 200_000;

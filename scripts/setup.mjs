@@ -23,7 +23,7 @@ import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./li
  * @typedef {object} Needs
  * @property {readonly import("./lib/programs.mjs").Program[]} [programs] of the system
  * @property {readonly import("./lib/rust.mjs").CargoTool[]} [tools] that cargo builds
- * @property {true} [python] the packages that tests/servers/languages/requirements.txt names
+ * @property {true} [python] the packages that tests/service/languages/requirements.txt names
  * @property {true} [broker] the jars of a Kafka broker
  */
 

@@ -1,8 +1,8 @@
 //! The crate as Wasm in a browser.
 #![cfg(target_arch = "wasm32")]
 
+#[path = "engine/classes.wasm.rs"]
+mod classes;
 mod common;
-#[path = "web/suite.rs"]
-mod suite;
 
 wasm_bindgen_test::wasm_bindgen_test_configure!(run_in_browser);

@@ -31,7 +31,7 @@ export const guavaJar = () =>
 export const lz4Jar = () =>
   [fromEnvironment("LZ4_JAR"), "/usr/share/java/lz4-java.jar"].find((path) => path !== undefined && existsSync(path));
 
-export const pythonRequirements = inProject("tests", "servers", "languages", "requirements.txt");
+export const pythonRequirements = inProject("tests", "service", "languages", "requirements.txt");
 
 /** The Python environment for these requirements: another one when they change. */
 export const pythonEnvironment = () => {

@@ -214,7 +214,7 @@ export const steps = [
   {
     name: "demo-service",
     what: "the demo over seenguard-server in Chromium: over Redis, Kafka and Flink, and when Redis is away",
-    run: () => playwright("--project", "demo-service"),
+    run: () => playwright("--project", "service"),
     // It has the service compiled by then: compiled anew, it would be another than the examples of `server` link to.
     programs: [chromium, java, jre, librdkafka, maven, python, redis],
     python: true,
@@ -224,18 +224,18 @@ export const steps = [
     slow: true,
   },
   {
-    name: "browser",
+    name: "chromium",
     what: "the package in Chromium",
-    run: () => playwright("--project", "package"),
+    run: () => playwright("--project", "chromium"),
     programs: [chromium],
     reads: packageAndTests,
     needs: ["build"],
     lane: "browser",
   },
   {
-    name: "browser-conditions",
-    what: "the package in Chromium when things go wrong",
-    run: () => playwright("--project", "conditions"),
+    name: "chromium-slow",
+    what: "the package in Chromium when things go wrong, the panel, the engine as JavaScript, the largest snapshot",
+    run: () => playwright("--project", "slow"),
     programs: [chromium],
     needs: ["build"],
     lane: "browser",
@@ -251,21 +251,12 @@ export const steps = [
     slow: true,
   },
   {
-    name: "adapters",
+    name: "hooks",
     what: "the adapters for React, Vue and Svelte, in jsdom and in an app each in Chromium",
     run: async () => {
-      await vitest("--project", "adapters");
-      await playwright("--project", "adapters");
+      await vitest("--project", "hooks");
+      await playwright("--project", "hooks");
     },
-    programs: [chromium],
-    needs: ["build"],
-    lane: "browser",
-    slow: true,
-  },
-  {
-    name: "panel",
-    what: "seenguard/devtools, the engine as JavaScript and the largest snapshot in Chromium",
-    run: () => playwright("--project", "panel"),
     programs: [chromium],
     needs: ["build"],
     lane: "browser",
@@ -297,17 +288,10 @@ export const steps = [
     needs: ["build"],
   },
   {
-    name: "vitest",
+    name: "node",
     what: "the package and the demo's server in Node",
     run: () => vitest("--project", "node"),
     programs: [chromium, redis],
-    needs: ["build"],
-  },
-  {
-    name: "conditions",
-    what: "the package in Node when things go wrong",
-    run: () => vitest("--project", "conditions"),
-    reads: packageAndTests,
     needs: ["build"],
   },
   {
@@ -360,9 +344,9 @@ export const steps = [
   },
   // From here on all are slow, or run by their names alone.
   {
-    name: "platforms",
+    name: "bundlers",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
-    run: () => vitest("--project", "platforms", "--reporter", "verbose"),
+    run: () => vitest("--project", "bundlers", "--reporter", "verbose"),
     programs: [chromium],
     needs: ["build"],
     slow: true,
@@ -390,9 +374,9 @@ export const steps = [
     slow: true,
   },
   {
-    name: "processes",
+    name: "node-slow",
     what: "the command, stores in Redis, outages and the documentation's examples, each in processes of its own",
-    run: () => vitest("--project", "processes"),
+    run: () => vitest("--project", "slow"),
     programs: [chromium, redis],
     needs: ["build"],
     slow: true,
@@ -409,9 +393,9 @@ export const steps = [
     slow: true,
   },
   {
-    name: "packaging",
+    name: "packed",
     what: "the packed package in real little apps",
-    run: () => vitest("--project", "packaging"),
+    run: () => vitest("--project", "packed"),
     programs: [chromium],
     needs: ["build"],
     slow: true,
@@ -442,9 +426,9 @@ export const steps = [
     slow: true,
   },
   {
-    name: "vitest-js-engine",
+    name: "js-engine",
     what: "the guard and chains in Node on the JavaScript engine",
-    run: () => vitest("--project", "node-js-engine"),
+    run: () => vitest("--project", "js-engine"),
     reads: packageAndTests,
     needs: ["build"],
     slow: true,
@@ -459,9 +443,9 @@ export const steps = [
     slow: true,
   },
   {
-    name: "servers",
+    name: "languages",
     what: "servers in other languages, as docs/ shows them",
-    run: () => vitest("--project", "servers"),
+    run: () => vitest("--project", "languages"),
     programs: [...otherServers, librdkafka, python, redis],
     python: true,
     needs: ["build"],
@@ -537,7 +521,7 @@ export const steps = [
   {
     name: "tauri",
     what: "the app in examples/tauri on WebKitGTK: compiled, killed, with two windows and each of its stores",
-    run: () => vitest("--project", "tauri"),
+    run: () => vitest("--project", "shells"),
     programs: [programs.webkitDriver, programs.webkitLibrary, programs.xauth, programs.xvfb],
     needs: ["build"],
     lane: "cargo",

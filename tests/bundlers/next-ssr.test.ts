@@ -1,7 +1,7 @@
 /** The app of docs/frameworks.md: a page that Next renders on the server for what a person has seen, also on this device. */
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
-import { untilNamed } from "../faults/pages.js";
+import { untilNamed } from "../support/pages.js";
 import { newPage } from "../packed/chromium.js";
 import { runScript, startServer } from "./programs.js";
 

@@ -8,8 +8,7 @@ import type { Platform } from "./platforms.js";
 
 const page = fileURLToPath(new URL("../../docs/platforms.md", import.meta.url));
 /** Prettier leaves the table alone: it would pad the cells. */
-const BEGIN =
-  "<!-- platforms: written by `npx vitest run --project platforms --update` -->\n\n<!-- prettier-ignore -->";
+const BEGIN = "<!-- platforms: written by `npx vitest run --project bundlers --update` -->\n\n<!-- prettier-ignore -->";
 const END = "<!-- end of platforms -->";
 
 /** A row's cells, by the heading of their column. */

@@ -4,7 +4,7 @@
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type JSHandle, type Page } from "@playwright/test";
-import { demoInMemory, type RunningDemo } from "./processes.ts";
+import { demoInMemory, type RunningDemo } from "../support/processes.ts";
 import { DWELL_MS, Reader, expect } from "./reader.ts";
 
 let demo: RunningDemo;

@@ -1,8 +1,8 @@
 /** Two devices of one person side by side: what one has shown does not come on the other, whatever the stream does. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
-import { untilNamed } from "../faults/pages.ts";
-import { demoInMemory, type RunningDemo } from "./processes.ts";
+import { untilNamed } from "../support/pages.ts";
+import { demoInMemory, type RunningDemo } from "../support/processes.ts";
 import { DWELL_MS, Reader, expect, idsOf, type Side } from "./reader.ts";
 
 test.use({ viewport: { width: 1280, height: 900 } });

@@ -1,6 +1,6 @@
 /** The demo's promise, in a real browser: whatever the stream does, nothing comes back on the guarded side. */
 import { test } from "@playwright/test";
-import { demoInMemory, type RunningDemo } from "./processes.ts";
+import { demoInMemory, type RunningDemo } from "../support/processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 const REFRESHES = 12;

@@ -1,7 +1,7 @@
 /** The demo's page: what it explains, how it fits a phone and a keyboard, and what it does when the server is gone. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test } from "@playwright/test";
-import { demoInMemory, type RunningDemo } from "./processes.ts";
+import { demoInMemory, type RunningDemo } from "../support/processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 const PHONE = { width: 390, height: 844 };

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Profile } from "../faults/browsers.js";
+import { Profile } from "../support/browsers.js";
 import { pageOf } from "./product.js";
 import { idOf, Reader } from "./reader.js";
 import { expect, restart, stopIndexedDb, test, timesTold, type Http } from "./shells.js";

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import type { Engine, EngineWindow } from "../firefox-webkit/engine.js";
+import type { Engine, EngineWindow } from "../support/engine.js";
 import { bridgeOf, type Call, type NativeSide } from "./native-side.js";
 import { pageOf, type Product } from "./product.js";
 import type { Shell } from "./reader.js";

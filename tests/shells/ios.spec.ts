@@ -1,5 +1,5 @@
 /** The app of examples/capacitor over Capacitor's bridge for iOS, in WebKitGTK. */
-import { startWebKitEngine, type Engine } from "../firefox-webkit/engine.js";
+import { startWebKitEngine, type Engine } from "../support/engine.js";
 import { IosShell } from "./ios-shell.js";
 import { NativeSide } from "./native-side.js";
 import { Reader } from "./reader.js";

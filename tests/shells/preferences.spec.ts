@@ -8,8 +8,8 @@ import { fileURLToPath } from "node:url";
 import { expect, test as base, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import type { SeenGuard as Guard, SeenStorage } from "seenguard";
-import { Site } from "../faults/site.js";
-import { exampleWith } from "../node/docs/examples.js";
+import { Site } from "../support/site.js";
+import { exampleWith } from "../docs/examples.js";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 

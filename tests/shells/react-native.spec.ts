@@ -10,10 +10,10 @@ import { build, type Plugin } from "esbuild";
 import type { SeenGuard, SeenStorage } from "seenguard";
 import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
 import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
-import { exampleWith, writeExample } from "../node/docs/examples.js";
-import { until } from "../waiting.js";
-import { Site } from "../faults/site.js";
-import { idsOf } from "../faults/pages.js";
+import { exampleWith, writeExample } from "../docs/examples.js";
+import { until } from "../support/waiting.js";
+import { Site } from "../support/site.js";
+import { idsOf } from "../support/pages.js";
 
 const PAGE = exampleWith("js shell", "ReactNativeWebView.postMessage");
 const APP = exampleWith("jsx shell", "react-native-webview");

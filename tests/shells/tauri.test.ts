@@ -10,8 +10,8 @@ import { join } from "node:path";
 import { until as untilSo } from "selenium-webdriver";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Report } from "seenguard";
-import { startWebKit, type Session } from "../firefox-webkit/webkit-driver.ts";
-import { until } from "../waiting.ts";
+import { startWebKit, type Session } from "../support/webkit-driver.ts";
+import { until } from "../support/waiting.ts";
 import { buildApp, type BuiltApp } from "./tauri-app.ts";
 
 /** A request that the server got. */

@@ -3,7 +3,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chromium, type Browser, type BrowserContext, type CDPSession, type Page } from "@playwright/test";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
-import { endpointOf } from "../../../tests/faults/browsers.ts";
+import { endpointOf } from "../../../tests/support/browsers.ts";
 import { expressionOf, type DrivenBrowser, type Driver, type Tab, type TabSample } from "./driver.ts";
 import { residentBytesOf } from "../../benches/processes.ts";
 

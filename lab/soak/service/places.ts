@@ -10,9 +10,9 @@ import {
   migrateSlotOf,
   startCluster,
   type Node,
-} from "../../../tests/servers/cluster/nodes.ts";
-import { startRedis, type RunningRedis } from "../../../tests/demo/processes.ts";
-import { until } from "../../../tests/waiting.ts";
+} from "../../../tests/service/cluster/nodes.ts";
+import { startRedis, type RunningRedis } from "../../../tests/support/processes.ts";
+import { until } from "../../../tests/support/waiting.ts";
 import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
 import { kafkaTopic, redisStream, STREAM, type Stream } from "./streams.ts";

@@ -1,8 +1,8 @@
 /** The queue of reports for the consumer: a Redis stream or a Kafka topic. */
 import type { Cluster, Redis } from "ioredis";
 import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
-import { lettersOf, Producer } from "../../../tests/servers/flink/reports.ts";
-import { isTakenIn } from "../../../tests/servers/kafka/offsets.ts";
+import { lettersOf, Producer } from "../../../tests/service/flink/reports.ts";
+import { isTakenIn } from "../../../tests/service/kafka/offsets.ts";
 
 export interface Stream {
   /** What programs are given that use it, and what its consumer is given beside that. */

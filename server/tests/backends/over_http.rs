@@ -1,4 +1,4 @@
-//! A backend elsewhere, behind HTTP: one of `seenguard/server`, which `tests/servers/together/promises.test.ts` serves.
+//! A backend elsewhere, behind HTTP: one of `seenguard/server`, which `tests/service/together/promises.test.ts` serves.
 
 use async_trait::async_trait;
 use seenguard::PendingToKeep;

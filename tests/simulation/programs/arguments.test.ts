@@ -9,7 +9,7 @@ import { openTestGuard } from "seenguard/testing";
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { ENGINE, fallback, NOW, ON_ENGINE } from "../../node/support.js";
+import { ENGINE, fallback, NOW, ON_ENGINE } from "../../support/node.js";
 import { calls, setShard, type Scene } from "./calls.js";
 import { change, changed, type Change } from "./hostile.js";
 import { countCommands, runPrograms } from "./programs.js";

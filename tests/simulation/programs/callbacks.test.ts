@@ -7,7 +7,7 @@ import type { Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { afterAll, beforeAll, expect, vi } from "vitest";
-import { ENGINE, fallback, NOW, ON_ENGINE } from "../../node/support.js";
+import { ENGINE, fallback, NOW, ON_ENGINE } from "../../support/node.js";
 import { POOL } from "./items.js";
 import { FeedModel, GuardModel } from "./model.js";
 import { interrupt, meanwhile, noteFailure, operation, perform, type KnownSnapshot, type Scene } from "./operations.js";

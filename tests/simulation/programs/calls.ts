@@ -4,7 +4,7 @@ import { SeenGuard as SeenGuardWithFormats } from "seenguard/formats";
 import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import * as server from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
-import { fallback, MapStorage, NOW, ON_ENGINE, uniqueNamespace } from "../../node/support.js";
+import { fallback, MapStorage, NOW, ON_ENGINE, uniqueNamespace } from "../../support/node.js";
 
 /** What the calls of one program are made on. */
 export interface Scene {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { FeedPage, PageRequest } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { expect } from "vitest";
-import { fallback, NOW, ON_ENGINE, settled } from "../../node/support.js";
+import { fallback, NOW, ON_ENGINE, settled } from "../../support/node.js";
 import { FillModel, type Answer, type Result } from "./fill-model.js";
 import { countCommands, runPrograms } from "./programs.js";
 

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import type { SeenGuard, SeenGuardError } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { beforeAll, expect } from "vitest";
-import { NOW } from "../../node/support.js";
+import { NOW } from "../../support/node.js";
 import { hostile, thrown, type Made } from "./hostile.js";
 import { countCommands, runPrograms } from "./programs.js";
 import { loadTabs, startDevice, type Device, type Request, type TabDocument } from "./tabs.js";

@@ -5,7 +5,7 @@
 import fc from "fast-check";
 import type { SeenGuard } from "seenguard";
 import { beforeAll, expect } from "vitest";
-import { settled } from "../../node/support.js";
+import { settled } from "../../support/node.js";
 import { History } from "./history.js";
 import { countCommands, runPrograms } from "./programs.js";
 import { loadTabs, startDevice, type Device, type Request, type TabDocument } from "./tabs.js";

@@ -13,7 +13,7 @@ import {
   settled,
   uniqueNamespace,
   type Package,
-} from "../../node/support.js";
+} from "../../support/node.js";
 
 type Operation = "get" | "set" | "remove" | "keys";
 

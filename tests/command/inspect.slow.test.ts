@@ -1,0 +1,264 @@
+/** `npx seenguard inspect`, the command itself: every format, every way in, and what is damaged. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Snapshot } from "seenguard";
+import { ShardChain } from "seenguard/server";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Inspected } from "../../js/cli/inspect/inspect.ts";
+import { casesOf, ids } from "../vectors/foreign.ts";
+import { runCommand } from "./command.js";
+import { readVectors } from "../support/node.ts";
+
+const natives = readVectors("native").cases;
+const nativeText = natives[0]?.base64 ?? "";
+
+async function inspect(args: readonly string[], input = ""): Promise<Inspected> {
+  const { status, stdout, stderr } = await runCommand(["inspect", "--json", ...args], input);
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  return JSON.parse(stdout) as Inspected;
+}
+
+/** Ids of a case that answer so and so, some of each. They travel as arguments, which hold no NUL. */
+function someIds(answers: string): { asked: string[]; expected: boolean[] } {
+  const usable = ids
+    .map((id, index) => ({ id, answer: answers[index] === "1" }))
+    .filter(({ id }) => !/[\0\t]|\p{Surrogate}/u.test(id));
+  const chosen = usable.filter((_, index) => index % 40 === 0);
+  return { asked: chosen.map(({ id }) => id), expected: chosen.map(({ answer }) => answer) };
+}
+
+describe("a native shard", () => {
+  test("is described in words", async () => {
+    const { status, stdout, stderr } = await runCommand(["inspect", nativeText]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/^shard 0: seenguard\n/);
+    for (const line of [
+      /^ {2}bits \(m\) +14,378$/m,
+      /^ {2}hashes \(k\) +10$/m,
+      /^ {2}count +1,000$/m,
+      /^ {2}fill +\d+\.\d% \([\d,]+ bits set\)$/m,
+      /^ {2}estimated items +[\d,]+$/m,
+      /^ {2}false positive rate +0\.000\d+ \(1 in [\d,]+\)$/m,
+      /^ {2}epoch +1$/m,
+      /^ {2}expiry +never$/m,
+      /^ {2}encoding +raw$/m,
+      /^ {2}size +1,834 bytes, 1\.\d\d times the information limit n·log2\(1\/ε\) of [\d,]+ bytes$/m,
+    ])
+      expect(stdout).toMatch(line);
+  });
+});
+
+describe("of every format", () => {
+  interface Given {
+    readonly name: string;
+    readonly options: readonly string[];
+    readonly input: string;
+    readonly answers: string;
+    readonly format: unknown;
+  }
+  const given: Given[] = [
+    ...natives.map((each) => ({
+      // Two of them expire in 1970.
+      input: JSON.stringify({ shards: [each.base64], now: 0 }),
+      options: [],
+      answers: each.answers,
+      format: "seenguard",
+    })),
+    ...casesOf("guava").map((each) => ({ input: each.base64, options: [], answers: each.answers, format: "guava" })),
+    ...casesOf("bits-and-blooms").flatMap((each) =>
+      [each.base64, each.json].map((input) => ({
+        input,
+        options: [],
+        answers: each.answers,
+        format: "bits-and-blooms",
+      })),
+    ),
+    ...casesOf("redisbloom").flatMap((each) => {
+      const pairs = each.scandump;
+      const inputs = [
+        JSON.stringify(pairs),
+        pairs.map(([, chunk]) => chunk).join(","),
+        JSON.stringify([pairs.map(([, chunk]) => chunk)]),
+      ];
+      return inputs.map((input) => ({ input, options: [], answers: each.answers, format: "redisbloom" }));
+    }),
+    ...casesOf("go-bloomfilter").flatMap((each) => {
+      const { hashes, capacity, false_positive_rate: rate, records, answers } = each;
+      const byHashes = { kind: "go-bloomfilter", hashes };
+      const byCapacity = { kind: "go-bloomfilter", capacity, falsePositiveRate: rate };
+      const input = records.join("\n");
+      return [
+        { input, options: ["--hashes", String(hashes)], answers, format: byHashes },
+        {
+          input,
+          options: ["--format", "go-bloomfilter", "--capacity", String(capacity), "--rate", String(rate)],
+          answers,
+          format: byCapacity,
+        },
+      ];
+    }),
+  ].map((each, number) => ({
+    ...each,
+    name: `${typeof each.format === "string" ? each.format : "go-bloomfilter"}, vector ${String(number)}`,
+  }));
+
+  test.each(given)("$name answers as the library that wrote it", async ({ input, options, answers, format }) => {
+    const { asked, expected } = someIds(answers);
+    const { shards, has } = await inspect([...options, ...asked.map((id) => `--has=${id}`)], input);
+    expect(has.map(({ contained }) => contained)).toEqual(expected);
+    expect(has.map(({ id }) => id)).toEqual(asked);
+    expect(new Set(shards.map((shard) => JSON.stringify(shard.format)))).toEqual(new Set([JSON.stringify(format)]));
+  });
+});
+
+describe("its input", () => {
+  let directory = "";
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), "seenguard-inspect-"));
+  });
+  afterAll(() => rm(directory, { recursive: true }));
+
+  async function fileWith(text: string): Promise<string> {
+    const file = join(directory, `${String(Math.random())}.txt`);
+    await writeFile(file, text);
+    return file;
+  }
+  async function snapshot(): Promise<Snapshot> {
+    const chain = await ShardChain.create({ capacity: 10, ttlSeconds: 1000 });
+    chain.record(ids.slice(0, 25), { now: 1_764_000_000 });
+    const shipped = chain.snapshot({ now: 1_764_000_100 });
+    chain.free();
+    return shipped;
+  }
+
+  test("is an argument, a file, or the standard input, alike", async () => {
+    const file = await fileWith(`${nativeText}\n`);
+    const [asArgument, asFile, asInput, asDash] = await Promise.all([
+      inspect([nativeText]),
+      inspect([file]),
+      inspect([], nativeText),
+      inspect(["-"], `\n${nativeText}\r\n`),
+    ]);
+    expect(asFile).toEqual(asArgument);
+    expect(asInput).toEqual(asArgument);
+    expect(asDash).toEqual(asArgument);
+  });
+
+  test("may be several shards: arguments, lines, what redis-cli prints, a list in JSON", async () => {
+    const shards = (await snapshot()).shards as string[];
+    expect(shards).toHaveLength(3);
+    const numbered = shards.map((shard, index) => `${String(index + 1)}) "${shard}"`).join("\n");
+    const all = await Promise.all([
+      inspect(shards),
+      inspect([], shards.join("\n")),
+      inspect([], numbered),
+      inspect([], JSON.stringify(shards)),
+    ]);
+    expect(all[0].shards.map(({ filters }) => filters?.[0]?.count)).toEqual([5, 10, 10]);
+    for (const one of all) expect(one).toEqual(all[0]);
+  });
+
+  test("may be a snapshot, or the answer that has one beside its items", async () => {
+    const seen = await snapshot();
+    const asked = ["--has", ids[0] ?? "", ids[24] ?? "", "never seen"];
+    const inspected = await inspect(asked, JSON.stringify(seen));
+    expect(inspected.snapshot).toEqual({ version: seen.version, now: seen.now });
+    expect(inspected.shards.map(({ expired }) => expired)).toEqual([false, false, false]);
+    expect(inspected.has).toEqual([
+      { id: ids[0], contained: true, shards: [2] },
+      { id: ids[24], contained: true, shards: [0] },
+      { id: "never seen", contained: false, shards: [] },
+    ]);
+    expect(await inspect(asked, JSON.stringify({ items: [], snapshot: seen }))).toEqual(inspected);
+    const words = await runCommand(["inspect", JSON.stringify(seen), ...asked]);
+    expect(words.stdout).toContain(
+      `snapshot, version ${String(seen.version)}, server's clock 2025-11-24T16:01:40Z: 3 shards\n`,
+    );
+    expect(words.stdout).toMatch(/"never seen" +not contained\n/);
+  });
+
+  test("takes the format that a snapshot names, and the command line's before it", async () => {
+    const [guava] = casesOf("guava");
+    const named: Snapshot = { format: "guava", shards: [guava?.base64 ?? ""] };
+    expect((await inspect([], JSON.stringify(named))).shards[0]?.format).toBe("guava");
+    const misnamed = JSON.stringify({ ...named, format: "seenguard" });
+    expect((await runCommand(["inspect"], misnamed)).stderr).toContain("bad-magic: ");
+    expect((await inspect(["--format", "guava"], misnamed)).shards[0]?.format).toBe("guava");
+  });
+});
+
+describe("a damaged shard", () => {
+  const broken = `${nativeText.slice(0, 400)}${nativeText[400] === "A" ? "B" : "A"}${nativeText.slice(401)}`;
+
+  test("is reported with its code beside readable ones, with exit status 1", async () => {
+    const { status, stdout, stderr } = await runCommand(["inspect", nativeText, broken, "--has", ids[0] ?? ""]);
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^seenguard: shard 1: bad-checksum: .* \(docs\/errors\.md#bad-snapshot\)\n$/);
+    expect(stdout).toMatch(/^shard 1\n {2}damaged +bad-checksum: .* \(docs\/errors\.md#bad-snapshot\)$/m);
+    expect(stdout).toContain("contained, in shard 0\n");
+    const machine = await runCommand(["inspect", "--json", broken]);
+    expect(machine.status).toBe(1);
+    expect((JSON.parse(machine.stdout) as Inspected).shards[0]?.error?.message).toMatch(/^bad-checksum: /);
+  });
+
+  test.each([
+    { what: "half a shard", args: [nativeText.slice(0, 40)], reason: "truncated" },
+    { what: "what is no base64", args: ["something else"], reason: "bad-base64" },
+    { what: "a short Guava filter", args: ["--format", "guava", "AQoAAADhx81p45Uh"], reason: "bad-payload" },
+    { what: "a record that counts no number", args: ["--hashes", "10", "many::AAAAAA=="], reason: "bad-parameters" },
+    { what: "JSON that is cut", args: ['{"shards":["U0dT'], reason: "" },
+    { what: "JSON of something else", args: ['{"items":[]}'], reason: "" },
+    { what: "a snapshot with a wrong version", args: ['{"version":-1,"shards":[]}'], reason: "" },
+    {
+      what: "more shards than a guard takes",
+      args: [JSON.stringify({ shards: Array<string>(65).fill("A") })],
+      reason: "too-large",
+    },
+    { what: "nothing at all", args: [], reason: "truncated" },
+  ])("$what is $reason", async ({ args, reason }) => {
+    for (const json of [[], ["--json"]]) {
+      const { status, stdout, stderr } = await runCommand(["inspect", ...json, ...args]);
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-snapshot\)[^(]*\n$/);
+      if (reason !== "") expect(stderr).toContain(`${reason}: `);
+      if (json.length > 0) expect(stdout).toContain(`"code": "bad-snapshot"`);
+    }
+  });
+});
+
+describe("a wrong call", () => {
+  test.each([
+    { what: "an unknown option", args: ["inspect", "--verbose"] },
+    { what: "an unknown format", args: ["inspect", "--format", "cuckoo", nativeText] },
+    { what: "a number that is none", args: ["inspect", "--hashes", "ten", "1::AAAAAA=="] },
+    { what: "go-bloomfilter without its k", args: ["inspect", "--format", "go-bloomfilter", "1::AAAAAA=="] },
+    { what: "a record whose k nobody tells", args: ["inspect", "1::AAAAAA=="] },
+    { what: "k for a format that tells it", args: ["inspect", "--format", "guava", "--hashes", "3", nativeText] },
+    { what: "a file that is not there", args: ["inspect", "./nothing/here.json"] },
+    { what: "two snapshots at once", args: ["inspect", '{"shards":[]}', '{"shards":[]}'] },
+  ])("$what ends with 2 and says what to do", async ({ args }) => {
+    const { status, stdout, stderr } = await runCommand(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard inspect --help\n$/);
+  });
+
+  test("machines read the same", async () => {
+    const { status, stdout } = await runCommand(["inspect", "--json", "--verbose"]);
+    expect(status).toBe(2);
+    expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
+  });
+
+  test("--help lists every option", async () => {
+    const { status, stdout, stderr } = await runCommand(["inspect", "--help"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    for (const option of ["format", "hashes", "capacity", "rate", "has", "json", "help"])
+      expect(stdout).toContain(`--${option}`);
+  });
+});
+
+test("an id that begins with a dash can be queried, and arguments after the next option are input again", async () => {
+  const { has, shards } = await inspect(["--has=-dash", "b", "--format", "seenguard", nativeText]);
+  expect(has.map(({ id }) => id)).toEqual(["-dash", "b"]);
+  expect(shards).toHaveLength(1);
+});

@@ -1,0 +1,393 @@
+/**
+ * What a report meets: servers that hang, refuse or redirect, transports of the app's own, the events of a page; and that
+ * none of it stops delivery, or loses or repeats an impression.
+ */
+import type { GuardOptions, Report, ReportOptions } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
+import { pass, useFakeTimers } from "../support/fake-timers.js";
+
+const MINUTE_MS = 60_000;
+const url = "https://feed.test/impressions";
+
+useFakeTimers();
+
+/** A server that takes what `answer` does not refuse. */
+function serve(answer: (ids: string[]) => Partial<Response> | Promise<Partial<Response>> = () => ({ status: 204 })) {
+  const server = {
+    answer,
+    /** The ids of each request. */
+    requests: [] as string[][],
+    inits: [] as RequestInit[],
+    /** What was answered with 204, in its order. */
+    taken: [] as string[],
+    fetch: async (_: unknown, init: RequestInit = {}) => {
+      const { impressions, unseen = [] } = JSON.parse(init.body as string) as Report;
+      const ids = [...impressions, ...unseen].map(({ id }) => id);
+      server.requests.push(ids);
+      server.inits.push(init);
+      const response = await server.answer(ids);
+      if (response.status === 204) server.taken.push(...ids);
+      return response as Response;
+    },
+  };
+  vi.stubGlobal("fetch", server.fetch);
+  return server;
+}
+
+async function reporting(options: Partial<ReportOptions> = {}, guardOptions: Partial<GuardOptions> = {}) {
+  const opened = await openGuard(guardOptions);
+  return { ...opened, stop: opened.guard.report({ url, ...options }) };
+}
+
+/** The events of the page that this file's tests are. */
+const page = new EventTarget();
+Object.assign(globalThis, {
+  addEventListener: page.addEventListener.bind(page),
+  removeEventListener: page.removeEventListener.bind(page),
+});
+const happens = (type: string) => page.dispatchEvent(new Event(type));
+
+const never = () => new Promise<never>(() => {});
+const messages = (errors: readonly { message: string }[]) => errors.map(({ message }) => message);
+
+describe("a request that hangs", () => {
+  test("is the only one, is given up after 30 s, whether it knows its signal or not, and tried again", async () => {
+    const server = serve(never);
+    const { guard, codes } = await reporting();
+    guard.record("a");
+    await pass(5000);
+    guard.record(idsOf("more", 200));
+    await pass(29_999);
+    expect(server.requests).toHaveLength(1);
+    expect(server.inits[0]?.signal?.aborted).toBe(false);
+    expect(guard.stats().failingSince).toBeUndefined();
+    await pass(1);
+    expect(server.inits[0]?.signal?.aborted).toBe(true);
+    expect(codes()).toEqual(["delivery"]);
+    server.answer = () => ({ status: 204 });
+    await pass(1100);
+    expect(server.taken).toEqual(["a", ...idsOf("more", 200)]);
+  });
+
+  test("of `send` aborts its signal", async () => {
+    const signals: AbortSignal[] = [];
+    const send: NonNullable<ReportOptions["send"]> = (_, __, signal) => {
+      signals.push(signal);
+      return never();
+    };
+    const { guard } = await reporting({ send });
+    guard.record("a");
+    await pass(34_999);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
+    await pass(1);
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
+  });
+
+  test("is given up as the page hides, and its batch goes with the rest", async () => {
+    const server = serve(never);
+    const { guard, errors } = await reporting();
+    guard.record("under way");
+    await pass(5000);
+    guard.record("since");
+    server.answer = () => ({ status: 204 });
+    happens("pagehide");
+    await pass(0);
+    expect(server.requests).toEqual([["under way"], ["under way", "since"]]);
+    expect(server.inits.map(({ signal }) => signal?.aborted)).toEqual([true, false]);
+    expect(errors).toEqual([]);
+    await pass(MINUTE_MS);
+    expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe("an answer", () => {
+  const receipts: readonly [string, unknown][] = [
+    ["without a status", undefined],
+    ["that is null", null],
+    ["with a status that is a text", { status: "500" }],
+    ["with the status 200", { status: 200, data: {} }],
+    ["with the status 299", { status: 299 }],
+  ];
+  const failures: readonly [string, unknown][] = [
+    ["with the status 500", { status: 500 }],
+    ["with the status 302", { status: 302 }],
+    ["with the status 0", { status: 0 }],
+  ];
+  test.each(receipts)("of `send` %s is a receipt", async (_, answer) => {
+    const { guard, errors } = await reporting({ send: () => Promise.resolve(answer) });
+    guard.record("a");
+    await pass(5000);
+    expect(guard.stats().undelivered).toBe(0);
+    expect(errors).toEqual([]);
+  });
+  test.each(failures)("of `send` %s is none", async (_, answer) => {
+    const { guard, codes } = await reporting({ send: () => Promise.resolve(answer) });
+    guard.record("a");
+    await pass(5000);
+    expect(guard.stats().undelivered).toBe(1);
+    expect(codes()).toEqual(["delivery"]);
+  });
+
+  test.each([
+    ["of the page of a sign-in, to which a bridge was redirected", { redirected: true }],
+    ["of another path", { url: "https://feed.test/signin" }],
+    ["of the path of another host's sign-in", { url: "https://login.test/?back=/impressions" }],
+    ["of a redirect that was not followed", { status: 0, type: "opaqueredirect" as const }],
+  ])("%s is no receipt", async (_, answer) => {
+    const server = serve(() => ({ status: 200, ...answer }));
+    const { guard, codes } = await reporting();
+    guard.record("a");
+    await pass(5000);
+    expect(server.inits[0]?.redirect).toBe("manual");
+    expect(guard.stats().undelivered).toBe(1);
+    expect(codes()).toEqual(["delivery"]);
+  });
+
+  test.each([{}, { url: "" }, { url }, { url: `${url}?at=1` }])("of %o is one", async (answer) => {
+    serve(() => ({ status: 200, ...answer }));
+    const { guard, errors } = await reporting();
+    guard.record("a");
+    await pass(5000);
+    expect(guard.stats().undelivered).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test("with Retry-After is respected, regardless of the form of its headers", async () => {
+    const times: number[] = [];
+    const send = () => {
+      times.push(Date.now());
+      return Promise.resolve({ status: 503, headers: { "Retry-After": "600" } });
+    };
+    const { guard } = await reporting({ send });
+    guard.record("a");
+    await pass(5000 + 10 * MINUTE_MS - 1);
+    expect(times).toHaveLength(1);
+    await pass(2.5 * MINUTE_MS);
+    expect(times).toHaveLength(2);
+  });
+});
+
+describe("one impression that is refused", () => {
+  test.each([400, 413])("by %d holds up no other, is told, and is left out until the next visit", async (status) => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const server = serve((ids) => ({ status: ids.includes("bad-57") ? status : 204 }));
+    const { guard, errors } = await reporting({}, { storage, namespace });
+    const ids = idsOf("bad", 100);
+    guard.record(ids);
+    await pass(5 * MINUTE_MS);
+    expect(server.taken.toSorted()).toEqual(ids.filter((id) => id !== "bad-57").toSorted());
+    // One halving a try.
+    const refused = server.requests.filter((ids) => ids.includes("bad-57")).map(({ length }) => length);
+    for (const [index, length] of refused.slice(1).entries())
+      expect(length).toBeGreaterThanOrEqual(Math.floor((refused[index] ?? 0) / 2) / 2);
+    expect(refused.slice(0, 2)).toEqual([100, 50]);
+    expect(refused.at(-1)).toBe(1);
+    expect(messages(errors).filter((message) => message.includes('"bad-57"'))).toHaveLength(1);
+    expect(guard.stats().failingSince).toBeUndefined();
+    const { length } = server.requests;
+    guard.record("later");
+    await pass(60 * MINUTE_MS);
+    expect(server.requests.slice(length)).toEqual([["later"]]);
+    await guard.close();
+    const next = await openGuard({ storage, namespace }, newPage({ fetch: server.fetch }));
+    next.guard.report({ url });
+    await pass(5000);
+    expect(server.requests.at(-1)).toEqual(["bad-57"]);
+  });
+
+  test.each([0, 1])("holds up no other though it is the oldest and nothing was accepted yet (%d)", async (more) => {
+    const bad = idsOf("bad", 1 + more);
+    const server = serve((ids) => ({ status: ids.some((id) => bad.includes(id)) ? 400 : 204 }));
+    const { guard, errors } = await reporting();
+    guard.record([...bad, "a", "b", "c"]);
+    await pass(10 * MINUTE_MS);
+    expect(server.taken).toEqual(["a", "b", "c"]);
+    for (const id of bad) expect(messages(errors).filter((message) => message.includes(`"${id}"`))).toHaveLength(1);
+  });
+});
+
+describe("after a failure", () => {
+  test("`failingSince` is the first failure in the row, until delivery works", async () => {
+    const server = serve(() => ({ status: 503 }));
+    const { guard, stop } = await reporting();
+    expect(guard.stats().failingSince).toBeUndefined();
+    guard.record("a");
+    const since = Date.now() + 5000;
+    await pass(10 * MINUTE_MS);
+    expect(guard.stats().failingSince).toBe(since);
+    server.answer = () => ({ status: 204 });
+    await pass(6 * MINUTE_MS);
+    expect(guard.stats().failingSince).toBeUndefined();
+    server.answer = () => ({ status: 503 });
+    guard.record("b");
+    await pass(5000);
+    expect(guard.stats().failingSince).toBeGreaterThan(since);
+    stop();
+    expect(guard.stats().failingSince).toBeUndefined();
+  });
+
+  test.each(["pagehide", "online", "visibilitychange", "flush"])(
+    "it is tried once more at `%s`, but not before Retry-After",
+    async (what) => {
+      const headers = new Headers();
+      const server = serve(() => ({ status: 503, headers }));
+      const { guard } = await reporting();
+      const comes = () => (what === "flush" ? guard.flush() : happens(what));
+      guard.record("a");
+      await pass(10 * MINUTE_MS);
+      const tries = server.requests.length;
+      headers.set("retry-after", "900");
+      void comes();
+      await pass(10);
+      expect(server.requests).toHaveLength(tries + 1);
+      void comes();
+      await pass(15 * MINUTE_MS - 100);
+      expect(server.requests).toHaveLength(tries + 1);
+      headers.delete("retry-after");
+      await pass(5 * MINUTE_MS);
+      expect(server.requests.length).toBeGreaterThan(tries + 1);
+    },
+  );
+
+  test("`close` tries once regardless of the backoff, but not before Retry-After", async () => {
+    for (const [header, tries] of [
+      ["0", 1],
+      ["600", 0],
+    ] as const) {
+      const server = serve(() => ({ status: 503, headers: new Headers({ "retry-after": header }) }));
+      const { guard } = await reporting();
+      guard.record("a");
+      await pass(5000);
+      server.requests.length = 0;
+      await guard.close();
+      expect(server.requests).toHaveLength(tries);
+    }
+  });
+});
+
+describe("as the page hides", () => {
+  test("only that request outlives it, without impressions read from storage", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const server = serve(() => ({ status: 503 }));
+    const former = await reporting({}, { storage, namespace });
+    former.guard.record("of a former visit");
+    await former.guard.close();
+    server.requests.length = 0;
+    server.answer = () => ({ status: 204 });
+    const { guard } = await reporting({}, { storage, namespace });
+    guard.record("here");
+    happens("pagehide");
+    await pass(0);
+    expect(server.requests).toEqual([["here"]]);
+    expect(server.inits.at(-1)?.keepalive).toBe(true);
+    await pass(5000);
+    expect(server.requests).toEqual([["here"], ["of a former visit"]]);
+    expect(server.inits.at(-1)?.keepalive).toBe(false);
+  });
+
+  test("all guards together send 60,000 bytes at most, and skip an entry that is too large alone", async () => {
+    const server = serve(never);
+    const bytes = () =>
+      server.inits.reduce((sum, { body }) => sum + new TextEncoder().encode(body as string).length, 0);
+    const guards = [await reporting(), await reporting(), await reporting()];
+    for (const [index, { guard }] of guards.entries()) {
+      // Six bytes a character in JSON, of which the engine knows one.
+      guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
+      guard.record(idsOf(`${"x".repeat(80)}-${String(index)}`, 240));
+    }
+    happens("pagehide");
+    expect(bytes()).toBeGreaterThan(50_000);
+    expect(bytes()).toBeLessThanOrEqual(60_000);
+    expect(server.requests.every(({ length }) => length <= 100)).toBe(true);
+    const ids = server.requests.flat();
+    expect(new Set(ids).size).toBe(ids.length);
+    // With less room than a report needs that has it alone, the rest goes.
+    expect(ids.filter((id) => id.startsWith("\u0001")).length).toBeLessThan(3);
+    await pass(31_000);
+    server.answer = () => ({ status: 204 });
+    await pass(10 * MINUTE_MS);
+    expect(new Set(server.taken).size).toBe(3 * 241);
+  });
+
+  test("a TypeError for want of room is no failure", async () => {
+    const server = serve(() => Promise.reject(new TypeError("keepalive request exceeded the quota")));
+    const { guard, errors } = await reporting();
+    guard.record("a");
+    happens("pagehide");
+    await pass(0);
+    expect(server.requests).toHaveLength(1);
+    expect(errors).toEqual([]);
+    expect(guard.stats()).toMatchObject({ failingSince: undefined, undelivered: 1 });
+  });
+});
+
+describe("a namespace has one reporter", () => {
+  test("with the latest options, until the last one stops", async () => {
+    const [first, second] = [serve(), serve()];
+    const namespace = uniqueNamespace();
+    const { guard, stop } = await reporting({ fetch: first.fetch }, { namespace });
+    const { guard: other } = await openGuard({ namespace });
+    const stopOther = other.report({ url, fetch: second.fetch, intervalMs: MINUTE_MS });
+    guard.record("a");
+    await pass(5000);
+    expect([first.requests, second.requests]).toEqual([[], [["a"]]]);
+    stop();
+    stop();
+    guard.record("b");
+    await pass(MINUTE_MS);
+    expect(second.requests).toEqual([["a"], ["b"]]);
+    stopOther();
+    guard.record("c");
+    await pass(10 * MINUTE_MS);
+    expect(second.requests).toHaveLength(2);
+  });
+
+  test("and refuses another address while it runs", async () => {
+    const { guard, stop } = await reporting();
+    const refused = { code: "bad-option", message: expect.stringContaining(url) as string };
+    expect(() => guard.report({ url: "/elsewhere" })).toThrow(expect.objectContaining(refused));
+    expect(() => guard.report({ send: () => Promise.resolve() })).toThrow(expect.objectContaining(refused));
+    stop();
+    guard.report({ url: "/elsewhere", send: () => Promise.resolve() });
+    guard.report({ send: () => Promise.resolve() });
+    expect(() => guard.report({ url })).toThrow(/`send`/);
+  });
+});
+
+describe("after any failure", () => {
+  test("delivery goes on with the next try", async () => {
+    const server = serve();
+    const { guard, codes } = await reporting({
+      headers: () => {
+        throw new Error("no token");
+      },
+    });
+    guard.record("a");
+    await pass(5000);
+    const stop = guard.report({ url, headers: {} });
+    const stringify = vi.spyOn(JSON, "stringify").mockImplementation(() => {
+      throw new Error("not to be serialised");
+    });
+    await pass(1000);
+    stringify.mockRestore();
+    await pass(5000);
+    expect(server.taken).toEqual(["a"]);
+    expect(codes()).toEqual(["delivery"]);
+    stop();
+  });
+
+  test("as the page hides, too", async () => {
+    const server = serve();
+    const { guard } = await reporting();
+    guard.record("a");
+    const stringify = vi.spyOn(JSON, "stringify").mockImplementation(() => {
+      throw new Error("not to be serialised");
+    });
+    happens("pagehide");
+    stringify.mockRestore();
+    guard.record("b");
+    await pass(5000);
+    expect(server.taken).toContain("b");
+  });
+});

@@ -1,0 +1,195 @@
+/**
+ * What the demo's server tells a device beside the items: references, what was taken back, a history that was deleted;
+ * and items with several ids, and a small pool.
+ */
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { SeenGuard } from "seenguard";
+import { idsOf } from "../../www/page/src/api.ts";
+import type { Item } from "../../www/server/catalogue.ts";
+import { CHAIN_OPTIONS } from "../../www/server/chain.ts";
+import { MapStorage } from "../support/node.ts";
+import {
+  SOON,
+  arrived,
+  control,
+  deleteHistory,
+  flush,
+  page,
+  pagesOf,
+  pool,
+  post,
+  referenceOf,
+  report,
+  someone,
+  startServer,
+  status,
+  type Page,
+  type TestServer,
+} from "./servers.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+let server: TestServer;
+beforeAll(() => {
+  server = startServer();
+});
+afterAll(() => server.stop());
+
+test("a shard that the device holds is shipped as a reference, for this device alone", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  const pageFor = async (held: string): Promise<Page["snapshot"]> => {
+    const answer = await server.ask("GET", `/api/users/${user}/feed?turn=1`, undefined, { "seen-held": held });
+    expect(answer.headers.get("cache-control")).toBe("private, no-cache");
+    expect(answer.headers.get("vary")).toBe("seen-held, seen-pending");
+    return ((await answer.json()) as Page).snapshot;
+  };
+  const heldOf = (shards: readonly string[]): string => shards.map((shard) => referenceOf(shard).slice(1)).join(".");
+  const ids = Array.from({ length: 2.5 * CHAIN_OPTIONS.capacity }, (_, number) => ({ id: String(number) }));
+  await post(server, user, ids);
+  const whole = await vi.waitFor(async () => {
+    const { shards } = await pageFor("");
+    expect(shards).toHaveLength(3);
+    expect((await pageFor(heldOf(shards))).shards).toEqual(shards.map(referenceOf));
+    return shards;
+  }, SOON);
+  await post(server, user, [{ id: "new" }]);
+  await vi.waitFor(async () => {
+    const { shards } = await pageFor(heldOf(whole));
+    expect(shards[0]).toMatch(/^U0dTMQ/);
+    expect(shards.slice(1)).toEqual(whole.slice(1).map(referenceOf));
+  }, SOON);
+});
+
+test("what a device says that it holds may be anything", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(server, user, [{ id: "x" }]);
+  await arrived(server, user);
+  for (const held of ["", "garbage", ".".repeat(5000), "~~~", "0123456789ab"]) {
+    const { snapshot } = await page(server, user, 1, 10, { "seen-held": held });
+    expect(snapshot.shards[0]).toMatch(/^U0dTMQ/);
+  }
+});
+
+test("what was taken back is offered again, and the state says so, until it is seen again", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  const id = (await pool(server, user))[0]?.[0]?.id ?? ""; // the best for this person
+  await post(server, user, [{ id }]);
+  await arrived(server, user);
+  await report(server, user, { unseen: [{ id, at: Date.now() }] });
+  await vi.waitFor(async () => {
+    const { snapshot } = await page(server, user, 2);
+    expect(snapshot.unseen?.map((taken) => taken.id)).toEqual([id]);
+  }, SOON);
+  const offered = (await pagesOf(server, user, 11, 30)).map((each) => each.id);
+  expect(offered).toContain(id);
+  await post(server, user, [{ id }]);
+  await vi.waitUntil(async () => (await page(server, user, 2)).snapshot.unseen === undefined, SOON);
+  expect((await pagesOf(server, user, 41, 30)).map((each) => each.id)).not.toContain(id);
+});
+
+test("a deleted history is offered anew, and what is under way from before does not come back", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(server, user, (await page(server, user, 1)).items);
+  await arrived(server, user);
+  await control(server, user, { running: false });
+  await post(server, user, [{ id: "under way" }]);
+  const { state } = await status(server, user);
+  await deleteHistory(server, user);
+  const { snapshot } = await status(server, user, state);
+  expect(snapshot).toMatchObject({ version: 0, shards: [] });
+  expect(Math.abs((snapshot?.forgetBefore ?? 0) - Date.now() / 1000)).toBeLessThan(60);
+  await control(server, user, { running: true });
+  await vi.waitUntil(async () => (await status(server, user)).stream.waiting === 0, SOON);
+  await vi.waitUntil(() => Date.now() > (snapshot?.forgetBefore ?? 0) * 1000, SOON);
+  await post(server, user, [{ id: "after" }]);
+  await arrived(server, user);
+  expect(Number((await status(server, user)).snapshot?.version) % 2 ** 21).toBe(1);
+});
+
+test("a replica that lags knows neither what was taken back nor that the history was deleted", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(server, user, [{ id: "x" }]);
+  await arrived(server, user);
+  await control(server, user, { replicaLags: true });
+  await deleteHistory(server, user);
+  expect((await page(server, user, 1)).snapshot.forgetBefore).toBeGreaterThan(0);
+  const { snapshot } = await page(server, user, 2);
+  expect(snapshot.forgetBefore).toBeUndefined();
+  expect(snapshot.shards).toHaveLength(1);
+});
+
+test.each(["address", "text"])(
+  "who has seen an article is offered no copy of the same %s, nor the other way round",
+  async (by) => {
+    const user = someone();
+    await control(server, user, { lagSeconds: 0 });
+    const offered = await pagesOf(server, user, 1, 40);
+    const copy = offered.find(({ copyOf }) => copyOf?.by === by);
+    const [one, other] = copy === undefined ? [] : idsOf(copy);
+    expect(other).toBeDefined();
+    // A device tells all ids of what it has shown.
+    for (const shown of [[other], [one, other]]) {
+      await flush(server, user);
+      await post(
+        server,
+        user,
+        shown.map((id = "") => ({ id })),
+      );
+      await arrived(server, user);
+      const ids = (await pagesOf(server, user, 41, 40)).flatMap(idsOf);
+      expect(ids).not.toContain(one);
+      expect(ids).not.toContain(other);
+    }
+  },
+);
+
+test("what one device tells of is left out for another, with its copies, and counts for nothing after a flush", async () => {
+  const user = someone();
+  await control(server, user, { running: false });
+  const guard = await SeenGuard.open({ namespace: user, storage: new MapStorage() });
+  const { items } = await page(server, user, 1, 60);
+  const seen = new Set(items.slice(0, 20).flatMap(idsOf));
+  guard.record(seen);
+  await guard.flush(); // which names the device, too
+  const isSeen = (item: Item): boolean => idsOf(item).some((id) => seen.has(id));
+  const seenOn = (answer: Page): string[] => answer.items.filter(isSeen).map(({ id }) => id);
+
+  // The device itself leaves out what it has shown.
+  expect((await page(server, user, 1, 60, guard.headers())).elsewhere).toEqual([]);
+  const other = await page(server, user, 1, 60);
+  expect(other.items).toEqual(items);
+  expect(other.elsewhere).toEqual(seenOn(other));
+  expect(seenOn(other).length).toBeGreaterThanOrEqual(20);
+
+  await flush(server, user);
+  expect((await page(server, user, 1, 60)).elsewhere).toEqual([]);
+  await report(server, user, { pending: guard.headers()["Seen-Pending"] ?? "" });
+  expect((await page(server, user, 1, 60)).elsewhere).toEqual(seenOn(other));
+  await deleteHistory(server, user);
+  expect((await page(server, user, 1, 60)).elsewhere).toEqual([]);
+  await guard.close();
+});
+
+test("a small pool is all there, and what was seen comes last", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  const before = await pool(server, user);
+  expect(before.map((items) => items.length)).toEqual([10, 10, 4]);
+  const seen = before.map(([first = { id: "" }]) => first);
+  await post(server, user, seen);
+  await arrived(server, user);
+  const after = await pool(server, user);
+  expect(after.map((items) => items.length)).toEqual([10, 10, 4]);
+  expect(
+    after
+      .flat()
+      .slice(-3)
+      .map(({ id }) => id),
+  ).toEqual(seen.map(({ id }) => id));
+  expect(new Set(after.flat().map(({ id }) => id)).size).toBe(24);
+});

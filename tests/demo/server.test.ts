@@ -1,0 +1,194 @@
+/** The demo's routes: pages, reports, the stream's controls and bad input. */
+import { idsOf } from "../../www/page/src/api.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import type { Item } from "../../www/server/catalogue.ts";
+import {
+  SOON,
+  arrived,
+  catalogue,
+  control,
+  flush,
+  page,
+  pagesOf,
+  post,
+  repeats,
+  report,
+  someone,
+  startServer,
+  status,
+  type TestServer,
+} from "./servers.ts";
+
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
+
+let server: TestServer;
+beforeAll(() => {
+  server = startServer();
+});
+afterAll(() => server.stop());
+
+test("a page has as many items as were asked for, and an empty state at first", async () => {
+  const { items, snapshot } = await page(server, someone(), 1, 20);
+  expect(new Set(items.map(({ id }) => id)).size).toBe(20);
+  expect(snapshot).toMatchObject({ version: 0, shards: [] });
+  expect(Math.abs(snapshot.now - Date.now() / 1000)).toBeLessThan(60);
+});
+
+test("the same turn of the same person is the same page", async () => {
+  const user = someone();
+  expect((await page(server, user, 5)).items).toEqual((await page(server, user, 5)).items);
+  expect((await page(server, user, 5)).items).not.toEqual((await page(server, user, 6)).items);
+});
+
+test("an item is offered again until the server knows that it was seen, and then never", async () => {
+  const user = someone();
+  await control(server, user, { running: false });
+  const shown = await pagesOf(server, user, 1, 10);
+  // A device tells all ids of what it has shown.
+  await post(
+    server,
+    user,
+    shown.flatMap(idsOf).map((id) => ({ id })),
+  );
+  expect(repeats(await pagesOf(server, user, 11, 10), shown).length).toBeGreaterThan(20);
+  await control(server, user, { running: true, lagSeconds: 0 });
+  await arrived(server, user);
+  expect(repeats(await pagesOf(server, user, 21, 10), shown)).toEqual([]);
+});
+
+test("a page ships the state that it was filtered against, which contains none of its items", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(server, user, (await page(server, user, 1)).items);
+  await arrived(server, user);
+  const { snapshot } = await page(server, user, 2);
+  expect(snapshot.version).toBeGreaterThan(0);
+  expect(snapshot.shards).toHaveLength(1);
+  expect(snapshot).toMatchObject({ version: (await status(server, user)).snapshot?.version });
+});
+
+test("impressions stay in a stream that lags, and leave it when the lag is taken away", async () => {
+  const user = someone();
+  await control(server, user, { running: true, lagSeconds: 300 });
+  await post(server, user, (await page(server, user, 1)).items);
+  expect((await status(server, user)).stream).toMatchObject({ accepted: 10, waiting: 10, lagSeconds: 300 });
+  await control(server, user, { lagSeconds: 0 });
+  await arrived(server, user);
+  expect((await status(server, user)).stream).toMatchObject({ accepted: 10, waiting: 0, running: true });
+});
+
+test("the same impressions again change nothing", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  const { items } = await page(server, user, 1);
+  await post(server, user, items);
+  await arrived(server, user);
+  const before = (await status(server, user)).snapshot;
+  await post(server, user, items);
+  await post(server, user, [...items, ...items]);
+  await post(server, user, [{ id: "a new one" }]);
+  await arrived(server, user, before?.version);
+  const after = (await status(server, user)).snapshot;
+  expect(after?.version).toBe((before?.version ?? 0) + 1);
+});
+
+test("the seen state is sent along with the status only when it is another", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(server, user, [{ id: "x" }]);
+  await arrived(server, user);
+  const { snapshot, state } = await status(server, user);
+  expect(snapshot?.shards).toHaveLength(1);
+  expect((await status(server, user, state)).snapshot).toBeUndefined();
+  await report(server, user, { unseen: [{ id: "x", at: Date.now() }] });
+  await vi.waitUntil(async () => (await status(server, user, state)).snapshot !== undefined, SOON);
+});
+
+test("a flushed store knows nothing any more", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(server, user, [{ id: "x" }]);
+  await arrived(server, user);
+  await flush(server, user);
+  expect((await status(server, user)).snapshot).toMatchObject({ version: 0, shards: [] });
+});
+
+test("any id may be reported, whatever is in it", async () => {
+  const user = someone();
+  await control(server, user, { lagSeconds: 0 });
+  await post(
+    server,
+    user,
+    ["", " ", "a\nb", "a\u0000b", "\ud800", "🙂", "新闻"].map((id) => ({ id })),
+  );
+  await arrived(server, user);
+  expect(Number((await status(server, user)).snapshot?.version) % 2 ** 21).toBe(7);
+});
+
+for (const [what, request] of badRequests()) {
+  test(`${what} is refused, and the answer says so`, async () => {
+    const answer = await server.ask(...request);
+    expect(answer.status).toBe(400);
+    const { error } = (await answer.json()) as { error: { code: string; message: string } };
+    expect(error.code).not.toBe("internal");
+    expect(error.message).not.toBe("");
+  });
+}
+
+test("what is not there is answered in JSON, too", async () => {
+  const answer = await server.ask("GET", "/api/nothing");
+  expect(answer.status).toBe(404);
+  expect(await answer.json()).toMatchObject({ error: { code: "not-found" } });
+});
+
+test("the catalogue has a few thousand titles, each with a short id of its own", () => {
+  expect(catalogue.length).toBe(6000);
+  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(6000);
+  for (const { id, title, url } of catalogue) {
+    expect(id).toMatch(/^[\w-]{8}$/);
+    expect(title).not.toMatch(/[_%]/);
+    expect(url).toMatch(/^https:\/\//);
+  }
+});
+
+test("every repost is found by its address, nearly every edited copy by its text, and no article is taken for one", () => {
+  const articles = catalogue.slice(0, 4000);
+  const [reposts, edited] = [catalogue.slice(4000, 5000), catalogue.slice(5000)];
+  expect(catalogue.filter(({ publisher }) => publisher === undefined)).toEqual(articles);
+  const originalsOf = (items: readonly Item[]) => items.map(({ copyOf }) => copyOf?.id);
+  expect(new Set(originalsOf(articles))).toEqual(new Set([undefined]));
+  expect(originalsOf(reposts)).toEqual(articles.filter((_, place) => place % 4 === 0).map(({ id }) => id));
+  expect(new Set(reposts.map(({ copyOf }) => copyOf?.by))).toEqual(new Set(["address"]));
+  const found = edited.filter(({ copyOf }) => copyOf !== undefined);
+  expect(found.length).toBeGreaterThan(900);
+  for (const { title, copyOf } of found) {
+    expect(title).toContain(copyOf?.title);
+    expect(copyOf?.by).toBe("text");
+  }
+});
+
+function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][] {
+  const report = { namespace: "ada", now: 1, impressions: [] };
+  const get = (path: string): Parameters<TestServer["ask"]> => ["GET", `/api/users/${path}`];
+  const post = (body: unknown): Parameters<TestServer["ask"]> => ["POST", "/api/users/ada/impressions", body];
+  const put = (change: unknown): Parameters<TestServer["ask"]> => ["PUT", "/api/users/ada/stream", change];
+  return [
+    ["a page without a turn", get("ada/feed")],
+    ["a turn that is no number", get("ada/feed?turn=next")],
+    ["a page of 0 items", get("ada/feed?turn=1&size=0")],
+    ["a page of 101 items", get("ada/feed?turn=1&size=101")],
+    ["a pool's page of 0 items", get("ada/pool?size=0")],
+    ["a user with a space", get("ada%20l/feed?turn=1")],
+    ["a body that is not JSON", post("{")],
+    ["a body without impressions", post({ namespace: "ada", now: 1 })],
+    ["a body without the device's time", post({ namespace: "ada", impressions: [] })],
+    ["an impression without a time", post({ ...report, impressions: [{ id: "x" }] })],
+    ["an impression with a number as id", post({ ...report, impressions: [{ id: 1, at: 1 }] })],
+    ["something taken back without a time", post({ ...report, unseen: [{ id: "x" }] })],
+    ["a lag below 0", put({ lagSeconds: -1 })],
+    ["a lag above 300", put({ lagSeconds: 301 })],
+    ["a lag that is a text", put({ lagSeconds: "5" })],
+    ["an unknown control", put({ speed: 5 })],
+    ["no control at all", put({})],
+  ];
+}

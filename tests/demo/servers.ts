@@ -1,0 +1,127 @@
+/** The demo's server in a test, and what a device asks of it. */
+import type { Report } from "seenguard/server";
+import { expect, vi } from "vitest";
+import type { StreamStatus } from "../../www/server/back-end.ts";
+import type { Item } from "../../www/server/catalogue.ts";
+import { readCatalogue } from "../../www/server/data.ts";
+import { handlerOf } from "../../www/server/handler.ts";
+import { MemoryBackEnd } from "../../www/server/memory.ts";
+import { xxh64 } from "../support/shards.ts";
+
+/** For `vi.waitFor` and its like. */
+export const SOON = { timeout: 30_000, interval: 25 };
+export const catalogue = await readCatalogue();
+
+export interface Page {
+  items: Item[];
+  elsewhere?: string[];
+  next?: string | null;
+  snapshot: {
+    version: number;
+    shards: string[];
+    now: number;
+    unseen?: { id: string; at: number }[];
+    forgetBefore?: number;
+  };
+}
+export interface Status {
+  stream: StreamStatus;
+  state: string;
+  snapshot?: Page["snapshot"];
+}
+
+export interface TestServer {
+  /** A body that is no text is sent as JSON. */
+  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  stop(): Promise<void>;
+}
+
+let people = 0;
+export const someone = (): string => `reader-${String(++people)}`;
+
+export function startServer(): TestServer {
+  const backEnd = new MemoryBackEnd();
+  const handler = handlerOf(backEnd, catalogue);
+  return {
+    ask: (method, path, body, headers = {}) => {
+      const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
+      return handler(new Request(`http://demo${path}`, { method, headers, ...(text !== undefined && { body: text }) }));
+    },
+    stop: () => backEnd.close(),
+  };
+}
+
+export async function page(
+  server: TestServer,
+  user: string,
+  turn: number,
+  size = 10,
+  headers: Record<string, string> = {},
+): Promise<Page> {
+  const path = `/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`;
+  const answer = await server.ask("GET", path, undefined, headers);
+  expect(answer.status).toBe(200);
+  return (await answer.json()) as Page;
+}
+
+export async function pagesOf(server: TestServer, user: string, firstTurn: number, pages: number): Promise<Item[]> {
+  const turns = Array.from({ length: pages }, (_, number) => firstTurn + number);
+  return (await Promise.all(turns.map((turn) => page(server, user, turn)))).flatMap(({ items }) => items);
+}
+
+export function repeats(items: readonly Item[], before: readonly Item[]): Item[] {
+  const known = new Set(before.map(({ id }) => id));
+  return items.filter(({ id }) => known.has(id));
+}
+
+/** The pages of a small pool. */
+export async function pool(server: TestServer, user: string): Promise<Item[][]> {
+  const pages: Item[][] = [];
+  for (let next: string | null | undefined = ""; typeof next === "string";) {
+    const answer = (await (await server.ask("GET", `/api/users/${user}/pool?cursor=${next}`)).json()) as Page;
+    pages.push(answer.items);
+    next = answer.next;
+  }
+  return pages;
+}
+
+export async function post(server: TestServer, user: string, items: readonly { id: string }[]): Promise<void> {
+  await report(server, user, { impressions: items.map(({ id }) => ({ id, at: Date.now() })) });
+}
+
+export async function report(server: TestServer, user: string, parts: Partial<Report>): Promise<void> {
+  const body: Report = { namespace: user, now: Date.now(), impressions: [], ...parts };
+  expect((await server.ask("POST", `/api/users/${user}/impressions`, body)).status).toBe(204);
+}
+
+/** As the wire format has it: of the shard's text, whatever is in it. */
+export function referenceOf(shard: string): string {
+  return `~${xxh64(new TextEncoder().encode(shard)).toString(16).padStart(16, "0").slice(0, 12)}`;
+}
+
+export async function control(server: TestServer, user: string, change: object): Promise<void> {
+  const answer = await server.ask("PUT", `/api/users/${user}/stream`, change);
+  expect(answer.status).toBe(200);
+  expect(await answer.json()).toMatchObject(change);
+}
+
+export async function flush(server: TestServer, user: string): Promise<void> {
+  expect((await server.ask("POST", `/api/users/${user}/flush`)).status).toBe(204);
+}
+
+export async function deleteHistory(server: TestServer, user: string): Promise<void> {
+  expect((await server.ask("DELETE", `/api/users/${user}/history`)).status).toBe(204);
+}
+
+export async function status(server: TestServer, user: string, state?: string): Promise<Status> {
+  const query = state === undefined ? "" : `?state=${state}`;
+  return (await (await server.ask("GET", `/api/users/${user}/status${query}`)).json()) as Status;
+}
+
+/** Everything that this person reported has left the stream and is in a state other than `version`. */
+export async function arrived(server: TestServer, user: string, version = 0): Promise<void> {
+  await vi.waitUntil(async () => {
+    const { stream, snapshot } = await status(server, user);
+    return stream.waiting === 0 && snapshot !== undefined && snapshot.version > version;
+  }, SOON);
+}

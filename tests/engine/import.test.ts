@@ -1,0 +1,82 @@
+/** Importing an entry does nothing and needs nothing: each runs here in a realm that has the language alone. */
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "vitest";
+import { bareRealm, importInto, MAY_BE_MISSING } from "../support/realm.js";
+import type { Package } from "../support/node.js";
+
+type Server = typeof import("seenguard/server");
+
+const ENTRIES = ["index", "formats", "slim", "server", "near-duplicates"] as const;
+/** wasm-bindgen's glue is evaluated with the entry, and looks for it. */
+const NEEDED_BY_GLUE = "FinalizationRegistry";
+
+describe.each(ENTRIES)("the entry %s", (entry) => {
+  test("i5: is imported where there is nothing but the language, and leaves no trace", () => {
+    const { realm, run } = bareRealm();
+    const globals = () => run("Reflect.ownKeys(globalThis).map(String).join()");
+    const before = globals();
+    expect(Object.keys(importInto(realm, entry))).toContain("SeenGuardError");
+    expect(globals()).toBe(before);
+  });
+
+  test("i5: is imported where every global throws that it might touch", () => {
+    const { realm, run } = bareRealm();
+    const touched = [...MAY_BE_MISSING, "TextEncoder", "TextDecoder", "indexedDB", "localStorage", "performance"];
+    for (const name of touched.filter((name) => name !== NEEDED_BY_GLUE))
+      run(`Object.defineProperty(globalThis, "${name}", { get() { throw new Error("${name} is not for you"); } })`);
+    expect(() => importInto(realm, entry)).not.toThrow();
+  });
+
+  test("is imported where Object.prototype is polluted", () => {
+    for (const value of ["5", "() => 5", "null"]) {
+      const { realm, run } = bareRealm();
+      run(`Object.prototype.polluted = ${value}`);
+      expect(Object.keys(importInto(realm, entry))).toContain("SeenGuardError");
+    }
+  });
+});
+
+test("the entry devtools is imported where there is nothing but the language, and defines nothing", () => {
+  const { realm, run } = bareRealm();
+  const globals = () => run("Reflect.ownKeys(globalThis).map(String).join()");
+  const before = globals();
+  expect(Object.keys(importInto(realm, "devtools"))).toEqual(["SeenGuardPanel"]);
+  expect(globals()).toBe(before);
+});
+
+test("the script-tag file runs where there is nothing but the language, and leaves one global", () => {
+  const { run } = bareRealm();
+  run(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
+  expect(run("Object.keys(globalThis).join()")).toBe("Seenguard");
+});
+
+describe("where there is nothing but the language", () => {
+  test("a guard that is to run Wasm lets everything pass, and says why", async () => {
+    const { realm } = bareRealm();
+    // What every platform has.
+    Object.assign(realm, { queueMicrotask, setTimeout, clearTimeout, AbortController, performance });
+    const { SeenGuard } = importInto(realm, "index") as Package;
+    const codes: string[] = [];
+    const onError = ({ code }: { code: string }) => codes.push(code);
+    const guard = await SeenGuard.open({ namespace: "home:1", storage: "none", onError });
+    expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
+    expect(guard.record("a")).toBe(0);
+    expect(guard.stats().engine).toBe("none");
+    expect(codes).toEqual(["engine"]);
+    await guard.close();
+  });
+
+  test("a chain that cannot start says so itself", async () => {
+    const { realm } = bareRealm();
+    const { ShardChain, SeenGuardError } = importInto(realm, "server") as Server;
+    const error = await ShardChain.create().then(
+      () => undefined,
+      (cause: unknown) => cause,
+    );
+    expect(error).toBeInstanceOf(SeenGuardError);
+    expect(error).toMatchObject({ code: "engine", name: "SeenGuardError" });
+    expect(String(error)).not.toContain("everything passes");
+    // Options are checked all the same.
+    await expect(ShardChain.create({ capacity: 0 })).rejects.toMatchObject({ code: "bad-option" });
+  });
+});

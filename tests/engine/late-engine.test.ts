@@ -1,0 +1,184 @@
+/** An engine that does not come, or comes late: `open` resolves all the same, and what is recorded meanwhile waits. */
+import * as engineJs from "seenguard/engine-js";
+import type { EngineModule, GuardOptions, Report } from "seenguard";
+import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { bareRealm, importInto } from "../support/realm.js";
+import { idsOf, MapStorage, openGuard, openPage, settled, uniqueNamespace, type Package } from "../support/node.js";
+
+const WITHOUT_WASM = "delete globalThis.WebAssembly";
+/** `open` resolves within it. */
+const OPEN_MS = 10_000;
+const STEP_MS = 100;
+/** By then an engine was asked for again. */
+const AGAIN_MS = 20_000;
+
+const never = () => new Promise<never>(() => {});
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+});
+
+/** A page without Wasm, and what its events are dispatched at. */
+function pageWithoutWasm(): { page: Package; events: EventTarget } {
+  const events = new EventTarget();
+  const addEventListener = events.addEventListener.bind(events);
+  const removeEventListener = events.removeEventListener.bind(events);
+  return { page: openPage(WITHOUT_WASM, { addEventListener, removeEventListener }).seenguard, events };
+}
+
+/** Lets so much time pass, and whatever follows happen. */
+async function pass(ms: number): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+  await settled();
+}
+
+/** Opens a guard that has no engine within the time that `open` takes. */
+async function openWithout(options: Partial<GuardOptions>, page: Package) {
+  const opening = openGuard(options, page);
+  const isOpen = vi.fn();
+  void opening.then(isOpen);
+  for (let passedMs = 0; passedMs < OPEN_MS && isOpen.mock.calls.length === 0; passedMs += STEP_MS) await pass(STEP_MS);
+  expect(isOpen).toHaveBeenCalledOnce();
+  const opened = await opening;
+  expect(opened.codes()).toEqual(["engine"]);
+  expect(opened.guard.stats().engine).toBe("none");
+  expect(opened.guard.filter(["a", "b", "a"])).toEqual(["a", "b"]);
+  return opened;
+}
+
+/** A `fallback` that answers when it is asked for the second time. */
+function secondTime() {
+  return vi.fn<() => Promise<EngineModule>>(() => Promise.resolve(engineJs)).mockImplementationOnce(never);
+}
+
+describe("a fallback that does not answer", () => {
+  test("is requested again, and then earlier impressions are known, with their times", async () => {
+    const { page } = pageWithoutWasm();
+    const fallback = secondTime();
+    const { guard, codes } = await openWithout({ fallback, storage: new MapStorage() }, page);
+    const sent: Report[] = [];
+    const send = (report: Report) => Promise.resolve(void sent.push(report));
+    guard.report({ send });
+    const at = Date.now();
+    expect(guard.record(["a", "b"])).toBe(0);
+    expect(guard.record("elsewhere", { local: true })).toBe(0);
+    await pass(1);
+    expect(guard.unsee("b")).toBe(0);
+    expect(guard.filter(["a"])).toEqual(["a"]);
+    await pass(AGAIN_MS);
+    expect(fallback).toHaveBeenCalledTimes(2);
+    expect(guard.stats().engine).toBe("js");
+    expect(guard.filter(["a", "b", "elsewhere", "c"])).toEqual(["b", "c"]);
+    expect(guard.explain("a")).toMatchObject({ by: "pending", at: new Date(at) });
+    expect(guard.explain("elsewhere")).toMatchObject({ by: "device" });
+    await pass(OPEN_MS);
+    const { impressions = [], unseen = [] } = sent[0] ?? {};
+    expect(impressions).toEqual([{ id: "a", at }]);
+    expect(unseen).toEqual([{ id: "b", at: at + 1 }]);
+    expect(codes()).toEqual(["engine"]);
+  });
+
+  test("may answer late: that counts, too", async () => {
+    const { page } = pageWithoutWasm();
+    let answer: (module: EngineModule) => void = () => {};
+    const first = new Promise<EngineModule>((resolve) => (answer = resolve));
+    const fallback = vi.fn<() => Promise<EngineModule>>(never).mockReturnValueOnce(first);
+    const { guard } = await openWithout({ fallback }, page);
+    guard.record("a");
+    answer(engineJs);
+    await pass(AGAIN_MS);
+    expect(guard.filter(["a", "b"])).toEqual(["b"]);
+  });
+
+  test("is asked again when the device is online again, also where it has rejected", async () => {
+    const { page, events } = pageWithoutWasm();
+    const gone = () => Promise.reject(new Error("offline"));
+    const fallback = vi.fn<() => Promise<EngineModule>>(() => Promise.resolve(engineJs)).mockImplementationOnce(gone);
+    const { guard, codes } = await openGuard({ fallback }, page);
+    expect(codes()).toEqual(["engine"]);
+    guard.record("a");
+    events.dispatchEvent(new Event("online"));
+    await settled();
+    expect(fallback).toHaveBeenCalledTimes(2);
+    expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    events.dispatchEvent(new Event("online"));
+    await pass(AGAIN_MS);
+    expect(fallback).toHaveBeenCalledTimes(2);
+  });
+
+  test("leaves the latest 1,000 ids waiting", async () => {
+    const { page } = pageWithoutWasm();
+    const { guard } = await openWithout({ fallback: secondTime() }, page);
+    for (const id of idsOf("id", 1_001)) guard.record(id);
+    await pass(AGAIN_MS);
+    expect(guard.filter(idsOf("id", 1_002))).toEqual(["id-0", "id-1001"]);
+  });
+
+  test("is not requested for a closed guard, whose impressions are dropped", async () => {
+    const { page } = pageWithoutWasm();
+    const fallback = secondTime();
+    const options = { fallback, storage: new MapStorage(), namespace: uniqueNamespace() };
+    const { guard } = await openWithout(options, page);
+    guard.record("a");
+    await guard.close();
+    await pass(AGAIN_MS);
+    expect(fallback).toHaveBeenCalledTimes(1);
+    const again = await openGuard(options, page);
+    expect(again.guard.filter(["a"])).toEqual(["a"]);
+    expect(again.codes()).toEqual([]);
+  });
+
+  test("does not block clear, after which only later impressions wait", async () => {
+    const { page } = pageWithoutWasm();
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openWithout({ fallback: secondTime(), storage, namespace }, page);
+    guard.record("before");
+    await page.SeenGuard.clear(namespace, storage);
+    await pass(1);
+    guard.record("after");
+    await pass(AGAIN_MS);
+    expect(guard.filter(["before", "after"])).toEqual(["before"]);
+  });
+
+  test("is made up for by that of the next to open, for both", async () => {
+    const { page } = pageWithoutWasm();
+    const namespace = uniqueNamespace();
+    const first = await openGuard({ namespace }, page);
+    expect(first.codes()).toEqual(["engine"]);
+    first.guard.record("a");
+    const second = await openGuard({ namespace, fallback: () => Promise.resolve(engineJs) }, page);
+    for (const { guard } of [first, second]) expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(second.codes()).toEqual([]);
+  });
+});
+
+test("a module of Wasm that does not arrive is fetched again", async () => {
+  const { realm } = bareRealm();
+  const bytes = await import("node:fs/promises").then(({ readFile }) => readFile("dist/seenguard.wasm"));
+  const fetch = vi.fn<() => Promise<Response>>(() => Promise.resolve(new Response(bytes)));
+  fetch.mockImplementationOnce(never);
+  Object.assign(realm, {
+    queueMicrotask,
+    setTimeout,
+    clearTimeout,
+    performance,
+    fetch,
+    WebAssembly,
+    Date,
+    TextEncoder,
+    TextDecoder,
+  });
+  const slim = importInto(realm, "slim") as Package;
+  const { guard } = await openWithout({ wasm: "https://app.example/seenguard.wasm" } as object, slim);
+  while (fetch.mock.calls.length < 2) await pass(STEP_MS);
+  await guard.close();
+});
+
+test("a module of Wasm that is never compiled holds up no open", async () => {
+  const page = openPage("WebAssembly.instantiate = () => new Promise(() => {})").seenguard;
+  const { errors } = await openWithout({}, page);
+  expect(errors[0]?.message).toMatch(/has not come within 10 s/);
+});

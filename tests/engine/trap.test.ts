@@ -1,0 +1,206 @@
+/**
+ * A Wasm module that traps: its guards let everything pass and say so once, until a fresh engine has read what is
+ * stored; after a second trap until the next document.
+ */
+import type { Report, SeenGuard } from "seenguard";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { serverWith } from "../support/realm.js";
+import { MapStorage, openGuard, settled, uniqueNamespace, type OpenedGuard, type Package } from "../support/node.js";
+import { withTrap } from "./trapping.js";
+import { newTrappingPage } from "./trapping-page.js";
+
+/** Opens a guard of a page. */
+function open(page: Package, namespace: string, storage = new MapStorage()): Promise<OpenedGuard> {
+  return openGuard({ namespace, storage }, page);
+}
+
+/** Waits until a guard has a fresh engine that knows what is stored. */
+async function isAlive(guard: SeenGuard): Promise<void> {
+  await expect.poll(() => guard.stats().engine).toBe("wasm");
+  await guard.flush();
+}
+
+/** Has the fresh engine trap, too. */
+async function trapTwice({ guard }: OpenedGuard): Promise<void> {
+  expect(guard.explain("a")).toEqual({ seen: false });
+  await isAlive(guard);
+  expect(guard.explain("a")).toEqual({ seen: false });
+}
+
+describe("after a trap", () => {
+  test("every guard of that document lets everything pass, throws nothing, and says so once", async () => {
+    const page = newTrappingPage();
+    const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
+    for (const { guard } of [mine, other]) {
+      guard.record(["a", "b"]);
+      expect(guard.filter(["a", "c"])).toEqual(["c"]);
+      expect(guard.stats().engine).toBe("wasm");
+    }
+    const feed = mine.guard.feed();
+    expect(feed.filter(["a", "c"])).toEqual(["c"]);
+    await mine.guard.flush();
+    await trapTwice(mine);
+    for (let again = 0; again < 3; again++) {
+      for (const { guard, codes } of [mine, other]) {
+        expect(guard.filter(["a", "a", "c", {} as never])).toEqual(["a", "c", {}]);
+        expect(guard.explain("a")).toEqual({ seen: false });
+        expect(guard.record(["d"])).toBe(0);
+        expect(guard.apply({ shards: [] })).toMatchObject({ applied: false, reason: "no-engine" });
+        expect(guard.pending()).toEqual([]);
+        expect(guard.headers()).toEqual({ "Seen-Pending": "" });
+        expect(guard.stats()).toMatchObject({ engine: "none", version: undefined, pending: 0, remembered: 0 });
+        expect(guard.feed().admit(["a", "c"])).toEqual(["a", "c"]);
+        await guard.flush();
+        expect(codes()).toEqual(["engine", "engine"]);
+      }
+    }
+    expect(mine.errors[0]?.message).toMatch(/unreachable/);
+    // What a feed had decided stands.
+    expect(feed.filter(["a", "c", "d"])).toEqual(["c", "d"]);
+    for (const { guard } of [mine, other]) await guard.close();
+  });
+
+  test("i5: a fresh engine replaces it once, for every guard, and reads the stored data", async () => {
+    const page = newTrappingPage();
+    const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
+    for (const { guard } of [mine, other]) {
+      guard.record(["a", "b"]);
+      await guard.flush();
+      guard.record("not stored yet");
+    }
+    mine.guard.explain("a");
+    for (const { guard, codes } of [mine, other]) {
+      // Until it is there, everything passes.
+      expect(guard.filter(["a", "c"])).toEqual(["a", "c"]);
+      expect(codes()).toEqual(["engine"]);
+    }
+    for (const { guard, codes } of [mine, other]) {
+      await isAlive(guard);
+      expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+      expect(guard.pending().slice(0, 2)).toEqual(["a", "b"]);
+      expect(guard.record("d")).toBe(1);
+      await guard.flush();
+      expect(guard.filter(["a", "d", "e"])).toEqual(["e"]);
+      expect(guard.apply({ shards: [] })).toMatchObject({ applied: true });
+      expect(codes()).toEqual(["engine"]);
+      await guard.close();
+    }
+  });
+
+  test("i5: a new open in the same document goes on, after the second trap it lets everything pass and says why", async () => {
+    const [page, namespace, storage] = [newTrappingPage(), uniqueNamespace(), new MapStorage()];
+    const old = await open(page, namespace, storage);
+    old.guard.record("a");
+    await old.guard.flush();
+    old.guard.explain("a");
+    const meanwhile = await open(page, namespace, storage);
+    expect(meanwhile.guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(meanwhile.codes()).toEqual([]);
+    old.guard.explain("a");
+    expect(meanwhile.codes()).toEqual(["engine"]);
+    for (let again = 0; again < 2; again++) {
+      const { guard, codes } = await open(page, namespace, storage);
+      expect(codes()).toEqual(["engine"]);
+      expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
+      expect(guard.stats().engine).toBe("none");
+      await guard.close();
+    }
+    // A page may sign out all the same.
+    await page.SeenGuard.clear(namespace, storage);
+    expect([...storage.values.keys()].filter((key) => key.includes("/r/"))).toEqual([]);
+  });
+
+  test("a guard that is closed before the fresh engine is there asks nothing more of the storage", async () => {
+    const storage = new MapStorage();
+    const { guard } = await open(newTrappingPage(), uniqueNamespace(), storage);
+    guard.record("a");
+    await guard.flush();
+    guard.explain("a");
+    await guard.close();
+    const asked: string[] = [];
+    storage.before = (operation) => asked.push(operation);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(asked).toEqual([]);
+  });
+
+  test("i5: the next document reads the stored data, and may trap again", async () => {
+    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
+    const all: string[] = [];
+    for (let again = 0; again < 3; again++) {
+      const { guard, codes } = await open(newTrappingPage(), namespace, storage);
+      expect(guard.stats().engine).toBe("wasm");
+      expect(guard.filter([...all, "new"])).toEqual(["new"]);
+      expect(guard.pending()).toEqual(all);
+      guard.record(`of visit ${String(again)}`);
+      all.push(`of visit ${String(again)}`);
+      await guard.flush();
+      expect(codes()).toEqual([]);
+      guard.explain("a");
+      expect(codes()).toEqual(["engine"]);
+    }
+  });
+
+  test("a report goes on with the fresh engine, and after the second trap with the next document", async () => {
+    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
+    const sent: string[][] = [];
+    const send = ({ impressions }: Report) => {
+      sent.push(impressions.map(({ id }) => id));
+      return Promise.resolve();
+    };
+    const old = await open(newTrappingPage(), namespace, storage);
+    old.guard.report({ url: "/", send, intervalMs: 20 });
+    old.guard.record(["a"]);
+    await old.guard.flush();
+    old.guard.explain("a");
+    await expect.poll(() => sent).toEqual([["a"]]);
+    old.guard.record(["b"]);
+    await old.guard.flush();
+    old.guard.explain("a");
+    const { guard } = await open(newTrappingPage(), namespace, storage);
+    guard.report({ url: "/", send, intervalMs: 20 });
+    await expect.poll(() => sent).toEqual([["a"], ["b"]]);
+  });
+
+  test("nothing of the old module is freed, which would trap again", async () => {
+    const uncaught: unknown[] = [];
+    const onUncaught = (error: unknown) => uncaught.push(error);
+    process.on("uncaughtException", onUncaught);
+    onTestFinished(() => void process.off("uncaughtException", onUncaught));
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void;
+    const page = newTrappingPage();
+    await trapAndLeave(page);
+    for (let again = 0; again < 5; again++) {
+      collect();
+      await settled();
+    }
+    expect(uncaught).toEqual([]);
+    expect(page.SeenGuard).toBeDefined();
+  });
+});
+
+test("after a trap on a server, everything of both its entries but to be freed throws", async () => {
+  const { NearDuplicates, ShardChain, simhash } = serverWith((wasm) => withTrap(wasm, "nearduplicates_groupOf"));
+  const near = await NearDuplicates.create();
+  const chain = await ShardChain.create();
+  const fingerprint = simhash(["a"]);
+  const trap = expect.objectContaining({ code: "engine" }) as Error;
+  for (let again = 0; again < 2; again++) {
+    expect(() => near.groupOf(fingerprint, "a")).toThrow(trap);
+    expect(() => simhash(["a"])).toThrow(trap);
+    expect(() => chain.record("a")).toThrow(trap);
+    await expect(NearDuplicates.create()).rejects.toMatchObject({ code: "engine" });
+  }
+  near.free();
+  chain.free();
+});
+
+/** A guard that traps, and that nobody refers to afterwards. */
+async function trapAndLeave(page: Package): Promise<void> {
+  const { guard } = await open(page, uniqueNamespace());
+  guard.record("a");
+  guard.explain("a");
+  await guard.close();
+}

@@ -1,0 +1,425 @@
+/** `feed.fill`: pages come into one buffer, calls queue and take from it; every end is told, and none loses an item. */
+import type { FeedPage, FillOptions, FillResult, PageRequest, Snapshot } from "seenguard";
+import { openTestGuard } from "seenguard/testing";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { passingFeed } from "../../js/feed/feed.js";
+import { fallback, heldBy, idsOf, openGuard, ON_ENGINE, settled, shippedSnapshot } from "../support/node.js";
+
+interface Item {
+  readonly id: string;
+}
+
+const pageOf = (...ids: string[]): FeedPage<Item> => ({ items: ids.map((id) => ({ id })) });
+const idsIn = ({ items }: FillResult<Item>) => items.map(({ id }) => id);
+
+/** A source of pages that notes which were asked for. */
+function sourceOf(...pages: (FeedPage<Item> | null)[]) {
+  const asked: number[] = [];
+  const fetchPage = ({ page }: PageRequest) => {
+    asked.push(page);
+    return Promise.resolve(pages[page] ?? null);
+  };
+  return { asked, fetchPage };
+}
+
+/** A source whose pages come when the test says so. */
+function gatedSource() {
+  const waiting: { page: number; signal: AbortSignal; bring: (page: FeedPage<Item> | null) => void }[] = [];
+  const fetchPage = ({ page, signal }: PageRequest) =>
+    new Promise<FeedPage<Item> | null>((bring) => {
+      waiting.push({ page, signal, bring });
+    });
+  /** Resolves when so many pages have been asked for in all. */
+  const asked = async (count: number): Promise<void> => {
+    while (waiting.length < count) await settled();
+  };
+  return { waiting, fetchPage, asked };
+}
+
+/** A source that always answers so, and how often it was asked. */
+function constant(answer: () => unknown) {
+  const source = {
+    asked: 0,
+    fetchPage: () => {
+      source.asked++;
+      return Promise.resolve(answer() as FeedPage<Item>);
+    },
+  };
+  return source;
+}
+
+async function feedWith(...recorded: string[]) {
+  const opened = await openGuard();
+  opened.guard.record(recorded);
+  return { ...opened, feed: opened.guard.feed() };
+}
+
+describe("fill", () => {
+  test("fetches pages until there are enough fresh items, and continues there", async () => {
+    const { feed } = await feedWith("b", "d");
+    const { asked, fetchPage } = sourceOf(pageOf("a", "b"), pageOf("c", "d"), pageOf("e", "f"), pageOf("g"));
+    const first = await feed.fill(fetchPage, 2);
+    expect(first).toEqual({ items: [{ id: "a" }, { id: "c" }], end: "filled", done: false, next: undefined });
+    const second = await feed.fill(fetchPage, 2);
+    expect(idsIn(second)).toEqual(["e", "f"]);
+    expect(asked).toEqual([0, 1, 2]);
+  });
+
+  test("takes the ids from the given function", async () => {
+    const { feed } = await feedWith("1");
+    const pages = [{ items: [{ key: 1 }, { key: 2 }] }];
+    const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 1, { id: ({ key }) => key });
+    expect(result.items).toEqual([{ key: 2 }]);
+  });
+
+  test("applies each page's snapshot before it decides on the page's items", async () => {
+    const { guard, feed } = await feedWith();
+    const { version: _, ...later } = await shippedSnapshot(["c"]);
+    const pages: (FeedPage<Item> & { snapshot: Snapshot })[] = [
+      { ...pageOf("a", "c"), snapshot: { version: 1, shards: (await shippedSnapshot(["a"])).shards } },
+      { ...pageOf("b", "c", "d"), snapshot: { version: 2, ...later } },
+    ];
+    const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 3);
+    // "c" was fresh by the first page's snapshot, and is shown already when the second one knows it.
+    expect(idsIn(result)).toEqual(["c", "b", "d"]);
+    expect(guard.stats().version).toBe(2);
+  });
+
+  test("fills through a snapshot that is bad, which is reported", async () => {
+    const { feed, codes } = await feedWith();
+    const page = { ...pageOf("a"), snapshot: { shards: ["!"] } };
+    expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [{ id: "a" }], end: "filled" });
+    expect(codes()).toEqual(["bad-snapshot"]);
+  });
+
+  test("takes an array as a page without `next`", async () => {
+    const { feed, codes } = await feedWith("b");
+    const { asked, fetchPage } = sourceOf(...([["a", "b"], ["c"], []] as never[]));
+    const result = await feed.fill(fetchPage as never, 9);
+    expect(result).toEqual({ items: ["a", "c"], end: "exhausted", done: true, next: null });
+    expect(asked).toEqual([0, 1, 2]);
+    expect(codes()).toEqual([]);
+  });
+
+  for (const [what, page, hint] of [
+    ["items that are an object", { items: {} }, "has the keys items"],
+    ["items that are a text", { items: "abc" }, "has the keys items"],
+    ["other fields", { data: [] }, "has the keys data"],
+    ["the methods of a Response", new Response("{}"), "Response"],
+    ["nothing of a page", 7, "number"],
+  ] as const) {
+    test(`fails for a page with ${what}, which is misuse and not the end`, async () => {
+      const { feed, codes } = await feedWith();
+      const result = await feed.fill(() => Promise.resolve(page as never), 1);
+      expect(result).toMatchObject({ items: [], end: "error", done: false, error: { code: "misuse" } });
+      expect((result.error as Error).message).toContain(hint);
+      expect(codes()).toEqual(["misuse"]);
+      expect(idsIn(await feed.fill(() => Promise.resolve(pageOf("a")), 1))).toEqual(["a"]);
+    });
+  }
+});
+
+describe("the source has ended", () => {
+  for (const [what, last] of [
+    ["null", null],
+    ["an empty page", pageOf()],
+    ["nothing at all", undefined],
+    ["a page whose next is null", { ...pageOf("b"), next: null }],
+  ] as const) {
+    test(`with ${what}: fill reports the end and fetches nothing more until a reset`, async () => {
+      const { feed } = await feedWith("a");
+      const asked: number[] = [];
+      const fetchPage = ({ page }: PageRequest) => {
+        asked.push(page);
+        return Promise.resolve((page === 0 ? pageOf("a", "b") : last) as FeedPage<Item>);
+      };
+      expect(await feed.fill(fetchPage, 5)).toEqual({ items: [{ id: "b" }], end: "exhausted", done: true, next: null });
+      expect(await feed.fill(fetchPage, 5)).toEqual({ items: [], end: "exhausted", done: true, next: null });
+      expect(asked).toEqual([0, 1]);
+      feed.reset();
+      expect(await feed.fill(fetchPage, 1)).toMatchObject({ items: [{ id: "b" }], done: false, next: undefined });
+    });
+  }
+
+  const reused = [{ id: "a" }, { id: "seen" }, { id: "b" }];
+  for (const [what, answer] of [
+    ["a static source", () => pageOf("a", "seen", "b")],
+    ["an array that is used again", () => reused],
+    ["a page that is used again", () => ({ items: reused })],
+    ["a cursor that does not move", () => ({ ...pageOf("a", "seen", "b"), next: "the same" })],
+  ] as const) {
+    test(`with three pages in a row without a new id: ${what}`, async () => {
+      const { feed } = await feedWith("seen");
+      const source = constant(answer);
+      const first = await feed.fill(source.fetchPage, 1);
+      expect(idsIn(first)).toEqual(["a", "b"]);
+      expect(first).toMatchObject({ end: "filled", done: false });
+      expect(await feed.fill(source.fetchPage, 1)).toEqual({ items: [], end: "exhausted", done: true, next: null });
+      expect(source.asked).toBe(4);
+      await feed.fill(source.fetchPage, 1);
+      expect(source.asked).toBe(4);
+    });
+  }
+});
+
+describe("fill stops", () => {
+  const seenPages = () => {
+    let page = 0;
+    return constant(() => ({ ...pageOf("seen"), next: String(++page) }));
+  };
+
+  test("after five pages that brought too little, and after twenty that brought nothing", async () => {
+    const { feed } = await feedWith("seen");
+    const { asked, fetchPage } = sourceOf(...idsOf("fresh", 30).map((id) => pageOf(id)));
+    const some = await feed.fill(fetchPage, 9);
+    expect(some).toMatchObject({ end: "max-pages", done: false });
+    expect(some.items).toHaveLength(5);
+    expect(asked).toHaveLength(5);
+    const source = seenPages();
+    expect(await feed.fill(source.fetchPage, 1)).toMatchObject({ items: [], end: "max-pages", next: "20" });
+    expect(source.asked).toBe(20);
+  });
+
+  test("never on its own where it was told so, and lets the event loop run between pages of a source that answers at once", async () => {
+    const { feed } = await feedWith();
+    let cursor = 0;
+    // It ends at some time, so that a fill that does not let others run fails this test instead of hanging it.
+    const fetchPage = () => (cursor < 100_000 ? { ...pageOf(), next: ++cursor } : null);
+    const controller = new AbortController();
+    const options = { maxPages: Infinity, signal: controller.signal };
+    const filling = feed.fill(fetchPage as never, 1, options as FillOptions);
+    setTimeout(() => controller.abort());
+    expect(await filling).toMatchObject({ items: [], end: "aborted" });
+    expect(cursor).toBeGreaterThan(0);
+  });
+});
+
+describe("calls of fill that overlap", () => {
+  test("of any number end without a deep stack", async () => {
+    const { feed } = await feedWith();
+    const calls = Array.from({ length: 20_000 }, () => feed.fill(() => Promise.resolve(null), 0));
+    expect(new Set((await Promise.all(calls)).map(({ end }) => end))).toEqual(new Set(["filled"]));
+  });
+});
+
+describe("a call of fill is aborted", () => {
+  test("by its signal, alone: the next one begins with the items fetched so far", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage, asked } = gatedSource();
+    const leaving = new AbortController();
+    const first = feed.fill(fetchPage, 2, { signal: leaving.signal });
+    const second = feed.fill(fetchPage, 2);
+    await settled();
+    waiting[0]?.bring(pageOf("a"));
+    await asked(2);
+    leaving.abort();
+    expect(await first).toEqual({ items: [], end: "aborted", done: false, next: undefined });
+    expect(waiting[1]?.signal.aborted).toBe(true);
+    await asked(3);
+    expect(waiting.map(({ page }) => page)).toEqual([0, 1, 1]);
+    // The page of the aborted call comes too late.
+    waiting[1]?.bring(pageOf("late"));
+    await asked(3);
+    waiting[2]?.bring(pageOf("b"));
+    expect(idsIn(await second)).toEqual(["a", "b"]);
+    expect(waiting[2]?.signal.aborted).toBe(false);
+  });
+
+  test("by a reset, as are all others; the buffer is void and the list begins anew", async () => {
+    const { feed } = await feedWith();
+    const { waiting, fetchPage, asked } = gatedSource();
+    const running = [feed.fill(fetchPage, 5), feed.fill(fetchPage, 5)];
+    await settled();
+    waiting[0]?.bring({ ...pageOf("a"), next: "1" });
+    await asked(2);
+    feed.reset();
+    for (const result of await Promise.all(running))
+      expect(result).toMatchObject({ items: [], end: "aborted", done: false });
+    expect(waiting[1]?.signal.aborted).toBe(true);
+    waiting[1]?.bring(pageOf("late"));
+    expect(await feed.fill(fetchPage, 0)).toEqual({ items: [], end: "filled", done: false, next: undefined });
+    const again = feed.fill(fetchPage, 1);
+    await asked(3);
+    expect(waiting.map(({ page }) => page)).toEqual([0, 1, 0]);
+    waiting[2]?.bring(pageOf("a"));
+    expect(idsIn(await again)).toEqual(["a"]);
+  });
+
+  test("by a reset in onLag: the page whose snapshot caused it is not of the new list", async () => {
+    const feeds: { reset: () => void }[] = [];
+    const { guard } = await openGuard({ onLag: () => feeds[0]?.reset() });
+    const feed = guard.feed();
+    feeds.push(feed);
+    guard.record("seen");
+    const page = { ...pageOf("a", "b"), snapshot: await shippedSnapshot(["seen"]) };
+    expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [], end: "aborted" });
+    expect(await feed.fill(() => Promise.resolve(null), 0)).toMatchObject({ items: [] });
+    expect(feed.admit(["a", "b"])).toEqual(["a", "b"]);
+  });
+
+  test("by the guard's close, as are all others of its feeds; a fill after it lets everything pass", async () => {
+    const { guard, feed } = await feedWith("seen");
+    const { waiting, fetchPage } = gatedSource();
+    const other = guard.feed();
+    const running = [feed.fill(fetchPage, 1), feed.fill(fetchPage, 1), other.fill(fetchPage, 1)];
+    await settled();
+    await guard.close();
+    for (const result of await Promise.all(running)) expect(result).toMatchObject({ items: [], end: "aborted" });
+    expect(waiting.map(({ signal }) => signal.aborted)).toEqual([true, true]);
+    expect(idsIn(await feed.fill(() => Promise.resolve(pageOf("seen", "a", "a")), 1))).toEqual(["seen", "a"]);
+  });
+});
+
+describe("fetchPage has its time", () => {
+  async function testGuard() {
+    const guard = await openTestGuard({ fallback, ...ON_ENGINE });
+    onTestFinished(() => guard.close());
+    return guard;
+  }
+
+  test("of 30 s for each page: then its signal fires, the call fails, and the next one gets the items fetched so far", async () => {
+    const guard = await testGuard();
+    const feed = guard.feed();
+    const { waiting, fetchPage, asked } = gatedSource();
+    const first = feed.fill(fetchPage, 2);
+    const second = feed.fill(fetchPage, 2);
+    await settled();
+    guard.advance(20_000);
+    waiting[0]?.bring(pageOf("a"));
+    await asked(2);
+    guard.advance(29_999);
+    expect(waiting[1]?.signal.aborted).toBe(false);
+    guard.advance(1);
+    expect(waiting[1]?.signal.aborted).toBe(true);
+    const failed = await first;
+    expect(failed).toMatchObject({ items: [], end: "error", done: false });
+    expect(String(failed.error)).toContain("30 s");
+    await settled();
+    waiting[1]?.bring(pageOf("late"));
+    await asked(3);
+    waiting[2]?.bring(pageOf("b"));
+    expect(idsIn(await second)).toEqual(["a", "b"]);
+  });
+
+  test("or what it is given", async () => {
+    const guard = await testGuard();
+    const never = () => new Promise<never>(() => {});
+    const filling = guard.feed().fill(never, 1, { timeoutMs: 500 });
+    await settled();
+    guard.advance(500);
+    expect(await filling).toMatchObject({ items: [], end: "error" });
+  });
+});
+
+describe("an error while filling", () => {
+  const failing = new Error("no network");
+  const unreadable = {
+    get items(): Item[] {
+      throw failing;
+    },
+  };
+  for (const [how, fail] of [
+    ["a rejected request", () => Promise.reject(failing)],
+    [
+      "a request that throws",
+      () => {
+        throw failing;
+      },
+    ],
+    ["a page that cannot be read", () => Promise.resolve(unreadable)],
+  ] as const) {
+    test(`leaves earlier items to the next call, which requests that page again: ${how}`, async () => {
+      const { feed } = await feedWith("b");
+      const asked: unknown[] = [];
+      const fetchPage = ({ page, cursor }: PageRequest): Promise<FeedPage<Item>> => {
+        asked.push([page, cursor]);
+        if (page === 0) return Promise.resolve({ ...pageOf("a", "b"), next: "more" });
+        return asked.length < 4 ? fail() : Promise.resolve(pageOf("c"));
+      };
+      const failed = { items: [], end: "error", error: failing, done: false, next: "more" };
+      expect(await feed.fill(fetchPage, 3, { signal: new AbortController().signal })).toEqual(failed);
+      expect(await feed.fill(fetchPage, 3)).toEqual(failed);
+      expect(idsIn(await feed.fill(fetchPage, 2))).toEqual(["a", "c"]);
+      expect(asked).toEqual([
+        [0, undefined],
+        [1, "more"],
+        [1, "more"],
+        [1, "more"],
+      ]);
+    });
+  }
+
+  test("of the app's own options is thrown", async () => {
+    const { feed } = await feedWith();
+    const { fetchPage } = sourceOf();
+    for (const [source, want, options] of [
+      [undefined, 1, {}],
+      [fetchPage, -1, {}],
+      [fetchPage, NaN, {}],
+      [fetchPage, "3", {}],
+      [fetchPage, 1, { maxPages: 0 }],
+      [fetchPage, 1, { timeoutMs: 0 }],
+      [fetchPage, 1, { timeoutMs: Infinity }],
+      [fetchPage, 1, { signal: {} }],
+      [fetchPage, 1, { signal: Object.create(AbortSignal.prototype) as AbortSignal }],
+    ] as const) {
+      await expect(feed.fill(source as never, want as never, options as FillOptions)).rejects.toMatchObject({
+        code: "bad-option",
+      });
+    }
+  });
+});
+
+test("a page's next is the next request's cursor, of any type", async () => {
+  const { feed } = await feedWith();
+  const asked: [number, unknown][] = [];
+  const fetchPage = ({ page, cursor }: PageRequest<{ after: number }>) => {
+    asked.push([page, cursor]);
+    return Promise.resolve({ ...pageOf(`item-${String(page)}`), next: page < 2 ? { after: page } : null });
+  };
+  expect(await feed.fill(fetchPage, 1)).toMatchObject({ end: "filled", done: false, next: { after: 0 } });
+  expect(await feed.fill(fetchPage, 5)).toMatchObject({ end: "exhausted", done: true, next: null });
+  expect(asked).toEqual([
+    [0, undefined],
+    [1, { after: 0 }],
+    [2, { after: 1 }],
+  ]);
+});
+
+test("each request has the headers as of then", async () => {
+  const { guard, feed } = await feedWith();
+  const snapshot = await shippedSnapshot(["a"]);
+  const asked: PageRequest["headers"][] = [];
+  const known: typeof asked = [];
+  const fetchPage = ({ page, headers }: PageRequest) => {
+    asked.push(headers);
+    known.push(guard.headers());
+    guard.record("b");
+    return Promise.resolve({ ...pageOf(`item-${String(page)}`), snapshot });
+  };
+  await feed.fill(fetchPage, 2);
+  expect(asked).toEqual(known);
+  const tellsPending = (headers: Record<string, string>) => !headers["Seen-Pending"]?.endsWith(".");
+  expect(asked.map((headers) => ["Seen-Held" in headers, tellsPending(headers)])).toEqual([
+    [false, false],
+    [true, true],
+  ]);
+  expect(heldBy(guard)).toMatch(/^[0-9a-f]{12}$/);
+});
+
+test("a feed without a guard fills, admits and filters: everything passes once", async () => {
+  const feed = passingFeed();
+  expect(feed.filter(["a", "b", "a"])).toEqual(["a", "b"]);
+  expect(feed.admit(["a", "b"])).toEqual(["a", "b"]);
+  expect(feed.admit(["b", "c"])).toEqual(["c"]);
+  const { fetchPage } = sourceOf(
+    { ...pageOf("c", "d"), snapshot: { shards: [] } },
+    { ...pageOf("e", "e"), next: null },
+  );
+  expect(await feed.fill(fetchPage, 2)).toEqual({
+    items: [{ id: "d" }, { id: "e" }],
+    ...{ end: "filled", done: true, next: null },
+  });
+  feed.reset();
+  expect(feed.admit(["a"])).toEqual(["a"]);
+});

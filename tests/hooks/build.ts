@@ -1,0 +1,130 @@
+/** Builds an app by Vite, for the browser and for the server, with the compilers of Vue and Svelte. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { compile } from "svelte/compiler";
+import { build, type InlineConfig, type Plugin, type Rolldown } from "vite";
+import { compileScript, parse } from "vue/compiler-sfc";
+import { exampleWith, writeExample } from "../docs/examples.js";
+import type { Initial } from "./apps/shared.js";
+
+const here = fileURLToPath(new URL(".", import.meta.url));
+const target = fileURLToPath(new URL("../../target/adapters/", import.meta.url));
+
+export type Framework = "react" | "vue" | "svelte";
+/** Those whose apps do the same. */
+export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
+
+/** What the compilers of a framework take, and the examples for it in the documentation. */
+const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
+export const exampleKinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
+
+/** The pages of an app for the browser, by the names of their scripts: what it imports as documented, and a part of that. */
+const sides: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  client: {},
+  pages: {},
+  example: { "documented-example": "fetchPage, { want: 8 }" },
+};
+/** Those of one framework. */
+const ownSides: Readonly<Record<Framework, typeof sides>> = {
+  react: { query: { "documented-query": "useInfiniteQuery" }, parts: { "documented-timeline": "arrived" } },
+  vue: { pager: { "documented-pager": "useSeenFeed" } },
+  svelte: { pager: { "documented-pager": "seenFeed" } },
+};
+
+export interface BuiltApp {
+  /** For the browser, by path: the app's, and those of the documented example. */
+  readonly scripts: ReadonlyMap<string, string>;
+  /** What a server does. */
+  readonly render: (initial: Initial) => string | Promise<string>;
+}
+
+export const compilers = ({ isServer, isDev }: { isServer: boolean; isDev: boolean }): Plugin => ({
+  name: "compilers",
+  transform(code, file) {
+    if (file.endsWith(".vue")) {
+      const { descriptor } = parse(code, { filename: file });
+      const { content } = compileScript(descriptor, {
+        id: basename(file),
+        inlineTemplate: true,
+        templateOptions: { ssr: isServer, ssrCssVars: [] },
+      });
+      return { code: content, map: null };
+    }
+    if (file.endsWith(".svelte")) {
+      const { js } = compile(code, { filename: file, generate: isServer ? "server" : "client", dev: isDev });
+      return { code: js.code, map: null };
+    }
+    return null;
+  },
+});
+
+export async function buildApp(framework: Framework): Promise<BuiltApp> {
+  const scripts: [string, string][] = [];
+  for (const [side, documented] of Object.entries({ ...sides, ...ownSides[framework] }))
+    scripts.push(...(await clientScripts(framework, side, documented)));
+  return {
+    scripts: new Map(scripts),
+    render: (await serverModule(framework)).render,
+  };
+}
+
+/** The scripts for the browser by their paths, `side`.js among them. */
+async function clientScripts(
+  framework: Framework,
+  side: string,
+  documented: Readonly<Record<string, string>>,
+): Promise<Map<string, string>> {
+  const alias = Object.entries(documented).map(([name, part]) => ({
+    find: name + endings[framework],
+    replacement: writeExample(exampleWith(exampleKinds[framework], part)),
+  }));
+  const chunks = await chunksOf({
+    resolve: {
+      conditions: ["browser", "development", "module"],
+      alias,
+    },
+    // The builds that look for mistakes.
+    define: {
+      "process.env.NODE_ENV": '"development"',
+      __VUE_OPTIONS_API__: "false",
+      __VUE_PROD_DEVTOOLS__: "false",
+      __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
+    },
+    plugins: [compilers({ isServer: false, isDev: true })],
+    build: {
+      rolldownOptions: {
+        input: inputOf(framework, side),
+        output: { entryFileNames: `${side}.js`, chunkFileNames: `${side}-[name].js` },
+      },
+    },
+  });
+  return new Map(chunks.map(({ fileName, code }) => [`/${fileName}`, code]));
+}
+
+/** Written to a file of this process: it imports packages by their names. */
+async function serverModule(framework: Framework): Promise<Pick<BuiltApp, "render">> {
+  const chunks = await chunksOf({
+    plugins: [compilers({ isServer: true, isDev: false })],
+    build: { ssr: true, rolldownOptions: { input: inputOf(framework, "server") } },
+  });
+  const directory = `${target}${framework}-${String(process.pid)}/`;
+  mkdirSync(`${directory}assets`, { recursive: true });
+  for (const { fileName, code } of chunks) writeFileSync(directory + fileName, code);
+  const entry = chunks.find(({ isEntry }) => isEntry)?.fileName ?? "";
+  return (await import(pathToFileURL(directory + entry).href)) as Pick<BuiltApp, "render">;
+}
+
+async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
+  const built = (await build({
+    ...config,
+    configFile: false,
+    root: here,
+    logLevel: "error",
+    build: { ...config.build, write: false, minify: false },
+  })) as Rolldown.RolldownOutput;
+  return built.output.filter((output) => output.type === "chunk");
+}
+
+const inputOf = (framework: Framework, side: string) =>
+  `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;

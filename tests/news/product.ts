@@ -1,0 +1,61 @@
+/**
+ * The product of examples/news as its team has it: a copy where nothing of this repository is in reach, with the packed
+ * package installed, built by its own script, over a real Redis, with server and worker in processes of their own.
+ */
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { inProject } from "../../scripts/lib/paths.mjs";
+import { startProgram, startRedis } from "../support/processes.ts";
+import { npmInstall, pack } from "../packed/pack.ts";
+
+const exec = promisify(execFile);
+const sources = inProject("examples", "news");
+
+/** The page in React, and the same in Vue. */
+export const clients = ["react", "vue"] as const;
+export type Client = (typeof clients)[number];
+
+export interface Product {
+  /** One server for each page, over the same data. */
+  readonly addresses: Readonly<Record<Client, string>>;
+  /** Whether what devices report is recorded, or waits. */
+  readonly setStream: (running: boolean) => void;
+  stop(): Promise<void>;
+}
+
+export async function startProduct(): Promise<Product> {
+  const directory = await mkdtemp(join(tmpdir(), "seenguard-news-"));
+  await install(directory);
+  const redis = await startRedis();
+  const env = { REDIS_URL: redis.url, PORT: "0" };
+  const addresses = { react: "", vue: "" };
+  const starting = clients.map((client) =>
+    startProgram(directory, "server/web.ts", { ...env, CLIENT: client }, (line) => {
+      addresses[client] = /^http:\/\/\S+/.exec(line)?.[0] ?? "";
+      return addresses[client] !== "";
+    }),
+  );
+  const servers = await Promise.all(starting);
+  const worker = await startProgram(directory, "server/worker.ts", env, (line) => line.includes("takes messages"));
+  return {
+    addresses,
+    setStream: (running) => void worker.process.kill(running ? "SIGCONT" : "SIGSTOP"),
+    stop: async () => {
+      await Promise.all([...servers.map((server) => server.stop()), worker.stop("SIGKILL")]);
+      await redis.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function install(directory: string): Promise<void> {
+  const isSource = (path: string) => !/[/\\](node_modules|dist)$/.test(path);
+  await cp(sources, directory, { recursive: true, filter: isSource });
+  const { tarball } = await pack(directory);
+  await npmInstall(directory, `./${tarball}`);
+  // Its own types are checked first.
+  await exec("npm", ["run", "build"], { cwd: directory });
+}

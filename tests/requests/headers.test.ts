@@ -1,0 +1,48 @@
+/** What a request carries: `headers`. */
+import { describe, expect, test } from "vitest";
+import { pendingListOf } from "../support/devices.js";
+import { heldBy, idsOf, openGuard, shippedSnapshot } from "../support/node.js";
+
+const PENDING = /^[0-9a-z]{0,12}\.[0-9a-z]+\.[0-9a-z]+\.(?:[A-Za-z0-9_-]{4})*$/;
+
+describe("headers", () => {
+  test("name the held shards and the pending impressions, the latter always", async () => {
+    const { guard } = await openGuard();
+    expect(Object.keys(guard.headers())).toEqual(["Seen-Pending"]);
+    const empty = guard.headers()["Seen-Pending"];
+    expect(empty).toMatch(/\.$/);
+    guard.apply(await shippedSnapshot(["a"]));
+    guard.record("b");
+    const { "Seen-Held": held, "Seen-Pending": pending = "" } = guard.headers();
+    expect(held).toBe(heldBy(guard));
+    expect(pending).toMatch(PENDING);
+    expect(pending.split(".").slice(2)).toEqual(["0", pendingListOf(["b"])]);
+    await guard.close();
+    expect(guard.headers()).toEqual({ "Seen-Pending": "" });
+  });
+
+  test("list the newest that are pending first, and nothing that a snapshot covers", async () => {
+    const { guard } = await openGuard();
+    const listed = () => guard.headers()["Seen-Pending"]?.split(".")[3];
+    guard.record(idsOf("a", 990));
+    expect(listed()).toBe(pendingListOf(idsOf("a", 990).reverse().slice(0, 990)));
+    guard.apply(await shippedSnapshot(idsOf("a", 990)));
+    guard.record(["b", "c"]);
+    expect(listed()).toBe(pendingListOf(["c", "b"]));
+    guard.unsee("c");
+    expect(listed()).toBe(pendingListOf(["b"]));
+  });
+
+  test("are at most 4 KB, however much is pending and held", async () => {
+    const { guard } = await openGuard();
+    const shards = await Promise.all(idsOf("s", 64).map(async (id) => (await shippedSnapshot([id])).shards[0] ?? ""));
+    guard.apply({ shards });
+    guard.record(idsOf("a", 5_000));
+    const headers = Object.entries(guard.headers());
+    const bytes = headers.reduce((sum, [name, value]) => sum + `${name}: ${value}\r\n`.length, 0);
+    expect(headers).toHaveLength(2);
+    expect(bytes).toBeGreaterThan(3_900);
+    expect(bytes).toBeLessThanOrEqual(4_096);
+    expect(() => new Headers(guard.headers())).not.toThrow();
+  });
+});

@@ -1,0 +1,181 @@
+/** The demo over seenguard-server and what is around it: the same promise, with a stream that is stopped for real. */
+import { execFileSync } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "@playwright/test";
+import { redisStore } from "seenguard/server";
+import { startKafka } from "../../scripts/lib/kafka.mjs";
+import { CHAIN_OPTIONS, withChain } from "../../www/server/chain.ts";
+import { startDemo, startRedis, type RunningDemo } from "../support/processes.ts";
+import { Reader, expect } from "../demo/reader.ts";
+
+// One after the other: each compiles the service as it needs it.
+test.describe.configure({ mode: "default" });
+test.use({ viewport: { width: 1280, height: 900 } });
+
+/** JVMs take their time on a machine that is busy, and so does a first build of the service with Kafka's client. */
+const PATIENCE_MS = 900_000;
+/** After an outage the next attempt to deliver comes as late as the outage was long. */
+const BACKED_OFF = { timeout: 120_000 };
+
+/** A process as `ps` names it, in 15 characters. */
+const SERVICE = "seenguard-serve";
+const STARTED = [SERVICE, "redis-server", "java"];
+
+test("over Redis, nothing comes back while the consumer is stopped, nor later", async ({ page }) => {
+  test.setTimeout(PATIENCE_MS);
+  const demo = await startDemo({ BACK_END: "redis" });
+  const reader = new Reader(page, demo.url, "over-redis");
+  await keepsItsPromise(reader, demo, "the consumer of seenguard-server", SERVICE);
+  await endsWith(demo, ["redis-server", SERVICE, SERVICE]);
+});
+
+test("over Kafka, nothing comes back while the consumer is stopped, nor later", async ({ page }) => {
+  test.setTimeout(PATIENCE_MS);
+  const demo = await startDemo({ BACK_END: "kafka" });
+  const reader = new Reader(page, demo.url, "over-kafka");
+  await keepsItsPromise(reader, demo, "Reports wait in Kafka, and the consumer of seenguard-server", SERVICE);
+  await endsWith(demo, ["java", "redis-server", SERVICE, SERVICE]);
+});
+
+test("over Flink and a broker of one's own, nothing comes back while the job is stopped, nor later", async ({
+  page,
+}) => {
+  test.setTimeout(PATIENCE_MS);
+  const broker = await startKafka();
+  await broker.createTopic("seenguard-demo", 2);
+  const demo = await startDemo({ BACK_END: "flink", BROKER: broker.address });
+  const reader = new Reader(page, demo.url, "over-flink");
+  await keepsItsPromise(reader, demo, "a job of Apache Flink", "java");
+  const dashboard = await page.getByRole("link", { name: "Flink's jobs" }).getAttribute("href");
+  const jobs = await fetch(`${String(dashboard)}jobs/overview`);
+  expect(await jobs.json()).toMatchObject({ jobs: [{ name: "Seenguard", state: "RUNNING" }] });
+  await endsWith(demo, ["java", "redis-server", SERVICE]);
+  await broker.stop();
+});
+
+/** @param consumer the name of the process that takes reports in */
+async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, consumer: string): Promise<void> {
+  const { page } = reader;
+  await test.step("the page says which way reports go, and greys out what cannot be played, with the reason", async () => {
+    await reader.open();
+    await expect(page.locator("#way")).toContainText(way);
+    await page.getByText("Make it go wrong").click();
+    for (const [control, reason] of [
+      [page.getByRole("slider", { name: "Lag" }), "The pipeline has its own lag here"],
+      [page.getByLabel("Lose 10% of events"), "What the service has acknowledged is not lost"],
+      [page.getByLabel("Serve from a lagging replica"), "The service reads from one Redis"],
+      [page.getByRole("button", { name: "Flush the server's store" }), "The service has no route for it"],
+    ] as const) {
+      await expect(control).toBeDisabled();
+      await expect(control).toHaveAccessibleDescription(new RegExp(reason));
+    }
+  });
+
+  await test.step("what was looked at reaches the server, and the panel has its lag", async () => {
+    await reader.look();
+    await reader.expectNothingPending();
+    await expect(reader.panel.locator("figcaption")).toHaveText(
+      /^Nothing is pending\. \d+ impressions reached the server: half within \d+ s, 95% within \d+ s\.$/,
+    );
+  });
+
+  await test.step("the stream is stopped: its process is gone, and repeats come to the unguarded feed alone", async () => {
+    const before = startedBy(demo);
+    await reader.setStream(false);
+    const ended = before.filter(({ pid }) => !isRunning(pid));
+    expect(ended.map(({ name }) => name)).toEqual([consumer]);
+    const repeats = await reader.refreshAndLook(4);
+    expect(repeats.guarded).toBe(0);
+    expect(repeats.unguarded).toBeGreaterThan(0);
+    expect(await reader.pending()).toBeGreaterThan(0);
+    await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
+  });
+
+  await test.step("it runs again: all reaches the server, and nothing comes back", async () => {
+    await reader.setStream(true);
+    await reader.expectNothingPending(BACKED_OFF);
+    const seenBefore = new Set(reader.seen);
+    await reader.refresh();
+    expect(await reader.repeats("guarded", seenBefore)).toEqual([]);
+    expect(await reader.repeats("unguarded", seenBefore)).toEqual([]); // the server knows now
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+  });
+}
+
+/** As Ctrl-C in a terminal does. */
+async function endsWith(demo: RunningDemo, names: readonly string[]): Promise<void> {
+  await test.step("Ctrl-C ends all that was started", async () => {
+    const started = startedBy(demo);
+    expect(started.map(({ name }) => name).sort()).toEqual(names);
+    await demo.stop("SIGINT");
+    expect(started.filter(({ pid }) => isRunning(pid))).toEqual([]);
+  });
+}
+
+test("i1: Redis is stopped and started again: nothing comes back, and nothing that was seen is lost", async ({
+  page,
+}) => {
+  test.setTimeout(PATIENCE_MS);
+  // It keeps its data when it is stopped, as one in production does.
+  const dir = await mkdtemp(join(tmpdir(), "seenguard-outage-"));
+  const redis = await startRedis({ dir, appendonly: "yes" });
+  const demo = await startDemo({ BACK_END: "redis", REDIS_URL: redis.url });
+  const reader = new Reader(page, demo.url, "outage");
+  await reader.open();
+  await reader.look();
+  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+  // Some are in the histories, some in the stream, when Redis stops.
+  await reader.expectNothingPending();
+  await reader.setStream(false);
+  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+  await expect(reader.factOf("Undelivered")).toHaveText("0");
+  const next = page.getByRole("button", { name: "Next page" });
+  const blocks = page.locator('.column[data-side="guarded"] .block');
+  for (const before = await blocks.count(); (await blocks.count()) < before + 2;) await next.dispatchEvent("click");
+
+  await redis.kill();
+  await expect(page.getByRole("alert")).toContainText("What you have seen stays on this device");
+  const seenBefore = reader.seen.size;
+  await page.evaluate(() => {
+    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
+  });
+  await reader.look();
+  expect(reader.seen.size).toBeGreaterThan(seenBefore);
+  await reader.refresh(); // there is no new list, and the old one stays
+  expect((await reader.shown("guarded")).length).toBeGreaterThan(0);
+
+  await redis.restart();
+  // The first request may still meet the connection of before.
+  const old = await reader.shown("guarded");
+  await expect(async () => {
+    await reader.refresh();
+    expect(await reader.shown("guarded")).not.toEqual(old);
+  }).toPass();
+  await expect(page.getByRole("alert")).toBeEmpty();
+  await reader.setStream(true);
+  expect((await reader.refreshAndLook(3)).guarded).toBe(0);
+  await reader.expectNothingPending(BACKED_OFF);
+  expect(await reader.counter("repeats-guarded")).toBe(0);
+  const store = redisStore(redis.client, CHAIN_OPTIONS);
+  expect(await withChain(store.read(reader.user), (chain) => chain.filter([...reader.seen]))).toEqual([]);
+  await demo.stop();
+  await redis.stop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Its children that are parts of the pipeline: the compiler of TypeScript and the tools of the page's build are others. */
+function startedBy({ process: { pid = 0 } }: RunningDemo): { pid: number; name: string }[] {
+  const lines = execFileSync("ps", ["-o", "pid=,comm=", "--ppid", String(pid)], { encoding: "utf8" });
+  const processes = [...lines.matchAll(/(\d+) (\S+)/g)].map(([, pid, name = ""]) => ({ pid: Number(pid), name }));
+  return processes.filter(({ name }) => STARTED.includes(name));
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+/** The service over a Kafka broker and a Redis, and its consumers. */
+import { expect } from "vitest";
+import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
+import { startRedis } from "../../../scripts/lib/redis.mjs";
+import { buildService, chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
+import { until } from "../../support/waiting.ts";
+import { isTakenIn } from "./offsets.ts";
+
+/** The one that the documentation's examples write to. */
+export const TOPIC = "seenguard-reports";
+const GROUP = "seenguard";
+/** A false positive would be taken for something that is stopped wrongly. */
+const CHAIN = { capacity: 1_000, falsePositiveRate: 0.000_001 };
+/** A consumer that was killed has its partitions for 10 s more. */
+const DRAIN_MS = 120_000;
+
+export interface Deployment {
+  readonly broker: RunningKafka;
+  readonly service: RunningService;
+  /** Starts one more consumer of the group. */
+  consume(): Promise<RunningService>;
+  /** Resolves when the group has committed everything that is in the topic. */
+  takenIn(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function deploy(partitions: number): Promise<Deployment> {
+  const program = await buildService();
+  const [redis, broker] = await Promise.all([startRedis(), startKafka()]);
+  await broker.createTopic(TOPIC, partitions);
+  const stream = ["--kafka", broker.address, "--kafka-topic", TOPIC];
+  const common = ["--namespace", "home:{user}", "--log", "error", ...chainFlags(CHAIN)];
+  const options = ["--redis", redis.url, ...stream, ...common];
+  const service = await startService(program, options);
+  const running = [service];
+  return {
+    broker,
+    service,
+    consume: async () => {
+      const consumer = await startService(program, ["consume", ...options, "--group", GROUP]);
+      running.push(consumer);
+      return consumer;
+    },
+    takenIn: () => until("all records are taken in", () => isTakenIn(broker, GROUP, partitions), DRAIN_MS),
+    stop: async () => {
+      await Promise.all(running.map((each) => each.stop("SIGKILL")));
+      await Promise.all([broker.stop(), redis.stop()]);
+    },
+  };
+}
+
+/** What the service leaves of these items for a user. */
+export async function pageOf(service: RunningService, user: string, ranked: readonly string[]): Promise<string[]> {
+  const answer = await fetch(`${service.url}/v1/users/${encodeURIComponent(user)}/page`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ ranked, size: ranked.length }),
+    signal: AbortSignal.timeout(ANSWER_MS),
+  });
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as { items: string[] }).items;
+}
+
+/** For each answer of the service: it promises 4 s without the broker, and a device waits as long as this. */
+export const ANSWER_MS = 5_000;

@@ -1,0 +1,180 @@
+/** The Python examples of docs/other-languages.md: redis-py with a real RedisBloom; a writer of the native format. */
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { SeenGuard, type Snapshot } from "seenguard";
+import { memoryStore } from "seenguard/server";
+import { redisBloomModule } from "../../../scripts/lib/servers.mjs";
+import { startRedis, type RunningRedis } from "../../support/processes.ts";
+import { Device, deviceName } from "../../support/devices.ts";
+import { readVectors } from "../../support/node.ts";
+import { answersOf, expectReferences, ids, makeTempDirectory, preparePython } from "./tools.ts";
+
+describe("RedisBloom", () => {
+  const directory = makeTempDirectory();
+  afterAll(directory.remove);
+  let redis: RunningRedis;
+  beforeAll(async () => {
+    redis = await startRedis({ loadmodule: redisBloomModule() });
+  });
+  afterAll(() => redis.stop());
+
+  interface Filter {
+    readonly capacity: number;
+    readonly rate: number;
+    readonly nonscaling?: boolean;
+    readonly insert: readonly string[];
+  }
+
+  interface Result {
+    readonly snapshot: Snapshot & { shards: string[][] };
+    readonly answers: boolean[];
+  }
+
+  async function fillAndServe(filters: Record<string, Filter>, held = ""): Promise<Result> {
+    await redis.client.flushall();
+    const drive = preparePython(directory.path, "snapshot", "bloom.py");
+    return JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids, held }))) as Result;
+  }
+
+  /** Fills the filters, and expects a guard that applies their dumps to answer as Redis. */
+  async function expectAgreement(filters: Record<string, Filter>): Promise<Snapshot & { shards: string[][] }> {
+    const result = await fillAndServe(filters);
+    expect(result.answers).toHaveLength(ids.length);
+    for (const id of Object.values(filters).flatMap(({ insert }) => insert))
+      expect(result.answers[ids.indexOf(id)]).toBe(true);
+    expect(await answersOf(result.snapshot)).toEqual(result.answers);
+    expect(result.snapshot.shards).toHaveLength(Object.keys(filters).length);
+    return result.snapshot;
+  }
+
+  test("a filter that is not full yet", async () => {
+    await expectAgreement({ a: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 700) } });
+  });
+
+  test("a filter that has grown four times", async () => {
+    const { shards } = await expectAgreement({ a: { capacity: 100, rate: 0.01, insert: ids.slice(0, 1500) } });
+    // The number of filters in the header.
+    expect(Buffer.from(shards[0]?.[0] ?? "", "base64").readUInt32LE(8)).toBe(4);
+  });
+
+  test("a filter that does not grow, and one that holds nothing", async () => {
+    await expectAgreement({
+      a: { capacity: 500, rate: 0.05, nonscaling: true, insert: ids.slice(0, 500) },
+      b: { capacity: 10, rate: 0.01, insert: [] },
+    });
+  });
+
+  test("a device resolves references to its shards", async () => {
+    const filters = {
+      // It has grown, so that its dump has several chunks.
+      newest: { capacity: 100, rate: 0.01, insert: ids.slice(1000, 1500) },
+      older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
+    };
+    await expectReferences(async (held) => (await fillAndServe(filters, held)).snapshot);
+  });
+
+  test("several filters of one user", async () => {
+    await expectAgreement({
+      newest: { capacity: 1000, rate: 0.001, insert: ids.slice(1000, 1300) },
+      older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
+    });
+  });
+});
+
+describe("the native format, written in Python from the page alone", () => {
+  const directory = makeTempDirectory();
+  afterAll(directory.remove);
+  const { cases, ids: all } = readVectors("native");
+
+  test("equals the vectors byte for byte where they are raw, and answers as they do elsewhere", async () => {
+    const drive = preparePython(directory.path, "native", "write.py");
+    const wanted = cases.map(({ bits, hashes, seed, epoch, inserted }, index) => ({
+      ...{ bits, hashes, seed, epoch, expires: expiryOf(cases[index]?.base64 ?? "") },
+      insert: all.slice(0, inserted),
+    }));
+    const write = async (shards: readonly object[], held = "") =>
+      JSON.parse(await drive([], JSON.stringify({ shards, held }))) as {
+        shards: { base64: string; count: number }[];
+        check: number[];
+      };
+    const result = await write(wanted);
+    expect(result.check).toEqual([9463854, 12854560, 11048003, 12453532, 11873883]);
+    expect(result.shards.map(({ count }) => count)).toEqual(cases.map(({ count }) => count));
+    const isRaw = ({ base64 }: { base64: string }) => Buffer.from(base64, "base64")[4] === 0;
+    expect(cases.filter(isRaw).length).toBeGreaterThan(3);
+    for (const [index, { base64 }] of result.shards.entries()) {
+      const vector = cases[index];
+      if (vector === undefined) throw new Error("more shards than vectors");
+      if (isRaw(vector)) expect(base64).toBe(vector.base64);
+      const answers = await answersOf({ shards: [base64], now: 0 }, all);
+      expect(answers).toEqual(Array.from(vector.answers, (answer) => answer === "1"));
+    }
+    const few = wanted.slice(0, 3);
+    await expectReferences(async (held) => {
+      const { shards } = await write(few, held);
+      return { shards: shards.map(({ base64 }) => base64), now: 0 };
+    });
+  });
+
+  function expiryOf(base64: string): number {
+    return Buffer.from(base64, "base64").readUInt32LE(28);
+  }
+});
+
+describe("devices' pending impressions, kept in Python", () => {
+  const directory = makeTempDirectory();
+  afterAll(directory.remove);
+  const [NOW, DAY] = [1_764_000_000, 86_400];
+  const namespace = "home:ada";
+
+  /** Keeps the texts, and asks for each id whether the page for the device of the last one leaves it out. */
+  async function serve(texts: [at: number, text: string][], { forgetBefore = 0, ask = ids } = {}) {
+    const drive = preparePython(directory.path, "pending", "keep.py");
+    const result = JSON.parse(await drive([], JSON.stringify({ texts, forgetBefore, ask }))) as {
+      answers: boolean[];
+      devices: string[];
+    };
+    return { ...result, leftOut: ask.filter((_, index) => result.answers[index]) };
+  }
+
+  test.each([1, 3, 40, 900])("leaves out what a guard and a store do, of %i pending ids", async (count) => {
+    const guard = await SeenGuard.open({ namespace, storage: "none" });
+    guard.record(ids.slice(0, count));
+    const { "Seen-Pending": text = "" } = guard.headers();
+    await guard.close();
+    const phone = deviceName(namespace, 1) + text;
+    const page = await memoryStore().page("ada", ids, { size: ids.length, pending: phone });
+    const wanted = ids.filter((id) => !page.items.includes(id));
+    expect(wanted).toEqual(expect.arrayContaining(ids.slice(0, count)));
+
+    const laptop = `${deviceName(namespace, 2)}.1.0.`;
+    for (const texts of [[phone], [phone, laptop], [text]]) {
+      const served = await serve(texts.map((sent) => [NOW, sent]));
+      expect(served.leftOut).toEqual(wanted);
+    }
+  });
+
+  test("keeps the latest of each device, of 8 devices, for 2 days", async () => {
+    const [one, two] = [new Device(namespace, 1), new Device(namespace, 2)];
+    const [a = "", b = "", c = ""] = ids;
+    const [older, newer, empty] = [one.pending([a]), one.pending([b]), one.pending([])];
+    const other = two.pending([c]);
+    const ask = [a, b, c];
+    const leftOut = async (...texts: [number, string][]) => (await serve(texts, { ask })).leftOut;
+    expect(await leftOut([NOW, newer], [NOW, older], [NOW, other])).toEqual([b, c]);
+    expect(await leftOut([NOW, newer], [NOW, empty], [NOW, other])).toEqual([c]);
+    expect(await leftOut([NOW, newer], [NOW + 2 * DAY + 1, other])).toEqual([c]);
+    expect(await leftOut([NOW, newer], [NOW, "no text"])).toEqual([b]);
+    const nine = ids.slice(0, 9).map((id, number) => new Device(namespace, number).pending([id]));
+    const { devices } = await serve(nine.map((text, index) => [NOW + index, text]));
+    expect(devices).toEqual([8, 7, 6, 5, 4, 3, 2, 1].map((number) => deviceName(namespace, number)));
+  });
+
+  test("counts nothing that is damaged or from before a deletion", async () => {
+    const [a = ""] = ids;
+    const text = new Device(namespace, 1).pending([a]);
+    for (const sent of [text.slice(0, -1), text.slice(1), `${text}=`, text.replace(/\.0\./, "."), "", ".0.0."])
+      expect((await serve([[NOW, sent]], { ask: [a] })).leftOut).toEqual([]);
+    expect((await serve([[NOW, text]], { ask: [a], forgetBefore: 1 })).leftOut).toEqual([]);
+    expect((await serve([[NOW, text]], { ask: [a] })).leftOut).toEqual([a]);
+  });
+});

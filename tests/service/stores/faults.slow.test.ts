@@ -1,0 +1,245 @@
+/** A store in Redis where something is wrong: a replica, a full memory, damaged keys, a restart in the midst of a load. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createClient } from "redis";
+import { redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { startRedis, type RunningRedis } from "../../support/processes.ts";
+import { Device } from "../../support/devices.js";
+import { idsOf } from "../../support/node.js";
+
+const POOL = ["a", "b", "c", "d"];
+const SOON = { timeout: 20_000, interval: 50 };
+
+let redis: RunningRedis;
+let nodeRedis: ReturnType<typeof createClient>;
+beforeAll(async () => {
+  redis = await startRedis();
+  nodeRedis = createClient({ url: redis.url });
+  nodeRedis.on("error", () => undefined); // expected while a test has stopped the server
+  await nodeRedis.connect();
+});
+afterAll(async () => {
+  nodeRedis.destroy();
+  await redis.stop();
+});
+beforeEach(() => redis.client.flushall());
+
+const clients: [string, (options?: StoreOptions) => SeenStore][] = [
+  ["ioredis", (options) => redisStore(redis.client, options)],
+  ["node-redis", (options) => redisStore(nodeRedis, options)],
+];
+
+/** A store, and what its `onError` was told. */
+function listened(open: (options?: StoreOptions) => SeenStore, options: StoreOptions = {}) {
+  const errors: SeenGuardError[] = [];
+  return {
+    store: open({ ...options, onError: (error) => errors.push(error) }),
+    codes: () => errors.map(({ code }) => code),
+    errors,
+  };
+}
+
+async function pageFor(store: SeenStore, pending?: string): Promise<string[]> {
+  return (await store.page("ada", POOL, { size: 4, pending })).items;
+}
+
+describe.each(clients)("with %s, a full Redis", (_, open) => {
+  // Every key that is there stays.
+  const fill = () => redis.client.config("SET", "maxmemory", "1");
+  afterEach(() => redis.client.config("SET", "maxmemory", "0"));
+
+  test("answers pages, keeps nothing of devices, says so once, and acknowledges no report", async () => {
+    const { store, errors } = listened(open);
+    await store.update("ada", (chain) => chain.record("a"));
+    await pageFor(store, new Device("home:ada", 1).pending(["b"]));
+    await fill();
+    const tablet = new Device("home:ada", 2);
+    for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
+    expect(await pageFor(store)).toEqual(["c", "d"]);
+    await expect(store.accept("ada", tablet.report(["d"]))).rejects.toThrow(/OOM/);
+    expect(errors.map(({ code, message }) => [code, message.includes("OOM")])).toEqual([["storage", true]]);
+  });
+
+  test.each<[string, (store: SeenStore) => Promise<unknown>]>([
+    ["a first chain", (store) => store.update("eve", (chain) => chain.record("a"))],
+    ["more in the newest shard", (store) => store.update("ada", (chain) => chain.record("new"))],
+    ["a new shard", (store) => store.update("ada", (chain) => chain.record(idsOf("new", 300)))],
+    ["what was taken back", (store) => store.unsee("ada", "a")],
+    ["another field", (store) => store.unsee("bob", "b")],
+  ])("is not written past its memory: %s", async (_what, write) => {
+    const store = open();
+    await store.update("ada", (chain) => chain.record([...POOL, ...idsOf("item", 270)]));
+    await store.update("bob", (chain) => chain.record(POOL));
+    await store.unsee("bob", "a");
+    const dump = async () =>
+      Promise.all((await redis.client.keys("*")).sort().map(async (key) => [key, await redis.client.dumpBuffer(key)]));
+    const before = await dump();
+    await fill();
+    await expect(write(store)).rejects.toThrow(/OOM/);
+    expect(await dump()).toEqual(before);
+  });
+
+  test("deletes a history nevertheless", async () => {
+    const store = open();
+    await store.update("ada", (chain) => chain.record(POOL));
+    await store.unsee("ada", "a");
+    await pageFor(store, new Device("home:ada", 1).pending(["b"]));
+    await fill();
+    await store.forget("ada");
+    expect(await redis.client.keys("*")).toEqual(["seen:ada:meta"]);
+    expect(Object.keys(await redis.client.hgetall("seen:ada:meta")).sort()).toEqual(["forgetBefore", "revision"]);
+  });
+});
+
+test("a read-only replica answers pages from its data, and reports once that it keeps nothing", async () => {
+  const master = redisStore(redis.client);
+  await master.update("ada", (chain) => chain.record("a"));
+  await pageFor(master, new Device("home:ada", 1).pending(["b"]));
+  const replica = await startRedis();
+  const other = createClient({ url: replica.url });
+  await other.connect();
+  onTestFinished(async () => {
+    other.destroy();
+    await replica.stop();
+  });
+  await replica.client.call("REPLICAOF", "127.0.0.1", new URL(redis.url).port);
+  await vi.waitUntil(async () => (await replica.client.exists("seen:ada:pending")) === 1, SOON);
+  for (const client of [replica.client, other]) {
+    const { store, errors } = listened((options) => redisStore(client, options), { deadlineMs: 500 });
+    const tablet = new Device("home:ada", 2);
+    for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
+    await expect(store.accept("ada", tablet.report(["d"]))).rejects.toThrow(/READONLY/);
+    expect(errors.map(({ code, message }) => [code, message.includes("READONLY")])).toEqual([["storage", true]]);
+    // A chain is changed where the master is: it may become this one.
+    const changed = store.update("ada", (chain) => chain.record("d"));
+    await expect(changed).rejects.toThrow(/READONLY/);
+  }
+});
+
+test("a change during a failover is made on the new master", async () => {
+  const store = redisStore(redis.client);
+  await redis.client.call("REPLICAOF", "127.0.0.1", "1");
+  onTestFinished(() => void redis.client.call("REPLICAOF", "NO", "ONE"));
+  const changing = store.update("ada", (chain) => chain.record("a"));
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  await redis.client.call("REPLICAOF", "NO", "ONE");
+  expect(await changing).toBe(1);
+  expect(await pageFor(store)).toEqual(["b", "c", "d"]);
+});
+
+test("a page is read where the script may not write", async () => {
+  await redis.client.call("ACL", "SETUSER", "reader", "on", "nopass", "~*", "+@all", "-hset");
+  const client = createClient({ url: redis.url, username: "reader", password: "any" });
+  await client.connect();
+  onTestFinished(() => client.destroy());
+  const { store, codes } = listened((options) => redisStore(client, options));
+  expect(await pageFor(store, new Device("home:ada", 1).pending(["a"]))).toEqual(["b", "c", "d"]);
+  expect(codes()).toEqual(["storage"]);
+});
+
+describe.each(clients)("with %s, what is damaged in a user's keys is set aside and told", (_, open) => {
+  const notText = Buffer.from([0x75, 0x6e, 0xff, 0xfe, 0x00, 0x80]);
+  const many = Object.fromEntries(idsOf("gone", 1_005).map((id) => [`unseen:${id}`, "1764000000000"]));
+  const damages: [string, () => Promise<unknown>][] = [
+    ["a deletion at no time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "1e99")],
+    ["a deletion beyond all time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "99999999999")],
+    ["a value that is no text", () => redis.client.hset("seen:ada:meta", "unseen:b", notText)],
+    ["too many that were taken back", () => redis.client.hset("seen:ada:meta", many)],
+    ["a newest shard that is no text", () => redis.client.lpush("seen:ada", notText)],
+    ["an oldest shard that is no text", () => redis.client.rpush("seen:ada", notText)],
+    ["an empty shard", () => redis.client.lpush("seen:ada", "")],
+  ];
+
+  test.each(damages)("%s", async (_what, damage) => {
+    const { store, codes } = listened(open);
+    await store.update("ada", (chain) => chain.record(["a", "b", "c"]));
+    await store.unsee("ada", "a");
+    await damage();
+    expect(await pageFor(store)).toEqual(["a", "d"]);
+    expect((await store.read("ada")).filter(POOL)).toEqual(["a", "d"]);
+    expect(codes()).toEqual(["bad-snapshot", "bad-snapshot"]);
+    await store.update("ada", (chain) => chain.record("d"));
+    expect(codes()).toEqual(["bad-snapshot", "bad-snapshot", "bad-snapshot"]);
+    // It is gone with the change.
+    expect(await pageFor(store)).toEqual(["a"]);
+    expect(codes()).toHaveLength(3);
+    expect((await store.read("ada")).rejected).toEqual([]);
+    expect(Object.keys(await redis.client.hgetall("seen:ada:meta")).sort()).toEqual(["revision", "unseen:a"]);
+  });
+
+  test("but for a field of another name, text or not", async () => {
+    const { store, codes } = listened(open);
+    await redis.client.hset("seen:ada:meta", notText, notText);
+    await store.update("ada", (chain) => chain.record("a"));
+    await store.unsee("ada", "a");
+    await store.update("ada", (chain) => chain.record("a"));
+    expect(await redis.client.hgetBuffer("seen:ada:meta", notText)).toEqual(notText);
+    expect(await redis.client.hkeys("seen:ada:meta")).toEqual(expect.arrayContaining(["revision", "seen:a"]));
+    expect(codes()).toEqual([]);
+  });
+});
+
+test("users whose keys would collide are distinguished or refused", async () => {
+  const store = redisStore(redis.client);
+  await store.update("a\ufffd", (chain) => chain.record("a"));
+  for (const user of ["a\ud800", "a\udfff", "\ud83d"])
+    await expect(store.read(user)).rejects.toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+  expect((await redis.client.keys("*")).sort()).toEqual(["seen:a\ufffd", "seen:a\ufffd:meta"]);
+  expect(() => redisStore(redis.client, { prefix: "\ud800" })).toThrow(/prefix/);
+  await store.update("🙂", (chain) => chain.record("a"));
+});
+
+test("a Redis that restarts and loads for a while is awaited", async () => {
+  const settings = { appendonly: "yes", appendfsync: "always", "key-load-delay": "3000" };
+  const dir = await mkdtemp(join(tmpdir(), "seenguard-load-"));
+  const own = await startRedis({ ...settings, dir });
+  const client = createClient({ url: own.url, socket: { reconnectStrategy: 50 } });
+  client.on("error", () => undefined);
+  await client.connect();
+  onTestFinished(async () => {
+    client.destroy();
+    await own.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const store = redisStore(client);
+  const users = idsOf("user", 100);
+  await Promise.all(users.map((user) => store.update(user, (chain) => chain.record("a"))));
+  await own.kill();
+  const restarted = own.restart();
+  const changes = users.map((user) => store.update(user, (chain) => chain.record("b")));
+  await Promise.all([restarted, ...changes]);
+  for (const user of users) expect((await store.read(user)).filter(POOL)).toEqual(["c", "d"]);
+});
+
+test.each(clients)("a Redis that loads anew is waited for, with %s", async (name) => {
+  const own = await startRedis({
+    ...{ "enable-debug-command": "yes", "key-load-delay": "20000", "loading-process-events-interval-bytes": "1024" },
+  });
+  const other = createClient({ url: own.url });
+  await other.connect();
+  onTestFinished(async () => {
+    other.destroy();
+    await own.stop();
+  });
+  const store = redisStore(name === "ioredis" ? own.client : other);
+  const users = idsOf("user", 50);
+  await Promise.all(users.map((user) => store.update(user, (chain) => chain.record(idsOf("item", 200)))));
+  // As a replica does that its master sends everything.
+  const debugging = own.client.duplicate();
+  debugging.on("error", () => undefined); // once the server has ended
+  const reloading = debugging.call("DEBUG", "RELOAD");
+  await vi.waitUntil(
+    () =>
+      other.get("any").then(
+        () => false,
+        (error: unknown) => String(error).includes("LOADING"),
+      ),
+    SOON,
+  );
+  await Promise.all(users.map((user) => store.update(user, (chain) => chain.record("new"))));
+  await reloading;
+  debugging.disconnect();
+  for (const user of users) expect((await store.read(user)).filter(["item-0", "new", "fresh"])).toEqual(["fresh"]);
+});

@@ -1,0 +1,188 @@
+/** The demo without a server, as the documentation's site has it: its handler runs in a worker of the page. */
+import { AxeBuilder } from "@axe-core/playwright";
+import { test, type Frame, type Page } from "@playwright/test";
+import { builds, requestsElsewhere, siteFor } from "./site.ts";
+import { Reader, expect, idsOf } from "../demo/reader.ts";
+
+declare global {
+  interface Window {
+    noticesSoFar: string[];
+  }
+}
+
+test.use({ viewport: { width: 1280, height: 900 } });
+
+/** No network request tells when the server has something: it is asked. */
+class ReaderAlone extends Reader {
+  protected override async toldOfStream(change: () => Promise<void>): Promise<void> {
+    const control = () => this.page.evaluate(streamOf, this.user);
+    const before = JSON.stringify(await control());
+    await change();
+    await expect.poll(async () => JSON.stringify(await control())).not.toBe(before);
+  }
+}
+
+/** Runs in the page. */
+async function streamOf(user: string): Promise<unknown> {
+  const { stream } = (await (await fetch(`./api/users/${user}/status`)).json()) as {
+    stream: { running: boolean; lagSeconds: number };
+  };
+  return [stream.running, stream.lagSeconds];
+}
+
+for (const build of builds) {
+  test.describe(`the site for ${build.base}`, () => {
+    const site = siteFor(build);
+
+    test("its first page has the demo, which works, and asks no other host", async ({ page }) => {
+      const elsewhere = await requestsElsewhere(page, site());
+      await page.goto(site().url);
+      const demo = page.frameLocator("iframe");
+      await expect(demo.locator("#guarded .item").first()).toBeVisible();
+      await expect(page.locator("figure")).toContainText("runs in this page, and what it knows ends with it");
+      await expect(demo.locator("#way-text")).toContainText("What it knows ends with the page.");
+      await page.locator("iframe").scrollIntoViewIfNeeded();
+      const looked = demo.locator("#guarded .looked-at");
+      await expect(looked.nth(2)).toBeAttached();
+      const seen = new Set((await idsOf(looked)).flat());
+      await expect(async () => {
+        await demo.getByRole("button", { name: "Refresh both feeds" }).click();
+        await expect(demo.locator("#feeds:not([aria-busy])")).toBeAttached();
+        await expect(demo.locator("#count-stopped")).not.toHaveText("0", { timeout: 100 });
+      }).toPass();
+      const shown = await idsOf(demo.locator("#guarded [data-seen-id]"));
+      expect(shown.filter((ids) => ids.some((id) => seen.has(id)))).toEqual([]);
+      expect(elsewhere).toEqual([]);
+    });
+  });
+}
+
+test.describe("the demo without a server", () => {
+  const [build] = builds;
+  const site = siteFor(build);
+  const open = async (page: Page, user: string): Promise<ReaderAlone> => {
+    const reader = new ReaderAlone(page, `${site().url}demo/`, user);
+    await reader.open();
+    return reader;
+  };
+
+  test("nothing that was looked at comes back: not while the stream is stopped, nor once it runs, nor after a flush", async ({
+    page,
+  }) => {
+    const reader = await open(page, "alone");
+    await reader.setStream(false);
+    await reader.look();
+    const stopped = await reader.refreshAndLook(4);
+    expect(stopped.guarded).toBe(0);
+    expect(stopped.unguarded).toBeGreaterThan(0);
+    await reader.expectAllPending();
+    await reader.setLag(0);
+    await reader.setStream(true);
+    await reader.expectNothingPending();
+    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+    await page.getByText("Make it go wrong").click();
+    await page.getByRole("button", { name: "Flush the server's store" }).click();
+    await expect(page.locator("#flush-said")).toContainText("Flushed");
+    const flushed = await reader.refreshAndLook(3);
+    expect(flushed.guarded).toBe(0);
+    expect(flushed.unguarded).toBeGreaterThan(0);
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+  });
+
+  test("a second device asks the same server: what one has shown is left out on the other", async ({ page }) => {
+    const desk = await open(page, "two-alone");
+    await desk.setStream(false);
+    await desk.look();
+    await desk.refresh(); // which tells the server
+    const seen = new Set(desk.seen);
+    await page.getByRole("switch", { name: "Read on a phone, too" }).check();
+    await expect(page.frameLocator("#phone iframe").locator("#feeds")).toBeAttached();
+    const [phone] = page.mainFrame().childFrames();
+    if (!phone) throw new Error("the phone has no page");
+    await expect(async () => {
+      await phone.getByRole("button", { name: "Refresh both feeds" }).click();
+      await expect(phone.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
+      expect(await seenIn(phone, "unguarded", seen)).toBeGreaterThan(0);
+      expect(await seenIn(phone, "guarded", seen)).toBe(0);
+      await expect(page.locator("#phone .score b")).not.toHaveText("0", { timeout: 100 });
+    }).toPass();
+    expect(page.workers()).toHaveLength(1);
+  });
+
+  test("a stopped item says why, and is shown again", async ({ page }) => {
+    const reader = await open(page, "again-alone");
+    await reader.look();
+    const stopped = page.locator("#guarded .stopped-item").first();
+    await expect(async () => {
+      await reader.refresh();
+      await expect(stopped).toBeAttached({ timeout: 100 });
+      await reader.look();
+    }).toPass();
+    await page.locator("#guarded .stopped > summary").first().click();
+    await stopped.getByRole("button", { name: /Why\?$/ }).click();
+    await expect(stopped.locator(".reason")).toContainText("Pending");
+    const before = (await reader.shown("guarded")).length;
+    await stopped.getByRole("button", { name: "Show again" }).click();
+    await expect(reader.items("guarded")).toHaveCount(before + 1);
+  });
+
+  test("lost events are counted, and stay on the device", async ({ page }) => {
+    const reader = await open(page, "faults-alone");
+    await page.getByText("Make it go wrong").click();
+    await reader.setLag(0);
+    await page.getByLabel("Lose 10% of events").check();
+    await expect(async () => {
+      expect((await reader.refreshAndLook(1)).guarded).toBe(0);
+      await expect(page.locator("#lost")).not.toHaveText("0", { timeout: 100 });
+    }).toPass();
+    expect(await reader.counter("repeats-guarded")).toBe(0);
+  });
+
+  test("an article has its own page, and the way back brings the list", async ({ page }) => {
+    const reader = await open(page, "article-alone");
+    await reader.look();
+    const shown = await reader.shown("guarded");
+    const title = (await reader.items("guarded").getByRole("link").nth(2).textContent()) ?? "";
+    await reader.openArticle(title);
+    await expect(page.getByRole("heading", { level: 1 })).toContainText(title);
+    await reader.goBack();
+    expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
+  });
+
+  test("when the worker has died, the page says so, and goes on with another one", async ({ page }) => {
+    const reader = await open(page, "killed-alone");
+    await reader.look();
+    const [worker] = page.workers();
+    await page.evaluate(recordNotices);
+    await worker?.evaluate(() => self.close());
+    await page.getByRole("button", { name: "Refresh both feeds" }).click();
+    const notices = () => page.evaluate(() => window.noticesSoFar.join("\n"));
+    await expect.poll(notices).toContain("the worker does not answer");
+    await expect(page.getByRole("alert")).toBeEmpty();
+    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
+  });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`no rule of accessible pages is broken, ${colorScheme}`, async ({ page }) => {
+      await page.emulateMedia({ colorScheme });
+      await open(page, `axe-alone-${colorScheme}`);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ target }) => target) }))).toEqual([]);
+    });
+  }
+});
+
+/** How many of the items in a column were seen. */
+async function seenIn(device: Frame, side: "unguarded" | "guarded", seen: ReadonlySet<string>): Promise<number> {
+  const items = await idsOf(device.locator(`.column[data-side="${side}"] [data-seen-id]`));
+  return items.filter((ids) => ids.some((id) => seen.has(id))).length;
+}
+
+/** Runs in the page. A notice may go at once: the next answer clears it, and another request's may take its place. */
+function recordNotices(): void {
+  window.noticesSoFar = [];
+  new MutationObserver((records) => {
+    for (const { addedNodes } of records)
+      for (const { textContent } of addedNodes) window.noticesSoFar.push(textContent ?? "");
+  }).observe(document.querySelector("#notices") ?? document.body, { childList: true, subtree: true });
+}

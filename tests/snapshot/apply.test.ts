@@ -1,0 +1,305 @@
+/** Snapshots, good and bad: `apply` takes a whole one or nothing, and says why. */
+import type { Snapshot } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import { rice, shardOf } from "../support/shards.js";
+import {
+  heldBy,
+  idsOf,
+  NOW,
+  openGuard,
+  reasonOf,
+  shardText,
+  shippedSnapshot,
+  uniqueNamespace,
+} from "../support/node.js";
+
+/** A guard with a snapshot in use and impressions of its own, and what must stay as it is. */
+async function guardInUse() {
+  const opened = await openGuard();
+  const { guard } = opened;
+  const inUse = await shippedSnapshot([...idsOf("old", 1100)]);
+  expect(guard.apply(inUse)).toMatchObject({ applied: true });
+  guard.record(idsOf("mine", 20));
+  const candidates = [...idsOf("old", 1200), ...idsOf("mine", 30)];
+  guard.filter(candidates);
+  const state = () => ({ held: heldBy(guard), stats: guard.stats(), pending: guard.pending() });
+  const before = state();
+  const answers = candidates.map((id) => guard.explain(id).seen);
+  const expectUnchanged = () => {
+    expect(state()).toEqual(before);
+    expect(candidates.map((id) => guard.explain(id).seen)).toEqual(answers);
+  };
+  return { ...opened, inUse, expectUnchanged };
+}
+
+/** Applies each of these and expects that it is refused for its reason, reported once, and changes nothing. */
+async function expectRefused(cases: Iterable<readonly [unknown, string]>): Promise<void> {
+  const { guard, errors, expectUnchanged } = await guardInUse();
+  let refused = 0;
+  for (const [snapshot, reason] of cases) {
+    const report = guard.apply(snapshot as Snapshot);
+    expect(report).toMatchObject({ applied: false, reason: "invalid", covered: 0 });
+    expect(report.error && reasonOf(report.error), `case ${String(refused)}`).toBe(reason);
+    refused++;
+    expect(errors).toHaveLength(refused);
+    expect(errors.at(-1)).toBe(report.error);
+  }
+  expectUnchanged();
+}
+
+describe("a snapshot that is none", () => {
+  const forms: readonly (readonly [string, unknown, string])[] = [
+    ["a number", 5, "bad-snapshot"],
+    ["a text", "U0dTMQ==", "bad-snapshot"],
+    ["true", true, "bad-snapshot"],
+    ["a function", () => ({ shards: [] }), "bad-snapshot"],
+    ["a symbol", Symbol("snapshot"), "bad-snapshot"],
+    ["a list of shards", [], "bad-snapshot"],
+    ["an object without shards", {}, "bad-snapshot"],
+    ["shards that are null", { shards: null }, "bad-snapshot"],
+    ["shards that are a text", { shards: "U0dTMQ==" }, "bad-snapshot"],
+    ["shards that are an array-like", { shards: { length: 1, 0: "" } }, "bad-snapshot"],
+    ["a shard that is a number", { shards: [7] }, "bad-snapshot"],
+    ["a shard that is null", { shards: [null] }, "bad-snapshot"],
+    ["a shard that is a list", { shards: [["U0dTMQ=="]] }, "bad-snapshot"],
+    ["shards with a hole", { shards: new Array(3) }, "bad-snapshot"],
+    ["a negative version", { version: -1, shards: [] }, "bad-snapshot"],
+    ["a fractional version", { version: 1.5, shards: [] }, "bad-snapshot"],
+    ["a version that is too large", { version: 2 ** 53, shards: [] }, "bad-snapshot"],
+    ["a version that is infinite", { version: Infinity, shards: [] }, "bad-snapshot"],
+    ["a version that is NaN", { version: NaN, shards: [] }, "bad-snapshot"],
+    ["a version that is a text", { version: "1", shards: [] }, "bad-snapshot"],
+    ["a version that is a bigint", { version: 1n, shards: [] }, "bad-snapshot"],
+    ["a version that is null", { version: null, shards: [] }, "bad-snapshot"],
+    ["a time that is a text", { now: "1764000000", shards: [] }, "bad-snapshot"],
+    ["a negative time", { now: -1, shards: [] }, "bad-snapshot"],
+    ["a time that is NaN", { now: NaN, shards: [] }, "bad-snapshot"],
+    ["a time in milliseconds", { now: NOW * 1000, shards: [] }, "bad-snapshot"],
+    ["an unseen that is no list", { shards: [], unseen: {} }, "bad-snapshot"],
+    ["an unseen that is null", { shards: [], unseen: null }, "bad-snapshot"],
+    ["an unseen of texts", { shards: [], unseen: ["a"] }, "bad-snapshot"],
+    ["an unseen id that is a number", { shards: [], unseen: [{ id: 7, at: NOW * 1000 }] }, "bad-snapshot"],
+    ["an unseen id without a time", { shards: [], unseen: [{ id: "a" }] }, "bad-snapshot"],
+    ["an unseen id at no time", { shards: [], unseen: [{ id: "a", at: NaN }] }, "bad-snapshot"],
+    ["an unseen id before 1970", { shards: [], unseen: [{ id: "a", at: -1 }] }, "bad-snapshot"],
+    ["an unseen with holes", { shards: [], unseen: new Array(3) }, "bad-snapshot"],
+    [
+      "an unseen of 1,001 ids",
+      { shards: [], unseen: idsOf("id", 1_001).map((id) => ({ id, at: NOW * 1000 })) },
+      "bad-snapshot",
+    ],
+    ["a deletion in milliseconds", { shards: [], forgetBefore: NOW * 1000 }, "bad-snapshot"],
+    ["a deletion that is a text", { shards: [], forgetBefore: String(NOW) }, "bad-snapshot"],
+    ["a deletion that is null", { shards: [], forgetBefore: null }, "bad-snapshot"],
+    ["an unknown format", { format: "zip", shards: [] }, "bad-snapshot"],
+    ["a format that is null", { format: null, shards: [] }, "bad-snapshot"],
+  ];
+  for (const [what, snapshot, code] of forms) {
+    test(`is refused: ${what}`, () => expectRefused([[snapshot, code]]));
+  }
+
+  test("i2: is refused when reading it throws", async () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    const throwing = {
+      get shards(): string[] {
+        throw new Error("not now");
+      },
+    };
+    await expectRefused([
+      [throwing, "bad-snapshot"],
+      [proxy, "bad-snapshot"],
+      [{ shards: proxy }, "bad-snapshot"],
+    ]);
+  });
+
+  for (const [what, absent] of [
+    ["null", null],
+    ["undefined", undefined],
+  ] as const) {
+    test(`is not applied, without an error: ${what}`, async () => {
+      const { guard, errors, expectUnchanged } = await guardInUse();
+      expect(guard.apply(absent)).toMatchObject({ applied: false, reason: "invalid", covered: 0 });
+      expectUnchanged();
+      expect(errors).toEqual([]);
+    });
+  }
+});
+
+describe("a shard that is none", () => {
+  test("i2: is refused with its reason, at any position among valid shards", async () => {
+    const good = await shardText(["a"]);
+    const large = (count: number) =>
+      Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
+    const cases: readonly (readonly [string, string])[] = [
+      ["!", "bad-base64"],
+      [" ", "bad-base64"],
+      ["U0dT\nMQ==", "bad-base64"],
+      [` ${good}`, "bad-base64"],
+      [`${good}\n`, "bad-base64"],
+      ["A", "bad-base64"],
+      ["AB==", "bad-base64"],
+      ["AA=", "bad-base64"],
+      ["AA===", "bad-base64"],
+      ["A+_A", "bad-base64"],
+      ["🦀🦀🦀🦀", "bad-base64"],
+      ["\ud800AAA", "bad-base64"],
+      ["", "truncated"],
+      ["AAAA", "truncated"],
+      [shardOf({ magic: "SGS2" }), "bad-magic"],
+      [shardOf({ magic: "sgs1" }), "bad-magic"],
+      [shardOf({ encoding: 2 }), "bad-encoding"],
+      [shardOf({ encoding: 255 }), "bad-encoding"],
+      [shardOf({ reserved: 1 }), "bad-encoding"],
+      [shardOf({ reserved: 256 }), "bad-encoding"],
+      [shardOf({ hashes: 0 }), "bad-parameters"],
+      [shardOf({ hashes: 33 }), "bad-parameters"],
+      [shardOf({ bits: 0, payload: [] }), "bad-parameters"],
+      [shardOf({ bits: 2 ** 24 + 1 }), "bad-parameters"],
+      [shardOf({ bits: 2 ** 32 - 1 }), "bad-parameters"],
+      [shardOf({ payload: [] }), "bad-payload"],
+      [shardOf({ payload: [0, 0] }), "bad-payload"],
+      [shardOf({ bits: 2 ** 24 }), "bad-payload"],
+      [shardOf({ bits: 7, payload: [128] }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: [] }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: [0, 0, 0, 0] }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(32, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(255, 1, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 9, 0, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 2 ** 32 - 1, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 2 ** 24, 0, 0) }), "bad-payload"],
+      // One set bit whose gap is 8: position 8 of bits 0 to 7.
+      [shardOf({ encoding: 1, payload: rice(0, 1, 255, 0) }), "bad-payload"],
+      // Two set bits are claimed and one is there.
+      [shardOf({ encoding: 1, bits: 300, payload: rice(6, 2, 0) }), "bad-payload"],
+      // A quotient that never ends.
+      [shardOf({ encoding: 1, payload: rice(0, 1, 255) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 1, 0, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 1, 2) }), "bad-payload"],
+      [shardOf({ encoding: 1, payload: rice(0, 0, 0) }), "bad-payload"],
+      [shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(31, 1, 255, 255, 255, 255, 255) }), "bad-payload"],
+    ];
+    await expectRefused(
+      cases.flatMap(([bad, code]) => [
+        [{ shards: [bad] }, code],
+        [{ version: 2 ** 53 - 1, shards: [good, bad], now: NOW }, code],
+        [{ version: 2 ** 53 - 1, shards: [bad, good] }, code],
+      ]),
+    );
+    await expectRefused([
+      [{ shards: Array<string>(65).fill(good) }, "too-large"],
+      [{ shards: Array<string>(100_000).fill("") }, "too-large"],
+      [{ shards: large(5) }, "too-large"],
+      [{ shards: [...large(4), shardOf({ bits: 1 })] }, "too-large"],
+      [{ shards: [...large(4), shardOf({ hashes: 33 })] }, "bad-parameters"],
+    ]);
+  });
+});
+
+describe("a snapshot at the limits", () => {
+  test("i7: is taken: 64 shards", async () => {
+    const { guard } = await openGuard();
+    const shards = await Promise.all(idsOf("id", 64).map((id) => shardText([id], { capacity: 100 })));
+    expect(guard.apply({ shards })).toMatchObject({ applied: true });
+    expect(guard.filter([...idsOf("id", 64), "other"])).toEqual(["other"]);
+    expect(guard.explain("id-63")).toEqual({ seen: true, by: "server" });
+  });
+
+  test("i7: is taken: 2^26 bits together", async () => {
+    const { guard } = await openGuard();
+    const shards = Array<string>(4).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
+    expect(guard.apply({ shards })).toMatchObject({ applied: true });
+    expect(guard.filter(["a"])).toEqual(["a"]);
+  });
+
+  test("is taken with properties that it does not know", async () => {
+    const { guard, errors } = await openGuard();
+    const shipped = { ...(await shippedSnapshot(["a"])), format: "seenguard" as const, region: "eu", served: 12 };
+    expect(guard.apply(shipped)).toMatchObject({ applied: true });
+    expect(errors).toEqual([]);
+  });
+});
+
+describe("the version of a snapshot", () => {
+  test("that is older is no error, and the snapshot is not taken", async () => {
+    const { guard, errors, inUse, expectUnchanged } = await guardInUse();
+    const older = { ...inUse, version: inUse.version - 1, shards: [await shardText(["other"])] };
+    expect(guard.apply(older)).toEqual({ applied: false, reason: "older-version", covered: 0 });
+    expectUnchanged();
+    expect(guard.explain("other").seen).toBe(false);
+    expect(errors).toEqual([]);
+  });
+
+  test("is not kept across visits", async () => {
+    const options = { namespace: uniqueNamespace() };
+    const first = await openGuard(options);
+    first.guard.apply({ version: 100, shards: [] });
+    await first.guard.close();
+    const second = await openGuard(options);
+    expect(second.guard.stats().version).toBeUndefined();
+    expect(second.guard.apply({ version: 1, shards: [] })).toMatchObject({ applied: true });
+  });
+});
+
+describe("the result of apply", () => {
+  test("a shard that is held may come as its reference", async () => {
+    const { guard } = await openGuard();
+    const [a, b, c] = [await shardText(["a"]), await shardText(["b"]), await shardText(["c"])];
+    expect(heldBy(guard)).toBe("");
+    guard.apply({ shards: [b, a] });
+    const [, ofA = ""] = heldBy(guard).split(".");
+    expect(guard.apply({ shards: [c, `~${ofA}`] })).toMatchObject({ applied: true });
+    expect(guard.filter(["a", "b", "c"])).toEqual(["b"]);
+  });
+
+  test("a reference to a shard that is not held is no error, changes nothing, and asks for all shards", async () => {
+    const { guard, errors } = await openGuard();
+    const [a, b] = [await shardText(["a"]), await shardText(["b"])];
+    guard.apply({ version: 5, shards: [a] });
+    const held = heldBy(guard);
+    const missing = { version: 6, shards: [b, "~0123456789ab"] };
+    expect(guard.apply(missing)).toMatchObject({ applied: false, reason: "missing-shard" });
+    expect([guard.stats().version, guard.filter(["a", "b"]), heldBy(guard)]).toEqual([5, ["b"], ""]);
+    expect(guard.apply({ ...missing, version: 4 })).toMatchObject({ reason: "older-version" });
+    expect(guard.apply({ version: 6, shards: [a] })).toMatchObject({ applied: true });
+    expect(heldBy(guard)).toBe(held);
+    expect(errors).toEqual([]);
+  });
+
+  test("pending impressions are covered once, and then no longer pending, but still stopped", async () => {
+    const { guard } = await openGuard();
+    guard.record(["a", "b", "c"]);
+    expect(guard.apply(await shippedSnapshot(["a", "c"]))).toMatchObject({ covered: 2 });
+    expect(guard.pending()).toEqual(["b"]);
+    expect(guard.stats()).toMatchObject({ pending: 1, remembered: 3 });
+    expect(guard.apply(await shippedSnapshot(["a", "c", "x"]))).toMatchObject({ covered: 0 });
+    expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
+  });
+
+  test("an expected false positive rate that grows with the fill of the shards", async () => {
+    const { guard } = await openGuard();
+    expect(guard.stats().serverFalsePositiveRate).toBe(0);
+    guard.apply(await shippedSnapshot(idsOf("a", 1000)));
+    const one = guard.stats().serverFalsePositiveRate;
+    expect(one).toBeGreaterThan(0.0008);
+    expect(one).toBeLessThan(0.0012);
+    guard.apply(await shippedSnapshot(idsOf("a", 5000)));
+    expect(guard.stats().serverFalsePositiveRate).toBeGreaterThan(4 * one);
+  });
+});
+
+describe("without onError", () => {
+  test("each code is warned of on the console once", async () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
+    try {
+      const { guard } = await openGuard({ onError: undefined as never });
+      for (const bad of ["!", "!", "AAAA", "!", "AAAA"]) guard.apply({ shards: [bad] });
+      const said = warn.mock.calls.map(([message]) => String(message));
+      expect(said).toHaveLength(2);
+      expect(said[0]).toMatch(/seenguard.*bad-base64/);
+      expect(said[1]).toMatch(/seenguard.*truncated/);
+    } finally {
+      warn.mockRestore();
+    }
+  });
+});

@@ -1,0 +1,92 @@
+/**
+ * The largest snapshot that a guard takes, on a processor that is as slow as a phone's: what it costs in time and
+ * memory, printed with SEENGUARD_MEASURE=1 and kept in SECURITY.md, and that the page goes on.
+ */
+import { createHash } from "node:crypto";
+import type { Page } from "@playwright/test";
+import { shardOf } from "../support/shards.js";
+import { codes, expect, test } from "../support/chromium.js";
+
+declare global {
+  interface Window {
+    /** The engine's, which never becomes smaller: its size is the most that was in use. */
+    wasmMemory?: WebAssembly.Memory;
+  }
+}
+
+const SHARDS = 64;
+const BITS = 2 ** 26 / SHARDS;
+
+/** As good as random, and the same in each run: by chance some of them would stop an id. */
+const bytesOf = (epoch: number, outputLength: number) =>
+  createHash("shake256", { outputLength }).update(String(epoch)).digest();
+
+/** Nothing about these shards can be compressed, and each is about half full. */
+const shardsOf = (count: number, bits = BITS) =>
+  Array.from({ length: count }, (_, epoch) => shardOf({ bits, hashes: 20, epoch, payload: bytesOf(epoch, bits / 8) }));
+
+/** Applies the shards on a throttled processor, and filters pages of 20 ids by them. */
+async function measure(page: Page, shards: string[], slowdown: number) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slowdown });
+  const measured = await page.evaluate((texts) => {
+    const timed = <T>(run: () => T) => {
+      const begun = performance.now();
+      return { result: run(), ms: performance.now() - begun };
+    };
+    window.guard.apply({ shards: [] });
+    const apply = timed(() => window.guard.apply({ shards: texts }));
+    const ids = Array.from({ length: 20 }, (_, index) => `article-${String(index)}`);
+    const filter = timed(() => window.guard.filter(ids).length);
+    const inUse = (window.guard.headers()["Seen-Held"] ?? "").split(".").length;
+    const wasmBytes = window.wasmMemory?.buffer.byteLength;
+    return { result: apply.result, applyMs: apply.ms, fresh: filter.result, filterMs: filter.ms, inUse, wasmBytes };
+  }, shards);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: 1 });
+  await session.detach();
+  return measured;
+}
+
+test("the largest snapshot is taken, filtered by and given back, with the processor at a quarter and a sixth", async ({
+  reader,
+}) => {
+  await reader.context.addInitScript(() => {
+    const { instantiate } = WebAssembly;
+    WebAssembly.instantiate = (async (...args: Parameters<typeof instantiate>) => {
+      const result = (await instantiate(...args)) as unknown as WebAssembly.WebAssemblyInstantiatedSource;
+      window.wasmMemory = result.instance.exports.memory as WebAssembly.Memory;
+      return result;
+    }) as unknown as typeof instantiate;
+  });
+  const page = await reader.openGuardedPage({ storage: "none" });
+  const shards = shardsOf(SHARDS);
+  const memory: number[] = [];
+  for (const slowdown of [1, 4, 6]) {
+    const { result, fresh, inUse, ...figures } = await measure(page, shards, slowdown);
+    if (process.env.SEENGUARD_MEASURE) console.log({ slowdown, characters: shards.join("").length, ...figures });
+    expect(result).toEqual({ applied: true, covered: 0 });
+    expect([fresh, inUse]).toEqual([20, SHARDS]);
+    memory.push(figures.wasmBytes ?? Infinity);
+  }
+  expect(Math.max(...memory)).toBeLessThan(2 ** 26);
+  // The filters have 8 MB together: what was given back is taken for those of the next time.
+  expect((memory.at(-1) ?? 0) - (memory[0] ?? 0)).toBeLessThan(2 ** 22);
+  expect(await codes(page)).toEqual([]);
+});
+
+test("i7: a larger one is refused, and the snapshot in use stays", async ({ reader }) => {
+  const page = await reader.openGuardedPage({ storage: "none" });
+  const [inUse = "", large = "", larger = ""] = [1024, BITS, BITS + 8].flatMap((bits) => shardsOf(1, bits));
+  const results = await page.evaluate(
+    ([first, shard, oneMoreByte]) => {
+      window.guard.apply({ shards: [first] });
+      const tooLarge = [Array<string>(65).fill(first), [...Array<string>(63).fill(shard), oneMoreByte]];
+      return tooLarge
+        .map((shards) => window.guard.apply({ shards }))
+        .map(({ applied }) => ({ applied, isHeld: /^\w{12}$/.test(window.guard.headers()["Seen-Held"] ?? "") }));
+    },
+    [inUse, large, larger] as const,
+  );
+  expect(results).toEqual(Array(2).fill({ applied: false, isHeld: true }));
+  expect(await codes(page)).toEqual(["bad-snapshot", "bad-snapshot"]);
+});

@@ -1,0 +1,222 @@
+/** Renderers and browsers that die, and pages that reload in the middle: what had been recorded is there afterwards. */
+
+import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "@playwright/test";
+import { Profile } from "../support/browsers.js";
+import {
+  codes,
+  expect,
+  flush,
+  fresh,
+  idsOf,
+  openGuard,
+  record,
+  stats,
+  test as base,
+  visit,
+  type PageOptions,
+} from "../support/pages.js";
+
+const test = base.extend<{ profile: Profile }>({
+  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
+  profile: async ({}, use) => {
+    const profile = await Profile.create();
+    await use(profile);
+    await profile.remove();
+  },
+});
+
+/** Writing takes milliseconds, and on a machine that is busy with other things some more. */
+const MOMENT_MS = 500;
+
+/** Kills what renders a page, as running out of memory does. */
+async function killRenderer(page: Page): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const crashed = page.waitForEvent("crash");
+  // No answer comes from a page that is gone.
+  void session.send("Page.crash").catch(() => undefined);
+  await crashed;
+}
+
+/** The process that renders a page: of all renderers the one that works while the page does. */
+async function rendererOf(page: Page): Promise<number> {
+  const browser = page.context().browser();
+  if (browser === null) throw new Error("the context has no browser");
+  const session = await browser.newBrowserCDPSession();
+  const renderers = async () => {
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo");
+    return processInfo.filter(({ type }) => type === "renderer");
+  };
+  const before = new Map((await renderers()).map(({ id, cpuTime }) => [id, cpuTime]));
+  await page.evaluate(() => {
+    const until = performance.now() + 500;
+    while (performance.now() < until);
+  });
+  const worked = (await renderers()).map(({ id, cpuTime }) => ({ id, ms: cpuTime - (before.get(id) ?? 0) }));
+  await session.detach();
+  const [most] = worked.sort((a, b) => b.ms - a.ms);
+  if (!most) throw new Error("there is no renderer");
+  return most.id;
+}
+
+for (const storage of ["indexeddb", "local"] as const) {
+  test(`i6: a renderer killed a moment after record loses nothing, with ${storage}`, async ({ context, site }) => {
+    const all: string[] = [];
+    for (let again = 0; again < 5; again++) {
+      const page = await visit(await context.newPage(), site, { storage });
+      expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+      const ids = idsOf(`visit-${String(again)}`, 20);
+      await record(page, ids.slice(0, 10));
+      await record(page, ids.slice(10));
+      all.push(...ids);
+      await pause(MOMENT_MS);
+      await killRenderer(page);
+      await page.close();
+    }
+    const page = await visit(await context.newPage(), site, { storage });
+    expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+    expect((await stats(page)).pending).toBe(all.length);
+    expect(await codes(page)).toEqual([]);
+  });
+
+  test(`of two tabs the one that lives loses nothing when the other dies, with ${storage}`, async ({
+    context,
+    site,
+  }) => {
+    const [dying, living] = [await context.newPage(), await context.newPage()];
+    for (const page of [dying, living]) await visit(page, site, { storage });
+    await Promise.all([record(dying, idsOf("dying", 50)), record(living, idsOf("living", 50))]);
+    await pause(MOMENT_MS);
+    await killRenderer(dying);
+    await record(living, ["after"]);
+    await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);
+    const later = await visit(await context.newPage(), site, { storage });
+    expect(await fresh(later, [...idsOf("dying", 50), ...idsOf("living", 50), "after", "new"])).toEqual(["new"]);
+  });
+
+  test(`of two tabs the one that runs is held up by nothing when the other's process stops, with ${storage}`, async ({
+    context,
+    site,
+  }) => {
+    const [stopping, running] = [await context.newPage(), await context.newPage()];
+    for (const page of [stopping, running]) await visit(page, site, { storage });
+    const renderer = await rendererOf(stopping);
+    expect(await rendererOf(running)).not.toBe(renderer);
+    for (let again = 0; again < 3; again++) {
+      const ids = idsOf(`of the stopping ${String(again)}`, 50);
+      await record(stopping, ids);
+      process.kill(renderer, "SIGSTOP");
+      try {
+        await record(running, [`of the running ${String(again)}`]);
+        const began = Date.now();
+        await flush(running);
+        expect(Date.now() - began).toBeLessThan(5_000);
+        // What was recorded was on its way before the process stopped.
+        const later = await visit(await context.newPage(), site, { storage });
+        expect(await fresh(later, [`of the running ${String(again)}`, ...ids, "new"])).toEqual(["new"]);
+        await later.close();
+      } finally {
+        process.kill(renderer, "SIGCONT");
+      }
+      await expect.poll(() => fresh(stopping, [`of the running ${String(again)}`, "new"])).toEqual(["new"]);
+    }
+    for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
+  });
+
+  test(`i6: a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({
+    page,
+    site,
+  }) => {
+    await page.goto(site.origin);
+    for (let again = 0; again < 8; again++) {
+      // A namespace for each: one guard remembers no more than 10,000.
+      const options = { storage, namespace: `reader-${String(again)}` };
+      await openGuard(page, options);
+      await page.evaluate(burst);
+      await page.waitForFunction(() => localStorage.getItem("recorded") !== "0");
+      // Some way into the burst, each time another.
+      await pause(60 + 13 * again);
+      await page.reload();
+      const recorded = Number(await page.evaluate(() => localStorage.getItem("recorded")));
+      await openGuard(page, options);
+      expect(await fresh(page, [...idsOf("id", recorded), "new"])).toEqual(["new"]);
+      expect(await codes(page)).toEqual([]);
+    }
+  });
+}
+
+/**
+ * Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses.
+ */
+function burst(): void {
+  let next = 0;
+  localStorage.setItem("recorded", "0");
+  const channel = new MessageChannel();
+  channel.port1.onmessage = () => {
+    window.guard.record(`id-${String(next)}`);
+    next++;
+    localStorage.setItem("recorded", String(next));
+    if (next < 9000) channel.port2.postMessage(undefined);
+  };
+  channel.port2.postMessage(undefined);
+}
+
+async function visitIn(profile: Profile, origin: string, options: PageOptions) {
+  const browser = await profile.start();
+  const page = await browser.newPage();
+  await page.goto(origin);
+  await openGuard(page, options);
+  return { browser, page };
+}
+
+test("i6: a browser killed a moment after record loses nothing with the default storage", async ({ profile, site }) => {
+  const all: string[] = [];
+  for (let again = 0; again < 3; again++) {
+    const { browser, page } = await visitIn(profile, site.origin, {});
+    expect((await stats(page)).storage).toBe("indexeddb");
+    expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+    const ids = idsOf(`visit-${String(again)}`, 30);
+    for (const id of ids) await record(page, [id]);
+    all.push(...ids);
+    await pause(MOMENT_MS);
+    await browser.kill();
+  }
+  const { page } = await visitIn(profile, site.origin, {});
+  expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+  expect((await stats(page)).pending).toBe(all.length);
+  expect(await codes(page)).toEqual([]);
+});
+
+/** How long the person reads before the browser dies: `SEENGUARD_LOCAL_SECONDS` for another measurement. */
+const READING_SECONDS = Number(process.env.SEENGUARD_LOCAL_SECONDS ?? 15);
+
+test(`i6: with "local" a killed browser loses only data that it had not written to disk: measured`, async ({
+  profile,
+  site,
+}) => {
+  test.setTimeout(120_000 + READING_SECONDS * 1000);
+  const options = { storage: "local" } as const;
+  const first = await visitIn(profile, site.origin, options);
+  await record(first.page, idsOf("earlier", 10));
+  await first.browser.quit();
+
+  const second = await visitIn(profile, site.origin, options);
+  const ids = idsOf("id", READING_SECONDS * 4);
+  for (const id of ids) {
+    await record(second.page, [id]);
+    await pause(250);
+  }
+  await second.browser.kill();
+
+  const { page } = await visitIn(profile, site.origin, options);
+  const lost = await fresh(page, ids);
+  console.log(
+    `"local", killed after ${String(READING_SECONDS)} s with an impression every 250 ms: the last ${String(lost.length / 4)} s lost (${String(lost.length)} of ${String(ids.length)})`,
+  );
+  // What an orderly end has put on the disk stays; and it is the latest that is lost, so that nothing is half there.
+  expect(await fresh(page, idsOf("earlier", 10))).toEqual([]);
+  expect(lost).toEqual(ids.slice(ids.length - lost.length));
+  await record(page, lost);
+  expect(await fresh(page, ids)).toEqual([]);
+  expect(await codes(page)).toEqual([]);
+});

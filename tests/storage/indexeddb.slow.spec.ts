@@ -1,0 +1,352 @@
+/**
+ * IndexedDB that does not answer, fails, or is lost on the way: the feed opens, and what is recorded is stopped again on
+ * the next visit.
+ */
+import type { BrowserContext, Page } from "@playwright/test";
+import {
+  codes,
+  expect,
+  flush,
+  fresh,
+  idsOf,
+  keysInIndexedDb,
+  openGuard,
+  record,
+  rowsInLocalStorage,
+  stats,
+  test,
+  visit,
+} from "../support/pages.js";
+import type { Site } from "../support/site.js";
+
+/** Longer than `open` may wait for the storage. */
+const OPEN_MS = 3_000;
+/** After this what no put has finished is in localStorage, on a machine that is busy with other things, too. */
+const LOCAL_MS = 8_000;
+/** After this a page has made its first pass. */
+const PASS_MS = 2_500;
+
+declare global {
+  interface Window {
+    /** Whether the page's IndexedDB behaves as the test has it. */
+    isFaulty: boolean;
+    /** Ends a transaction that a tab has kept open. */
+    letGo: () => void;
+  }
+}
+
+/** From the next document on no opening of a database is answered. */
+const neverOpens = (page: Page) =>
+  page.addInitScript(() => {
+    IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest;
+  });
+
+/** From the next document on no opening of a database is answered until `isFaulty` is false. */
+const opensLate = (page: Page) =>
+  page.addInitScript(() => {
+    window.isFaulty = true;
+    const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
+    IDBFactory.prototype.open = function (...given) {
+      const request = open.apply(this, given);
+      const success = Object.getOwnPropertyDescriptor(IDBRequest.prototype, "onsuccess");
+      Object.defineProperty(request, "onsuccess", {
+        set: (listener: (event: Event) => void) =>
+          success?.set?.call(request, (event: Event) => {
+            const timer = setInterval(() => {
+              if (window.isFaulty) return;
+              clearInterval(timer);
+              listener.call(request, event);
+            }, 20);
+          }),
+      });
+      return request;
+    };
+  });
+
+/** A visit, and how long its `open` took. */
+async function timedVisit(page: Page, site: Site): Promise<number> {
+  await page.goto(site.origin);
+  const before = Date.now();
+  await openGuard(page);
+  return Date.now() - before;
+}
+
+/** A page that has taken the object store for itself, until it is closed or lets go. */
+async function holdTransaction(context: BrowserContext, site: Site): Promise<Page> {
+  const page = await context.newPage();
+  await page.goto(site.origin);
+  await page.evaluate(async () => {
+    const opening = indexedDB.open("seenguard");
+    await new Promise((resolve) => (opening.onsuccess = resolve));
+    const store = opening.result.transaction("rows", "readwrite").objectStore("rows");
+    let isHeld = true;
+    window.letGo = () => (isHeld = false);
+    await new Promise<void>((resolve) => {
+      const goOn = () => {
+        resolve();
+        if (isHeld) store.get("nothing").onsuccess = goOn;
+        else opening.result.close();
+      };
+      store.get("nothing").onsuccess = goOn;
+    });
+  });
+  return page;
+}
+
+test.describe("an opening of IndexedDB that is never answered", () => {
+  test("i5: blocks no feed, and impressions are in localStorage and stopped on the next visits", async ({
+    context,
+    site,
+  }) => {
+    const before = await visit(await context.newPage(), site);
+    await record(before, ["earlier"]);
+    await flush(before);
+    await before.close();
+
+    const page = await context.newPage();
+    await neverOpens(page);
+    expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
+    await record(page, ["a"]);
+    await expect.poll(() => rowsInLocalStorage(page), { timeout: LOCAL_MS }).toHaveLength(1);
+    // Another guard of the same document does not wait for that opening for ever either.
+    const another = await page.evaluate(async () => {
+      const began = performance.now();
+      const guard = await Seenguard.SeenGuard.open({ namespace: "another" });
+      guard.record("b");
+      return performance.now() - began;
+    });
+    expect(another).toBeLessThan(OPEN_MS);
+    await expect.poll(() => rowsInLocalStorage(page), { timeout: LOCAL_MS }).toHaveLength(2);
+
+    expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
+    expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
+    await page.close();
+    const next = await visit(await context.newPage(), site);
+    expect(await fresh(next, ["earlier", "a", "new"])).toEqual(["new"]);
+    expect(await next.evaluate(() => window.guard.pending())).toEqual(["earlier", "a"]);
+  });
+
+  test("i5: that opens late is used, with its data", async ({ context, site }) => {
+    const before = await visit(await context.newPage(), site);
+    await record(before, ["earlier"]);
+    await flush(before);
+    const page = await context.newPage();
+    await opensLate(page);
+    expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
+    await record(page, ["now"]);
+    await page.evaluate(() => (window.isFaulty = false));
+    await expect.poll(() => fresh(page, ["earlier", "now", "new"])).toEqual(["new"]);
+    await expect.poll(() => fresh(before, ["now", "new"])).toEqual(["new"]);
+    await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+    expect((await stats(page)).storage).toBe("indexeddb");
+  });
+
+  test("i5: as where an app's connection blocks ours, holds up no feed either", async ({ context, site }) => {
+    const blocking = await context.newPage();
+    await blocking.goto(site.origin);
+    await blocking.evaluate(async () => {
+      // One of the same name, which ignores that another wants to change it.
+      const opening = indexedDB.open("seenguard", 1);
+      opening.onupgradeneeded = () => opening.result.createObjectStore("the app's own");
+      await new Promise((resolve) => (opening.onsuccess = resolve));
+    });
+    const page = await context.newPage();
+    expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
+    await record(page, ["a"]);
+    await expect.poll(() => rowsInLocalStorage(page), { timeout: LOCAL_MS }).toHaveLength(1);
+    await blocking.close();
+    await expect.poll(async () => (await stats(page)).storage).toBe("indexeddb");
+    await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
+  });
+});
+
+test("i5: a first read that fails is tried again while open waits, and the first page does not repeat", async ({
+  page,
+  site,
+}) => {
+  await visit(page, site);
+  await record(page, ["earlier"]);
+  await flush(page);
+  await page.addInitScript(() => {
+    let left = 2;
+    const getAllKeys = Reflect.get(IDBObjectStore.prototype, "getAllKeys");
+    IDBObjectStore.prototype.getAllKeys = function (...given) {
+      const request = getAllKeys.apply(this, given);
+      if (left-- > 0) this.transaction.abort();
+      return request;
+    };
+  });
+  expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
+  expect(await fresh(page, ["earlier", "new"])).toEqual(["new"]);
+});
+
+test("i6: impressions of a visit without IndexedDB are known to the next one with it, and move there", async ({
+  context,
+  site,
+}) => {
+  const without = await context.newPage();
+  await without.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException("not here", "SecurityError");
+    };
+  });
+  await visit(without, site);
+  expect((await stats(without)).storage).toBe("local");
+  for (const id of idsOf("id", 30)) {
+    await record(without, [id]);
+    await flush(without);
+  }
+  expect((await rowsInLocalStorage(without)).length).toBeLessThanOrEqual(32);
+  await without.close();
+  for (let again = 0; again < 2; again++) {
+    const page = await visit(await context.newPage(), site);
+    expect(await fresh(page, [...idsOf("id", 30), "new"])).toEqual(["new"]);
+    expect((await stats(page)).pending).toBe(30);
+    await page.waitForTimeout(PASS_MS);
+    await flush(page);
+    await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+    expect(await codes(page)).toEqual([]);
+    await page.close();
+  }
+});
+
+test("a tab that has the database for itself holds up no feed, and others hear by localStorage", async ({
+  context,
+  site,
+}) => {
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (const page of [one, two]) await visit(page, site);
+  const holding = await holdTransaction(context, site);
+  await record(one, ["a"]);
+  await expect.poll(() => fresh(two, ["a", "new"]), { timeout: LOCAL_MS }).toEqual(["new"]);
+  const three = await context.newPage();
+  expect(await timedVisit(three, site)).toBeLessThan(OPEN_MS);
+  expect(await fresh(three, ["a", "new"])).toEqual(["new"]);
+  await holding.evaluate(() => {
+    window.letGo();
+  });
+  await expect.poll(() => rowsInLocalStorage(one)).toEqual([]);
+  await one.reload();
+  await openGuard(one);
+  expect(await fresh(one, ["a", "new"])).toEqual(["new"]);
+});
+
+for (const [how, fail] of [
+  [
+    "throws InvalidStateError",
+    () => {
+      throw new DOMException("The database connection is closing.", "InvalidStateError");
+    },
+  ],
+  [
+    "ends each transaction with an UnknownError",
+    (transaction: () => IDBTransaction) => {
+      const begun = transaction();
+      Object.defineProperty(begun, "error", { value: new DOMException("Connection lost", "UnknownError") });
+      queueMicrotask(() => begun.abort());
+      return begun;
+    },
+  ],
+  ["never ends a transaction", () => ({ objectStore: () => new Proxy({}, { get: () => () => ({}) }), abort() {} })],
+] as const) {
+  test(`i6: a connection that ${how} is replaced`, async ({ context, page, site }) => {
+    await visit(page, site);
+    await record(page, ["before"]);
+    await flush(page);
+    await page.evaluate(
+      ([source]) => {
+        // eslint-disable-next-line @typescript-eslint/no-implied-eval, @typescript-eslint/no-unsafe-call -- as it was given
+        const fail = new Function(`return ${source}`)() as (transaction: () => IDBTransaction) => IDBTransaction;
+        const transaction = Reflect.get(IDBDatabase.prototype, "transaction");
+        // What was opened before is dead; what is opened from now on is not.
+        const alive = new WeakSet<IDBDatabase>();
+        const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
+        IDBFactory.prototype.open = function (...given) {
+          const request = open.apply(this, given);
+          request.addEventListener("success", () => alive.add(request.result));
+          return request;
+        };
+        IDBDatabase.prototype.transaction = function (...given) {
+          const begin = () => transaction.apply(this, given);
+          return alive.has(this) ? begin() : fail(begin);
+        };
+      },
+      [fail.toString()] as const,
+    );
+    await record(page, ["after"]);
+    await expect
+      .poll(() => rowsInLocalStorage(page), { timeout: LOCAL_MS })
+      .toHaveLength(how === "never ends a transaction" ? 1 : 0);
+    await expect
+      .poll(async () => (await keysInIndexedDb(page)).filter((key) => key.includes("/r/")).length, { timeout: 20_000 })
+      .toBe(2);
+    await expect.poll(async () => (await stats(page)).storage).toBe("indexeddb");
+    const next = await visit(await context.newPage(), site);
+    expect(await fresh(next, ["before", "after", "new"])).toEqual(["new"]);
+  });
+}
+
+test("i6: a tab whose writes fail still exchanges impressions with other tabs", async ({ context, site }) => {
+  const [failing, other] = [await context.newPage(), await context.newPage()];
+  for (const page of [failing, other]) await visit(page, site);
+  await failing.evaluate(() => {
+    IDBObjectStore.prototype.put = () => {
+      throw new DOMException("refused", "UnknownError");
+    };
+  });
+  // So that it waits longer and longer before it tries again.
+  for (const id of idsOf("of the failing", 4)) {
+    await record(failing, [id]);
+    await failing.waitForTimeout(1_100);
+  }
+  await expect.poll(() => fresh(other, idsOf("of the failing", 4)), { timeout: LOCAL_MS }).toEqual([]);
+  await record(other, ["of the other"]);
+  await expect.poll(() => fresh(failing, ["of the other", "new"]), { timeout: LOCAL_MS }).toEqual(["new"]);
+  expect(await codes(failing)).toEqual(["storage"]);
+  expect((await stats(failing)).storage).toBe("unavailable");
+});
+
+test("a put that fails after it was asked for is not taken for done", async ({ page, site }) => {
+  await visit(page, site);
+  await page.evaluate(() => {
+    let left = 1;
+    const put = Reflect.get(IDBObjectStore.prototype, "put");
+    IDBObjectStore.prototype.put = function (...given) {
+      const request = put.apply(this, given);
+      if (left-- > 0) this.transaction.abort();
+      return request;
+    };
+  });
+  await record(page, ["a"]);
+  await expect.poll(async () => (await keysInIndexedDb(page)).filter((key) => key.includes("/r/")).length).toBe(1);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
+});
+
+test("where no transaction can be committed by hand, as in older browsers, all is written as well", async ({
+  context,
+  page,
+  site,
+}) => {
+  await page.addInitScript(() => {
+    Reflect.deleteProperty(IDBTransaction.prototype, "commit");
+  });
+  await visit(page, site);
+  for (const id of idsOf("id", 20)) {
+    await record(page, [id]);
+    await flush(page);
+  }
+  await page.evaluate(() => {
+    window.guard.record("as it goes");
+  });
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, [...idsOf("id", 20), "as it goes", "new"])).toEqual(["new"]);
+  await page.close();
+  const next = await visit(await context.newPage(), site);
+  expect(await fresh(next, [...idsOf("id", 20), "as it goes", "new"])).toEqual(["new"]);
+});

@@ -1,0 +1,482 @@
+/** A storage of the app's own: what is kept across visits, and what happens when the storage misbehaves. */
+import { SeenGuard } from "seenguard";
+import type { SeenStorage } from "seenguard";
+import { describe, expect, test, vi } from "vitest";
+import {
+  ENGINE,
+  GatedStorage,
+  idsOf,
+  MapStorage,
+  newPage,
+  openGuard,
+  settled,
+  shippedSnapshot,
+  uniqueNamespace,
+  type OpenedGuard,
+} from "../support/node.js";
+
+const PREFIX = "seenguard/";
+
+/** Records ids in a visit of its own, as another page would. */
+async function visit(storage: SeenStorage, namespace: string, ids: string[] = []): Promise<void> {
+  const { guard } = await openGuard({ storage, namespace });
+  guard.record(ids);
+  await guard.close();
+}
+
+/** Records ids, each written by itself. */
+async function recordInPieces({ guard }: OpenedGuard, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    guard.record(id);
+    await guard.flush();
+  }
+}
+
+/** The keys of the rows in a storage. */
+function rowsIn({ values }: Pick<MapStorage, "values">): string[] {
+  return [...values.keys()].filter((key) => key.includes("/r/"));
+}
+
+/** The ids of these that a new page does not stop. */
+async function forgotten(storage: SeenStorage, namespace: string, ids: string[]): Promise<string[]> {
+  const { guard } = await openGuard({ storage, namespace }, newPage());
+  const fresh = guard.filter(ids);
+  await guard.close();
+  return fresh;
+}
+
+describe("with a storage of the app's own", () => {
+  test("recorded ids are stopped on the next visit, pending with their times, and covered then", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const first = await openGuard({ storage, namespace });
+    expect(first.guard.stats().storage).toBe("custom");
+    const before = Date.now();
+    first.guard.record(["a", 7, "🦀\0", ""]);
+    first.guard.apply(await shippedSnapshot(["b"]));
+    first.guard.record("b");
+    await first.guard.close();
+
+    const second = await openGuard({ storage, namespace }, newPage());
+    expect(second.guard.pending()).toEqual(["a", "7", "🦀\0", ""]);
+    expect(second.guard.filter(["a", "7", "🦀\0", "", "b", "c"])).toEqual(["c"]);
+    const explained = second.guard.explain("a");
+    if (!explained.seen || explained.by !== "pending") throw new Error("it must be pending");
+    expect(explained.at?.getTime()).toBeGreaterThanOrEqual(before);
+    expect(second.guard.apply(await shippedSnapshot(["a", "7"]))).toMatchObject({ covered: 2 });
+    expect(second.guard.stats()).toMatchObject({ pending: 2, remembered: 5 });
+    expect([...first.errors, ...second.errors]).toEqual([]);
+  });
+
+  test("i6: impressions are written without a call, and flush waits for that", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard } = await openGuard({ storage, namespace });
+    guard.record("a");
+    await guard.flush();
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["b"]);
+    guard.record("b");
+    await settled();
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
+  });
+
+  test("keys and values are ASCII, below one prefix, and namespaces are apart", async () => {
+    const storage = new MapStorage();
+    const namespaces = ["home:1", "home:1/s", "home:10", "新闻", "a b", "%", "..", "🦀", "__proto__"];
+    for (const namespace of namespaces) await visit(storage, namespace, [`of ${namespace} 新`]);
+    for (const [key, value] of storage.values) {
+      expect(key.startsWith(PREFIX)).toBe(true);
+      expect(key + value).toMatch(/^[\n\x20-\x7e]*$/);
+    }
+    const all = namespaces.map((namespace) => `of ${namespace} 新`);
+    for (const namespace of namespaces) {
+      const others = all.filter((id) => id !== `of ${namespace} 新`);
+      expect(await forgotten(storage, namespace, all)).toEqual(others);
+    }
+  });
+
+  test("other keys in the storage stay unchanged", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const others = { token: "secret", seenguard: "x", "seenguard-else/a": "1", "": "empty" };
+    for (const [key, value] of Object.entries(others)) storage.values.set(key, value);
+    for (let again = 0; again < 3; again++) await visit(storage, namespace, ["a"]);
+    await SeenGuard.clear(namespace, storage);
+    for (const [key, value] of Object.entries(others)) expect(storage.values.get(key)).toBe(value);
+  });
+
+  test("a guard that was closed asks nothing more of it", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const opened = await openGuard({ storage, namespace });
+    await recordInPieces(opened, idsOf("piece", 4));
+    await opened.guard.close();
+    const asked: string[] = [];
+    storage.before = (operation, key) => asked.push(`${operation} ${key}`);
+    // It would have compacted what it can two seconds after it was opened.
+    await new Promise((resolve) => setTimeout(resolve, 2_500));
+    expect(asked).toEqual([]);
+  });
+});
+
+describe("clear", () => {
+  test("forgets a namespace, here and in storage, and no other", async () => {
+    const [storage, namespace, other] = [new MapStorage(), uniqueNamespace(), uniqueNamespace()];
+    await visit(storage, other, ["a"]);
+    const { guard } = await openGuard({ storage, namespace });
+    guard.record(["a", "b"]);
+    guard.apply(await shippedSnapshot(["c"]));
+    await SeenGuard.clear(namespace, storage);
+    expect(guard.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
+    expect(guard.pending()).toEqual([]);
+    expect(guard.stats()).toMatchObject({ pending: 0, remembered: 0, serverFalsePositiveRate: 0 });
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["a", "b"]);
+    expect(await forgotten(storage, other, ["a"])).toEqual([]);
+  });
+
+  test("leaves nothing that reveals seen ids", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, idsOf("secret", 100));
+    const full = storage.size;
+    await SeenGuard.clear(namespace, storage);
+    expect(full).toBeGreaterThan(1000);
+    // The number of the clear, and when the namespace was used.
+    expect(storage.size).toBeLessThan(150);
+  });
+
+  test("i6: keeps impressions recorded while it runs on a slow storage", async () => {
+    const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const opening = openGuard({ storage: storage.face("page"), namespace });
+    await storage.releaseUntil(opening);
+    const { guard } = await opening;
+    guard.record("before");
+    await settled();
+    guard.record("while it is written");
+    const clearing = SeenGuard.clear(namespace, storage.face("page"));
+    guard.record("after");
+    expect(guard.filter(["before", "while it is written", "after"])).toEqual(["before", "while it is written"]);
+    await storage.releaseUntil(clearing);
+    await storage.releaseUntil(guard.close());
+    const kept = new MapStorage();
+    for (const [key, value] of storage.values) kept.values.set(key, value);
+    const all = ["before", "while it is written", "after"];
+    expect(await forgotten(kept, namespace, all)).toEqual(["before", "while it is written"]);
+  });
+
+  test("i6: overrules a page that still writes earlier impressions", async () => {
+    const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
+    const opening = openGuard({ storage: storage.face("old"), namespace }, newPage());
+    await storage.releaseUntil(opening);
+    const { guard } = await opening;
+    guard.record("a");
+    const closing = guard.close();
+    await storage.releaseUpTo("old", ({ operation }) => operation === "set");
+    await storage.releaseUntil(SeenGuard.clear(namespace, storage.face("new")), { page: "new" });
+    await storage.releaseUntil(closing);
+    const late = new MapStorage();
+    for (const [key, value] of storage.values) late.values.set(key, value);
+    expect(await forgotten(late, namespace, ["a"])).toEqual(["a"]);
+  });
+
+  test("i6: rejects with the storage's error where no guard is open that could report it", async () => {
+    const failing = Object.assign(new MapStorage(), { keys: () => Promise.reject(new Error("no disk")) });
+    const cleared = SeenGuard.clear(uniqueNamespace(), failing);
+    await expect(cleared).rejects.toMatchObject({ name: "SeenGuardError", code: "storage" });
+    await expect(cleared).rejects.toThrow("no disk");
+  });
+
+  test("i6: rejects when the storage has not answered after ten seconds, and not before", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const cleared = SeenGuard.clear(uniqueNamespace(), { get: never, set: never, remove: never, keys: never });
+      const outcome = vi.fn();
+      cleared.then(outcome, outcome);
+      await vi.advanceTimersByTimeAsync(4_900);
+      expect(outcome).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(5_100);
+      expect(outcome).toHaveBeenCalledWith(expect.objectContaining({ name: "SeenGuardError", code: "storage" }));
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("rejects for wrong arguments", async () => {
+    for (const namespace of ["", 7, undefined, null, {}]) {
+      await expect(SeenGuard.clear(namespace as string)).rejects.toMatchObject({ code: "bad-option" });
+    }
+    for (const storage of ["disk", null, {}, 7]) {
+      await expect(SeenGuard.clear("a", storage as "none")).rejects.toMatchObject({ code: "bad-option" });
+    }
+  });
+});
+
+describe("a storage that fails", () => {
+  const broken = (): never => {
+    throw new Error("the disk is on fire");
+  };
+  const rejecting = () => Promise.reject(new Error("the disk is on fire"));
+
+  for (const [how, fail] of [
+    ["throws", broken],
+    ["rejects", rejecting],
+    ["rejects with what is no error", () => Promise.reject(Object.create(null) as Error)],
+  ] as const) {
+    test(`i5: and ${how} from the start is reported once, and the guard goes on`, async () => {
+      const storage: SeenStorage = { get: fail, set: fail, remove: fail, keys: fail };
+      const { guard, codes } = await openGuard({ storage });
+      expect(guard.record(["a", "b"])).toBe(2);
+      await guard.flush();
+      guard.record("c");
+      await guard.flush();
+      expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
+      expect(guard.stats()).toMatchObject({ engine: ENGINE, storage: "unavailable", pending: 3 });
+      expect(codes()).toEqual(["storage"]);
+      await guard.close();
+    });
+  }
+
+  test("i6: for a while is tried again without anything new being recorded", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+    try {
+      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+      const { guard } = await openGuard({ storage, namespace });
+      storage.before = broken;
+      guard.record("a");
+      await guard.flush();
+      storage.before = () => {};
+      await vi.advanceTimersByTimeAsync(60_000);
+      await settled();
+      expect(guard.stats().storage).toBe("custom");
+      expect(await forgotten(storage, namespace, ["a"])).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("for lack of space is reported as full, and stored data stays", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, ["earlier"]);
+    let full = true;
+    storage.before = (operation) => {
+      if (full && operation === "set") throw new DOMException("no room", "QuotaExceededError");
+    };
+    const { guard, codes } = await openGuard({ storage, namespace });
+    guard.record("a");
+    await guard.flush();
+    guard.record("b");
+    await guard.flush();
+    expect(guard.stats().storage).toBe("full");
+    expect(guard.filter(["earlier", "a", "b", "c"])).toEqual(["c"]);
+    expect(codes()).toEqual(["storage"]);
+    full = false;
+    await guard.close();
+    expect(await forgotten(storage, namespace, ["earlier", "a", "b"])).toEqual([]);
+  });
+});
+
+describe("a storage that takes its time", () => {
+  test("and never answers does not hold up open, filter, record or close", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
+      await vi.advanceTimersByTimeAsync(60_000);
+      const { guard, codes } = await opening;
+      guard.record("a");
+      expect(guard.filter(["a", "b"])).toEqual(["b"]);
+      const closing = guard.close();
+      await vi.advanceTimersByTimeAsync(60_000);
+      await closing;
+      expect(codes()).toEqual(["storage"]);
+      expect(guard.filter(["a"])).toEqual(["a"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("and stops to answer does not hold up flush for more than ten seconds, nor close for more than two", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const storage = new MapStorage();
+      const { guard, codes } = await openGuard({ storage });
+      const never = () => new Promise<never>(() => {});
+      Object.assign(storage, { get: never, set: never, remove: never, keys: never });
+      guard.record("a");
+      const isDone = vi.fn();
+      void guard.flush().then(isDone);
+      await vi.advanceTimersByTimeAsync(9_999);
+      expect(isDone).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(isDone).toHaveBeenCalledOnce();
+      expect(codes()).toEqual(["storage"]);
+      guard.record("b");
+      void guard.close().then(isDone);
+      await vi.advanceTimersByTimeAsync(2_000);
+      expect(isDone).toHaveBeenCalledTimes(2);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("i5: is waited for by open for two seconds and no longer, and has failed after ten", async () => {
+    // The engine is there: only the storage is waited for.
+    await openGuard();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const never = () => new Promise<never>(() => {});
+      const isOpen = vi.fn();
+      const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
+      void opening.then(isOpen);
+      await vi.advanceTimersByTimeAsync(1_999);
+      await settled();
+      expect(isOpen).not.toHaveBeenCalled();
+      await vi.advanceTimersByTimeAsync(1);
+      await settled();
+      expect(isOpen).toHaveBeenCalledOnce();
+      const { codes } = await opening;
+      expect(codes()).toEqual([]);
+      await vi.advanceTimersByTimeAsync(8_000);
+      expect(codes()).toEqual(["storage"]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("and never answers one call has failed after ten seconds, and is asked again", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard, codes } = await openGuard({ storage, namespace });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(new Promise<never>(() => {}));
+      guard.record("a");
+      await vi.advanceTimersByTimeAsync(9_999);
+      expect([guard.stats().storage, codes()]).toEqual(["custom", []]);
+      await vi.advanceTimersByTimeAsync(1);
+      expect([guard.stats().storage, codes()]).toEqual(["unavailable", ["storage"]]);
+      guard.record("b");
+      await vi.advanceTimersByTimeAsync(1_000);
+      await settled();
+      expect(guard.stats().storage).toBe("custom");
+      expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("leaves no timer behind once the guard is closed", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+    const before = timers();
+    const { guard } = await openGuard({ storage: new MapStorage() });
+    guard.record("a");
+    await guard.close();
+    expect(timers()).toBe(before);
+  });
+
+  test("is read without timers, which in the background come late", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const ids = idsOf("id-", 10_000);
+    await visit(storage, namespace, ids);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const { guard } = await openGuard({ storage, namespace }, newPage());
+      expect(guard.filter(ids)).toEqual([]);
+      await guard.close();
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  test("i5: and answers after open has resolved is read then", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+      await storeInto(gated, namespace, ["earlier"]);
+      const opening = openGuard({ storage: gated.face("page"), namespace });
+      await vi.advanceTimersByTimeAsync(60_000);
+      const { guard } = await opening;
+      guard.record("now");
+      expect(guard.filter(["earlier", "now"])).toEqual(["earlier"]);
+      await gated.releaseUntil(guard.flush());
+      expect(guard.filter(["earlier", "now"])).toEqual([]);
+      expect(guard.stats().storage).toBe("custom");
+      expect(await keptIn(gated, namespace, ["earlier", "now"])).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+});
+
+/** Lets a visit record into a gated storage, all doors open. */
+async function storeInto(gated: GatedStorage, namespace: string, ids: string[]): Promise<void> {
+  const open = new MapStorage();
+  await visit(open, namespace, ids);
+  for (const [key, value] of open.values) gated.values.set(key, value);
+}
+
+/** The ids of these that a new page over the present content does not stop. */
+function keptIn(gated: GatedStorage, namespace: string, ids: string[]): Promise<string[]> {
+  const copy = new MapStorage();
+  for (const [key, value] of gated.values) copy.values.set(key, value);
+  return forgotten(copy, namespace, ids);
+}
+
+describe("stored content that is damaged", () => {
+  /** A visit that left several rows. */
+  async function stored(): Promise<{ storage: MapStorage; namespace: string; ids: string[]; rows: () => string[] }> {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    // Fewer than are compacted.
+    const ids = idsOf("item", 3);
+    await recordInPieces(await openGuard({ storage, namespace }, newPage()), ids);
+    return { storage, namespace, ids, rows: () => rowsIn(storage) };
+  }
+
+  for (const [how, damage] of [
+    ["replaced by something else", () => "no row of any kind"],
+    ["emptied", () => ""],
+    ["cut off in the middle", (text: string) => text.slice(0, text.length / 2)],
+    ["of one letter changed", (text: string) => `${text.slice(0, 10)}${text[10] === "A" ? "B" : "A"}${text.slice(11)}`],
+    ["longer by a letter", (text: string) => `${text}A`],
+    ["binary", () => "\0\ud800\uffff"],
+    ["of ten megabytes", () => "A".repeat(10_000_000)],
+  ] as const) {
+    test(`i5: and ${how} is reported once and deleted, and the other rows are kept`, async () => {
+      const { storage, namespace, ids, rows } = await stored();
+      const [victim = "", ...others] = rows();
+      const text = storage.values.get(victim) ?? "";
+      expect(damage(text)).not.toBe(text);
+      storage.values.set(victim, damage(text));
+      const { guard, codes } = await openGuard({ storage, namespace }, newPage());
+      expect(codes()).toEqual(["storage"]);
+      expect(guard.filter(ids)).toEqual(["item-0"]);
+      await guard.flush();
+      expect(guard.stats().storage).toBe("custom");
+      expect(rows()).toEqual(others);
+      expect(codes()).toEqual(["storage"]);
+      await guard.close();
+      const next = await openGuard({ storage, namespace }, newPage());
+      expect(next.codes()).toEqual([]);
+      expect(next.guard.filter(ids)).toEqual(["item-0"]);
+    });
+  }
+});
+
+describe("data of a later version", () => {
+  /** A key beside those of a namespace, of another letter. */
+  const besides = (storage: MapStorage, number?: string) => {
+    const [before = "", own = ""] = (rowsIn(storage)[0] ?? "").split("/r/")[0]?.split(/\/(?=[^/]*$)/) ?? [];
+    return `${before}/${number ?? own}/q/anything`;
+  };
+
+  test("i5: is left alone, and this version goes on beside it", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    await visit(storage, namespace, ["a"]);
+    const text = "what only a later version understands\n";
+    storage.values.set(besides(storage), text);
+    for (let again = 0; again < 3; again++) {
+      const opened = await openGuard({ storage, namespace }, newPage());
+      expect(opened.guard.filter(["a", "b"])).toEqual(again === 0 ? ["b"] : []);
+      // Enough to be compacted, which takes rows away.
+      await recordInPieces(opened, ["b", ...idsOf(`visit-${String(again)}`, 15)]);
+      await opened.guard.close();
+      expect(opened.codes()).toEqual([]);
+      expect(storage.values.get(besides(storage))).toBe(text);
+    }
+  });
+});
