@@ -5,7 +5,7 @@ import { inProject } from "../../scripts/lib/paths.mjs";
 import { writeTables } from "../../scripts/lib/tables.mjs";
 import { weigh } from "./bytes.ts";
 import { candidatesOf, shortIds } from "./ids.ts";
-import { describeLoad, describeMachine } from "./machine.ts";
+import { describeRun } from "./machine.ts";
 import { peers, senders } from "./peers.ts";
 import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
@@ -23,12 +23,6 @@ const FULL = {
   updates: { rounds: 10, updatesARound: 2000 },
   rust: { warmUpSeconds: 0.2, seconds: 0.5 },
 };
-const QUICK = {
-  effort: { rounds: 3, roundMs: 20, warmupMs: 60 },
-  starts: 3,
-  updates: { rounds: 3, updatesARound: 500 },
-  rust: { warmUpSeconds: 0.05, seconds: 0.1 },
-};
 
 /** Enough to see that everything runs. */
 const SMOKE = {
@@ -41,12 +35,11 @@ const SMOKE = {
 const { values } = parseArgs({
   options: {
     smoke: { type: "boolean" },
-    quick: { type: "boolean" },
     bytes: { type: "boolean" },
     readme: { type: "boolean" },
   },
 });
-const samples = values.smoke === true ? SMOKE : values.quick === true ? QUICK : FULL;
+const samples = values.smoke === true ? SMOKE : FULL;
 
 async function main(): Promise<void> {
   let tables: Record<string, string>;
@@ -83,10 +76,9 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
   const serverRust = await measureServer(rust);
   say("Node: updates through Redis");
   const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
-  const machine = describeMachine() + describeLoad();
   return {
     at: new Date().toISOString(),
-    machine,
+    run: describeRun(),
     quick: samples !== FULL,
     bytes,
     places,

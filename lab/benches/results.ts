@@ -16,7 +16,8 @@ export interface PlaceResults {
 export interface Results {
   /** When, as ISO 8601. */
   readonly at: string;
-  readonly machine: string;
+  /** The commit and the machine. */
+  readonly run: string;
   /** Too few repetitions to be quoted. */
   readonly quick: boolean;
   readonly bytes: Bytes;

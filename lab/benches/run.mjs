@@ -1,16 +1,8 @@
 /**
- * The benchmarks, from nothing: set-up, build, measuring. `npm run bench`; README.md beside this file says what is
- * measured. What measures is the release of Node that people run, whichever runs this.
- *
- *     npm run bench -- --smoke     hardly any repetitions: to see that it runs
- *     npm run bench -- --quick     fewer repetitions: to see that it runs, not to quote
- *     npm run bench -- --bytes     what everything weighs, and no times: seconds instead of minutes
- *     npm run bench -- --readme    also writes the tables into README.md and docs/performance.md
- *     npm run bench -- --scale     instead: what many users take of a Redis; with --readme into docs/scale.md
- *     npm run bench -- --servers   instead: the service in Rust beside a server in Node; with --readme into docs/scale.md
- *     npm run bench -- --streams   instead: reports by way of Kafka and of a stream of Redis; with --readme into docs/
- *     npm run bench -- --releases  instead: older releases of Node; with --readme into docs/performance.md
+ * The benchmarks, from nothing: set-up, build, measuring. README.md beside this file says what is measured. What
+ * measures is the release of Node that people run, whichever runs this.
  */
+import { parseArgs } from "node:util";
 import { build } from "../../scripts/build.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { programs } from "../../scripts/lib/programs.mjs";
@@ -18,23 +10,47 @@ import { run } from "../../scripts/lib/run.mjs";
 import { main, setUp } from "../../scripts/setup.mjs";
 import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
 
-const { chromium, jre, librdkafka, maven, redis } = programs;
-/**
- * What is measured instead: its program, and what that needs of the system.
- * @type {Record<string, [program: string[], needs: import("../../scripts/setup.mjs").Needs]>}
- */
-const others = {
-  "--scale": [["scale", "main.ts"], { programs: [redis] }],
-  "--servers": [["servers", "main.ts"], { programs: [librdkafka, redis] }],
-  "--streams": [["servers", "streams.ts"], { programs: [jre, librdkafka, maven, redis], broker: true }],
-  "--releases": [["releases.ts"], {}],
-};
-const [, other] = Object.entries(others).find(([option]) => process.argv.includes(option)) ?? [];
-const [program, needs] = other ?? [["main.ts"], { programs: [chromium] }];
+const USAGE = `npm run bench -- [--package] [--scale] [--servers] [--streams] [--all] [options]
 
-await main(async () => {
-  await setUp(needs);
-  await build({ sizes: other === undefined });
+  --package  times and sizes of the package: README.md, docs/performance.md; the default
+  --scale    what many users take of a Redis: docs/scale.md
+  --servers  the service in Rust next to a server in Node: docs/scale.md
+  --streams  reports through Kafka and through a stream of Redis: docs/scale.md, docs/streams.md
+  --all      all of these, one after the other
+
+  --readme   also write the tables into these pages
+  --smoke    hardly any repetitions: to see that it runs, not to quote
+  --bytes    of the package the sizes only: seconds instead of minutes`;
+
+const { chromium, jre, librdkafka, maven, redis } = programs;
+
+/**
+ * What is measured: its program, and what that needs of the system.
+ * @type {Readonly<Record<"package" | "scale" | "servers" | "streams", { path: string[], needs: import("../../scripts/setup.mjs").Needs }>>}
+ */
+const benches = {
+  package: { path: ["main.ts"], needs: { programs: [chromium, redis] } },
+  scale: { path: ["scale", "main.ts"], needs: { programs: [redis] } },
+  servers: { path: ["servers", "main.ts"], needs: { programs: [librdkafka, redis] } },
+  streams: { path: ["servers", "streams.ts"], needs: { programs: [jre, librdkafka, maven, redis], broker: true } },
+};
+const names = /** @type {(keyof typeof benches)[]} */ (Object.keys(benches));
+
+const options = ["package", "scale", "servers", "streams", "all", "readme", "smoke", "bytes", "help"];
+const { values } = parseArgs({ options: Object.fromEntries(options.map((name) => [name, { type: "boolean" }])) });
+const named = names.filter((name) => values[name] === true || values.all === true);
+const chosen = named.length === 0 ? /** @type {const} */ (["package"]) : named;
+
+async function measure() {
+  for (const name of chosen) await setUp(benches[name].needs);
+  await build({ sizes: chosen.includes("package") });
   const node = (await nodeOf(measuredRelease)) ?? process.execPath;
-  await run(node, ["--import", "tsx", inProject("lab", "benches", ...program), ...process.argv.slice(2)]);
-});
+  for (const name of chosen) {
+    const passed = ["readme", "smoke", ...(name === "package" ? ["bytes"] : [])].filter((option) => values[option]);
+    const program = inProject("lab", "benches", ...benches[name].path);
+    await run(node, ["--import", "tsx", program, ...passed.map((option) => `--${option}`)]);
+  }
+}
+
+if (values.help === true) console.log(USAGE);
+else await main(measure);

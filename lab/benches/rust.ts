@@ -27,13 +27,6 @@ const SERVER: Benchmark = {
   contenders: { update: "`from_shards`, `record` of 10, `snapshot`", request: "`from_shards`, `filter`, `snapshot`" },
 };
 
-/** The store's page beside what the core does for it. */
-const PAGE: Benchmark = {
-  bench: "store_page",
-  group: "page",
-  contenders: { store: "`MemoryStore::page`", core: "`from_shards`, `filter`, `snapshot`" },
-};
-
 export const BRUTE_FORCE = "search by brute force";
 
 /** Among so many fingerprints. */
@@ -62,12 +55,6 @@ export async function measureFilters(seconds: Seconds): Promise<Measured[]> {
 export async function measureServer(seconds: Seconds): Promise<Measured[]> {
   await runBench(SERVER.bench, seconds);
   return measuredOf(SERVER);
-}
-
-/** A page of the store in memory, then the core's part of it: its ratio is the store's time as a share of the core's. */
-export async function measurePage(seconds: Seconds): Promise<Measured[]> {
-  await runBench(PAGE.bench, seconds);
-  return measuredOf(PAGE);
 }
 
 export async function measureSearches(seconds: Seconds): Promise<Searches[]> {

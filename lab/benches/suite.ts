@@ -19,16 +19,6 @@ export async function runSuite(effort: Effort, say: (line: string) => void): Pro
   return outcomes;
 }
 
-/** Pages of 2,000 and of 20 ids, against the Set alone. */
-export async function runAgainstSet(effort: Effort): Promise<Outcome[]> {
-  const both = usualPeers.filter(({ name }) => name === "seenguard" || name === "Set");
-  const outcomes: Outcome[] = [];
-  for (const workload of workloads.filter(({ name }) => name === "filter-2000" || name === "filter-20")) {
-    outcomes.push(await measurePeers(workload, both, effort));
-  }
-  return outcomes;
-}
-
 async function measurePeers(workload: Workload, chosen: readonly Peer[], effort: Effort): Promise<Outcome> {
   const { name, title, repeats } = workload;
   return { workload: name, title, measured: await measure(await contendersOf(workload, chosen), repeats, effort) };

@@ -75,10 +75,10 @@ function heldRows({ held, heaps }: Bytes, what: string, ids: number, of: keyof B
 }
 
 export function tablesOfTimes(results: Results): Record<string, string> {
-  const { places, machine, quick, server } = results;
+  const { places, run, quick, server } = results;
   const titles = places.map(({ title }) => title);
   return {
-    machine: `On a ${machine};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
+    machine: `${run};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
     times: timeTable(places),
     rust: tableOf(
       ["Rust: filter 2,000 ids", "", "ratio"],

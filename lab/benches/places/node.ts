@@ -30,27 +30,25 @@ export function nodePlace({ suite, seenguard }: BenchFiles): Place {
     heapOf: async (ids) => {
       const used = "async () => (globalThis.gc(), process.memoryUsage().heapUsed)";
       const call = `(heap, ids) => heap.heapOf(ids, ${used})`;
-      return (await evaluate(inProject("lab", "benches", "heap.mjs"), call, [ids], {
-        flags: ["--expose-gc"],
-      })) as number;
+      return (await evaluate(inProject("lab", "benches", "heap.mjs"), call, [ids], ["--expose-gc"])) as number;
     },
     close: () => Promise.resolve(),
   };
 }
 
-/** Calls a function of a module in a new process, of this Node or another; arguments and answer are JSON. */
-export async function evaluate(
+/** Calls a function of a module in a new process; arguments and answer are JSON. `flags` are those of Node. */
+async function evaluate(
   module: string,
   call: string,
   args: readonly unknown[],
-  { flags = [], node = process.execPath }: { flags?: readonly string[]; node?: string } = {},
+  flags: readonly string[] = [],
 ): Promise<unknown> {
   const url = JSON.stringify(pathToFileURL(module).href);
   const script = `
     const answer = await (${call})(await import(${url}), ...${JSON.stringify(args)});
     process.stdout.write(JSON.stringify(answer));`;
   // By standard input: arguments of a command may not be so long.
-  const running = run(node, [...flags, "--input-type=module", "-"], { maxBuffer: 1 << 26 });
+  const running = run(process.execPath, [...flags, "--input-type=module", "-"], { maxBuffer: 1 << 26 });
   running.child.stdin?.end(script);
   running.child.stderr?.pipe(process.stderr);
   return JSON.parse((await running).stdout);

@@ -4,7 +4,7 @@
  */
 import { parseArgs } from "node:util";
 import { writeTables } from "../../../scripts/lib/tables.mjs";
-import { describeLoad, describeMachine } from "../machine.ts";
+import { describeRun } from "../machine.ts";
 import { ages, FULL, HALF, recommended, type Age, type Sizes } from "./chains.ts";
 import { fill, type UserMemory } from "./memory.ts";
 import { measureOperations } from "./operations.ts";
@@ -12,9 +12,7 @@ import { infoOf, numberIn, withMaster, withReplica } from "./redis.ts";
 import { tablesOf, type ScaleResults } from "./tables.ts";
 import { weighReport, weighWire } from "./wire.ts";
 
-const { values } = parseArgs({
-  options: { scale: { type: "boolean" }, smoke: { type: "boolean" }, readme: { type: "boolean" } },
-});
+const { values } = parseArgs({ options: { smoke: { type: "boolean" }, readme: { type: "boolean" } } });
 const effort = values.smoke === true ? { users: 100, times: 100, days: 1 } : { users: 2000, times: 10_000, days: 10 };
 
 const say = (line: string) => {
@@ -29,8 +27,7 @@ async function main(): Promise<void> {
   const wire = [];
   for (const age of [HALF, FULL]) wire.push(await weighWire(recommended, age, effort.days));
   const report = { impressions: 10, bytes: await weighReport(10) };
-  const machine = { machine: describeMachine(), load: describeLoad(), redisVersion };
-  const results = { ...machine, memory, fragmentation, costs, wire, report };
+  const results = { run: describeRun(), redisVersion, memory, fragmentation, costs, wire, report };
   const tables = tablesOf(results);
   console.log(Object.values(tables).join("\n\n"));
   if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);

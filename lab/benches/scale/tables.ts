@@ -7,9 +7,8 @@ import { needsOf, type Load, type Machines, type Measured, type Needs } from "./
 import type { Weight, WireBytes } from "./wire.ts";
 
 export interface ScaleResults {
-  readonly machine: string;
-  /** Other load of the machine. */
-  readonly load: string;
+  /** The commit and the machine. */
+  readonly run: string;
   readonly redisVersion: string;
   readonly memory: readonly UserMemory[];
   readonly fragmentation: number;
@@ -32,10 +31,10 @@ export const LOAD: Load = {
 export const MACHINES: Machines = { nodeBytes: 64e9, memoryShare: 0.6, coreShare: 0.5 };
 
 export function tablesOf(results: ScaleResults): Record<string, string> {
-  const { machine, load, redisVersion, memory, fragmentation, costs, wire, report } = results;
+  const { run, redisVersion, memory, fragmentation, costs, wire, report } = results;
   const versions = `Redis ${redisVersion}, Node ${process.versions.node}`;
   return {
-    "scale-machine": `On a ${machine}${load.replace(", ", ",\n")};\n${versions}.`,
+    "scale-machine": `${run};\n${versions}.`,
     "scale-memory": tableOf(
       ["a user's chain", "shards", "base64", "B: with key and tables"],
       memory.map(({ age, shards, characters, usedMemory }) => [

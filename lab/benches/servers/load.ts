@@ -10,8 +10,6 @@ export const CONNECTIONS = 16;
 export const CANDIDATES = 2000;
 export const PAGE_SIZE = 20;
 export const IMPRESSIONS = 10;
-/** Of each of many users. */
-export const IMPRESSIONS_OF_MANY = 100;
 
 /** Requests, the next one each time. */
 export type Work = () => autocannon.Request;
@@ -89,15 +87,6 @@ export function reportsOf(users: number): Work {
   const next = () => String(made++).padStart(14, "0");
   let reports = 0;
   return () => reportOf(nameOf(reports++ % users), Array.from({ length: IMPRESSIONS }, next));
-}
-
-/** A report of each of so many users. */
-export function everyone(): Work {
-  let user = 0;
-  return () => {
-    const name = `one-of-many-${String(++user)}`;
-    return reportOf(name, shortIds(IMPRESSIONS_OF_MANY, user));
-  };
 }
 
 function cycle(requests: readonly autocannon.Request[]): Work {

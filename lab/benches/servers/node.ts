@@ -1,19 +1,15 @@
 /**
- * A server in Node with the two routes of the service that are compared: `node --import tsx lab/benches/servers/node.ts`,
- * with REDIS_URL or in memory.
+ * A server in Node with the two routes of the service that are compared: `node --import tsx lab/benches/servers/node.ts`
+ * with REDIS_URL.
  */
 import fastify from "fastify";
 import { Redis } from "ioredis";
-import { memoryStore, redisStore, seenOf } from "seenguard/server";
+import { redisStore, seenOf } from "seenguard/server";
 import { recommended } from "../scale/chains.ts";
 import { namespaceOf } from "./users.ts";
 
-const { REDIS_URL: url } = process.env;
-
-const store =
-  url === undefined
-    ? memoryStore({ ...recommended, namespaceOf })
-    : redisStore(new Redis(url, { enableAutoPipelining: true }), { ...recommended, namespaceOf });
+const redis = new Redis(process.env.REDIS_URL ?? "", { enableAutoPipelining: true });
+const store = redisStore(redis, { ...recommended, namespaceOf });
 
 interface OfUser {
   Params: { user: string };

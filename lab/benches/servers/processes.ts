@@ -14,7 +14,6 @@ export interface Turn extends Answers {
 
 export interface Server {
   readonly url: string;
-  readonly pid: number;
   /** Asks for so many seconds, as fast as it answers. */
   ask(work: Work, seconds: number): Promise<Turn>;
   stop(): Promise<void>;
@@ -25,21 +24,15 @@ const pinned: readonly string[] =
   spawnSync("taskset", ["--version"]).error === undefined ? ["taskset", "--cpu-list", "0"] : [];
 export const isPinned = pinned.length > 0;
 
-export function startRust(program: string, redisUrl?: string): Promise<Server> {
-  const redis = redisUrl === undefined ? [] : ["--redis", redisUrl];
-  return start([program, ...chainFlags(recommended), "--namespace", namespaceOf("{user}"), "--log", "warn", ...redis]);
+export function startRust(program: string, redisUrl: string): Promise<Server> {
+  const settings = ["--namespace", namespaceOf("{user}"), "--log", "warn", "--redis", redisUrl];
+  return start([program, ...chainFlags(recommended), ...settings]);
 }
 
 /** In the release of Node that runs this. */
-export function startNode(redisUrl?: string): Promise<Server> {
-  const environment = redisUrl === undefined ? [] : ["env", `REDIS_URL=${redisUrl}`];
-  return start([
-    ...environment,
-    process.execPath,
-    "--import",
-    "tsx",
-    inProject("lab", "benches", "servers", "node.ts"),
-  ]);
+export function startNode(redisUrl: string): Promise<Server> {
+  const program = inProject("lab", "benches", "servers", "node.ts");
+  return start(["env", `REDIS_URL=${redisUrl}`, process.execPath, "--import", "tsx", program]);
 }
 
 async function start(command: readonly string[]): Promise<Server> {
@@ -48,7 +41,6 @@ async function start(command: readonly string[]): Promise<Server> {
   const pid = service.process.pid ?? 0;
   return {
     url: service.url,
-    pid,
     ask: async (work, seconds) => {
       const before = processorSeconds(pid);
       const answers = await offer(service.url, work, { duration: seconds });

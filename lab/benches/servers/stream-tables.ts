@@ -23,21 +23,21 @@ export interface Outcome {
 }
 
 export interface StreamResults {
-  readonly machine: string;
-  readonly load: string;
+  /** The commit and the machine. */
+  readonly run: string;
   readonly outcomes: readonly Outcome[];
   /** Reports a second of the turns that are not at full speed. */
   readonly rate: number;
 }
 
-export function tablesOf({ machine, load, outcomes, rate }: StreamResults): Record<string, string> {
+export function tablesOf({ run, outcomes, rate }: StreamResults): Record<string, string> {
   const heads = ["", ...outcomes.map(({ pipeline }) => pipeline.name)];
   const row = (what: string, of: (outcome: Outcome) => string) => [what, ...outcomes.map(of)];
   const whole = (value: number) => Math.round(value).toLocaleString("en");
   const ms = (values: readonly number[]) => withQuartiles(spreadOf(values), whole, " ms");
   return {
     "streams-machine":
-      `On a ${machine}${load.replace(", ", ",\n")};\nreports of ${String(IMPRESSIONS)}, ` +
+      `${run};\nreports of ${String(IMPRESSIONS)}, ` +
       `${String(CONNECTIONS)} requests at a time, one broker, ${String(PARTITIONS)} partitions.`,
     streams: tableOf(heads, [
       row("reports a second, until they are in the chains", ({ full }) =>

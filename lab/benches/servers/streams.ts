@@ -9,7 +9,7 @@ import { startKafka } from "../../../scripts/lib/kafka.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService } from "../../../scripts/lib/service.mjs";
 import { writeTables } from "../../../scripts/lib/tables.mjs";
-import { describeLoad, describeMachine } from "../machine.ts";
+import { describeRun } from "../machine.ts";
 import { recommended } from "../scale/chains.ts";
 import { spreadOf } from "../statistics.ts";
 import { fillUsers, reportsOf, type Work } from "./load.ts";
@@ -17,9 +17,7 @@ import { Pipeline } from "./pipelines.ts";
 import { tablesOf, type Outcome } from "./stream-tables.ts";
 import { namespaceOf } from "./users.ts";
 
-const { values } = parseArgs({
-  options: { streams: { type: "boolean" }, smoke: { type: "boolean" }, readme: { type: "boolean" } },
-});
+const { values } = parseArgs({ options: { smoke: { type: "boolean" }, readme: { type: "boolean" } } });
 /** More users than a consumer takes reports in at once: so of each it has one. */
 const effort =
   values.smoke === true
@@ -51,7 +49,7 @@ async function main(): Promise<void> {
   const outcomes = pipelines.map((pipeline): Outcome => ({ pipeline, full: [], paced: [] }));
   const work = reportsOf(effort.users);
   await measure(outcomes, work, new Redis(redis.url));
-  const tables = tablesOf({ machine: describeMachine(), load: describeLoad(), outcomes, rate: rateOf(outcomes) });
+  const tables = tablesOf({ run: describeRun(), outcomes, rate: rateOf(outcomes) });
   console.log(Object.values(tables).join("\n\n"));
   if (values.readme === true) await writeTables(tables, ["docs/scale.md", "docs/streams.md"]);
   await Promise.all(pipelines.map((pipeline) => pipeline.stop()));
