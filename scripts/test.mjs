@@ -7,7 +7,8 @@
  *     npm test -- --all                   the slow steps, too, but for those that run by name alone
  *     npm test -- --fresh                 none is skipped
  *     npm test -- --list                  the steps, one a line
- *     npm test -- --only vitest,clippy    these alone, none skipped, in the order of the list
+ *     npm test -- --only node,clippy      these alone, none skipped, in the order of the list
+ *     npm test -- --rule storage          the tests of one folder of tests/, wherever they run
  */
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -15,6 +16,7 @@ import { CommandFailed } from "./lib/run.mjs";
 import { main, setUpCompilers, setUpLinters } from "./setup.mjs";
 import { withSetUp } from "./test/set-up.mjs";
 import { runSideBySide, runStep } from "./test/side-by-side.mjs";
+import { stepsOfRule } from "./test/rule.mjs";
 import { steps } from "./test/steps.mjs";
 import { hasPassedWith, inputsOf, notePassed } from "./test/unchanged.mjs";
 
@@ -36,7 +38,7 @@ async function test(args) {
   await setUpLinters();
   const wanted = choose(values);
   const chosen = await withSetUp(wanted);
-  const mayBeSkipped = !values.fresh && values.only === undefined;
+  const mayBeSkipped = !values.fresh && values.only === undefined && values.rule === undefined;
   const options = { mayBeSkipped, atOnce: chosen.length === 1, chosen: wanted.map(({ name }) => name) };
   const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, options));
   const final = values.all ? await runAlone(chosen, outcomes) : outcomes;
@@ -76,15 +78,19 @@ function read(args) {
       fresh: { type: "boolean" },
       list: { type: "boolean" },
       only: { type: "string" },
+      rule: { type: "string" },
     });
     return parseArgs({ args: [...args], options }).values;
   } catch (error) {
-    throw new CommandFailed(`${String(error)}\nusage: npm test -- [--all] [--fresh] | --list | --only STEP,STEP`);
+    throw new CommandFailed(
+      `${String(error)}\nusage: npm test -- [--all] [--fresh] | --list | --only STEP,STEP | --rule RULE`,
+    );
   }
 }
 
-/** @param {{ all?: boolean, only?: string }} values */
-function choose({ all, only }) {
+/** @param {{ all?: boolean, only?: string, rule?: string }} values */
+function choose({ all, only, rule }) {
+  if (rule !== undefined) return stepsOfRule(rule);
   if (only === undefined) return steps.filter(({ slow, byName }) => !byName && (all === true || !slow));
   const names = only.split(",").map((name) => name.trim());
   const unknown = names.filter((name) => !steps.some((step) => step.name === name));

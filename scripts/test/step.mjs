@@ -5,14 +5,12 @@
 import { readIfThere } from "../lib/files.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed } from "../lib/run.mjs";
+import { findStep } from "./rule.mjs";
 import { withSetUp } from "./set-up.mjs";
-import { steps } from "./steps.mjs";
 
 const [wanted, chosen = ""] = process.argv.slice(2);
-const isWanted = (/** @type {{ name: string }} */ { name }) => name === wanted;
-const step =
-  steps.find(isWanted) ??
-  (await withSetUp(steps.filter(({ name }) => chosen.split(",").includes(name)))).find(isWanted);
+const others = chosen.split(",").flatMap((name) => findStep(name) ?? []);
+const step = findStep(wanted ?? "") ?? (await withSetUp(others)).find(({ name }) => name === wanted);
 if (step === undefined) throw new Error(`no such step: ${wanted ?? ""}`);
 const isNamed = (/** @type {[string, unknown]} */ [, program]) =>
   program === programs.compiler || step.programs?.some((other) => other === program) === true;

@@ -45,10 +45,10 @@ const cargo = (...args) => run("cargo", args);
 const npmTool = (path, ...args) => run(process.execPath, [inProject("node_modules", ...path.split("/")), ...args]);
 
 /** @param {...string} args */
-const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
+export const vitest = (...args) => npmTool("vitest/vitest.mjs", "run", ...args);
 
 /** @param {...string} args */
-const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
+export const playwright = (...args) => npmTool("@playwright/test/cli.js", "test", ...args);
 
 /** @param {...string} args */
 const soak = (...args) => run(process.execPath, ["--import", "tsx", inProject("lab", "soak", "main.ts"), ...args]);
@@ -212,7 +212,7 @@ export const steps = [
     slow: true,
   },
   {
-    name: "demo-service",
+    name: "service",
     what: "the demo over seenguard-server in Chromium: over Redis, Kafka and Flink, and when Redis is away",
     run: () => playwright("--project", "service"),
     // It has the service compiled by then: compiled anew, it would be another than the examples of `server` link to.
@@ -361,7 +361,7 @@ export const steps = [
   {
     name: "fuzz",
     what: "the fuzz targets over their corpus",
-    run: () => run(process.execPath, [inProject("lab", "fuzz", "run.mjs"), "--corpus"]),
+    run: () => run(process.execPath, [inProject("lab", "fuzz", "run.mjs")]),
     needs: ["build"],
     slow: true,
   },
