@@ -13,7 +13,7 @@ const browser = await chromium.launch({
 });
 try {
   const page = await browser.newPage({ viewport: { width: 880, height: 860 }, colorScheme: "light" });
-  await page.goto(product.addresses.react);
+  await page.goto(product.address);
   await page.getByLabel("Your name").fill("Ada");
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.getByText("shared").first().waitFor();

@@ -1,4 +1,4 @@
-/** examples/news: how much of it, with its page in React, is about Seenguard. */
+/** examples/news: how much of it is about Seenguard. */
 import { readdirSync, readFileSync } from "node:fs";
 import ts from "typescript-6";
 import { expect, test } from "vitest";
@@ -48,7 +48,7 @@ function namesFromPackage(statement: ts.Statement): string[] {
   return ts.isImportDeclaration(statement) && isFromPackage(statement) ? importedNames(statement) : [];
 }
 
-const sources = ["client", "client/react", "server", "shared"].flatMap((side) =>
+const sources = ["client", "server", "shared"].flatMap((side) =>
   readdirSync(`${root}examples/news/${side}`)
     .filter((name) => /\.tsx?$/.test(name))
     .map((name) => readSource(`${side}/${name}`)),

@@ -14,13 +14,8 @@ import { npmInstall, pack } from "../packed/pack.ts";
 const exec = promisify(execFile);
 const sources = inProject("examples", "news");
 
-/** The page in React, and the same in Vue. */
-export const clients = ["react", "vue"] as const;
-export type Client = (typeof clients)[number];
-
 export interface Product {
-  /** One server for each page, over the same data. */
-  readonly addresses: Readonly<Record<Client, string>>;
+  readonly address: string;
   /** Whether what devices report is recorded, or waits. */
   readonly setStream: (running: boolean) => void;
   stop(): Promise<void>;
@@ -31,20 +26,17 @@ export async function startProduct(): Promise<Product> {
   await install(directory);
   const redis = await startRedis();
   const env = { REDIS_URL: redis.url, PORT: "0" };
-  const addresses = { react: "", vue: "" };
-  const starting = clients.map((client) =>
-    startProgram(directory, "server/web.ts", { ...env, CLIENT: client }, (line) => {
-      addresses[client] = /^http:\/\/\S+/.exec(line)?.[0] ?? "";
-      return addresses[client] !== "";
-    }),
-  );
-  const servers = await Promise.all(starting);
+  let address = "";
+  const server = await startProgram(directory, "server/web.ts", env, (line) => {
+    address = /^http:\/\/\S+/.exec(line)?.[0] ?? "";
+    return address !== "";
+  });
   const worker = await startProgram(directory, "server/worker.ts", env, (line) => line.includes("takes messages"));
   return {
-    addresses,
+    address,
     setStream: (running) => void worker.process.kill(running ? "SIGCONT" : "SIGSTOP"),
     stop: async () => {
-      await Promise.all([...servers.map((server) => server.stop()), worker.stop("SIGKILL")]);
+      await Promise.all([server.stop(), worker.stop("SIGKILL")]);
       await redis.stop();
       await rm(directory, { recursive: true, force: true });
     },

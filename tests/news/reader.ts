@@ -3,7 +3,7 @@
  * known by its title: a repost has that of its original.
  */
 import { test as base, expect as impatient, type Browser, type BrowserContext, type Page } from "@playwright/test";
-import { startProduct, type Client, type Product } from "./product.js";
+import { startProduct, type Product } from "./product.js";
 
 /** Waits for long enough on a busy machine. */
 export const expect = impatient.configure({ timeout: 20_000 });
@@ -182,8 +182,6 @@ function titlesInView(): string[] {
 }
 
 interface Fixtures {
-  /** Whose page it is. */
-  client: Client;
   /** A name that nobody has signed in by yet. */
   name: string;
   /** A tab on this device. */
@@ -205,13 +203,12 @@ export const test = base.extend<Fixtures, { product: Product }>({
     },
     { scope: "worker", timeout: 300_000 },
   ],
-  client: ["react", { option: true }],
   // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
   name: async ({}, use) => use(`Ada ${String(++names)}`),
-  openTab: async ({ client, context, product }, use) => use(() => Reader.open(context, product.addresses[client])),
-  openDevice: async ({ browser, client, product }, use) => {
+  openTab: async ({ context, product }, use) => use(() => Reader.open(context, product.address)),
+  openDevice: async ({ browser, product }, use) => {
     const contexts: BrowserContext[] = [];
-    await use(async () => Reader.open(await contextOf(browser, contexts), product.addresses[client]));
+    await use(async () => Reader.open(await contextOf(browser, contexts), product.address));
     for (const context of contexts) await context.close();
   },
   setStream: async ({ product }, use) => {
