@@ -47,7 +47,7 @@ function readArguments() {
     return { backEnd, broker };
   } catch (error) {
     const [reason] = /** @type {Error} */ (error).message.split(". ");
-    console.error(`${reason}\n\n${USAGE}`);
+    console.error(`${reason ?? ""}\n\n${USAGE}`);
     process.exit(2);
   }
 }

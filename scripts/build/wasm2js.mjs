@@ -149,6 +149,7 @@ function withReportedGrowth(module) {
  * @param {(...found: string[]) => string} replacement
  */
 function replaced(text, pattern, replacement) {
-  if (text.search(pattern) < 0) throw new CommandFailed(`what wasm2js and wasm-bindgen make has no ${pattern} in it`);
+  if (text.search(pattern) < 0)
+    throw new CommandFailed(`what wasm2js and wasm-bindgen make has no ${String(pattern)} in it`);
   return text.replace(pattern, replacement);
 }

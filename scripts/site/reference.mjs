@@ -1,6 +1,6 @@
 /** The reference: a page in Markdown for each entry of the package, made from its declarations in js/types/. */
 import { readFileSync } from "node:fs";
-import ts from "typescript";
+import ts from "typescript-6";
 import { entries } from "../build/entries.mjs";
 import { inProject } from "../lib/paths.mjs";
 

@@ -46,7 +46,7 @@ function identities(programs) {
 const variables = () =>
   Object.entries(process.env)
     .filter(([name]) => /^(SEENGUARD_|RUSTFLAGS$|CARGO_)/.test(name))
-    .sort();
+    .sort(([a], [b]) => (a < b ? -1 : 1));
 
 /**
  * Whether the step has passed with these inputs.

@@ -2,8 +2,8 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import type { Report } from "seenguard";
 import { expect } from "vitest";
+import type { Report } from "../../js/types/seenguard.js";
 import type { Outcome } from "../packed/apps/scenario.js";
 import { newPage } from "../packed/chromium.js";
 import { expectGuarded, expectServed, readScenario, type ServerOutcome } from "../packed/scenarios.js";
