@@ -56,6 +56,7 @@ export function countLatest(ids: readonly ItemId[]): number {
 
 /** The id of an item that is one, or has a property `id`. */
 export function defaultId(item: unknown): unknown {
+  // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- TypeScript knows no `id` of an object
   return typeof item === "object" ? (item as { id?: unknown } | null)?.id : item;
 }
 

@@ -108,5 +108,6 @@ export function listen(types: readonly string[], onEvent: (event: Event) => void
 
 /** A worker, which has no such state, counts as visible. */
 export function isHidden(): boolean {
+  // oxlint-disable-next-line typescript/prefer-optional-chain -- a worker has no such name
   return typeof document !== "undefined" && document.visibilityState === "hidden";
 }

@@ -18,7 +18,6 @@ const scripts = {
 
 /** The built package as a server has it that bundles nothing. Service workers are not routed, so it is a real one. */
 const test = base.extend<{ site: string }>({
-  // eslint-disable-next-line no-empty-pattern
   site: async ({}, use) => {
     const server: FastifyInstance = fastify();
     const root = fileURLToPath(new URL("../../dist", import.meta.url));

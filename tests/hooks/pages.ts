@@ -163,7 +163,6 @@ interface Fixtures {
 export const test = base.extend<Fixtures, { sites: Map<Framework, Promise<Site>> }>({
   framework: ["react", { option: true }],
   sites: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
       const sites = new Map<Framework, Promise<Site>>();
       await use(sites);

@@ -284,7 +284,7 @@ describe("useSeenGuard", () => {
       const { show } = await render(<Host namespace={namespace} token="first" />);
       await opened(guard);
       await show(<Host namespace={namespace} token="second" />);
-      expect((running[0]?.headers as () => unknown)()).toEqual({ token: "second" });
+      expect((running[0]?.headers as (() => unknown) | undefined)?.()).toEqual({ token: "second" });
     });
   });
 

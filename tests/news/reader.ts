@@ -195,7 +195,6 @@ let names = 0;
 
 export const test = base.extend<Fixtures, { product: Product }>({
   product: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
       const product = await startProduct();
       await use(product);
@@ -203,7 +202,6 @@ export const test = base.extend<Fixtures, { product: Product }>({
     },
     { scope: "worker", timeout: 300_000 },
   ],
-  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
   name: async ({}, use) => use(`Ada ${String(++names)}`),
   openTab: async ({ context, product }, use) => use(() => Reader.open(context, product.address)),
   openDevice: async ({ browser, product }, use) => {

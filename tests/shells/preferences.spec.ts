@@ -56,7 +56,6 @@ async function bundleExample(): Promise<string> {
 
 const test = base.extend<{ site: Site }, { bundle: string }>({
   bundle: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
       await use(await bundleExample());
     },

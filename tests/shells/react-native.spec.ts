@@ -241,7 +241,6 @@ class Device {
 
 const test = base.extend<{ device: Device }, { bundles: { page: string; app: string } }>({
   bundles: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
       await use({ page: await bundlePage(), app: await bundleApp() });
     },

@@ -23,7 +23,6 @@ interface Fixtures {
 
 export const test = base.extend<Fixtures, { product: Product }>({
   product: [
-    // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
     async ({}, use) => {
       const product = await makeProduct();
       await use(product);

@@ -18,7 +18,6 @@ import {
 } from "../support/pages.js";
 
 const test = base.extend<{ profile: Profile }>({
-  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
   profile: async ({}, use) => {
     const profile = await Profile.create();
     await use(profile);

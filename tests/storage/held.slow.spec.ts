@@ -103,7 +103,7 @@ test("five stored shards cost an opening no transaction more", async ({ page, si
   await page.addInitScript(() => {
     const counted = window as unknown as { transactions: number };
     counted.transactions = 0;
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- It is called on whatever it is asked of.
+    // oxlint-disable-next-line typescript/unbound-method -- It is called on whatever it is asked of.
     const { transaction } = IDBDatabase.prototype;
     IDBDatabase.prototype.transaction = function (...given) {
       counted.transactions++;

@@ -50,14 +50,15 @@ const opensLate = (page: Page) =>
       const request = open.apply(this, given);
       const success = Object.getOwnPropertyDescriptor(IDBRequest.prototype, "onsuccess");
       Object.defineProperty(request, "onsuccess", {
-        set: (listener: (event: Event) => void) =>
+        set: (listener: (event: Event) => void) => {
           success?.set?.call(request, (event: Event) => {
             const timer = setInterval(() => {
               if (window.isFaulty) return;
               clearInterval(timer);
               listener.call(request, event);
             }, 20);
-          }),
+          });
+        },
       });
       return request;
     };
@@ -258,7 +259,7 @@ for (const [how, fail] of [
     await flush(page);
     await page.evaluate(
       ([source]) => {
-        // eslint-disable-next-line @typescript-eslint/no-implied-eval, @typescript-eslint/no-unsafe-call -- as it was given
+        // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call -- as it was given
         const fail = new Function(`return ${source}`)() as (transaction: () => IDBTransaction) => IDBTransaction;
         const transaction = Reflect.get(IDBDatabase.prototype, "transaction");
         // What was opened before is dead; what is opened from now on is not.

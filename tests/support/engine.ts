@@ -77,7 +77,11 @@ class WebKitWindow implements EngineWindow {
       evaluate: (async (function_: never, argument: unknown) => {
         await driver.switchTo().window(handle);
         await driver.switchTo().frame(0);
-        return run(function_, argument).finally(() => driver.switchTo().defaultContent());
+        try {
+          return await run(function_, argument);
+        } finally {
+          await driver.switchTo().defaultContent();
+        }
       }) as Page["evaluate"],
     };
   }

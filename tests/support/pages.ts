@@ -122,7 +122,6 @@ export function idsOf(prefix: string, count: number, first = 0): string[] {
 }
 
 export const test = base.extend<{ site: Site }>({
-  // eslint-disable-next-line no-empty-pattern -- Playwright wants the destructuring
   site: async ({}, use) => {
     const site = await Site.start();
     await use(site);

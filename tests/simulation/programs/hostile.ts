@@ -117,6 +117,7 @@ const VALUES: Readonly<Record<string, () => unknown>> = {
   "a set": () => new Set(["a", 1, NaN]),
   "a map": () => new Map([["a", 1]]),
   "a promise": () => Promise.resolve([]),
+  // oxlint-disable-next-line unicorn/no-thenable -- hostile on purpose
   "a thenable that throws": () => ({ then: () => raise(new Error("of then")) }),
   "an element": () => ({ nodeType: 1 }),
 };

@@ -49,7 +49,7 @@ export function runPrograms<T extends unknown[]>(name: PropertyName, property: (
       ...(PATH !== undefined && { path: PATH }),
       ...(timeMs === undefined
         ? { numRuns: PROPERTIES[name].programs }
-        : { numRuns: Number.MAX_SAFE_INTEGER, interruptAfterTimeLimit: timeMs, markInterruptAsFailure: false }),
+        : { numRuns: Number.MAX_SAFE_INTEGER, plugins: [fc.interruptAfterTimeLimit(timeMs)] }),
       includeErrorInReport: true,
     });
     const seconds = ((performance.now() - startMs) / 1000).toFixed(1);
