@@ -21,7 +21,7 @@ import { expectTypes } from "./types.js";
 
 export interface Platform {
   readonly name: string;
-  /** A directory in apps/. */
+  /** A directory: its files are in a page of apps/. */
   readonly app: string;
   /** The packages, or "node" or "chromium", whose versions the table shows. */
   readonly tools: readonly string[];

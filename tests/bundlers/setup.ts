@@ -1,6 +1,6 @@
 /**
  * Installs the tools of package.json into the user's cache, once for each lock file; below them, for each run, the
- * packed package and a copy of each app. An app finds the tools as the packages of a workspace do: further up.
+ * packed package and each app. An app finds the tools as the packages of a workspace do: further up.
  */
 import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { TestProject } from "vitest/node";
 import { lockDigest, npmCi, runDirectory } from "../../scripts/lib/npm.mjs";
 import { toolDirectory } from "../../scripts/lib/paths.mjs";
 import { installPackage } from "../packed/pack.ts";
-import { writePages } from "./pages.ts";
+import { writeApps } from "./app-files.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -29,8 +29,8 @@ export default async function setup({ config, provide }: TestProject): Promise<(
   console.log("packing the package and copying the apps");
   await installPackage(directory);
   for (const name of ["scenario.js", "server.js"]) await cp(here(`../packed/apps/${name}`), join(directory, name));
-  await cp(here("apps"), directory, { recursive: true });
-  await writePages(directory);
+  for (const name of ["feed.js", "shared.js"]) await cp(here(`apps/${name}`), join(directory, name));
+  await writeApps(directory);
   await shareWithApps(directory);
   provide("tools", tools);
   provide("installed", directory);

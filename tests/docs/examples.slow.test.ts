@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
+import { appFiles } from "../bundlers/app-files.ts";
 import { startRedis, type RunningRedis } from "../support/processes.ts";
 import { KNOWN, openExample, type OpenPage } from "./browser.ts";
 import { examples, examplesOf, exampleWith, expectedOutput, root, writeExample, type Example } from "./examples.ts";
@@ -183,9 +184,9 @@ describe("of an app", () => {
   const inApps = examples.filter(({ kind }) => OF_AN_APP.test(kind));
   test.each(inApps)("the example of $page at line $line is in the file that it names", ({ kind, code }) => {
     const [, file = ""] = OF_AN_APP.exec(kind) ?? [];
-    const room = file.startsWith("client/") ? "tests/requests" : "tests/bundlers/apps";
+    const whole = appFiles.get(file) ?? readFileSync(`${root}tests/requests/${file}`, "utf8");
     // A part of a function is not indented in the page.
     const flat = (text: string) => text.replace(/^ +/gm, "");
-    expect(flat(readFileSync(`${root}${room}/${file}`, "utf8"))).toContain(flat(code));
+    expect(flat(whole)).toContain(flat(code));
   });
 });

@@ -12,7 +12,7 @@
  *     ```js shell    in Chromium, as a page of a hybrid app and its native side: tests/shells; js, jsx and ts alike
  *     ```js sqlite   as `js node`, by a Node that has node:sqlite
  *     ```js vitest   by that test runner; tests/hooks runs it
- *     ```js lit/src/seen-feed.js  a part of that file in tests/bundlers/apps, which runs there; of any language
+ *     ```js lit/src/seen-feed.js  a part of that file of an app in tests/bundlers/apps, which runs there
  *     ```ts client/urql.ts  a part of that file in tests/requests, which clients.test.ts runs
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -1,3 +1,0 @@
-import { qwikVite } from "@builder.io/qwik/optimizer";
-
-export default { plugins: [qwikVite()] };

@@ -1,7 +1,0 @@
-import { nodeResolve } from "@rollup/plugin-node-resolve";
-
-export default {
-  input: "src/main.js",
-  output: { dir: "dist", format: "es" },
-  plugins: [nodeResolve()],
-};

@@ -1,3 +1,0 @@
-import { solidStart } from "@solidjs/start/config";
-
-export default { plugins: [solidStart()] };
