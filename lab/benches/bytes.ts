@@ -8,8 +8,7 @@ import { inProject } from "../../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
 import type { Peer } from "./peer.ts";
 import type { Place } from "./places/place.ts";
-import { refreshMessages } from "./refreshes.ts";
-import { shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
+import { refreshMessages, shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 
 export interface FileSize {
   readonly bytes: number;

@@ -1,11 +1,11 @@
-/** What was measured and where, in words that let a reader compare it with their own. */
+/** What was measured and where, in words that let a reader compare it with their own; and the memory of processes. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { arch, cpus, loadavg, release, totalmem, type } from "node:os";
 import { inProject } from "../../scripts/lib/paths.mjs";
 
-/** "Commit 1a2b3c4d on a virtual machine, …"; with what makes its times longer than need be. */
-export const describeRun = (): string => `Commit ${describeCommit()} on a ${describeMachine()}${describeLoad()}`;
+/** "On a virtual machine, …; commit 1a2b3c4d", in lines that fit into a document. */
+export const describeRun = (): string => `On a ${describeMachine()};\ncommit ${describeCommit()}${describeLoad()}`;
 
 /** The commit that is checked out, and whether something that is measured was changed since. */
 function describeCommit(): string {
@@ -26,7 +26,7 @@ function describeMachine(): string {
 function describeLoad(): string {
   const [lastMinute = 0] = loadavg();
   // One process at a time is the benchmark's own.
-  return lastMinute < cpus().length + 1 ? "" : `, with other work on it (load ${lastMinute.toFixed(0)})`;
+  return lastMinute < cpus().length + 1 ? "" : `, next to other work (load ${lastMinute.toFixed(0)})`;
 }
 
 function cpuFlags(): string {
@@ -45,4 +45,35 @@ function systemName(): string {
     // Only Linux has this file.
   }
   return `${type()} ${release()}`;
+}
+
+/** Resident bytes of a process and all that it has started; 0 where the system does not tell. */
+export function residentBytesOf(root: number): number {
+  const parents = new Map<number, number>();
+  try {
+    for (const name of readdirSync("/proc")) if (/^\d+$/.test(name)) parents.set(Number(name), parentOf(name));
+  } catch {
+    return 0;
+  }
+  const isBelow = (pid: number | undefined): boolean =>
+    pid === root || (pid !== undefined && pid > 1 && isBelow(parents.get(pid)));
+  return [...parents.keys()].filter(isBelow).reduce((sum, pid) => sum + residentBytes(pid), 0);
+}
+
+/** 0 if it has ended meanwhile. */
+function parentOf(pid: string): number {
+  return Number(read(`/proc/${pid}/status`, /^PPid:\s+(\d+)/m));
+}
+
+/** Of a process alone; 0 where the system does not tell, or it has just ended. */
+export function residentBytes(pid: number | undefined): number {
+  return 1024 * Number(read(`/proc/${String(pid)}/status`, /^VmRSS:\s+(\d+)/m));
+}
+
+function read(path: string, pattern: RegExp): string {
+  try {
+    return pattern.exec(readFileSync(path, "utf8"))?.[1] ?? "0";
+  } catch {
+    return "0";
+  }
 }

@@ -11,11 +11,10 @@ import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
 import { say, type Place, type Steps } from "./places/place.ts";
-import type { PlaceResults, Results } from "./results.ts";
 import { measureFilters, measureSearches, measureServer } from "./rust.ts";
 import { measureUpdates } from "./server/updates.ts";
 import { spreadOf, type Spread } from "./statistics.ts";
-import { tablesOfBytes, tablesOfTimes } from "./tables.ts";
+import { tablesOfBytes, tablesOfTimes, type PlaceResults, type Results } from "./tables.ts";
 
 const FULL = {
   effort: { rounds: 30, roundMs: 40, warmupMs: 500 },

@@ -1,12 +1,41 @@
 /** What was found, as Markdown tables: for the terminal and for the README, which knows them by these names. */
 import type { Bytes } from "./bytes.ts";
-import type { PlaceResults, Results } from "./results.ts";
+import type { Measured } from "./measure.ts";
 import { BRUTE_FORCE, type Searches } from "./rust.ts";
 import { CONCURRENCY } from "./server/updates.ts";
 import type { Spread } from "./statistics.ts";
-import type { Outcome } from "./suite.ts";
+import type { Outcome } from "./workloads.ts";
 
 type Row = readonly string[];
+
+export interface PlaceResults {
+  readonly name: string;
+  readonly title: string;
+  readonly outcomes: readonly Outcome[];
+  /** Starts from nothing: for each contender its steps. */
+  readonly cold: Readonly<Record<string, Readonly<Record<string, Spread>>>>;
+}
+
+/** The content of bench/results.json. Times are milliseconds. */
+export interface Results {
+  /** When, as ISO 8601. */
+  readonly at: string;
+  /** The commit and the machine. */
+  readonly run: string;
+  /** Too few repetitions to be quoted. */
+  readonly quick: boolean;
+  readonly bytes: Bytes;
+  readonly places: readonly PlaceResults[];
+  /** `Guard` first, then the crate `fastbloom`. */
+  readonly rust: readonly Measured[];
+  readonly searches: readonly Searches[];
+  readonly server: {
+    /** An update, then a request. */
+    readonly rust: readonly Measured[];
+    /** The time of one of many updates at the same time, through Redis. */
+    readonly update: Spread;
+  };
+}
 
 export function tablesOfBytes(bytes: Bytes): Record<string, string> {
   const { files, message, refresh, shardSizes } = bytes;
@@ -78,7 +107,7 @@ export function tablesOfTimes(results: Results): Record<string, string> {
   const { places, run, quick, server } = results;
   const titles = places.map(({ title }) => title);
   return {
-    machine: `${run};\n${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
+    machine: `${run}; ${titles.join(", ")}.${quick ? " **Too few repetitions to be quoted.**" : ""}`,
     times: timeTable(places),
     rust: tableOf(
       ["Rust: filter 2,000 ids", "", "ratio"],

@@ -1,9 +1,10 @@
-/** The measured workloads. To add one, add an entry. */
+/** The measured workloads, in the place where this runs: the same bundle in Node and in Chromium. */
 import { candidatesOf, itemsOf, shortIds } from "./ids.ts";
-import type { Contender } from "./measure.ts";
+import { measure, type Contender, type Effort, type Measured } from "./measure.ts";
 import type { Client, Peer } from "./peer.ts";
+import { peers, usualPeers } from "./peers.ts";
 
-export interface Workload {
+interface Workload {
   readonly name: string;
   readonly title: string;
   /** How many shards of how many ids were seen. */
@@ -19,8 +20,8 @@ export interface Workload {
 
 const twoThousand = { shards: 5, idsAShard: 1000, candidates: 2000, repeats: 1 } as const;
 
-/** The names are what the bars and results.json know them by. */
-export const workloads: readonly Workload[] = [
+/** The names are those of results.json. To add a workload, add an entry. */
+const workloads: readonly Workload[] = [
   { ...twoThousand, name: "filter-2000", title: "filter 2,000 ids", everyone: true },
   { ...twoThousand, name: "filter-20", title: "filter 20 ids", candidates: 20, repeats: 50, everyone: true },
   { ...twoThousand, name: "32-shards", title: "filter 2,000 ids, 32 shards", shards: 32 },
@@ -30,8 +31,28 @@ export const workloads: readonly Workload[] = [
 /** The share of fresh ids that may be stopped: each shard's rate, and chance. */
 const mostWrong = (shards: number) => 0.015 + 0.001 * shards;
 
+export interface Outcome {
+  readonly workload: string;
+  readonly title: string;
+  readonly measured: readonly Measured[];
+}
+
+export async function runSuite(effort: Effort, say: (line: string) => void): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const workload of workloads) {
+    say(workload.title);
+    outcomes.push(await measurePeers(workload, workload.everyone === true ? peers : usualPeers, effort));
+  }
+  return outcomes;
+}
+
+async function measurePeers(workload: Workload, chosen: readonly Peer[], effort: Effort): Promise<Outcome> {
+  const { name, title, repeats } = workload;
+  return { workload: name, title, measured: await measure(await contendersOf(workload, chosen), repeats, effort) };
+}
+
 /** One contender a peer, each with clients of its own, once it has shown that it answers rightly. */
-export async function contendersOf(workload: Workload, peers: readonly Peer[]): Promise<Contender[]> {
+async function contendersOf(workload: Workload, peers: readonly Peer[]): Promise<Contender[]> {
   return Promise.all(peers.map((peer) => contender(workload, peer)));
 }
 

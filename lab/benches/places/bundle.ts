@@ -12,7 +12,7 @@ export interface BenchFiles {
 }
 
 export async function bundleAll(): Promise<BenchFiles> {
-  const suite = fileURLToPath(new URL("../suite.ts", import.meta.url));
+  const suite = fileURLToPath(new URL("../workloads.ts", import.meta.url));
   const app = { contents: `export { SeenGuard } from "seenguard";`, resolveDir: root };
   return {
     suite: await bundle("suite.mjs", {

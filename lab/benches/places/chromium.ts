@@ -4,7 +4,7 @@ import { chromium, type Browser, type Page } from "@playwright/test";
 import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
-import type { Outcome } from "../suite.ts";
+import type { Outcome } from "../workloads.ts";
 import type { BenchFiles } from "./bundle.ts";
 import { say, type Place, type Steps, type StoredImpressions } from "./place.ts";
 

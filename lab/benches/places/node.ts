@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { inProject } from "../../../scripts/lib/paths.mjs";
-import type { Outcome } from "../suite.ts";
+import type { Outcome } from "../workloads.ts";
 import type { BenchFiles } from "./bundle.ts";
 import type { Place, Steps } from "./place.ts";
 

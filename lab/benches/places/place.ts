@@ -1,6 +1,6 @@
 /** Where the benchmarks run. */
 import type { Effort } from "../measure.ts";
-import type { Outcome } from "../suite.ts";
+import type { Outcome } from "../workloads.ts";
 
 /** Milliseconds that the steps of one start took, by name. */
 export type Steps = Readonly<Record<string, number>>;

@@ -17,6 +17,9 @@ function planned(): Sizes {
   return { capacity, shards, falsePositiveRate, ttlSeconds };
 }
 
+export const nameOf = (user: number): string => `user-${String(user)}`;
+export const namespaceOf = (user: string): string => `home:${user}`;
+
 /** How long a user has been reading; in the steady state, the oldest shards have left. */
 export interface Age {
   readonly name: string;

@@ -34,7 +34,7 @@ export function tablesOf(results: ScaleResults): Record<string, string> {
   const { run, redisVersion, memory, fragmentation, costs, wire, report } = results;
   const versions = `Redis ${redisVersion}, Node ${process.versions.node}`;
   return {
-    "scale-machine": `${run};\n${versions}.`,
+    "scale-machine": `${run}; ${versions}.`,
     "scale-memory": tableOf(
       ["a user's chain", "shards", "base64", "B: with key and tables"],
       memory.map(({ age, shards, characters, usedMemory }) => [

@@ -2,8 +2,7 @@
 import autocannon from "autocannon";
 import { SeenGuard, type Snapshot } from "seenguard";
 import { candidatesOf, shortIds } from "../ids.ts";
-import { recommended } from "../scale/chains.ts";
-import { nameOf, namespaceOf } from "./users.ts";
+import { nameOf, namespaceOf, recommended } from "../scale/chains.ts";
 
 /** Requests that are under way at the same time. */
 export const CONNECTIONS = 16;

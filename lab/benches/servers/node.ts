@@ -5,8 +5,7 @@
 import fastify from "fastify";
 import { Redis } from "ioredis";
 import { redisStore, seenOf } from "seenguard/server";
-import { recommended } from "../scale/chains.ts";
-import { namespaceOf } from "./users.ts";
+import { namespaceOf, recommended } from "../scale/chains.ts";
 
 const redis = new Redis(process.env.REDIS_URL ?? "", { enableAutoPipelining: true });
 const store = redisStore(redis, { ...recommended, namespaceOf });

@@ -5,10 +5,9 @@ import type { RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import type { RunningRedis } from "../../../scripts/lib/redis.mjs";
 import { chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { shortIds } from "../ids.ts";
-import { recommended } from "../scale/chains.ts";
+import { namespaceOf, recommended } from "../scale/chains.ts";
 import { IMPRESSIONS, offer, reportOf, type Work } from "./load.ts";
 import { processorSeconds } from "./processes.ts";
-import { namespaceOf } from "./users.ts";
 
 /** Requests that are under way at the same time: what is acknowledged waits for others to be sent with it. */
 export const CONNECTIONS = 64;

@@ -3,9 +3,8 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { chainFlags, startService } from "../../../scripts/lib/service.mjs";
-import { recommended } from "../scale/chains.ts";
+import { namespaceOf, recommended } from "../scale/chains.ts";
 import { offer, type Answers, type Work } from "./load.ts";
-import { namespaceOf } from "./users.ts";
 
 export interface Turn extends Answers {
   /** Processor time of the server, with all its threads, for each request: microseconds. */

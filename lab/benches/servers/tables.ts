@@ -20,7 +20,7 @@ const KINDS = { page: `a page of ${CANDIDATES.toLocaleString("en")}`, update: `a
 export function tablesOf(run: string, comparisons: readonly Comparison[]): Record<string, string> {
   const cores = isPinned ? "each server on one core" : "each server on all cores";
   return {
-    "servers-machine": `${run};\nNode ${process.versions.node}, ${cores}, ${String(CONNECTIONS)} requests at a time.`,
+    "servers-machine": `${run}; Node ${process.versions.node}, ${cores}, ${String(CONNECTIONS)} requests at a time.`,
     servers: tableOf(HEADS, comparisons.flatMap(rowsOf)),
     "servers-needs": tableOf(
       ["for the example's peak, in Redis", "busy cores", "processes, a core each"],

@@ -5,7 +5,7 @@ import { chromium, type Browser, type BrowserContext, type CDPSession, type Page
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
 import { endpointOf } from "../../../tests/support/browsers.ts";
 import { expressionOf, type DrivenBrowser, type Driver, type Tab, type TabSample } from "./driver.ts";
-import { residentBytesOf } from "../../benches/processes.ts";
+import { residentBytesOf } from "../../benches/machine.ts";
 
 /** All tabs are at work, as if each were in front. */
 const ALL_IN_FRONT = [

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { programs } from "../../../scripts/lib/programs.mjs";
 import { expressionOf, type DrivenBrowser, type Driver, type Tab, type TabSample } from "./driver.ts";
-import { residentBytesOf } from "../../benches/processes.ts";
+import { residentBytesOf } from "../../benches/machine.ts";
 
 /** What all sites together may store, in kilobytes: it is filled whole. */
 const STORAGE_KB = 60_000;

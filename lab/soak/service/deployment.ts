@@ -7,7 +7,7 @@ import type { Snapshot } from "seenguard/server";
 import { freePort } from "../../../scripts/lib/ports.mjs";
 import { chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { until } from "../../../tests/support/waiting.ts";
-import { residentBytes } from "../../benches/processes.ts";
+import { residentBytes } from "../../benches/machine.ts";
 import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
 import type { Place } from "./places.ts";

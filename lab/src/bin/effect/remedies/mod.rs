@@ -2,9 +2,8 @@
 
 mod device_alone;
 mod ids_up;
-mod last_served;
 mod seenguard;
-mod server_alone;
+mod server;
 
 use ::seenguard::ShardChain;
 use ::seenguard::device::Guard;
@@ -72,8 +71,8 @@ impl Kind {
     /// The remedy for one person, after the past.
     pub fn start(self, past: &Past) -> Box<dyn Remedy> {
         match self {
-            Kind::ServerAlone => Box::new(server_alone::ServerAlone),
-            Kind::LastServed => Box::new(last_served::LastServed::default()),
+            Kind::ServerAlone => Box::new(server::ServerAlone),
+            Kind::LastServed => Box::new(server::LastServed::default()),
             Kind::IdsUp => Box::new(ids_up::IdsUp::new(past)),
             Kind::DeviceAlone => Box::new(device_alone::DeviceAlone::new(past)),
             Kind::Seenguard => Box::new(seenguard::Seenguard::new(past)),

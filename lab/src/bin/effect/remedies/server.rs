@@ -1,4 +1,4 @@
-//! The server keeps the ids that it served last, and leaves them out beside what the stream has brought: vivo's remedy.
+//! Remedies on the server alone: its filter leaves out what the stream has brought, and perhaps what it served last.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,24 @@ use super::Remedy;
 use crate::page::{Ask, Page, page_of_server};
 use crate::stream::Store;
 
-/// How many are kept of a person.
+/// The filter alone.
+pub struct ServerAlone;
+
+impl Remedy for ServerAlone {
+    fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page> {
+        page_of_server(ask, store, &|_| false)
+    }
+
+    fn record(&mut self, item: u32, _device: usize, at: u64, store: &mut Store<'_>) -> Result<()> {
+        store.send(store.ids().of(item), at);
+        Ok(())
+    }
+}
+
+/// Most ids of a person.
 const KEPT: usize = 100;
 
+/// The server stores the ids that it served last, and leaves them out, too: vivo's remedy.
 #[derive(Default)]
 pub struct LastServed {
     served: VecDeque<u32>,

@@ -1,3 +1,17 @@
+/** What the benchmarks use of npm's `bloomfilter`, which brings no types. */
+declare module "bloomfilter" {
+  export class BloomFilter {
+    /** @param bits m, rounded up to a multiple of 32. @param hashes k. */
+    constructor(bits: number, hashes: number);
+    add(id: string): void;
+    test(id: string): boolean;
+    toJSON(): unknown;
+    static fromJSON(value: unknown): BloomFilter;
+    /** For so many items at such a false positive rate. */
+    static withTargetError(items: number, rate: number): BloomFilter;
+  }
+}
+
 /**
  * What the benchmarks use of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not
  * bring.
