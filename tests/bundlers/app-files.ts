@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { examplesIn, readPage, root } from "../docs/examples.ts";
+import { pageOf } from "../packed/pack.ts";
 
 const FEED = '<ol id="feed"></ol>';
 const module = (source: string): string => `<script type="module" src="${source}"></script>`;
@@ -36,17 +37,6 @@ const COPIES: Readonly<Record<string, readonly string[]>> = {
   "worker.js": ["parcel/src/worker.js", "rspack/src/worker.js", "vite/src/worker.js", "webpack/src/worker.js"],
 };
 
-const pageOf = (path: string, body: string): string => `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <title>A feed: ${path.split("/")[0] ?? ""}</title>
-    <link rel="icon" href="data:," />
-  </head>
-  <body>${body}</body>
-</html>
-`;
-
 /** Contents by path, which begins with the name of the app. */
 export const appFiles: ReadonlyMap<string, string> = new Map([...blocks(), ...pages(), ...copies()]);
 
@@ -57,7 +47,7 @@ function blocks(): [string, string][] {
 }
 
 function pages(): [string, string][] {
-  return Object.entries(BODIES).map(([path, body]) => [path, pageOf(path, body)]);
+  return Object.entries(BODIES).map(([path, body]) => [path, pageOf(path.split("/")[0] ?? "", body)]);
 }
 
 function copies(): [string, string][] {

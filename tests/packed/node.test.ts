@@ -15,35 +15,67 @@ import {
   type ServerOutcome,
 } from "./scenarios.js";
 
-const outcomeOf = async (app: string, ...args: string[]): Promise<Outcome> => {
-  const { stdout, stderr } = await runNode(join(inject("installed"), "node", app), ...args);
-  expect(stderr).toBe("");
-  return JSON.parse(stdout) as Outcome;
+/** How an app has the package, by each kind of module; what it does then is the same. */
+const ways = {
+  module: (names: string, entry: string) => `import ${names.replace("*", "* as")} from "${entry}";`,
+  commonjs: (names: string, entry: string) => `const ${names.replace("* ", "")} = require("${entry}");`,
+};
+type Way = keyof typeof ways;
+const bothWays: readonly Way[] = ["module", "commonjs"];
+
+/** The outcome of an app in Node; `run` does what it does, and has `scenario` and what an app is sent. */
+async function outcomeOf<T>(way: Way, imports: string, run: string, file = "scenario.json", ...flags: string[]) {
+  const script = `${imports}
+    (async () => {
+      const { readFileSync } = await import("node:fs");
+      const require = (await import("node:module")).createRequire(process.cwd() + "/");
+      const { runScenario } = await import("./scenario.js");
+      const { serve } = await import("./server.js");
+      const scenario = JSON.parse(readFileSync("${file}", "utf8"));
+      console.log(JSON.stringify(await ${run}));
+    })();`;
+  const { stdout, stderr } = await runNode(...flags, `--input-type=${way}`, "--eval", script);
+  if (flags.length === 0) expect(stderr).toBe("");
+  return JSON.parse(stdout) as T;
+}
+
+const guarded = (way: Way, entry: string, file: ScenarioFile, wasm?: string) => {
+  const ofSlim = wasm === undefined ? "" : `, wasm: readFileSync(require.resolve("seenguard/${wasm}"))`;
+  const run = `runScenario(seenguard, scenario, { storage: "none"${ofSlim} })`;
+  return outcomeOf<Outcome>(way, ways[way]("* seenguard", entry), run, file);
 };
 
-describe.each<ScenarioFile>(["scenario.json", "guava-scenario.json"])("with the snapshot of %s", (file) => {
-  test.each(["esm.mjs", "cjs.cjs"])("node/%s guards its feed as far as the entry can read", async (app) => {
-    const outcome = await outcomeOf(app, file);
-    if (file === "scenario.json") expectGuarded(outcome, "none");
-    else expectRefused(outcome, "none");
-  });
+const served = (way: Way, ...flags: string[]) => {
+  const imports = ways[way]("{ SeenGuard }", "seenguard") + ways[way]("{ plan, ShardChain }", "seenguard/server");
+  const run = 'serve({ ShardChain, SeenGuard, plan, fallback: () => import("seenguard/engine-js") }, scenario)';
+  return outcomeOf<ServerOutcome>(way, imports, run, "scenario.json", ...flags);
+};
 
-  test.each(["formats.mjs", "formats.cjs"])("node/%s guards its feed", async (app) => {
-    expectGuarded(await outcomeOf(app, file), "none", file);
-  });
-
-  test.each(["slim.mjs", "slim.cjs"])("node/%s guards its feed by formats.wasm", async (app) => {
-    expectGuarded(await outcomeOf(app, file, "formats.wasm"), "none", file);
-  });
-
-  test.each(["slim.mjs", "slim.cjs"])(
-    "node/%s guards its feed by seenguard.wasm as far as that can read",
-    async (app) => {
-      const outcome = await outcomeOf(app, file, "seenguard.wasm");
+describe.each(bothWays)("a Node app, by %s", (way) => {
+  describe.each<ScenarioFile>(["scenario.json", "guava-scenario.json"])("with the snapshot of %s", (file) => {
+    const expectAsFarAsNative = (outcome: Outcome) => {
       if (file === "scenario.json") expectGuarded(outcome, "none");
       else expectRefused(outcome, "none");
-    },
-  );
+    };
+
+    test("guards its feed as far as the entry can read", async () => {
+      expectAsFarAsNative(await guarded(way, "seenguard", file));
+    });
+
+    test("guards its feed with seenguard/formats", async () => {
+      expectGuarded(await guarded(way, "seenguard/formats", file), "none", file);
+    });
+
+    test("guards its feed with seenguard/slim by formats.wasm, by seenguard.wasm as far as that can read", async () => {
+      expectGuarded(await guarded(way, "seenguard/slim", file, "formats.wasm"), "none", file);
+      expectAsFarAsNative(await guarded(way, "seenguard/slim", file, "seenguard.wasm"));
+    });
+  });
+
+  test("filters, records and ships as a server, also by the JavaScript engine", async () => {
+    expectServed(await served(way));
+    expectServed(await served(way, "--jitless"));
+  });
 });
 
 test("seenguard/slim reads the module by its file's address", async () => {
@@ -56,20 +88,6 @@ test("seenguard/slim reads the module by its file's address", async () => {
   const { stdout } = await runNode("--input-type=module", "--eval", script);
   expect(stdout).toMatch(/^WebAssembly is not available: .*no such file.*\nnone wasm\n$/);
 });
-
-test.each(["server.mjs", "server.cjs"])("node/%s filters, records and ships", async (app) => {
-  const { stdout, stderr } = await runNode(join(inject("installed"), "node", app));
-  expect(stderr).toBe("");
-  expectServed(JSON.parse(stdout) as ServerOutcome);
-});
-
-test.each(["server.mjs", "server.cjs"])(
-  "node --jitless node/%s does the same by the JavaScript engine",
-  async (app) => {
-    const { stdout } = await runNode("--jitless", join(inject("installed"), "node", app));
-    expectServed(JSON.parse(stdout) as ServerOutcome);
-  },
-);
 
 test("seenguard/server keeps a server's own records, and has no guard in it", async () => {
   const script = `

@@ -1,12 +1,9 @@
-/**
- * The installed package on real pages in Chromium: bundled, from a plain script tag, under a content security policy,
- * in React.
- */
+/** The installed package on real pages in Chromium: bundled, from a plain script tag, under a content security policy. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Page } from "@playwright/test";
-import { build, createServer } from "vite";
-import { expect, inject, onTestFinished, test, vi } from "vitest";
+import { build } from "vite";
+import { expect, inject, test } from "vitest";
 import { runScenario, type Outcome } from "./apps/scenario.js";
 import { openPage, serve } from "./chromium.js";
 import { expectGuarded, expectRefused, readScenario } from "./scenarios.js";
@@ -67,29 +64,6 @@ test("under script-src 'self' 'wasm-unsafe-eval' the guard works", async () => {
   expect(complaints).toEqual([]);
 });
 
-test("i4: a list in React under StrictMode survives double rendering and refetching", async () => {
-  const { page, complaints } = await openPage(await serveForDevelopment("react"));
-  const shown = () => page.locator("li").allTextContents();
-  const { fresh } = readScenario();
-  const [first, second] = [fresh.slice(0, 8), fresh.slice(8, 16)];
-  await vi.waitFor(async () => expect(await shown()).toEqual(first), { timeout: 20_000 });
-
-  // StrictMode is at work, and looking at the list has made all of it seen.
-  expect(await page.evaluate(() => window.fetches)).toBe(2);
-  expect(await page.evaluate(() => window.renders)).toBeGreaterThanOrEqual(4);
-  await vi.waitFor(async () => expect(await page.evaluate(() => window.guard.pending().length)).toBe(8));
-  expect(await shown()).toEqual(first);
-
-  const rendersBefore = await page.evaluate(() => window.renders);
-  await page.getByRole("button", { name: "Fetch again" }).click();
-  await vi.waitFor(async () => expect(await page.evaluate(() => window.renders)).toBeGreaterThan(rendersBefore));
-  expect(await shown()).toEqual(first);
-
-  await page.getByRole("button", { name: "New list" }).click();
-  await vi.waitFor(async () => expect(await shown()).toEqual(second));
-  expect(complaints).toEqual([]);
-});
-
 async function outcomeOn(page: Page): Promise<Outcome | undefined> {
   await page.waitForFunction(() => window.outcome !== undefined);
   return page.evaluate(() => window.outcome);
@@ -100,18 +74,4 @@ async function bundleApp(app: string): Promise<string> {
   const root = join(inject("installed"), app);
   await build({ root, configFile: false, logLevel: "warn", build: { target: "es2022", emptyOutDir: true } });
   return join(root, "dist");
-}
-
-/** Serves an app as while it is written, so with the React that looks for mistakes. */
-async function serveForDevelopment(app: string): Promise<string> {
-  const root = join(inject("installed"), app);
-  const server = await createServer({
-    root,
-    configFile: false,
-    logLevel: "warn",
-    server: { port: 0, host: "127.0.0.1" },
-  });
-  await server.listen();
-  onTestFinished(() => server.close());
-  return server.resolvedUrls?.local[0] ?? "";
 }
