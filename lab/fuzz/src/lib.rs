@@ -2,7 +2,6 @@
 
 pub mod choices;
 pub mod pieces;
-pub mod rows;
 pub mod shards;
 pub mod snapshots;
 
