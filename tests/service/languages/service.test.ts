@@ -2,7 +2,7 @@
 import { SeenGuard, type Snapshot } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildService, startService, type RunningService } from "../../../scripts/lib/service.mjs";
-import { buildGo, buildJava, exampleOf, makeTempDirectory, preparePython, run } from "./tools.ts";
+import { buildGo, buildJava, exampleOf, foreignExamples, makeTempDirectory, preparePython, run } from "./tools.ts";
 
 interface Page {
   readonly items: string[];
@@ -103,4 +103,23 @@ describe.each(clients)("the client in %s", (language, build) => {
     expect((await post("page", { ranked: RANKED })).status).toBe(400);
     await guard.close();
   });
+});
+
+// Here or in tests/service/kafka.
+test("every example in another language is one that a test runs", () => {
+  const kinds = [
+    "go snapshot",
+    "go list",
+    "java Snapshot",
+    "python snapshot",
+    "python native",
+    "python pending",
+    "go client",
+    "java Seenguard",
+    "python client",
+    "go reports",
+    "java Reports",
+    "python reports",
+  ];
+  expect(foreignExamples.map(({ kind }) => kind)).toEqual(kinds);
 });

@@ -1,6 +1,6 @@
 /** Compiles and runs the examples of docs/ with the real compilers and libraries, in a temporary directory. */
 import { spawn } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SeenGuard, type Snapshot } from "seenguard/formats";
@@ -53,8 +53,14 @@ export function run(
   });
 }
 
-function driverFile(language: string, file: string): string {
-  return join(root, "tests/service/languages", language, file);
+const drivers = examplesIn(readPage("tests/service/languages/drivers.md"));
+
+/** Writes a program of drivers.md. Returns its path. */
+function writeDriver(file: string, path: string): string {
+  const driver = drivers.find(({ kind }) => kind.endsWith(` ${file}`));
+  if (driver === undefined) throw new Error(`drivers.md has no ${file}`);
+  writeFileSync(path, driver.code);
+  return path;
 }
 
 /** Compiles Go examples with a driver, against the system's libraries: nothing is downloaded. Returns the program. */
@@ -71,7 +77,7 @@ export async function buildGo(directory: string, examples: readonly string[], dr
   const sources = join(path, "src/server");
   mkdirSync(sources, { recursive: true });
   for (const example of examples) writeFileSync(join(sources, `${example.replace(" ", "_")}.go`), exampleOf(example));
-  copyFileSync(driverFile("go", driver), join(sources, "main.go"));
+  writeDriver(driver, join(sources, "main.go"));
   const system = /^(.*)\/src\//.exec(goLibrary("github.com/bits-and-blooms/bitset") ?? "")?.[1] ?? "";
   const env = { GO111MODULE: "off", GOFLAGS: "", GOPATH: [path, system].join(delimiter) };
   const program = join(directory, driver.replace(/\.go$/, ""));
@@ -83,7 +89,8 @@ export async function buildGo(directory: string, examples: readonly string[], dr
 /** Compiles a Go example with the driver in a directory that has its go.mod: Go downloads what that names, once. */
 export async function buildGoModule(directory: string, example: string, driver: string): Promise<string> {
   const sources = join(directory, driver);
-  cpSync(driverFile("go", driver), sources, { recursive: true });
+  mkdirSync(sources);
+  for (const file of ["go.mod", "go.sum", "produce.go"]) writeDriver(`${driver}/${file}`, join(sources, file));
   writeFileSync(join(sources, "example.go"), exampleOf(example));
   const env = { GO111MODULE: "on", GOFLAGS: "-buildvcs=false" };
   await run("go", ["vet", "."], { cwd: sources, env });
@@ -119,7 +126,9 @@ export async function buildJava(
     "-d",
     directory,
   ];
-  await run("javac", [...flags, ...files, driverFile("java", `${driver}.java`)], { cwd: directory });
+  await run("javac", [...flags, ...files, writeDriver(`${driver}.java`, join(directory, `${driver}.java`))], {
+    cwd: directory,
+  });
   const start = ["-XX:TieredStopAtLevel=1", "-cp", classPath, driver];
   return (input, args = []) => run("java", [...start, ...args], { cwd: directory, input });
 }
@@ -127,9 +136,10 @@ export async function buildJava(
 /** Writes a Python example where the driver imports it. Returns a function that runs the driver. */
 export function preparePython(directory: string, example: string, driver: string) {
   writeFileSync(join(directory, `${example}.py`), exampleOf(`python ${example}`));
-  const env = { PYTHONPATH: directory, PYTHONDONTWRITEBYTECODE: "1" };
+  const program = writeDriver(driver, join(directory, driver));
+  const env = { PYTHONDONTWRITEBYTECODE: "1" };
   return (args: readonly string[], input: string): Promise<string> =>
-    run(python(), ["-W", "error", driverFile("python", driver), ...args], { cwd: directory, env, input });
+    run(python(), ["-W", "error", program, ...args], { cwd: directory, env, input });
 }
 
 /**
