@@ -5,7 +5,8 @@
 import type { Impression, Report, ReportOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/fake-timers.js";
+import { retryDelayMs } from "../../js/platform/host.js";
+import { pass, useFakeTimers } from "../support/clocks.js";
 
 const MINUTE_MS = 60_000;
 
@@ -289,4 +290,19 @@ test("a transport that answers at once does not keep the page from everything el
   await expect.poll(() => batchesATask.reduce((sum, batches) => sum + batches, 0)).toBe(30);
   clearInterval(count);
   expect(Math.max(...batchesATask)).toBeLessThan(5);
+});
+
+describe("the wait before another try", () => {
+  test.each([
+    [0, 1_000],
+    [1, 2_000],
+    [3, 8_000],
+    [10, 60_000],
+    [2_000, 60_000],
+  ])("after %d failures is at most %d ms, at least half of that, and not always the same", (failures, most) => {
+    const delays = Array.from({ length: 100 }, () => retryDelayMs(failures, 60_000));
+    expect(Math.max(...delays)).toBeLessThanOrEqual(most);
+    expect(Math.min(...delays)).toBeGreaterThanOrEqual(most / 2);
+    expect(new Set(delays).size).toBeGreaterThan(1);
+  });
 });

@@ -6,7 +6,7 @@ import { SeenGuard, type Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { NOW, Random, uniqueNamespace } from "../support/node.js";
-import { VirtualClock } from "../support/virtual-clock.js";
+import { VirtualClock } from "../support/clocks.js";
 
 const CLIENTS = 1000;
 const MINUTE_MS = 60_000;

@@ -5,7 +5,7 @@
 import type { GuardOptions, Report, ReportOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/fake-timers.js";
+import { pass, useFakeTimers } from "../support/clocks.js";
 
 const MINUTE_MS = 60_000;
 const url = "https://feed.test/impressions";

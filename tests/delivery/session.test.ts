@@ -2,7 +2,7 @@
 import type { GuardOptions, Report, ReportOptions, SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/fake-timers.js";
+import { pass, useFakeTimers } from "../support/clocks.js";
 
 const MINUTE_MS = 60_000;
 

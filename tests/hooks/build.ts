@@ -32,6 +32,33 @@ const ownSides: Readonly<Record<Framework, typeof sides>> = {
   svelte: { pager: { "documented-pager": "seenFeed" } },
 };
 
+/** Pages that are one component, by the module that has it: their scripts mount it. */
+const components: Readonly<Partial<Record<Framework, Readonly<Record<string, string>>>>> = {
+  vue: { pages: `${here}apps/vue/Pages.vue`, example: "documented-example.vue" },
+  svelte: {
+    pages: `${here}apps/svelte/Pages.svelte`,
+    pager: `${here}apps/svelte/Pager.svelte`,
+    example: "documented-example.svelte",
+  },
+};
+const MOUNTING = {
+  react: "",
+  vue: 'import { createApp } from "vue"; createApp(Component, props).mount("#app");',
+  svelte: 'import { mount } from "svelte"; mount(Component, { target: document.querySelector("#app"), props });',
+};
+
+/** The scripts of such pages. */
+const mounts = (framework: Framework): Plugin => ({
+  name: "mounts",
+  resolveId: (id) => (id.startsWith("mount:") ? id : undefined),
+  load(id) {
+    const component = components[framework]?.[id.replace("mount:", "")];
+    if (!id.startsWith("mount:") || component === undefined) return undefined;
+    const props = component.startsWith("documented") ? '{ userId: "ada" }' : "{}";
+    return `import Component from ${JSON.stringify(component)}; const props = ${props}; ${MOUNTING[framework]}`;
+  },
+});
+
 export interface BuiltApp {
   /** For the browser, by path: the app's, and those of the documented example. */
   readonly scripts: ReadonlyMap<string, string>;
@@ -91,7 +118,7 @@ async function clientScripts(
       __VUE_PROD_DEVTOOLS__: "false",
       __VUE_PROD_HYDRATION_MISMATCH_DETAILS__: "true",
     },
-    plugins: [compilers({ isServer: false, isDev: true })],
+    plugins: [mounts(framework), compilers({ isServer: false, isDev: true })],
     build: {
       rolldownOptions: {
         input: inputOf(framework, side),
@@ -127,4 +154,6 @@ async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
 }
 
 const inputOf = (framework: Framework, side: string) =>
-  `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`;
+  components[framework]?.[side] === undefined
+    ? `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`
+    : `mount:${side}`;

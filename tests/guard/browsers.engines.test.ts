@@ -3,9 +3,12 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { codes, flush, fresh, idsOf, NAMESPACE, openGuard, record, stats, type PageOptions } from "../support/pages.js";
 import { readAndReturn, serveApp } from "../feed/router-app.js";
 import { documentOf, Site } from "../support/site.js";
-import type { Engine, EngineWindow } from "../support/engine.js";
+import { startFirefoxEngine, startWebKitEngine, type Engine, type EngineWindow } from "../support/engine.js";
 
-export function testEngine(name: string, start: () => Promise<Engine>): void {
+describe.each([
+  { name: "Firefox", start: startFirefoxEngine },
+  { name: "WebKitGTK", start: startWebKitEngine },
+])("in $name", ({ start }) => {
   let engine: Engine;
   let site: Site;
 
@@ -28,7 +31,7 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
     return tab;
   }
 
-  describe.each(["indexeddb", "local"] as const)(`${name}, with %s`, (storage) => {
+  describe.each(["indexeddb", "local"] as const)("with %s", (storage) => {
     test("windows see each other's impressions without a reload, and a later one all of them", async () => {
       const options = { storage, namespace: `seen:${storage}` };
       const [one, two] = [await visit(options), await visit(options)];
@@ -119,7 +122,7 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
     });
   });
 
-  test(`${name}: an app that keeps its items shows the same list at the same place, the item just read included`, async () => {
+  test("an app that keeps its items shows the same list at the same place, the item just read included", async () => {
     const apps = await Site.start();
     onTestFinished(() => apps.close());
     serveApp(apps);
@@ -161,7 +164,7 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
   test.each([
     ["does not even fit when the oldest has made way", 0],
     ["alone fits when the oldest has made way", 20],
-  ])(`${name}: localStorage that is full is said to be, and keeps what is new if it %s`, async (_, room) => {
+  ])("localStorage that is full is said to be, and keeps what is new if it %s", async (_, room) => {
     const options = { storage: "local", namespace: `full:${String(room)}` } as const;
     const tab = await visit(options);
     await record(tab, ["early"]);
@@ -179,4 +182,4 @@ export function testEngine(name: string, start: () => Promise<Engine>): void {
     await openGuard(tab, options);
     expect(await fresh(tab, ["while full", "new"])).toEqual(["new"]);
   });
-}
+});

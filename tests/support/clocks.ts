@@ -1,8 +1,5 @@
-/**
- * A clock for thousands of simulated hours: timers run in their order as fast as they can, and what follows from one
- * runs before the next.
- */
-import { vi } from "vitest";
+/** Clocks of tests: time passes only when the test says so. */
+import { afterEach, beforeEach, vi } from "vitest";
 
 interface Timer {
   readonly at: number;
@@ -13,6 +10,10 @@ interface Timer {
 /** Microtasks in a row that may follow from one timer: more than any chain of promises here is long. */
 const SETTLING = 30;
 
+/**
+ * A clock for thousands of simulated hours: timers run in their order as fast as they can, and what follows from one
+ * runs before the next.
+ */
 export class VirtualClock {
   /** Milliseconds since the beginning. */
   now = 0;
@@ -58,3 +59,17 @@ export class VirtualClock {
     this.now = ms;
   }
 }
+
+/** For all tests of the file. */
+export function useFakeTimers(): void {
+  beforeEach(() => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date", "performance"] });
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+    vi.unstubAllGlobals();
+  });
+}
+
+/** Lets time pass, and all timers in it run. */
+export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);

@@ -1,5 +1,0 @@
-/** The guard in Firefox. */
-import { startFirefoxEngine } from "../support/engine.js";
-import { testEngine } from "./suite.js";
-
-testEngine("Firefox", startFirefoxEngine);

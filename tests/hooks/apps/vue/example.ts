@@ -1,4 +1,0 @@
-import Feed from "documented-example.vue";
-import { createApp } from "vue";
-
-createApp(Feed, { userId: "ada" }).mount("#app");

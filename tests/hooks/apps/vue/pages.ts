@@ -1,4 +1,0 @@
-import { createApp } from "vue";
-import Pages from "./Pages.vue";
-
-createApp(Pages).mount("#app");
