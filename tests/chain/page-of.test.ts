@@ -59,7 +59,7 @@ describe("pages of fresh items", () => {
 });
 
 describe("a cursor", () => {
-  test("that is none means the first page", async () => {
+  test("that cannot be read means the first page", async () => {
     const chain = await chainWith([]);
     const none = [undefined, null, "", "what is this", "1", "%", "z".repeat(5000), "1.2.3", 7, ["1.a", "2.b"], {}];
     for (const cursor of none as string[])

@@ -218,7 +218,7 @@ fn a_union_that_raises_the_count_of_a_copy_changes_its_text() {
 }
 
 #[test]
-fn shards_of_many_sizes_are_asked_together() {
+fn shards_of_many_sizes_answer_together() {
     let mut texts = Vec::new();
     for (epoch, capacity) in (0..64).rev().zip([10, 20, 30, 20].into_iter().cycle()) {
         let mut chain = ShardChain::new(options(capacity, 1, 0)).unwrap();

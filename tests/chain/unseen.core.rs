@@ -162,7 +162,7 @@ fn many_that_no_shard_contains_do_not_push_out_unseen_ids() {
 }
 
 #[test]
-fn i7_one_user_takes_back_64_kb_of_ids_and_none_of_over_256_bytes() {
+fn i7_one_user_has_at_most_64_kb_of_unseen_ids_and_none_of_over_256_bytes() {
     let long = |number: usize| format!("{number:0>256}");
     let all: Vec<String> = (0..400).map(long).collect();
     let mut chain = recorded(ChainOptions::default(), &all, START);
@@ -214,7 +214,7 @@ fn i7_one_user_takes_back_64_kb_of_ids_and_none_of_over_256_bytes() {
 }
 
 #[test]
-fn a_taking_back_that_comes_late_or_twice_does_not_beat_a_later_impression() {
+fn an_unsee_that_comes_late_or_twice_does_not_beat_a_later_impression() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
     let [taken_back, seen_again] = [START_MS + 5_000, START_MS + 9_000];
     let is_fresh = |chain: &ShardChain| chain.filter(&["a"], None, at(START + 60)).unwrap() == [0];
@@ -314,7 +314,7 @@ fn i3_a_list_of_1000_stops_a_fresh_id_six_times_in_100_000() {
 }
 
 #[test]
-fn what_is_pending_on_a_device_that_has_not_heard_of_the_deletion_stops_nothing() {
+fn what_is_pending_on_a_device_that_does_not_know_of_the_deletion_stops_nothing() {
     let mut guard = guard();
     guard.record(&["a"], at_ms(START_MS));
     let mut chain = recorded(ChainOptions::default(), &["a"], START);

@@ -12,7 +12,7 @@ test.each([
   expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard --help\n$/);
 });
 
-test.each([["--help"], ["-h"]])("%s tells of every command", async (option) => {
+test.each([["--help"], ["-h"]])("%s lists every command", async (option) => {
   const { status, stdout, stderr } = await runCommand([option]);
   expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   for (const name of ["inspect", "plan"]) {

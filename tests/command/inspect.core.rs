@@ -64,7 +64,7 @@ fn an_expired_shard_answers_nothing() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_by_its_code() {
+fn what_cannot_be_read_is_reported_by_its_code() {
     let text = native(3, 0).to_base64().unwrap();
     assert_eq!(
         inspect(Format::Native, &text[..40]),

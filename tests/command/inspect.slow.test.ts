@@ -159,7 +159,7 @@ describe("its input", () => {
     for (const one of all) expect(one).toEqual(all[0]);
   });
 
-  test("may be a snapshot, or the answer that has one beside its items", async () => {
+  test("may be a snapshot, or a response with a snapshot and items", async () => {
     const seen = await snapshot();
     const asked = ["--has", ids[0] ?? "", ids[24] ?? "", "never seen"];
     const inspected = await inspect(asked, JSON.stringify(seen));
@@ -191,7 +191,7 @@ describe("its input", () => {
 describe("a damaged shard", () => {
   const broken = `${nativeText.slice(0, 400)}${nativeText[400] === "A" ? "B" : "A"}${nativeText.slice(401)}`;
 
-  test("is reported with its code beside readable ones, with exit status 1", async () => {
+  test("is reported with its code next to readable ones, with exit status 1", async () => {
     const { status, stdout, stderr } = await runCommand(["inspect", nativeText, broken, "--has", ids[0] ?? ""]);
     expect(status).toBe(1);
     expect(stderr).toMatch(/^seenguard: shard 1: bad-checksum: .* \(docs\/errors\.md#bad-snapshot\)\n$/);

@@ -194,7 +194,7 @@ fn delivered_again(guard: &mut Guard, covered: bool, clock_ahead: u64) -> Vec<u6
 }
 
 #[test]
-fn what_is_pending_a_day_after_its_delivery_is_delivered_once_more() {
+fn what_is_pending_a_day_after_its_delivery_is_delivered_again() {
     let day = 24 * 60;
     for (has_applied, covered, times) in [(true, false, 1), (true, true, 0), (false, false, 0)] {
         let mut guard = reporting();
@@ -225,14 +225,14 @@ fn not_all_devices_deliver_again_at_once_what_was_lost() {
 }
 
 #[test]
-fn an_impression_delivered_by_a_clock_that_was_ahead_is_delivered_once_more() {
+fn an_impression_delivered_by_a_clock_that_was_ahead_is_delivered_again() {
     let mut guard = reporting();
     cover(&mut guard, &["nothing of ours"], at(START));
     assert_eq!(delivered_again(&mut guard, false, 1_000 * 24 * 60 * MINUTE), [1]);
 }
 
 #[test]
-fn a_later_visit_delivers_once_more_what_an_earlier_one_has() {
+fn a_later_visit_delivers_again_what_an_earlier_one_has() {
     let mut guard = reporting();
     guard.record(&["a", "unseen", "expired"], at(START));
     guard.unsee(&["unseen"], at(START));
@@ -247,7 +247,7 @@ fn a_later_visit_delivers_once_more_what_an_earlier_one_has() {
 }
 
 #[test]
-fn an_impression_recorded_anew_is_delivered_anew_and_inherits_nothing() {
+fn an_impression_recorded_again_is_delivered_again_and_inherits_nothing() {
     let mut guard = reporting();
     guard.record(&["a"], at(START));
     deliver(&mut guard, at(START));

@@ -121,7 +121,7 @@ describe("an answer", () => {
     expect(guard.stats().undelivered).toBe(0);
     expect(errors).toEqual([]);
   });
-  test.each(failures)("of `send` %s is none", async (_, answer) => {
+  test.each(failures)("of `send` %s is not a receipt", async (_, answer) => {
     const { guard, codes } = await reporting({ send: () => Promise.resolve(answer) });
     guard.record("a");
     await pass(5000);
@@ -169,32 +169,35 @@ describe("an answer", () => {
 });
 
 describe("one impression that is refused", () => {
-  test.each([400, 413])("by %d holds up no other, is told, and is left out until the next visit", async (status) => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const server = serve((ids) => ({ status: ids.includes("bad-57") ? status : 204 }));
-    const { guard, errors } = await reporting({}, { storage, namespace });
-    const ids = idsOf("bad", 100);
-    guard.record(ids);
-    await pass(5 * MINUTE_MS);
-    expect(server.taken.toSorted()).toEqual(ids.filter((id) => id !== "bad-57").toSorted());
-    // One halving a try.
-    const refused = server.requests.filter((ids) => ids.includes("bad-57")).map(({ length }) => length);
-    for (const [index, length] of refused.slice(1).entries())
-      expect(length).toBeGreaterThanOrEqual(Math.floor((refused[index] ?? 0) / 2) / 2);
-    expect(refused.slice(0, 2)).toEqual([100, 50]);
-    expect(refused.at(-1)).toBe(1);
-    expect(messages(errors).filter((message) => message.includes('"bad-57"'))).toHaveLength(1);
-    expect(guard.stats().failingSince).toBeUndefined();
-    const { length } = server.requests;
-    guard.record("later");
-    await pass(60 * MINUTE_MS);
-    expect(server.requests.slice(length)).toEqual([["later"]]);
-    await guard.close();
-    const next = await openGuard({ storage, namespace }, newPage({ fetch: server.fetch }));
-    next.guard.report({ url });
-    await pass(5000);
-    expect(server.requests.at(-1)).toEqual(["bad-57"]);
-  });
+  test.each([400, 413])(
+    "by %d holds up no other, is reported, and is left out until the next visit",
+    async (status) => {
+      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+      const server = serve((ids) => ({ status: ids.includes("bad-57") ? status : 204 }));
+      const { guard, errors } = await reporting({}, { storage, namespace });
+      const ids = idsOf("bad", 100);
+      guard.record(ids);
+      await pass(5 * MINUTE_MS);
+      expect(server.taken.toSorted()).toEqual(ids.filter((id) => id !== "bad-57").toSorted());
+      // One halving a try.
+      const refused = server.requests.filter((ids) => ids.includes("bad-57")).map(({ length }) => length);
+      for (const [index, length] of refused.slice(1).entries())
+        expect(length).toBeGreaterThanOrEqual(Math.floor((refused[index] ?? 0) / 2) / 2);
+      expect(refused.slice(0, 2)).toEqual([100, 50]);
+      expect(refused.at(-1)).toBe(1);
+      expect(messages(errors).filter((message) => message.includes('"bad-57"'))).toHaveLength(1);
+      expect(guard.stats().failingSince).toBeUndefined();
+      const { length } = server.requests;
+      guard.record("later");
+      await pass(60 * MINUTE_MS);
+      expect(server.requests.slice(length)).toEqual([["later"]]);
+      await guard.close();
+      const next = await openGuard({ storage, namespace }, newPage({ fetch: server.fetch }));
+      next.guard.report({ url });
+      await pass(5000);
+      expect(server.requests.at(-1)).toEqual(["bad-57"]);
+    },
+  );
 
   test.each([0, 1])("holds up no other though it is the oldest and nothing was accepted yet (%d)", async (more) => {
     const bad = idsOf("bad", 1 + more);

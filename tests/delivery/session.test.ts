@@ -283,7 +283,7 @@ describe("flush", () => {
     expect(next.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("refuses a time that is none", async () => {
+  test("refuses what is not a time", async () => {
     const { guard } = await openGuard();
     for (const timeoutMs of [-1, NaN, Infinity, "5"])
       await expect(guard.flush({ timeoutMs: timeoutMs as number })).rejects.toMatchObject({ code: "bad-option" });

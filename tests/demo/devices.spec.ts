@@ -76,7 +76,7 @@ test("i1: while the stream is stopped, nothing that one device showed comes on t
   });
 });
 
-test.describe("the phone beside the feeds", () => {
+test.describe("the phone next to the feeds", () => {
   test("is there after a reload, and gone when it is switched off", async ({ page }) => {
     const desk = new Reader(page, demo.url, "pocketed");
     await desk.open();

@@ -56,7 +56,7 @@ test("a stopped item that is shown again is back in its list, and the server and
   expect(id).not.toBe("");
   await expect(page.locator("#announcement")).toContainText("is shown again");
 
-  await test.step("once it was looked at and reached the server, it is stopped as any other", async () => {
+  await test.step("once it was seen and reached the server, it is stopped as any other", async () => {
     await expect(item).toHaveClass(/looked-at/);
     await reader.setLag(0);
     await reader.setStream(true);
@@ -69,7 +69,7 @@ test("a stopped item that is shown again is back in its list, and the server and
   });
 });
 
-test("what was taken back in one browser is offered in another one of the same reader", async ({ page, browser }) => {
+test("what was made unseen in one browser is offered in another one of the same reader", async ({ page, browser }) => {
   const reader = await withSomethingStopped(page, "again-elsewhere");
   // From now on nothing is looked at for long enough.
   const idle = `${demo.url}?user=${reader.user}&dwell=100000`;

@@ -13,7 +13,7 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
-test("i1: nothing that was looked at comes back: not while the stream is stopped, nor later, nor from a flushed store", async ({
+test("i1: nothing that was seen comes back: not while the stream is stopped, nor later, nor from a flushed store", async ({
   page,
 }) => {
   test.setTimeout(240_000);

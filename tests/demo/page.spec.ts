@@ -46,7 +46,9 @@ test("the counters say what has happened", async ({ page }) => {
   expect(await reader.counter("impressions")).toBeGreaterThanOrEqual(reported);
 });
 
-test("what is taken back in the guard's panel can be shown again, and is no repeat then", async ({ page }) => {
+test("what is made unseen in the guard's panel can be shown again, and does not count as a repeat then", async ({
+  page,
+}) => {
   const reader = await withSomethingStopped(new Reader(page, demo.url, "regretting"));
   const takeBack = reader.panel.getByRole("list", { name: "Stopped lately" }).getByRole("button");
   await expect(takeBack).not.toHaveCount(0);

@@ -61,7 +61,7 @@ test("a shard that the device holds is shipped as a reference, for this device a
   }, SOON);
 });
 
-test("what was taken back is offered again, and the state says so, until it is seen again", async () => {
+test("what was made unseen is offered again, and the state lists it, until it is seen again", async () => {
   const user = someone();
   await control(server, user, { lagSeconds: 0 });
   const id = (await pool(server, user))[0]?.[0]?.id ?? ""; // the best for this person
@@ -79,7 +79,7 @@ test("what was taken back is offered again, and the state says so, until it is s
   expect((await pagesOf(server, user, 41, 30)).map((each) => each.id)).not.toContain(id);
 });
 
-test("a deleted history is offered anew, and what is under way from before does not come back", async () => {
+test("after a deletion all items are offered again, and earlier reports on their way do not count", async () => {
   const user = someone();
   await control(server, user, { lagSeconds: 0 });
   await post(server, user, (await page(server, user, 1)).items);
@@ -99,7 +99,7 @@ test("a deleted history is offered anew, and what is under way from before does 
   expect(Number((await status(server, user)).snapshot?.version) % 2 ** 21).toBe(1);
 });
 
-test("a replica that lags knows neither what was taken back nor that the history was deleted", async () => {
+test("a replica that lags knows neither what was made unseen nor of the deletion", async () => {
   const user = someone();
   await control(server, user, { lagSeconds: 0 });
   await post(server, user, [{ id: "x" }]);
@@ -137,7 +137,7 @@ test.each(["address", "text"])(
   },
 );
 
-test("what one device tells of is left out for another, with its copies, and counts for nothing after a flush", async () => {
+test("what one device reports is left out for another, with its copies, and counts for nothing after a flush", async () => {
   const user = someone();
   await control(server, user, { running: false });
   const guard = await SeenGuard.open({ namespace: user, storage: new MapStorage() });

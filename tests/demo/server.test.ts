@@ -27,7 +27,7 @@ beforeAll(() => {
 });
 afterAll(() => server.stop());
 
-test("a page has as many items as were asked for, and an empty state at first", async () => {
+test("a page has as many items as were requested, and an empty state at first", async () => {
   const { items, snapshot } = await page(server, someone(), 1, 20);
   expect(new Set(items.map(({ id }) => id)).size).toBe(20);
   expect(snapshot).toMatchObject({ version: 0, shards: [] });
@@ -141,7 +141,7 @@ test("what is not there is answered in JSON, too", async () => {
   expect(await answer.json()).toMatchObject({ error: { code: "not-found" } });
 });
 
-test("the catalogue has a few thousand titles, each with a short id of its own", () => {
+test("the catalogue has a few thousand titles, each with a different short id", () => {
   expect(catalogue.length).toBe(6000);
   expect(new Set(catalogue.map(({ id }) => id)).size).toBe(6000);
   for (const { id, title, url } of catalogue) {

@@ -93,7 +93,7 @@ describe("a fallback that does not answer", () => {
     expect(guard.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("is asked again when the device is online again, also where it has rejected", async () => {
+  test("is requested again when the device is online again, also where it has rejected", async () => {
     const { page, events } = pageWithoutWasm();
     const gone = () => Promise.reject(new Error("offline"));
     const fallback = vi.fn<() => Promise<EngineModule>>(() => Promise.resolve(engineJs)).mockImplementationOnce(gone);

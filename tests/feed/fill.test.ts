@@ -180,7 +180,7 @@ describe("fill stops", () => {
     expect(source.asked).toBe(20);
   });
 
-  test("never on its own where it was told so, and lets the event loop run between pages of a source that answers at once", async () => {
+  test("never by itself where an option says so, and lets the event loop run between pages of a source that answers at once", async () => {
     const { feed } = await feedWith();
     let cursor = 0;
     // It ends at some time, so that a fill that does not let others run fails this test instead of hanging it.
@@ -225,7 +225,7 @@ describe("a call of fill is aborted", () => {
     expect(waiting[2]?.signal.aborted).toBe(false);
   });
 
-  test("by a reset, as are all others; the buffer is void and the list begins anew", async () => {
+  test("by a reset, as are all others; the buffer is dropped and the list restarts", async () => {
     const { feed } = await feedWith();
     const { waiting, fetchPage, asked } = gatedSource();
     const running = [feed.fill(fetchPage, 5), feed.fill(fetchPage, 5)];

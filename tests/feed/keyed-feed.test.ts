@@ -265,7 +265,7 @@ describe("saved verdicts are not used", () => {
     expect((await tab.visit("back_forward")).feed({ key: "search" }).filter(["a"])).toEqual([]);
   });
 
-  test("i4: after a reset, though the page then dies without a word", async () => {
+  test("i4: after a reset, though the page then dies without an event", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     home(guard).reset();

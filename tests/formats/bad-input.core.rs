@@ -77,7 +77,7 @@ fn i8_any_text_is_base64_exactly_when_a_plain_reader_takes_it() {
 // Damage.
 
 #[test]
-fn truncation_at_every_byte_is_told() {
+fn truncation_at_every_byte_is_reported() {
     for shard in two_shards() {
         let bytes = shard.to_bytes().unwrap();
         for length in 0..bytes.len() {
@@ -89,7 +89,7 @@ fn truncation_at_every_byte_is_told() {
 }
 
 #[test]
-fn every_flipped_bit_is_told() {
+fn every_flipped_bit_is_reported() {
     for shard in two_shards() {
         let bytes = shard.to_bytes().unwrap();
         for bit in 0..bytes.len() * 8 {

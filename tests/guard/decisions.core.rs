@@ -18,7 +18,7 @@ fn text_of(ids: &[String], epoch: u32) -> String {
 // Which snapshot is taken.
 
 #[test]
-fn i3_shards_that_are_held_on_answer_as_before_whatever_comes_beside_them() {
+fn i3_shards_that_are_held_on_answer_as_before_whatever_comes_with_them() {
     let mut guard = guard();
     let texts: Vec<String> = (0..10)
         .map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..200), epoch))
@@ -466,7 +466,7 @@ fn i7_the_pending_list_has_as_many_of_the_newest_ids_as_fit_and_at_most_1000() {
 }
 
 #[test]
-fn a_device_tells_its_name_its_counter_what_was_forgotten_and_what_is_pending() {
+fn a_device_sends_its_name_its_counter_what_was_forgotten_and_what_is_pending() {
     let now = at(START);
     let told = |guard: &Guard| guard.pending_list(4_000, now);
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
@@ -486,7 +486,7 @@ fn a_device_tells_its_name_its_counter_what_was_forgotten_and_what_is_pending() 
 }
 
 #[test]
-fn i1_what_is_recorded_for_this_device_alone_is_remembered_and_told_to_no_server() {
+fn i1_what_is_recorded_for_this_device_alone_is_remembered_and_sent_to_no_server() {
     let mut guard = guard();
     guard.start_reporting();
     guard.record_local(&["a"], at(START));

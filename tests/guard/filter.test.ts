@@ -24,7 +24,7 @@ describe("filter", () => {
     for (const item of fresh) expect(item).toBe(items[item.index]);
   });
 
-  test("returns a list of its own and leaves the one that it got as it was", async () => {
+  test("returns a new list and leaves the given one unchanged", async () => {
     const { guard } = await openGuard();
     const items = ["a", "b"];
     const fresh = guard.filter(items);

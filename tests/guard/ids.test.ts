@@ -143,7 +143,7 @@ describe("a value that is no id", () => {
     expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["misuse"]));
   });
 
-  test("does not keep ids beside it from being recorded", async () => {
+  test("does not prevent other ids from being recorded", async () => {
     const { guard } = await openGuard();
     expect(guard.record([...NO_IDS, "a", 2 ** 53, "b"] as readonly ItemId[])).toBe(2);
     expect(guard.pending()).toEqual(["a", "b"]);

@@ -17,7 +17,7 @@ describe("a list of five items none of which has a usable id", () => {
     ["Feed.admit", (_, feed, list) => feed.admit(list)],
     ["Feed.fill", (_, feed, list) => feed.fill(() => Promise.resolve({ items: list, next: null }), 1)],
   ];
-  test.each(ways)("is told of by %s, and all of it passes", async (_, run) => {
+  test.each(ways)("is reported by %s, and all of it passes", async (_, run) => {
     const { guard, errors } = await openGuard();
     const result = await run(guard, guard.feed(), untyped(posts(5)));
     const fresh = Array.isArray(result) ? result : Object.values(result as object).find(Array.isArray);
@@ -26,7 +26,7 @@ describe("a list of five items none of which has a usable id", () => {
     expect(errors[0]?.message).toMatch(/looked for a property `id`; the first item has the keys key, title/);
   });
 
-  test("i5: is told of once, however often it is rendered, and another one by its own words", async () => {
+  test("i5: is reported once, however often it is rendered, and another one with its own message", async () => {
     const { guard, errors } = await openGuard();
     const feed = guard.feed();
     for (let render = 0; render < 9; render++) {
@@ -43,13 +43,13 @@ describe("a list of five items none of which has a usable id", () => {
     expect(errors).toHaveLength(4);
   });
 
-  test("is told of at most twenty times, whatever keys the items have", async () => {
+  test("is reported at most twenty times, whatever keys the items have", async () => {
     const { guard, errors } = await openGuard();
     for (let list = 0; list < 50; list++) guard.filter(untyped(Array(5).fill({ [`key-${String(list)}`]: 1 })));
     expect(errors).toHaveLength(20);
   });
 
-  test("is none where one item has an id, or the list is short", async () => {
+  test("is not reported where one item has an id, or the list is short", async () => {
     const { guard, codes } = await openGuard();
     guard.filter(untyped([...posts(9), { id: "a" }]));
     guard.split(untyped(posts(4)));
@@ -126,7 +126,7 @@ test.each(["a guard", "a feed"])(
   },
 );
 
-test("record and unsee take objects with an id, and tell once of one without", async () => {
+test("record and unsee accept objects with an id, and report once one without", async () => {
   const { guard, errors } = await openGuard();
   expect(guard.record({ id: "a" })).toBe(1);
   expect(guard.record(new Set([{ id: "b" }, "c"]))).toBe(2);
@@ -136,7 +136,7 @@ test("record and unsee take objects with an id, and tell once of one without", a
   expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("has the keys key") as string }]);
 });
 
-test("use after close is told of once, and everything passes", async () => {
+test("use after close is reported once, and everything passes", async () => {
   const { guard, errors } = await openGuard();
   guard.record("a");
   const feed = guard.feed();
@@ -150,7 +150,7 @@ test("use after close is told of once, and everything passes", async () => {
   expect(errors).toMatchObject([{ code: "misuse", message: expect.stringContaining("after its `close`") as string }]);
 });
 
-test("another version of the package on the page is told of, with both versions", async () => {
+test("another version of the package on the page is reported, with both versions", async () => {
   const registry = Symbol.for("seenguard.registry.7");
   vi.stubGlobal(registry, { version: "9.8.7" });
   const { errors } = await openGuard();

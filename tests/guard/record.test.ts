@@ -77,7 +77,7 @@ describe("pending", () => {
     expect(guard.pending()).toEqual(["b", "a"]);
   });
 
-  test("is limited to as many as are asked for, the oldest", async () => {
+  test("is limited to as many as are requested, the oldest", async () => {
     const { guard } = await openGuard();
     guard.record(["a", "b", "c"]);
     expect(guard.pending(2)).toEqual(["a", "b"]);

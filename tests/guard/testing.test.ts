@@ -95,7 +95,7 @@ describe("a namespace of its own", () => {
     expect(other.feed({ key: "list" }).filter(["a"])).toEqual(["a"]);
   });
 
-  test("is shared with the app that opens it, without a word about its other options", async () => {
+  test("is shared with the app that opens it, without a report of its other options", async () => {
     const namespace = uniqueNamespace();
     const guard = await openForTest({ namespace });
     const codes: string[] = [];

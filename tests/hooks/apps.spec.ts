@@ -79,7 +79,7 @@ for (const framework of frameworks) {
       expect(reader.complaints).toEqual([]);
     });
 
-    test("a list that loads its own pages fetches each once, to the end, and records what is rendered anew", async ({
+    test("a list that loads its own pages fetches each once, to the end, and records items that are rendered again", async ({
       reader,
     }) => {
       const asked: string[] = [];

@@ -30,7 +30,7 @@ test.describe("Fast Refresh after an edit", () => {
     await developer.expectReported(await developer.seen(idsOfPages(0)));
   });
 
-  test("of hooks, which mounts a list anew, keeps one with a key, and one guard", async ({ developer }) => {
+  test("of hooks, which remounts a list, keeps one with a key, and one guard", async ({ developer }) => {
     await developer.open();
     const hook = "const guard = useSeenGuard(";
     expect(await edit(developer, (text) => text.replace(hook, `useState(0);\n  ${hook}`))).toBe(false);

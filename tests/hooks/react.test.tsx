@@ -161,7 +161,7 @@ describe("useSeenGuard", () => {
     const failing = (namespace: string, openGiven: typeof open, onError: (error: SeenGuardError) => void) => () =>
       useSeenGuard({ namespace, open: openGiven, storage: "none", onError });
 
-    test("is null, tells so, and tries again at the next mount", async () => {
+    test("is null, reports an error, and tries again at the next mount", async () => {
       const [namespace, onError] = [uniqueNamespace(), vi.fn()];
       const openOnce = vi.fn(open).mockRejectedValueOnce(new TypeError("Failed to fetch"));
       const first = await renderHook(failing(namespace, openOnce, onError), undefined);
@@ -194,7 +194,7 @@ describe("useSeenGuard", () => {
     });
   });
 
-  test("opens anew what the app has closed, at the next mount", async () => {
+  test("reopens at the next mount what the app has closed", async () => {
     const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
     const first = await renderHook(() => useSeenGuard(options), undefined);
     await opened(first.latest);
@@ -288,7 +288,7 @@ describe("useSeenGuard", () => {
     });
   });
 
-  test("opens nothing anew for options that are written anew, and calls the latest callbacks", async () => {
+  test("opens nothing for new objects with equal options, and calls the latest callbacks", async () => {
     const codes: string[] = [];
     const namespace = uniqueNamespace();
     const { results, show, latest } = await renderHook<string, Guard>(
@@ -402,7 +402,7 @@ describe("useSeenFeed", () => {
     expect(latest().items).toEqual(["b"]);
   });
 
-  describe("renders anew", () => {
+  describe("renders again", () => {
     const start = async (namespace?: string) => {
       const guard = await testGuard(namespace);
       guard.record(["a", "c"]);
@@ -451,7 +451,7 @@ describe("useSeenFeed", () => {
     ]);
   });
 
-  test("takes an id function, which may be written anew", async () => {
+  test("accepts an id function, which may be a new one in each rendering", async () => {
     const guard = await testGuard();
     const posts = [{ key: "a" }, { key: "b" }];
     guard.record("a");
@@ -549,7 +549,7 @@ describe("useSeenPages", () => {
     await settle();
   };
 
-  test("shows what came before an error beside it, and tries again", async () => {
+  test("shows the items that came before an error, and tries again", async () => {
     const guard = await testGuard();
     const pages = source();
     const { latest } = await start({ guard, options: { want: 4 } }, pages);
@@ -596,7 +596,7 @@ describe("useSeenPages", () => {
     expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
-  test("begins anew for another guard, and takes nothing that was fetched for the one before", async () => {
+  test("restarts for another guard, and ignores what was fetched for the former one", async () => {
     const [guard, other] = [await testGuard(), await testGuard()];
     other.record(items(0));
     const pages = source();
@@ -670,7 +670,7 @@ describe("useSeenPages", () => {
     });
   });
 
-  test("goes on once by itself when so many pages brought nothing", async () => {
+  test("continues once when several pages brought nothing", async () => {
     const guard = await testGuard();
     guard.record(items(0, 1, 2, 3));
     const pages = source();
@@ -680,7 +680,7 @@ describe("useSeenPages", () => {
     expect(pages.pagesAsked()).toEqual([0, 1]);
   });
 
-  test("tells of wrong options", async () => {
+  test("reports wrong options", async () => {
     const guard = await testGuard();
     const { latest } = await start({ guard, options: { want: NaN } });
     await settle();
@@ -729,7 +729,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
     expect(stop).not.toHaveBeenCalled();
   });
 
-  test("begins anew with another one, and ends with its element", async () => {
+  test("restarts with another one, and ends with its element", async () => {
     const { track, stop, show } = await renderItem({ id: "a" });
     await show({ id: "b" });
     await show({ id: "b", dwellMs: 500 });

@@ -138,7 +138,7 @@ describe("useSeenFeed", () => {
     expect(items.value).toEqual(["b", "d"]);
   });
 
-  test("follows what its guard takes back, and shows everything without one", async () => {
+  test("follows what its guard makes unseen, and shows everything without one", async () => {
     const guard = await testGuard();
     guard.record("a");
     const source = shallowRef<Guard>(guard);
@@ -206,7 +206,7 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   expect(asked.map(({ signal }) => signal.aborted)).toEqual([...Array<boolean>(asked.length - 1).fill(false), true]);
 });
 
-test("vSeen tracks anew what changes, and goes on with what is only written anew", async () => {
+test("vSeen restarts for what changes, and continues for equal values", async () => {
   const [guard, other] = [await testGuard(), await testGuard()];
   const stops = vi.fn();
   const tracks = [guard, other].map((each) => vi.spyOn(each, "observe").mockImplementation(() => stops));

@@ -133,7 +133,7 @@ fn i7_what_devices_have_pending_takes_a_request_no_more_than_their_lists() {
 }
 
 #[test]
-fn i7_a_shard_that_outlasts_those_beside_it_takes_no_more_than_its_bits() {
+fn i7_a_shard_that_outlasts_the_others_takes_no_more_than_its_bits() {
     const BITS: u32 = 1 << 14;
     let mut guard = guard();
     // Of 64 shards the oldest stays, beside 63 of another seed, of which the oldest stays, and so on.

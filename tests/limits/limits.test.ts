@@ -25,7 +25,7 @@ describe.each([
     expect(guard.filter(long.slice(0, 1_000))).toEqual(long.slice(1, 1_000));
   });
 
-  test("is recorded and taken back as far as its last ids go", async () => {
+  test("is recorded and made unseen, up to its last ids", async () => {
     const { guard, codes } = await openGuard({ remember: 50_000 });
     const [first = "", last = ""] = [long[0], long.at(-1)];
     const recorded = guard.record(long);
@@ -72,7 +72,7 @@ test("i7: a guard that is closed gives its memory back: a thousand in turn get a
 });
 
 describe("a guard without memory left", () => {
-  test("i5: refuses a snapshot that there is none for, and goes on", async () => {
+  test("i5: refuses a snapshot for which there is no memory, and goes on", async () => {
     const { guard, codes } = await openGuard(...withLittleMemory());
     expect(guard.record(["a", "b"])).toBe(2);
     const shards = [Buffer.alloc(6 * MEGABYTE).toString("base64")];

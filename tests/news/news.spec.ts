@@ -118,7 +118,7 @@ test("what was seen in one tab is not in the other's next list", async ({ name, 
   expect([...left.complaints, ...right.complaints]).toEqual([]);
 });
 
-test("what waits is delivered before signing out, and the next person begins anew", async ({
+test("what waits is delivered before signing out, and the next person starts with nothing seen", async ({
   name,
   openTab,
   openDevice,

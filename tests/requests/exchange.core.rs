@@ -80,7 +80,7 @@ fn i2_a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
 }
 
 #[test]
-fn a_shard_that_is_missing_is_told_before_any_is_read() {
+fn a_shard_that_is_missing_is_reported_before_any_is_read() {
     let mut guard = guard();
     let shards = ["no shard", "~0123456789ab"];
     let applied = apply(&mut guard, None, &shards, at(START)).unwrap();
@@ -292,7 +292,7 @@ fn i1_an_unsee_of_this_device_lasts_until_the_id_is_recorded_again() {
 }
 
 #[test]
-fn feeds_hear_of_what_was_made_unseen_and_forgotten() {
+fn feeds_are_notified_of_what_was_made_unseen_and_forgotten() {
     let mut guard = guard();
     let texts = [text_of(&["server".into(), "stopped".into()], 1)];
     guard.record(&["own", "other"], at(START));
@@ -331,7 +331,7 @@ fn feeds_hear_of_what_was_made_unseen_and_forgotten() {
 }
 
 #[test]
-fn feeds_hear_of_what_was_made_unseen_once_more_after_the_window() {
+fn feeds_are_notified_again_of_what_was_made_unseen_after_the_window() {
     let mut guard = guard();
     guard.record(&["a"], at(START));
     let mut device = Device::default();

@@ -268,7 +268,7 @@ describe("a host that refuses the headers", () => {
     (_: Call, { headers }: Request) =>
       headers.has("seen-pending") ? refuse() : page(undefined);
 
-  test.each(refusals)("with %s is asked once more without them, and then always", async (_, refuse) => {
+  test.each(refusals)("with %s is requested again without them, and then always", async (_, refuse) => {
     const { sent, fetch } = await openFetch(refusing(refuse));
     expect((await fetch(PAGE)).status).toBe(200);
     expect(withHeaders(sent)).toEqual([true, false]);
@@ -310,7 +310,7 @@ describe("a host that refuses the headers", () => {
     expect(await (await fetch(PAGE)).text()).toBe("why");
   });
 
-  test("is not asked again for another method, but the next time without them", async () => {
+  test("is not requested again for another method, but the next time without them", async () => {
     for (const [, refuse] of refusals) {
       const { sent, fetch } = await openFetch(refusing(refuse));
       const post = () => fetch(PAGE, { method: "POST", body: "{}" });

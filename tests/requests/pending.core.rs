@@ -208,7 +208,7 @@ fn i1_a_store_keeps_the_text_of_a_device_with_the_highest_counter() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_kept_anew() {
+fn what_has_not_changed_is_not_stored_again() {
     let told = text(&device("home:ada", 1), "z", &["a"]);
     let kept = kept(&[&told]);
     let pending = PendingToKeep::of(&told, None, at(START + 9), PENDING_SECONDS).unwrap();
@@ -372,7 +372,7 @@ fn stores_are_made_for_what_a_plan_says() {
 }
 
 #[test]
-fn i5_damaged_fields_beside_the_shards_are_left_out() {
+fn i5_damaged_fields_next_to_the_shards_are_left_out() {
     let mut first = chain(&["a", "b", "c"]);
     first.unsee(&["a", "b"], at(START)).unwrap();
     let stored = first.stored(at(START)).unwrap();

@@ -73,7 +73,7 @@ async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, c
     }
   });
 
-  await test.step("what was looked at reaches the server, and the panel has its lag", async () => {
+  await test.step("what was seen reaches the server, and the panel has its lag", async () => {
     await reader.look();
     await reader.expectNothingPending();
     await expect(reader.panel.locator("figcaption")).toHaveText(

@@ -21,7 +21,7 @@ test("Capacitor's command makes projects for Android and iOS, with the app and t
 });
 
 for (const http of ["on", "off", "aside"] satisfies Http[]) {
-  test(`with CapacitorHttp ${http}, nothing seen comes again, the API is told of each once, and signing out forgets`, async ({
+  test(`with CapacitorHttp ${http}, nothing seen comes again, each impression is reported once, and signing out deletes them`, async ({
     api,
     context,
     deviceWith,
@@ -52,7 +52,7 @@ for (const http of ["on", "off", "aside"] satisfies Http[]) {
   });
 }
 
-test("guard.fetch tells what is pending and takes the snapshot, where the system makes the requests", async ({
+test("guard.fetch sends what is pending and applies the snapshot, where the system makes the requests", async ({
   api,
   context,
   deviceWith,
@@ -105,7 +105,7 @@ test("an answer from where the system was redirected, or of an error, is no rece
   expect(await webview.evaluate(() => sessionStorage.getItem("hidden"))).toBe(null);
 });
 
-test("what a request that the system never answers has is told by the app when it is started again", async ({
+test("impressions of a request that the system never answers are reported when the app starts again", async ({
   api,
   context,
   deviceWith,
@@ -124,7 +124,7 @@ test("what a request that the system never answers has is told by the app when i
   await expect.poll(() => timesTold(api, reader)).toEqual([1]);
 });
 
-test("an app that the system kills while it is open, and while it hides, has shown nothing in vain", async ({
+test("an app that the system kills while it is open, and while it hides, has lost no impression", async ({
   api,
   deviceWith,
 }) => {
@@ -191,7 +191,7 @@ test("while IndexedDB stands still the feed goes on, and what it showed is there
   expect(await again.repeated()).toEqual([]);
 });
 
-test("a webview whose process ended has its list again; one that is loaded anew begins another", async ({
+test("a webview whose process ended has its list again; one that is reloaded begins another", async ({
   api,
   context,
   deviceWith,

@@ -14,7 +14,7 @@ test.beforeAll(async () => {
 test.afterAll(() => engine.end());
 
 for (const isHttpEnabled of [true, false]) {
-  test(`with CapacitorHttp ${isHttpEnabled ? "on" : "off"}, nothing seen comes again, and the API is told of each once, also while IndexedDB stands still`, async ({
+  test(`with CapacitorHttp ${isHttpEnabled ? "on" : "off"}, nothing seen comes again, and each impression is reported once, also while IndexedDB stands still`, async ({
     api,
     product,
   }) => {

@@ -296,7 +296,7 @@ test("answers to a page that the system has ended are not taken for those of the
   expect(device.warnings).toEqual([]);
 });
 
-test("an app that stops answering and is asked again later has it all", async ({ device }) => {
+test("an app that stops answering has every impression after a later request", async ({ device }) => {
   await device.record(["before"]);
   await device.flush();
   device.delayMs = () => undefined;

@@ -66,7 +66,7 @@ test.describe("the demo without a server", () => {
     return reader;
   };
 
-  test("nothing that was looked at comes back: not while the stream is stopped, nor once it runs, nor after a flush", async ({
+  test("nothing that was seen comes back: not while the stream is stopped, nor once it runs, nor after a flush", async ({
     page,
   }) => {
     const reader = await open(page, "alone");

@@ -47,7 +47,7 @@ async function expectRefused(cases: Iterable<readonly [unknown, string]>): Promi
   expectUnchanged();
 }
 
-describe("a snapshot that is none", () => {
+describe("what is not a snapshot", () => {
   const forms: readonly (readonly [string, unknown, string])[] = [
     ["a number", 5, "bad-snapshot"],
     ["a text", "U0dTMQ==", "bad-snapshot"],
@@ -126,7 +126,7 @@ describe("a snapshot that is none", () => {
   }
 });
 
-describe("a shard that is none", () => {
+describe("what is not a shard", () => {
   test("i2: is refused with its reason, at any position among valid shards", async () => {
     const good = await shardText(["a"]);
     const large = (count: number) =>

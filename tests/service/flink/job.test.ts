@@ -252,7 +252,7 @@ describe("the job", () => {
     await until("it has ended", () => Promise.resolve(standing.process.exitCode !== null));
   });
 
-  test("rebuilds all chains under another prefix, from the topic's beginning, beside itself", async () => {
+  test("a second job rebuilds all chains under another prefix, from the topic's beginning", async () => {
     onTestFailed(() => void (failed = true));
     const histories = new Histories("rebuilt", 50);
     const producer = new Producer(kafka.address, TOPIC);

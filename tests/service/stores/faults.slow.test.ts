@@ -139,7 +139,7 @@ test("a page is read where the script may not write", async () => {
   expect(codes()).toEqual(["storage"]);
 });
 
-describe.each(clients)("with %s, what is damaged in a user's keys is set aside and told", (_, open) => {
+describe.each(clients)("with %s, what is damaged in a user's keys is moved aside and reported", (_, open) => {
   const notText = Buffer.from([0x75, 0x6e, 0xff, 0xfe, 0x00, 0x80]);
   const many = Object.fromEntries(idsOf("gone", 1_005).map((id) => [`unseen:${id}`, "1764000000000"]));
   const damages: [string, () => Promise<unknown>][] = [
@@ -213,7 +213,7 @@ test("a Redis that restarts and loads for a while is awaited", async () => {
   for (const user of users) expect((await store.read(user)).filter(POOL)).toEqual(["c", "d"]);
 });
 
-test.each(clients)("a Redis that loads anew is waited for, with %s", async (name) => {
+test.each(clients)("a Redis that reloads is awaited, with %s", async (name) => {
   const own = await startRedis({
     ...{ "enable-debug-command": "yes", "key-load-delay": "20000", "loading-process-events-interval-bytes": "1024" },
   });
