@@ -14,6 +14,7 @@ import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
 import { checkRustImports } from "./rust-imports.mjs";
 import { checkSizes } from "./sizes.mjs";
+import { checkWords } from "./words.mjs";
 
 /**
  * @typedef {object} Step
@@ -172,8 +173,15 @@ async function site() {
 
 /** @type {readonly Step[]} */
 export const steps = [
-  // Soon done, and soon told.
+  // Soon done.
   { name: "fmt", what: "Rust is formatted", run: () => cargo("fmt", "--all", "--check"), reads: allRust },
+  { name: "words", what: "no word that only this project understands is added", run: () => checkWords() },
+  {
+    name: "imports",
+    what: "no circle of imports in Rust, and none over a border: the compiler does not look",
+    run: checkRustImports,
+    reads: /^src\//,
+  },
   {
     name: "modules",
     what: "the crate is compiled to Wasm",
@@ -330,12 +338,6 @@ export const steps = [
     what: "everything else is formatted",
     run: () => npmTool("prettier/bin/prettier.cjs", "--check", ...cache, "."),
     needs: ["build"],
-  },
-  {
-    name: "imports",
-    what: "no circle of imports in Rust, and none over a border: the compiler does not look",
-    run: checkRustImports,
-    reads: /^src\//,
   },
   // From here on all are slow, or run by their names alone.
   {
