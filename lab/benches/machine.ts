@@ -1,11 +1,18 @@
 /** What was measured and where, in words that let a reader compare it with their own; and the memory of processes. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { arch, cpus, loadavg, release, totalmem, type } from "node:os";
+import { arch, cpus, release, totalmem, type } from "node:os";
+import { setTimeout as pause } from "node:timers/promises";
 import { inProject } from "../../scripts/lib/paths.mjs";
 
-/** "On a virtual machine, …; commit 1a2b3c4d", in lines that fit into a document. */
-export const describeRun = (): string => `On a ${describeMachine()};\ncommit ${describeCommit()}${describeLoad()}`;
+/** Of looking what else the machine does, and the share of its processors from which it is mentioned. */
+const SAMPLE_MS = 2_000;
+const MENTIONED = 0.1;
+
+/** "On a virtual machine, …; commit 1a2b3c4d", in lines that fit into a document. For before anything is measured. */
+export async function describeRun(): Promise<string> {
+  return `On a ${describeMachine()};\ncommit ${describeCommit()}${await describeOtherWork()}`;
+}
 
 /** The commit that is checked out, and whether something that is measured was changed since. */
 function describeCommit(): string {
@@ -22,11 +29,20 @@ function describeMachine(): string {
   return `${virtual}${String(cpus().length)} cores of ${kind} (${arch()}), ${memory}, ${systemName()}`;
 }
 
-/** What to say if the machine had much else to do; ratios suffer less than times. */
-function describeLoad(): string {
-  const [lastMinute = 0] = loadavg();
-  // One process at a time is the benchmark's own.
-  return lastMinute < cpus().length + 1 ? "" : `, next to other work (load ${lastMinute.toFixed(0)})`;
+async function describeOtherWork(): Promise<string> {
+  const before = processorTimes();
+  await pause(SAMPLE_MS);
+  const after = processorTimes();
+  const busy = 1 - (after.idle - before.idle) / (after.all - before.all);
+  return busy < MENTIONED ? "" : `, next to other work (${(100 * busy).toFixed(0)}% of the processors)`;
+}
+
+/** Milliseconds of all processors since the system started. */
+function processorTimes(): { idle: number; all: number } {
+  const times = cpus().map((one) => one.times);
+  const idle = times.reduce((sum, time) => sum + time.idle, 0);
+  const all = times.reduce((sum, { user, nice, sys, irq }) => sum + user + nice + sys + irq, idle);
+  return { idle, all };
 }
 
 function cpuFlags(): string {

@@ -55,6 +55,7 @@ async function main(): Promise<void> {
 }
 
 async function measureEverything({ effort, starts, updates, rust }: typeof FULL): Promise<Results> {
+  const run = await describeRun();
   const open = await placesToOpen();
   const bytes = await weigh(senders, open);
   const places: PlaceResults[] = [];
@@ -77,7 +78,7 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
   const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
   return {
     at: new Date().toISOString(),
-    run: describeRun(),
+    run,
     quick: samples !== FULL,
     bytes,
     places,

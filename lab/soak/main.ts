@@ -43,7 +43,7 @@ async function browsers(names: readonly string[], days: number): Promise<boolean
     if (!driver) throw new Error(`there is no browser ${name}: ${Object.keys(DRIVERS).join(", ")}`);
     return driver;
   });
-  const run = describeRun();
+  const run = await describeRun();
   const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
   const table = browserTable(outcomes);
   say(`\n${run}.\n\n${table}`);
@@ -70,7 +70,7 @@ function besideEachOther(headings: readonly string[], columns: readonly Record<s
 
 /** Faults strike at other times with each run, unless it is told a seed. */
 async function service(users: number, minutes: number): Promise<boolean> {
-  const run = describeRun();
+  const run = await describeRun();
   const seed = Number(values.seed ?? randomInt(2 ** 31));
   const profile = values.record ? "release" : "debug";
   const outcomes = await soakService({ users, minutes, seed, profile, say });

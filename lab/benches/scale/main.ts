@@ -20,6 +20,7 @@ const say = (line: string) => {
 };
 
 async function main(): Promise<void> {
+  const run = await describeRun();
   const memory: UserMemory[] = [];
   for (const age of ages) memory.push(await memoryOf(recommended, age));
   const { costs, fragmentation, redisVersion } = await loadRedis(recommended);
@@ -27,7 +28,7 @@ async function main(): Promise<void> {
   const wire = [];
   for (const age of [HALF, FULL]) wire.push(await weighWire(recommended, age, effort.days));
   const report = { impressions: 10, bytes: await weighReport(10) };
-  const results = { run: describeRun(), redisVersion, memory, fragmentation, costs, wire, report };
+  const results = { run, redisVersion, memory, fragmentation, costs, wire, report };
   const tables = tablesOf(results);
   console.log(Object.values(tables).join("\n\n"));
   if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);

@@ -23,6 +23,7 @@ const say = (line: string) => {
 async function main(): Promise<void> {
   say("compiling seenguard-server");
   const program = await buildService("release");
+  const run = await describeRun();
   const redis = await startRedis();
   const servers = { rust: await startRust(program, redis.url), node: await startNode(redis.url) };
   say("filling the chains");
@@ -33,7 +34,7 @@ async function main(): Promise<void> {
   ];
   await Promise.all([servers.rust.stop(), servers.node.stop()]);
   await redis.stop();
-  const tables = tablesOf(describeRun(), comparisons);
+  const tables = tablesOf(run, comparisons);
   console.log(Object.values(tables).join("\n\n"));
   if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);
 }

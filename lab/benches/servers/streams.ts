@@ -111,6 +111,7 @@ function percentile(values: readonly number[], share: number): number {
 async function main(): Promise<void> {
   say("compiling seenguard-server");
   const program = await buildService("release");
+  const run = await describeRun();
   const [redis, broker] = [await startRedis(), await startKafka()];
   say("filling the chains");
   const filling = [
@@ -129,7 +130,7 @@ async function main(): Promise<void> {
   const outcomes = pipelines.map((pipeline): Outcome => ({ pipeline, full: [], paced: [] }));
   const work = reportsOf(effort.users);
   await measure(outcomes, work, new Redis(redis.url));
-  const tables = tablesOf({ run: describeRun(), outcomes, rate: rateOf(outcomes) });
+  const tables = tablesOf({ run, outcomes, rate: rateOf(outcomes) });
   console.log(Object.values(tables).join("\n\n"));
   if (values.readme === true) await writeTables(tables, ["docs/scale.md", "docs/streams.md"]);
   await Promise.all(pipelines.map((pipeline) => pipeline.stop()));
