@@ -1,7 +1,7 @@
 /**
  * A page with the DOM observer in it, whose timers run by hand while its layout and its frames are the browser's own.
  */
-import { test as base, type Browser, type Frame, type Page } from "@playwright/test";
+import { expect, test as base, type Browser, type Frame, type Page } from "@playwright/test";
 import fastify, { type FastifyInstance } from "fastify";
 import type { ObserveOptions } from "seenguard";
 import { script } from "../support/chromium.js";
@@ -55,6 +55,12 @@ export class ObservedPage {
   async show(body: string): Promise<void> {
     await this.page.setContent(documentOf(body));
     await this.equip(this.page.mainFrame());
+  }
+
+  /** The same, and observes all of it. */
+  async observing(body: string): Promise<void> {
+    await this.show(body);
+    await this.observe();
   }
 
   /** Brings the observer and the tests' own helpers into a document. */
@@ -128,6 +134,12 @@ export class ObservedPage {
   /** Lets it run for more than a dwell. */
   async dwell(): Promise<void> {
     await this.pass(DWELL_MS + 2 * STEP_MS);
+  }
+
+  /** After another dwell these have counted, in this order. */
+  async counts(...ids: string[]): Promise<void> {
+    await this.dwell();
+    expect(await this.impressions()).toEqual(ids);
   }
 
   /** Lets it run for most of a dwell. */
@@ -242,7 +254,7 @@ function documentOf(body: string): string {
 
 async function stopClock(page: Page): Promise<void> {
   await page.clock.install({ time: 0 });
-  await page.clock.pauseAt(1000);
+  await page.clock.pauseAt(60_000);
 }
 
 export const test = base.extend<{ observed: ObservedPage; cached: CachedPage }>({
@@ -261,4 +273,4 @@ export const test = base.extend<{ observed: ObservedPage; cached: CachedPage }>(
   },
 });
 
-export { expect } from "@playwright/test";
+export { expect };
