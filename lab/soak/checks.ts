@@ -1,6 +1,6 @@
 /** The criteria of a run. */
 import { sum } from "simple-statistics";
-import { count } from "./format.ts";
+import { count } from "./figures.ts";
 import type { Load } from "./readers.ts";
 
 export interface Check {

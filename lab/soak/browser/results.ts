@@ -1,7 +1,7 @@
 /** The criteria of a browser's run, and its column of the table. */
 import { max, median } from "simple-statistics";
 import { none, type Check } from "../checks.ts";
-import { trendOf, type Trend } from "../trend.ts";
+import { trendOf, type Trend } from "../figures.ts";
 import { UPHEAVAL_UNTIL } from "./events.ts";
 import type { BrowserOutcome, Sample } from "./soak.ts";
 import type { SlowTask } from "./slot.ts";

@@ -2,9 +2,8 @@
 import type { Histogram } from "hdr-histogram-js";
 import { sum } from "simple-statistics";
 import { loadChecksOf, type Check } from "../checks.ts";
-import { count, megabytes, seconds, timesOf } from "../format.ts";
+import { count, megabytes, seconds, timesOf, trendOf } from "../figures.ts";
 import { newTimes } from "../readers.ts";
-import { trendOf } from "../trend.ts";
 import { QUIET_FROM, type ServiceOutcome } from "./soak.ts";
 
 /** How often a run may fail by chance alone. */
