@@ -69,9 +69,13 @@ impl<'a> PendingText<'a> {
     }
 
     fn text(&self) -> String {
-        let name = self.device.map(DeviceName::text).unwrap_or_default();
-        let (counter, forgotten) = (base36(self.counter), base36(self.forgotten.into()));
-        [&name, &*counter, &*forgotten, self.list].join(".")
+        let mut text = self.device.map(DeviceName::text).unwrap_or_default();
+        for number in [self.counter, self.forgotten.into()] {
+            text.push('.');
+            text += &base36(number);
+        }
+        text.push('.');
+        text + self.list
     }
 
     /// The same text with a list of as many of these ids as fit into so many characters, given by their hashes (XXH64,

@@ -4,7 +4,7 @@ use super::Guard;
 use super::server_view::ServerView;
 use super::types::recorded_at;
 use super::unseen::Unseen;
-use crate::table::{Due, Mark, Source, row};
+use crate::table::{Due, Mark, Source, WrittenText, row};
 use crate::time::Time;
 
 /// Storage. A store is a bag of rows, each a string: rows of several tabs may be merged in any order, any number of
@@ -37,12 +37,24 @@ impl Guard {
     /// `None` if nothing after that is due. Called with the mark of the row before, until there is none, it writes all
     /// that is unsaved.
     pub fn unsaved(&mut self, after: Mark, due: Due, now: Time) -> Option<(String, Mark)> {
+        let (row, mark) = self.unsaved_row(after, due, now)?;
+        Some((row.text, mark))
+    }
+
+    /// The same, with the number of its recordings.
+    pub(crate) fn unsaved_row(&mut self, after: Mark, due: Due, now: Time) -> Option<(WrittenText, Mark)> {
         self.table.unsaved(after, due, recorded_at(now))
     }
 
     /// A row of at most this many characters with the newest unsaved recordings that surely fit. `None` if none does,
     /// or no change that cannot wait is unsaved.
     pub fn unsaved_within(&mut self, characters: usize, now: Time) -> Option<String> {
+        let (row, _) = self.unsaved_row_within(characters, now)?;
+        Some(row)
+    }
+
+    /// With it, whether it has all such recordings.
+    pub(crate) fn unsaved_row_within(&mut self, characters: usize, now: Time) -> Option<(String, bool)> {
         self.table.unsaved_within(characters, recorded_at(now))
     }
 
@@ -54,7 +66,7 @@ impl Guard {
 
     /// Merges a row. Returns how many recordings it has; `None` if it is damaged, which changes nothing.
     pub fn merge_row(&mut self, text: &str, source: Source) -> Option<usize> {
-        let row = row::read(text)?;
+        let row = row::read(text.as_bytes())?;
         let count = row.recordings.len();
         self.merge(row, source);
         Some(count)
@@ -70,14 +82,23 @@ impl Guard {
 
     /// Whether anything in a row of another tab is not known to be in the store, or has changed here and is unsaved.
     pub fn has_unsaved(&self, text: &str) -> bool {
-        row::read(text).is_some_and(|row| self.table.has_unsaved(&row))
+        row::read(text.as_bytes()).is_some_and(|row| self.table.has_unsaved(&row))
     }
 
     /// Merges rows, and returns rows that replace them: what the table now has of their ids, without those that were
     /// evicted. Nothing counts as saved by it. None if all are damaged.
     pub fn rewrite<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let mut rows = Vec::new();
+        for row in self.rewritten(texts.into_iter().map(str::as_bytes)) {
+            rows.push(row.text);
+        }
+        rows
+    }
+
+    /// The same, each with the number of its recordings.
+    pub(crate) fn rewritten<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Vec<WrittenText> {
         let (mut hashes, mut is_readable) = (Vec::new(), false);
-        for row in texts.into_iter().filter_map(row::read) {
+        for row in texts.filter_map(row::read) {
             is_readable = true;
             hashes.extend(row.recordings.iter().map(|(hash, _)| *hash));
             self.merge(row, Source::Row);
@@ -106,10 +127,11 @@ impl Guard {
         self.table.len()
     }
 
-    /// The day of the last use, in days since 1970, and the window in days, as a row has them. `None` if it is damaged.
+    /// The day of the last use, in days since 1970, and the window in days, as a row has them. `None` if it is damaged,
+    /// or empty.
     pub fn row_facts(text: &str) -> Option<(u64, u64)> {
-        let facts = row::read(text)?.facts;
-        Some((facts.day, facts.window_days))
+        let facts = row::read(text.as_bytes())?.facts;
+        (!text.is_empty()).then_some((facts.day, facts.window_days))
     }
 
     /// Drops a snapshot from before a deletion of the history that another tab, or an earlier visit, has received.

@@ -5,7 +5,7 @@
 //! a wrong clock stops an item rather than repeats it.
 
 use super::types::recorded_at;
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::hash_id;
 use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
@@ -42,7 +42,7 @@ impl Unseen {
         known: &Unseen,
     ) -> Result<Self, Error> {
         if listed.len() > MAX_SNAPSHOT_UNSEEN {
-            return Err(Error::BadSnapshot("a snapshot has at most 1000 unseen ids"));
+            return Err(Error::BadSnapshot(message("a snapshot has at most 1000 unseen ids")));
         }
         let mut ids = Vec::new();
         let now_ms = recorded_at(now);

@@ -20,6 +20,7 @@ mod unsaved;
 pub(crate) use facts::{Deletion, MAX_WINDOW_DAYS};
 pub use merge::Source;
 pub(crate) use recording::{Kind, MAX_AT, Origin, Recording, Undelivered};
+pub(crate) use unsaved::WrittenText;
 pub use unsaved::{Due, Mark};
 
 use crate::devices::DeviceName;

@@ -43,7 +43,7 @@ const FRAME_BYTES: usize = 64;
 const RECORDING_BYTES: usize = 32;
 
 /// The content of a row.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     pub(crate) facts: Facts,
     /// Each with the hash of its id.
@@ -119,9 +119,12 @@ fn flag(holds: bool, flag: u8) -> u8 {
     if holds { flag } else { 0 }
 }
 
-/// Reads a row; `None` if the text is damaged.
-pub(crate) fn read(text: &str) -> Option<Row> {
-    let bytes = base64::decode(text.as_bytes()).ok()?;
+/// Reads a row; `None` if it is damaged. The empty one, which a clear writes, says nothing.
+pub(crate) fn read(text: &[u8]) -> Option<Row> {
+    if text.is_empty() {
+        return Some(Row::default());
+    }
+    let bytes = base64::decode(text).ok()?;
     let (bytes, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
     if checksum != checksum_of(bytes) {
         return None;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::facts::Facts;
 use super::row;
 use super::*;
 use crate::base64;
@@ -39,12 +40,16 @@ fn unsee(table: &mut Table, id: &str, at: u64) {
     table.unsee(HashedId::new(id.as_bytes()), at);
 }
 
+fn read(row: &str) -> Option<row::Row> {
+    row::read(row.as_bytes())
+}
+
 /// All that is unsaved, as rows with their marks.
 fn unsaved_rows(table: &mut Table, due: Due) -> Vec<(String, Mark)> {
     let mut rows = Vec::new();
     let mut after = Mark::default();
     while let Some((row, mark)) = table.unsaved(after, due, NOW) {
-        rows.push((row, mark));
+        rows.push((row.text, mark));
         after = mark;
     }
     rows
@@ -58,7 +63,7 @@ fn rows_of(table: &mut Table) -> Vec<String> {
 }
 
 fn merge_from(table: &mut Table, row: &str, source: Source) {
-    let row = row::read(row).unwrap();
+    let row = read(row).unwrap();
     table.merge_facts(&row.facts, source);
     for (hash, recording) in row.recordings {
         table.merge(hash, recording, source);
@@ -72,21 +77,22 @@ fn merge_row(table: &mut Table, row: &str) {
 
 /// The ids in a row, by their hashes.
 fn hashes_in(row: &str) -> BTreeSet<u64> {
-    row::read(row)
-        .unwrap()
-        .recordings
-        .iter()
-        .map(|(hash, _)| *hash)
-        .collect()
+    read(row).unwrap().recordings.iter().map(|(hash, _)| *hash).collect()
 }
 
 fn hashes_of(ids: &[&str]) -> BTreeSet<u64> {
     ids.iter().map(|id| hash(id)).collect()
 }
 
+/// The first row of what is unsaved.
+fn unsaved(table: &mut Table, due: Due) -> Option<(String, Mark)> {
+    let (row, mark) = table.unsaved(Mark::default(), due, NOW)?;
+    Some((row.text, mark))
+}
+
 /// Whether a change that cannot wait is unsaved.
 fn is_unsaved(table: &mut Table) -> bool {
-    table.unsaved(Mark::default(), Due::Changes, NOW).is_some()
+    unsaved(table, Due::Changes).is_some()
 }
 
 fn merged<'a>(rows: impl IntoIterator<Item = &'a String>) -> Table {
@@ -182,10 +188,16 @@ fn damage_of_any_byte_costs_the_row() {
         for other in ["A", "/", "\n", "é", ""] {
             let mut damaged = row.clone();
             damaged.replace_range(place..=place, other);
-            assert!(damaged == row || row::read(&damaged).is_none(), "{place} {other:?}");
+            assert!(damaged == row || read(&damaged).is_none(), "{place} {other:?}");
         }
-        assert!(row::read(&row[..place]).is_none(), "{place}");
+        assert!(place == 0 || read(&row[..place]).is_none(), "{place}");
     }
+}
+
+#[test]
+fn an_empty_row_says_nothing() {
+    assert_eq!(read(""), Some(row::Row::default()));
+    assert!(!table().has_unsaved(&row::Row::default()));
 }
 
 /// The bytes of a recording, with a checksum that is right.
@@ -200,16 +212,16 @@ fn what_cannot_be_is_damage_though_the_checksum_is_right() {
     /// No flags, the first day, no window.
     const FACTS: [u8; 3] = [0; 3];
     let recording =
-        |flags: u8, counter: &[u8], time: &[u8], id: &[u8]| sealed(&[&FACTS, &[flags], counter, time, id].concat());
+        |flags: u8, counter: &[u8], time: &[u8], id: &[u8]| sealed(&[&FACTS[..], &[flags], counter, time, id].concat());
     let (hash, same) = (&[7u8; 8], &[0u8]);
-    let largest = row::read(&recording(0, &LARGEST, same, hash)).unwrap().recordings;
+    let largest = read(&recording(0, &LARGEST, same, hash)).unwrap().recordings;
     assert_eq!((largest[0].1.seq, largest[0].1.at), (MAX_SEQ, MAX_AT));
-    let facts = row::read(&sealed(&[7, 1, 2, 3, 4, 5])).unwrap().facts;
+    let facts = read(&sealed(&[7, 1, 2, 3, 4, 5])).unwrap().facts;
     assert_eq!(facts.deletion, Some(Deletion { deleted_at: 3, at: 4 }));
     assert_eq!((facts.day, facts.window_days, facts.reported), (1, 2, true));
     assert_eq!(facts.device_name.map(DeviceName::number), Some(5));
     let entry = [&[0, 1, 0][..], &[7; 8]].concat();
-    assert!(row::read(&sealed(&[&FACTS, entry.repeat(MAX_ROW).as_slice()].concat())).is_some());
+    assert!(read(&sealed(&[&FACTS[..], entry.repeat(MAX_ROW).as_slice()].concat())).is_some());
     let above = [&[0x80; 7][..], &[0x10]].concat();
     for (what, row) in [
         ("a counter of 2^53", recording(0, &above, same, hash)),
@@ -223,7 +235,7 @@ fn what_cannot_be_is_damage_though_the_checksum_is_right() {
         ("half a character", recording(4, &[9], same, &[1, 0xC3])),
         (
             "1,001 recordings",
-            sealed(&[&FACTS, entry.repeat(MAX_ROW + 1).as_slice()].concat()),
+            sealed(&[&FACTS[..], entry.repeat(MAX_ROW + 1).as_slice()].concat()),
         ),
         ("no facts", sealed(&[])),
         ("a day after the latest", sealed(&[&[0][..], &LARGEST, &[0]].concat())),
@@ -235,18 +247,18 @@ fn what_cannot_be_is_damage_though_the_checksum_is_right() {
         ),
         ("a name of no characters", sealed(&[4, 0, 0, 0])),
     ] {
-        assert_eq!(row::read(&row), None, "{what}");
+        assert_eq!(read(&row), None, "{what}");
     }
 }
 
 proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in "[A-Za-z0-9+/=]{0,99}", bytes in prop::collection::vec(any::<u8>(), 0..99)) {
-        row::read(&text);
+        read(&text);
         // As random bytes that begin with facts are.
         for bytes in [&[&[0; 3], &bytes[..]].concat(), &bytes] {
             let row = sealed(bytes);
-            if row::read(&row).is_none() {
+            if read(&row).is_none() {
                 continue;
             }
             let mut table = table();
@@ -338,7 +350,7 @@ proptest! {
         let mut compacting = merged(left);
         let hashes = compacting.recordings.keys().copied().collect();
         let mut grouped = merged(right);
-        compacting.rows_of(hashes).iter().for_each(|row| merge_row(&mut grouped, row));
+        compacting.rows_of(hashes).iter().for_each(|row| merge_row(&mut grouped, &row.text));
         prop_assert_eq!(&contents(&grouped), &all);
         right.iter().for_each(|row| merge_row(&mut compacting, row));
         prop_assert_eq!(&contents(&compacting), &all);
@@ -438,12 +450,12 @@ fn a_reset_leaves_the_counter_and_what_this_tab_has_recorded_if_that_is_to_stay(
         let mut table = stored_table(1);
         table.merge_deletion(Deletion { deleted_at: 9, at: NOW });
         record(&mut table, "a", NOW);
-        let (row, mark) = table.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+        let (row, mark) = unsaved(&mut table, Due::Changes).unwrap();
         table.saved(mark);
         let name = table.device_name();
         assert!(name.is_some() && !is_unsaved(&mut table));
         record(&mut table, "b", NOW);
-        let (_, stale) = table.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+        let (_, stale) = unsaved(&mut table, Due::Changes).unwrap();
         let revision = table.unseen_revision();
         table.reset(keeps);
         table.saved(stale);
@@ -456,9 +468,9 @@ fn a_reset_leaves_the_counter_and_what_this_tab_has_recorded_if_that_is_to_stay(
         assert_eq!(table.counter(), NOW + 1);
         // It is saved again, in the new generation.
         assert_eq!(is_unsaved(&mut table), keeps);
-        let facts_alone = table.unsaved(Mark::default(), Due::Facts, NOW).unwrap().0;
+        let facts_alone = unsaved(&mut table, Due::Facts).unwrap().0;
         assert_eq!(hashes_in(&facts_alone).len(), if keeps { 2 } else { 0 });
-        let names = [&row, &facts_alone].map(|row| row::read(row).unwrap().facts.device_name);
+        let names = [&row, &facts_alone].map(|row| read(row).unwrap().facts.device_name);
         assert!(names[0] == name && names[1].is_some() && names[0] != names[1]);
     }
 }
@@ -486,11 +498,11 @@ fn a_reset_forgets_that_the_namespace_has_delivered_unless_this_tab_delivers() {
 fn a_row_that_is_saved_leaves_what_it_has_not() {
     let mut table = table();
     record(&mut table, "a", NOW);
-    let (first, mark) = table.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+    let (first, mark) = unsaved(&mut table, Due::Changes).unwrap();
     record(&mut table, "b", NOW);
     record(&mut table, "a", NOW);
     table.saved(mark);
-    let (second, mark) = table.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+    let (second, mark) = unsaved(&mut table, Due::Changes).unwrap();
     assert_eq!(
         (hashes_in(&first), hashes_in(&second)),
         (hashes_of(&["a"]), hashes_of(&["a", "b"]))
@@ -503,7 +515,7 @@ fn a_row_that_is_saved_leaves_what_it_has_not() {
 fn a_mark_counts_once_though_it_is_confirmed_again() {
     let mut table = table();
     record(&mut table, "a", NOW);
-    let (_, mark) = table.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+    let (_, mark) = unsaved(&mut table, Due::Changes).unwrap();
     table.saved(mark);
     record(&mut table, "a", NOW);
     table.saved(mark);
@@ -536,7 +548,7 @@ fn a_change_that_marks_as_covered_alone_starts_no_save_and_goes_along() {
     rows_of(&mut table);
     table.set_covered(hash("a"));
     assert!(!is_unsaved(&mut table) && table.unsaved_within(10_000, NOW).is_none());
-    assert!(table.unsaved(Mark::default(), Due::Facts, NOW).is_none());
+    assert!(unsaved(&mut table, Due::Facts).is_none());
     assert_eq!(unsaved_rows(&mut table.clone(), Due::All).len(), 1);
     record(&mut table, "b", NOW);
     let rows = unsaved_rows(&mut table, Due::Changes);
@@ -551,7 +563,7 @@ fn a_change_that_marks_as_covered_alone_starts_no_save_and_goes_along() {
 fn of_rows_that_are_never_confirmed_the_latest_64_can_be() {
     let mut table = table();
     record(&mut table, "a", NOW);
-    let mark = |table: &mut Table| table.unsaved(Mark::default(), Due::Changes, NOW).unwrap().1;
+    let mark = |table: &mut Table| unsaved(table, Due::Changes).unwrap().1;
     let first = mark(&mut table);
     let later: Vec<Mark> = (0..64).map(|_| mark(&mut table)).collect();
     table.saved(first);
@@ -578,16 +590,18 @@ fn a_stash_has_the_newest_that_fit() {
     for item in 0..50 {
         record(&mut table, &name(item), NOW);
     }
-    let stash = table.unsaved_within(1_000, NOW).unwrap();
+    let stash = table.unsaved_within(1_000, NOW).unwrap().0;
     let ids = hashes_in(&stash);
     assert!(stash.len() <= 1_000 && (10..50).contains(&ids.len()));
     let newest = (50 - ids.len()..50).map(|item| hash(&name(item))).collect();
     assert_eq!(ids, newest);
     // A long id does not keep others out.
     record(&mut table, &"x".repeat(5_000), NOW);
-    assert!(hashes_in(&table.unsaved_within(1_000, NOW).unwrap()).is_superset(&newest));
+    assert!(hashes_in(&table.unsaved_within(1_000, NOW).unwrap().0).is_superset(&newest));
     assert_eq!(table.unsaved_within(99, NOW), None);
-    assert_eq!(hashes_in(&table.unsaved_within(200_000, NOW).unwrap()).len(), 51);
+    let (all, is_all) = table.unsaved_within(200_000, NOW).unwrap();
+    assert_eq!((hashes_in(&all).len(), is_all), (51, true));
+    assert!(!table.unsaved_within(1_000, NOW).unwrap().1);
     // Nothing of it counts as saved.
     assert!(is_unsaved(&mut table));
 }
@@ -597,12 +611,12 @@ fn what_a_stash_brings_is_unsaved_and_what_it_repeats_is_not() {
     let mut writer = table();
     record(&mut writer, "a", NOW);
     record(&mut writer, "b", NOW);
-    let stash = writer.unsaved_within(10_000, NOW).unwrap();
+    let stash = writer.unsaved_within(10_000, NOW).unwrap().0;
     let mut reader = table();
     record(&mut reader, "b", NOW + 9);
     rows_of(&mut reader);
     merge_from(&mut reader, &stash, Source::Stash);
-    let row = row::read(&stash).unwrap();
+    let row = read(&stash).unwrap();
     assert!(reader.has_unsaved(&row));
     assert_eq!(
         rows_of(&mut reader)
@@ -668,13 +682,14 @@ proptest! {
                 hashes.extend(hashes_in(row));
                 merge_from(table, row, Source::Row);
             }
-            table.rows_of(hashes)
+            let rows = table.rows_of(hashes).into_iter();
+            rows.map(|row| row.text).collect::<Vec<String>>()
         };
         let mut table = table();
         let once = rewrite(&mut table, &rows);
         prop_assert_eq!(&contents(&merged(&once)), &contents(&merged(&rows)));
         prop_assert_eq!(&rewrite(&mut table, &once), &once);
-        prop_assert_eq!(row::read(&once[0]).unwrap().facts, table.facts);
+        prop_assert_eq!(read(&once[0]).unwrap().facts, table.facts);
         let mut small = table_of(remember);
         let left = rewrite(&mut small, &rows);
         prop_assert_eq!(contents(&merged(&left)), contents(&small));
@@ -710,7 +725,7 @@ proptest! {
         prop_assert_eq!(all.device_name, facts.iter().filter_map(|facts| facts.device_name).min());
         // They are read as they were written.
         let row = row::write(&table(), &all, &[]);
-        prop_assert_eq!(row::read(&row), Some(row::Row { facts: all, recordings: Vec::new() }));
+        prop_assert_eq!(read(&row), Some(row::Row { facts: all, recordings: Vec::new() }));
     }
 }
 
@@ -719,12 +734,12 @@ fn a_device_has_the_name_that_is_stored_and_of_two_the_smaller_one() {
     let (mut first, mut second) = (stored_table(1), stored_table(2));
     let mut rows = Vec::new();
     for table in [&mut first, &mut second] {
-        let (row, mark) = table.unsaved(Mark::default(), Due::Facts, NOW).unwrap();
+        let (row, mark) = unsaved(table, Due::Facts).unwrap();
         assert!(hashes_in(&row).is_empty() && table.device_name().is_none());
         table.saved(mark);
         assert!(table.device_name().is_some());
         // Nothing is due until the next day.
-        assert!(table.unsaved(Mark::default(), Due::Facts, NOW).is_none());
+        assert!(unsaved(table, Due::Facts).is_none());
         assert!(table.unsaved(Mark::default(), Due::Facts, NOW + 86_400_000).is_some());
         rows.push(row);
     }
@@ -736,13 +751,13 @@ fn a_device_has_the_name_that_is_stored_and_of_two_the_smaller_one() {
     let mut third = stored_table(3);
     merge_from(&mut third, &rows[0], Source::Stash);
     assert_eq!(third.device_name(), None);
-    assert!(third.has_unsaved(&row::read(&rows[0]).unwrap()));
+    assert!(third.has_unsaved(&read(&rows[0]).unwrap()));
 }
 
 #[test]
 fn facts_that_the_store_lacks_are_due() {
     let mut table = stored_table(1);
-    let is_due = |table: &mut Table| match table.unsaved(Mark::default(), Due::Facts, NOW) {
+    let is_due = |table: &mut Table| match unsaved(table, Due::Facts) {
         Some((_, mark)) => {
             table.saved(mark);
             true
@@ -755,7 +770,7 @@ fn facts_that_the_store_lacks_are_due() {
     table.merge_deletion(Deletion { deleted_at: 9, at: NOW });
     assert!(is_due(&mut table) && !is_due(&mut table));
     let mut wider = Table::new(3 * WINDOW_MS, 10, MultiplyShift::default());
-    let row = wider.unsaved(Mark::default(), Due::Facts, NOW).unwrap().0;
+    let row = unsaved(&mut wider, Due::Facts).unwrap().0;
     merge_from(&mut table, &row, Source::Stash);
     assert!(is_due(&mut table) && !is_due(&mut table));
 }

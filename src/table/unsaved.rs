@@ -29,6 +29,14 @@ pub enum Due {
     All,
 }
 
+/// A row as it is to be stored.
+#[derive(Debug)]
+pub(crate) struct WrittenText {
+    pub(crate) text: String,
+    /// How many recordings it has.
+    pub(crate) recordings: usize,
+}
+
 /// A row that is not known to be saved.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WrittenRow {
@@ -42,7 +50,7 @@ pub(super) struct WrittenRow {
 impl Table {
     /// The next row to save, and its mark: it has up to 1,000 changes after `after`, and the facts of `now_ms`. `None`
     /// if nothing after that is due. Facts are due only with the default mark.
-    pub(crate) fn unsaved(&mut self, after: Mark, due: Due, now_ms: u64) -> Option<(String, Mark)> {
+    pub(crate) fn unsaved(&mut self, after: Mark, due: Due, now_ms: u64) -> Option<(WrittenText, Mark)> {
         let facts = self.facts_at(now_ms);
         let mut is_due = due != Due::Changes && after == Mark::default() && !self.stored.include(&facts);
         if !is_due && due != Due::All && self.tally.unsaved == 0 {
@@ -79,7 +87,8 @@ impl Table {
 
     /// The newest unsaved recordings that surely fit into a row of this many characters, up to 1,000, with the facts of
     /// `now_ms`. `None` if no change that cannot wait is unsaved, or nothing fits.
-    pub(crate) fn unsaved_within(&mut self, characters: usize, now_ms: u64) -> Option<String> {
+    /// With it, whether these are all such recordings.
+    pub(crate) fn unsaved_within(&mut self, characters: usize, now_ms: u64) -> Option<(String, bool)> {
         if self.tally.unsaved == 0 {
             return None;
         }
@@ -99,7 +108,8 @@ impl Table {
             }
         }
         self.facts = self.facts_at(now_ms);
-        (!fitting.is_empty()).then(|| self.row_of(fitting))
+        let is_all = fitting.len() == self.tally.unsaved;
+        (!fitting.is_empty()).then(|| (self.row_of(fitting).text, is_all))
     }
 
     /// Notes that the store has the row of this mark: its facts, and its recordings unless they have changed since. Has
@@ -125,7 +135,7 @@ impl Table {
     }
 
     /// Rows of up to 1,000 recordings with what the table has of these ids; at least one, for the facts.
-    pub(crate) fn rows_of(&self, hashes: Vec<u64>) -> Vec<String> {
+    pub(crate) fn rows_of(&self, hashes: Vec<u64>) -> Vec<WrittenText> {
         let mut ids = Vec::new();
         for hash in hashes {
             ids.extend(self.get(hash).map(|recording| recording.rank(hash)));
@@ -134,21 +144,28 @@ impl Table {
         ids.dedup();
         let mut rows = Vec::new();
         for ids in ids.chunks(MAX_ROW) {
-            rows.push(row::write(self, &self.facts, ids));
+            rows.push(self.write(ids));
         }
         if rows.is_empty() {
-            rows.push(row::write(self, &self.facts, &[]));
+            rows.push(self.write(&[]));
         }
         rows
     }
 
     /// A row of these ids, each once.
-    fn row_of(&self, mut ids: Vec<Rank>) -> String {
+    fn row_of(&self, mut ids: Vec<Rank>) -> WrittenText {
         for id in &mut ids {
             // A recording's rank orders a row.
             *id = self.get(id.2).map_or(*id, |recording| recording.rank(id.2));
         }
-        row::write(self, &self.facts, &sorted(ids))
+        self.write(&sorted(ids))
+    }
+
+    fn write(&self, ids: &[Rank]) -> WrittenText {
+        WrittenText {
+            text: row::write(self, &self.facts, ids),
+            recordings: ids.len(),
+        }
     }
 
     /// The facts as they stand in a row that is written now.

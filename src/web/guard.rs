@@ -358,18 +358,23 @@ impl Guard {
 #[wasm_bindgen]
 impl Guard {
     /// The next row to save, of the changes after a mark, 0 for the first; undefined if none of them is due. Leaves its
-    /// mark.
+    /// mark, and how many recordings it has.
     pub fn unsaved(&mut self, after: u32, due: Due, wall_ms: f64) -> Option<String> {
         self.clear_answer();
-        let (row, mark) = self.guard.unsaved(Mark(after), due, now(wall_ms))?;
+        let (row, mark) = self.guard.unsaved_row(Mark(after), due, now(wall_ms))?;
         self.numbers.push(f64::from(mark.0));
-        Some(row)
+        self.numbers.push(row.recordings as f64);
+        Some(row.text)
     }
 
     /// A row of at most this many characters with the newest unsaved recordings; undefined if there are none.
+    /// Leaves 1 if it has all of them, else 0.
     #[wasm_bindgen(js_name = unsavedWithin)]
     pub fn unsaved_within(&mut self, characters: usize, wall_ms: f64) -> Option<String> {
-        self.guard.unsaved_within(characters, now(wall_ms))
+        self.clear_answer();
+        let (row, is_all) = self.guard.unsaved_row_within(characters, now(wall_ms))?;
+        self.numbers.push(f64::from(u8::from(is_all)));
+        Some(row)
     }
 
     /// The store has the row of this mark.
@@ -388,9 +393,18 @@ impl Guard {
         self.guard.has_unsaved(row)
     }
 
-    /// Merges rows, and returns those that replace them; empty if all are damaged.
+    /// Merges rows, and returns those that replace them; empty if all are damaged. Leaves how many recordings each has.
     pub fn rewrite(&mut self, rows: &str) -> String {
-        self.guard.rewrite(rows.split('\n')).join("\n")
+        self.clear_answer();
+        let mut joined = String::new();
+        for row in self.guard.rewritten(rows.as_bytes().split(|&byte| byte == b'\n')) {
+            if !self.numbers.is_empty() {
+                joined.push('\n');
+            }
+            joined += &row.text;
+            self.numbers.push(row.recordings as f64);
+        }
+        joined
     }
 
     /// All stored rows have been merged.
