@@ -1,0 +1,166 @@
+/** What stands in keys and strings of the storage, how long, and how much of it. */
+import { describe, expect, test } from "vitest";
+import { sizeOf } from "../simulation/programs/local-storage.js";
+import { holding, idsOf, newBrowser, until, type Browser } from "./support.js";
+
+const DAY_MS = 86_400_000;
+/** All keys of the package name a namespace as their second part. */
+const OF_US = /^seenguard(?:-signal|-clear)?\//;
+
+/** Opens a namespace, records, and closes it after some time. */
+async function visit(browser: Browser, namespace: string, ids: readonly string[] = []): Promise<void> {
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({ namespace }));
+  await browser.task(() => guard.record(ids));
+  await browser.advance(4_000);
+  await until(browser, guard.close());
+  document.end();
+}
+
+const keysOf = ({ rows, local }: Browser): string[] => [...rows.keys(), ...local.keys()].filter((key) => OF_US.test(key));
+
+test("keys name the namespace, a time and random bits, and nothing that was seen", async () => {
+  const browser = await newBrowser();
+  await visit(browser, "home:ada", idsOf("secret", 20));
+  for (const key of keysOf(browser)) expect(key).toMatch(/^seenguard(-signal)?\/home:ada(\/[0-9a-z]{11}\/r\/\w+\/\w+)?$/);
+  expect([...browser.local.values()].join()).not.toContain("secret");
+});
+
+test("nothing of an app's own object goes into localStorage but the signal", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  const custom = new Map<string, string>();
+  const storage = {
+    keys: () => [...custom.keys()],
+    get: (key: string) => custom.get(key),
+    set: () => new Promise<void>(() => {}),
+    remove: (key: string) => void custom.delete(key),
+  };
+  const guard = await until(browser, document.openGuard({ storage }));
+  await browser.task(() => guard.record("secret"));
+  await browser.advance(5_000);
+  await browser.task(() => document.leave());
+  expect([...browser.local.keys()].filter((key) => !key.startsWith("seenguard-signal/"))).toEqual([]);
+});
+
+describe("another namespace", () => {
+  test("that was not used for twice its window is removed with its signal, a later one is not", async () => {
+    const browser = await newBrowser();
+    await visit(browser, "home:idle", ["a"]);
+    await browser.advance(30 * DAY_MS);
+    await visit(browser, "home:used", ["a"]);
+    await browser.advance(31 * DAY_MS);
+    await visit(browser, "home:own");
+    const left = (name: string) => keysOf(browser).filter((key) => key.includes(`/${name}`));
+    expect(left("home:idle")).toEqual([]);
+    expect(left("home:used").length).toBeGreaterThan(1);
+  });
+
+  test("that was cleared leaves its name for no longer than one that was not", async () => {
+    const browser = await newBrowser();
+    await visit(browser, "home:left", ["a"]);
+    const document = browser.open();
+    await until(browser, document.seenguard.SeenGuard.clear("home:left"));
+    document.end();
+    expect(holding(browser.rows, "a")).toEqual([]);
+    await browser.advance(61 * DAY_MS);
+    await visit(browser, "home:own");
+    expect(keysOf(browser).filter((key) => key.includes("/home:left"))).toEqual([]);
+  });
+});
+
+describe("the stashes of a namespace", () => {
+  const withoutDatabase = () => newBrowser({ indexedDb: "denied" });
+  const stashes = (browser: Browser) => new Map([...browser.local].filter(([key]) => key.includes("/s/")));
+
+  test("i7: have at most 200,000 characters together, and hold the newest", async () => {
+    const browser = await withoutDatabase();
+    const long = (prefix: string) => idsOf(`${prefix}-${"x".repeat(100)}`, 1_500);
+    const documents = [browser.open(), browser.open()];
+    for (const [index, document] of documents.entries()) {
+      const guard = await until(browser, document.openGuard({}));
+      await browser.task(() => guard.record(long(String(index))));
+      await browser.advance(2_000);
+    }
+    await browser.task(() => documents.forEach((document) => document.leave()));
+    const size = [...stashes(browser).values()].reduce((sum, text) => sum + text.length, 0);
+    expect(size).toBeLessThanOrEqual(200_000);
+    expect(sizeOf(stashes(browser))).toBeGreaterThan(100_000);
+    const next = await until(browser, browser.open().openGuard({}));
+    expect(next.filter([long("0").at(-1) ?? ""])).toEqual([]);
+  });
+
+  test("i1: carry a namespace from visit to visit where IndexedDB is denied, which is reported", async () => {
+    const browser = await withoutDatabase();
+    for (const id of ["a", "b", "c"]) {
+      const document = browser.open();
+      const guard = await until(browser, document.openGuard({}));
+      await browser.task(() => guard.record(id));
+      await browser.advance(3_000);
+      expect(guard.stats().storage).toBe("unavailable");
+      expect(document.errors).toMatchObject([{ code: "storage" }]);
+      await browser.task(() => document.leave());
+    }
+    const guard = await until(browser, browser.open().openGuard({}));
+    expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
+    expect(stashes(browser).size).toBeLessThanOrEqual(2);
+  });
+
+  test("are gone once IndexedDB has everything", async () => {
+    const browser = await newBrowser();
+    const [one, two] = [browser.open(), browser.open()];
+    const guard = await until(browser, one.openGuard({}));
+    browser.outcomes = [{ way: "is silent", isDone: false }];
+    await browser.task(() => guard.record("a"));
+    await browser.advance(1_500);
+    expect(stashes(browser).size).toBe(1);
+    await browser.task(() => one.end());
+    browser.outcomes = [];
+    const next = await until(browser, two.openGuard({}));
+    await browser.advance(3_000);
+    expect(stashes(browser).size).toBe(0);
+    expect(holding(browser.rows, "a")).toHaveLength(1);
+    expect(next.filter(["a", "b"])).toEqual(["b"]);
+  });
+});
+
+test("i6: without localStorage an open tab learns what another saves within ten seconds, and a clear", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [browser.open(), browser.open()];
+  const [first, second] = [await until(browser, one.openGuard({})), await until(browser, two.openGuard({}))];
+  await browser.task(() => first.record("a"));
+  await browser.advance(10_500);
+  expect(second.filter(["a", "b"])).toEqual(["b"]);
+  await until(browser, one.seenguard.SeenGuard.clear("home"));
+  await browser.advance(10_500);
+  expect(second.filter(["a", "b"])).toEqual(["a", "b"]);
+});
+
+test("a guard that is closed leaves no timer, and the connection open for the next one", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  for (const id of ["a", "b"]) {
+    const guard = await until(browser, document.openGuard({}));
+    await browser.task(() => guard.record(id));
+    await until(browser, guard.close());
+    expect(browser.timersOf(document)).toBe(0);
+  }
+  expect(document.openedTimes).toBe(1);
+});
+
+test("i6: a database without room stores impressions in place of the snapshot, and all once there is room", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({}));
+  browser.outcomes = [{ way: "is full" }];
+  await browser.task(() => guard.record(["a", "b"]));
+  await browser.advance(5_000);
+  expect(guard.stats().storage).toBe("full");
+  expect(document.errors).toMatchObject([{ code: "storage" }]);
+  browser.outcomes = [];
+  await browser.advance(70_000);
+  expect(guard.stats().storage).toBe("indexeddb");
+  document.end();
+  const next = await until(browser, browser.open().openGuard({}));
+  expect(next.filter(["a", "b", "c"])).toEqual(["c"]);
+});
