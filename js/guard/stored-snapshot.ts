@@ -33,7 +33,10 @@ export class LatestSnapshot implements StoredSnapshot {
   text(): string | undefined {
     const { latest } = this;
     // Full texts of held shards in place of the references received.
-    const shards = this.engine.call((guard) => guard.shardTexts())?.split("\n").slice(0, -1);
+    const shards = this.engine
+      .call((guard) => guard.shardTexts())
+      ?.split("\n")
+      .slice(0, -1);
     if (!latest || !shards) return undefined;
     const json = asAscii(JSON.stringify({ ...latest, snapshot: { ...latest.snapshot, shards } }));
     return json.length > MAX_CHARACTERS ? undefined : json;

@@ -27,10 +27,10 @@ export async function cleanOthers(store: Store, engine: NamespaceEngine, own: st
   };
   const idle = new Set(rows.filter(isIdle).map(({ name }) => name));
   // A clear leaves a row: what has a signal alone has no data whose clear it could tell.
-  const signalled = [...keys.signalledNames("signal"), ...keys.signalledNames("clear")];
+  const signalled = [keys.SIGNAL, keys.CLEAR].flatMap((prefix) => keys.namesUnder(prefix));
   const orphans = store.kind === "indexeddb" ? signalled.filter((name) => name !== own && !latest.has(name)) : [];
   const remove = found.filter(({ name }) => idle.has(name)).map(({ key }) => key);
   if (remove.length > 0) await store.write({ remove: remove.filter((key) => !stashed.includes(key)) });
   keys.removeLocal(remove.filter((key) => stashed.includes(key)));
-  for (const name of [...idle, ...orphans]) keys.removeNames(name);
+  for (const name of [...idle, ...orphans]) keys.removeLocal([keys.SIGNAL + name, keys.CLEAR + name]);
 }

@@ -33,18 +33,17 @@ export async function clearNamespace(
   wallMs: number,
 ): Promise<void> {
   const name = keys.nameOf(namespace);
-  const wasUsed = ["signal", "clear"].some((kind) => keys.signalledNames(kind as "signal").length > 0);
+  const wasUsed = [keys.SIGNAL, keys.CLEAR].some((prefix) => keys.namesUnder(prefix).length > 0);
   const stores = storesWith(store);
   let generation = Math.max(Math.floor(wallMs), 1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0));
   for (let round = 0; round < MAX_ROUNDS; round++) {
     removeStashes(name, generation);
-    keys.writeClear(name, generation);
-    keys.writeSignal(name, generation);
+    for (const prefix of [keys.CLEAR, keys.SIGNAL]) keys.writeGeneration(prefix + name, generation);
     open()?.cleared(generation, round > 0);
     const found = await Promise.all(stores.map((each) => clearStore(each, name, generation, wasUsed)));
     const highest = Math.max(0, ...found);
     if (highest <= generation) {
-      keys.removeClear(name, generation);
+      removeMarker(name, generation);
       return;
     }
     // Another tab clears at this moment, or one with a clock that was ahead has done so.
@@ -54,8 +53,15 @@ export async function clearNamespace(
   throw new Error("other tabs clear the namespace all the time");
 }
 
+/** Removes the marker of a clear, unless it is of a later one. */
+function removeMarker(name: string, generation: number): void {
+  const key = keys.CLEAR + name;
+  if ((keys.readGeneration(key) ?? 0) <= generation) keys.removeLocal([key]);
+}
+
 function removeStashes(name: string, generation: number): void {
-  const stashes = () => keys.parseKeys(keys.localKeys(keys.prefixOf(name))).filter((key) => key.generation < generation);
+  const stashes = () =>
+    keys.parseKeys(keys.localKeys(keys.prefixOf(name))).filter((key) => key.generation < generation);
   keys.removeLocal(stashes().map(({ key }) => key));
   if (stashes().length > 0) throw new Error("localStorage removes nothing");
 }
@@ -82,11 +88,11 @@ async function clearStore(store: Store, name: string, generation: number, wasUse
 /** Finishes the clears of pages that died. `store`: that of the namespace `own`. A failure is repeated on the next visit. */
 export async function finishClears(store: Store | undefined, own: string): Promise<void> {
   const finish = async (name: string) => {
-    const generation = keys.readClear(name);
+    const generation = keys.readGeneration(keys.CLEAR + name);
     if (generation === undefined) return;
     removeStashes(name, generation);
     await Promise.all(storesWith(name === own ? store : undefined).map((each) => clearStore(each, name, generation)));
-    keys.removeClear(name, generation);
+    removeMarker(name, generation);
   };
-  await Promise.allSettled(keys.signalledNames("clear").map(finish));
+  await Promise.allSettled(keys.namesUnder(keys.CLEAR).map(finish));
 }

@@ -18,7 +18,13 @@ export function customStore(storage: SeenStorage): Store {
     keys,
     getMany: async (wanted) => (await all(wanted.map((key) => () => storage.get(key)))).map(textOf),
     async write({ removeBelow, remove = [], set = [] }) {
-      await all(set.map(([key, text]) => () => storage.set(key, text)));
+      await all(
+        set.map(
+          ([key, text]) =>
+            () =>
+              storage.set(key, text),
+        ),
+      );
       const below = removeBelow ? (await keys(removeBelow[0])).filter((key) => key < removeBelow[1]) : [];
       await all([...below, ...remove].map((key) => () => storage.remove(key)));
     },

@@ -7,15 +7,15 @@
  * | `seenguard/<namespace>/<generation>/h` | the snapshot in use |
  * | `seenguard/<namespace>/<generation>/s/<writer>/<n>` | localStorage: a stash |
  * | `seenguard-signal/<namespace>` | localStorage: the cross-tab signal, `<generation>.<random>` |
- * | `seenguard-clear/<namespace>` | localStorage: the generation of a clear that is not finished |
+ * | `seenguard-clear/<namespace>` | localStorage: the same, of a clear that is not finished |
  *
  * `writer`: 64 random bits of a table. `n`: Unix ms, or 1 above the writer's last one. Numbers are in base 36.
  */
 import { attempt } from "../platform/host.js";
 
 export const ROOT = "seenguard/";
-const SIGNAL = "seenguard-signal/";
-const CLEAR = "seenguard-clear/";
+export const SIGNAL = "seenguard-signal/";
+export const CLEAR = "seenguard-clear/";
 /** The length of a generation, so that all keys of lower ones are one range. */
 const GENERATION_DIGITS = 11;
 const GENERATION = /^[0-9a-z]{11}(?=[/.]|$)/;
@@ -51,7 +51,9 @@ export function parseKeys(keys: readonly string[]): ParsedKey[] {
   return keys.flatMap((key): ParsedKey[] => {
     const [, name, digits, snapshot, kind = snapshot, n = ""] = KEY.exec(key) ?? [];
     const generation = generationIn(digits);
-    return name === undefined || generation === undefined ? [] : [{ key, name, generation, kind, n: parseInt(n, 36) || 0 }];
+    return name === undefined || generation === undefined
+      ? []
+      : [{ key, name, generation, kind, n: parseInt(n, 36) || 0 }];
   });
 }
 
@@ -89,49 +91,26 @@ export function generationIn(text: string | null | undefined): number | undefine
   return generation < Number.MAX_SAFE_INTEGER ? generation : undefined;
 }
 
-export function signalKey(name: string): string {
-  return SIGNAL + name;
+/** Writes a generation. Its length is constant, so that it can be overwritten in a full storage. A failure is ignored. */
+export function writeGeneration(key: string, generation: number): void {
+  // Other tabs receive an event for a value that is new only.
+  writeLocal(key, `${digits(generation)}.${randomDigits()}`);
 }
 
-/** The generation in the signal; undefined: there is no signal. */
-export function readSignal(name: string): number | undefined {
-  return generationIn(readLocal(signalKey(name)));
-}
-
-/** Writes the signal, of constant length, so that it can be overwritten in a full storage. A failure is ignored. */
-export function writeSignal(name: string, generation: number): void {
-  writeLocal(signalKey(name), `${digits(generation)}.${randomDigits()}`);
-}
-
-/** The generation of a clear that is not finished. */
-export function readClear(name: string): number | undefined {
-  return generationIn(readLocal(CLEAR + name));
-}
-
-export function writeClear(name: string, generation: number): void {
-  writeLocal(CLEAR + name, digits(generation));
-}
-
-/** Removes the marker of a clear, unless it is of a later one. */
-export function removeClear(name: string, generation: number): void {
-  if ((readClear(name) ?? generation) <= generation) removeLocal([CLEAR + name]);
-}
-
-/** Removes what names a namespace without data. */
-export function removeNames(name: string): void {
-  removeLocal([SIGNAL + name, CLEAR + name]);
+/** The generation in localStorage under a key; undefined: there is none. */
+export function readGeneration(key: string): number | undefined {
+  return generationIn(readLocal(key));
 }
 
 /** The names of the namespaces that have a signal, or a clear that is not finished. */
-export function signalledNames(prefix: "signal" | "clear"): string[] {
-  const start = prefix === "signal" ? SIGNAL : CLEAR;
-  return localKeys(start).map((key) => key.slice(start.length));
+export function namesUnder(prefix: string): string[] {
+  return localKeys(prefix).map((key) => key.slice(prefix.length));
 }
 
 /** The generation that localStorage knows: from the signal, a clear that is not finished, and stashes. */
 export function localGeneration(name: string): number {
   const stashes = highestGeneration(parseKeys(localKeys(prefixOf(name))));
-  return Math.max(readSignal(name) ?? 0, readClear(name) ?? 0, stashes);
+  return Math.max(readGeneration(SIGNAL + name) ?? 0, readGeneration(CLEAR + name) ?? 0, stashes);
 }
 
 /** Whether localStorage is available, even if it is full or empty. */

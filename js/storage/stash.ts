@@ -1,6 +1,15 @@
 /** What IndexedDB has not confirmed yet, in localStorage: one row of each tab, with its newest unsaved changes. */
 import type { NamespaceEngine } from "../engine/namespace-engine.js";
-import { KeyMaker, localKeys, parseKeys, prefixOf, readLocal, removeLocal, writeLocal, type ParsedKey } from "./keys.js";
+import {
+  KeyMaker,
+  localKeys,
+  parseKeys,
+  prefixOf,
+  readLocal,
+  removeLocal,
+  writeLocal,
+  type ParsedKey,
+} from "./keys.js";
 
 /** The most characters of all stashes of a namespace. */
 const MAX_CHARACTERS = 200_000;

@@ -12,6 +12,7 @@ import type { NamespaceEngine } from "../engine/namespace-engine.js";
 import { describe, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { Due } from "../generated/client/seenguard.js";
 import { isHidden, listen, type Clock } from "../platform/host.js";
+import { TextEncoder } from "../platform/text-encoding.js";
 import type { GuardStats } from "../types/seenguard.js";
 import { cleanOthers } from "./cleaning.js";
 import { areOutdated, areSmall, DAMAGED, smallestRows, totalOf } from "./compaction.js";
@@ -69,6 +70,7 @@ export class NamespaceStorage {
   /** Resolves when the first load has ended. */
   readonly firstLoad: Promise<void>;
   private readonly keyMaker = new keys.KeyMaker();
+  private readonly encoder = new TextEncoder();
   private readonly stash: Stash | undefined;
   private readonly timers: VisibleTimers;
   private readonly loads: Retry;
@@ -140,7 +142,7 @@ export class NamespaceStorage {
     });
     const stopStorage = listen(["storage"], (event) => {
       const { key, newValue, oldValue } = event as StorageEvent;
-      if (key === keys.signalKey(this.name)) {
+      if (key === keys.SIGNAL + this.name) {
         this.learn(Math.max(...[newValue, oldValue].map((value) => keys.generationIn(value) ?? 0)));
         if (!isHidden()) void this.load();
       } else if (newValue !== null && key?.startsWith(keys.prefixOf(this.name)) && this.hasLoaded && !isHidden())
@@ -238,8 +240,8 @@ export class NamespaceStorage {
 
   /** Reads the generation that other tabs have written. Returns whether there was a signal. */
   readSignal(): boolean {
-    const signal = keys.readSignal(this.name);
-    this.learn(Math.max(signal ?? 0, keys.readClear(this.name) ?? 0));
+    const signal = keys.readGeneration(keys.SIGNAL + this.name);
+    this.learn(Math.max(signal ?? 0, keys.readGeneration(keys.CLEAR + this.name) ?? 0));
     return signal !== undefined;
   }
 
@@ -340,7 +342,7 @@ export class NamespaceStorage {
   /** Returns how many recordings a row has, or that it is damaged. */
   private merge(text: string, source: "Row" | "Found" | "Stash"): number {
     const { engine } = this;
-    const count = engine?.call((guard) => guard.merge(text, engine.classes.Source[source]));
+    const count = engine?.call((guard) => guard.merge(this.encoder.encode(text), engine.classes.Source[source]));
     if (count === DAMAGED)
       this.listeners.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
     return count ?? 0;
@@ -377,9 +379,7 @@ export class NamespaceStorage {
 
   /** Resolves when everything recorded so far is stored, or storing it has failed. */
   async flush(): Promise<void> {
-    const flushed = this.firstLoad
-      .then(() => this.save(this.engine?.classes.Due.All))
-      .then(() => this.saveSnapshot());
+    const flushed = this.firstLoad.then(() => this.save(this.engine?.classes.Due.All)).then(() => this.saveSnapshot());
     await Promise.race([this.end, flushed]);
   }
 
@@ -429,7 +429,7 @@ export class NamespaceStorage {
     this.engine?.call((guard) => guard.saved(mark));
     this.rows.set(key, count);
     this.readSignal();
-    keys.writeSignal(this.name, this.generation);
+    keys.writeGeneration(keys.SIGNAL + this.name, this.generation);
   }
 
   private newKey(): string {
@@ -476,7 +476,9 @@ export class NamespaceStorage {
     if (!latest || latest === this.savedSnapshot || this.hasNoRoom || !this.maySave()) return;
     const text = snapshot.text();
     try {
-      await this.call(this.store.write(text === undefined ? { remove: [snapshotKey] } : { set: [[snapshotKey, text]] }));
+      await this.call(
+        this.store.write(text === undefined ? { remove: [snapshotKey] } : { set: [[snapshotKey, text]] }),
+      );
       if (this.isCurrent(generation)) this.savedSnapshot = latest;
     } catch (cause) {
       // A later one is stored. That the storage fails is reported by what is saved.
@@ -511,7 +513,7 @@ export class NamespaceStorage {
     // If another tab has compacted, the next load says what there is.
     if (!mayGoOn() || texts.includes(undefined)) return;
     const all = texts.filter((text) => text !== "").join("\n");
-    const rewritten = all === "" ? "" : engine.call((guard) => guard.rewrite(all));
+    const rewritten = all === "" ? "" : engine.call((guard) => guard.rewrite(this.encoder.encode(all)));
     // Some row stays, since its key has the generation.
     if (rewritten === undefined || (rewritten === "" && chosen.length > 0)) return;
     const counts = engine.call((guard) => guard.numbers()) ?? [];

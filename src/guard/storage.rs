@@ -65,8 +65,8 @@ impl Guard {
     }
 
     /// Merges a row. Returns how many recordings it has; `None` if it is damaged, which changes nothing.
-    pub fn merge_row(&mut self, text: &str, source: Source) -> Option<usize> {
-        let row = row::read(text.as_bytes())?;
+    pub fn merge_row(&mut self, text: impl AsRef<[u8]>, source: Source) -> Option<usize> {
+        let row = row::read(text.as_ref())?;
         let count = row.recordings.len();
         self.merge(row, source);
         Some(count)
