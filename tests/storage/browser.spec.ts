@@ -1,6 +1,7 @@
 /** What a real browser stores across visits and tabs, and what it does where storage is full, denied or taken away. */
 import type { Page } from "@playwright/test";
 import { ShardChain } from "seenguard/server";
+import { Profile } from "../faults/browsers.js";
 import {
   apply,
   codes,
@@ -153,6 +154,62 @@ test.describe("two tabs", () => {
   });
 });
 
+test("i6: a tab that was frozen knows everything once it runs again, and of a clear at once", async ({
+  context,
+  site,
+}) => {
+  const [frozen, other] = [await context.newPage(), await context.newPage()];
+  for (const page of [frozen, other]) await visit(page, site);
+  await frozen.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 2_000 }));
+  const session = await context.newCDPSession(frozen);
+  const freeze = (state: "frozen" | "active") => session.send("Page.setWebLifecycleState", { state });
+  await record(frozen, ["before it froze"]);
+  await freeze("frozen");
+  await record(other, ["meanwhile"]);
+  await flush(other);
+  await freeze("active");
+  await expect.poll(() => fresh(frozen, ["meanwhile", "new"])).toEqual(["new"]);
+  await expect.poll(() => site.delivered).toContain("before it froze");
+  await record(frozen, ["not delivered yet"]);
+  await freeze("frozen");
+  await clear(other);
+  await freeze("active");
+  expect(await frozen.evaluate(() => window.guard.pending())).toEqual([]);
+  const all = ["before it froze", "meanwhile", "not delivered yet"];
+  await expect.poll(() => fresh(frozen, all)).toEqual(all);
+  await frozen.waitForTimeout(2_500);
+  expect(site.delivered).not.toContain("not delivered yet");
+});
+
+test("at a signal only keys of the namespace are listed, and no row is read twice", async ({ context, site }) => {
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (const page of [one, two]) await visit(page, site);
+  // What is due two seconds after an open is done.
+  await two.waitForTimeout(2_500);
+  await two.evaluate(() => {
+    const read: string[] = [];
+    Object.assign(window, { read });
+    for (const name of ["getAllKeys", "get"] as const) {
+      const method = Reflect.get(IDBObjectStore.prototype, name) as (key: unknown) => IDBRequest;
+      Object.assign(IDBObjectStore.prototype, {
+        [name](this: IDBObjectStore, key: unknown) {
+          read.push(key instanceof IDBKeyRange ? String(key.lower) : String(key));
+          return method.call(this, key);
+        },
+      });
+    }
+  });
+  for (const id of idsOf("id", 5)) {
+    await record(one, [id]);
+    await expect.poll(() => fresh(two, [id, "new"])).toEqual(["new"]);
+  }
+  const read = await two.evaluate(() => (window as unknown as { read: string[] }).read);
+  expect(read.filter((key) => !key.startsWith("seenguard/home:reader/"))).toEqual([]);
+  const rows = read.filter((key) => key.includes("/r/"));
+  expect(rows.length).toBeGreaterThan(0);
+  expect(new Set(rows).size).toBe(rows.length);
+});
+
 test("a worker and its page store in one place", async ({ page, site }) => {
   await visit(page, site);
   await record(page, ["of the page"]);
@@ -232,6 +289,32 @@ test.describe("a clear", () => {
     expect(await fresh(next, ["cleared", "later"])).toEqual(["cleared"]);
   });
 
+  for (const where of ["this", "another"])
+    test(`i6: in ${where} tab gives up a batch that waits for the app's headers`, async ({ context, site }) => {
+      const page = await visit(await context.newPage(), site);
+      const waits = page.waitForEvent("console", (message) => message.text() === "headers are awaited");
+      await page.evaluate(() => {
+        window.guard.report({
+          url: "/impressions",
+          intervalMs: 100,
+          headers: () =>
+            new Promise((resolve) => {
+              console.info("headers are awaited");
+              addEventListener("headers", () => resolve({ authorization: "Bearer token" }), { once: true });
+            }),
+        });
+      });
+      await record(page, ["before the clear"]);
+      await waits;
+      const clearing = where === "this" ? page : await context.newPage();
+      if (clearing !== page) await clearing.goto(site.origin);
+      await clear(clearing);
+      await expect.poll(() => page.evaluate(() => window.guard.pending())).toEqual([]);
+      await page.evaluate(() => dispatchEvent(new Event("headers")));
+      await page.waitForTimeout(500);
+      expect(site.deliveries).toEqual([]);
+    });
+
   test("rejects where IndexedDB fails that was used, and the next page that reaches it finishes it", async ({
     context,
     site,
@@ -286,6 +369,21 @@ test.describe("where IndexedDB is denied", () => {
     expect(await fresh(frame, ["a"])).toEqual(["a"]);
     await frame.evaluate(() => window.guard.close());
   });
+});
+
+test("i5: where the user blocks all storage the guard works without, and reports it", async ({ site }) => {
+  const profile = await Profile.create({ profile: { default_content_setting_values: { cookies: 2 } } });
+  try {
+    const page = await (await profile.start()).newPage();
+    await page.goto(site.origin);
+    await openGuard(page);
+    await record(page, ["a"]);
+    expect(await stats(page)).toMatchObject({ engine: "wasm", storage: "unavailable" });
+    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+    expect(new Set(await codes(page))).toEqual(new Set(["storage"]));
+  } finally {
+    await profile.remove();
+  }
 });
 
 test("where localStorage is denied, tabs learn from each other within ten seconds", async ({ context, site }) => {
@@ -367,7 +465,8 @@ test.describe("the database", () => {
       () =>
         new Promise<void>((resolve) => {
           const opening = indexedDB.open("seenguard", 1);
-          opening.onupgradeneeded = () => opening.result.createObjectStore("rows").put("old", "seenguard/home:reader/m");
+          opening.onupgradeneeded = () =>
+            opening.result.createObjectStore("rows").put("old", "seenguard/home:reader/m");
           opening.onsuccess = () => {
             opening.result.close();
             resolve();

@@ -124,10 +124,61 @@ test("a clear rejects after ten seconds if IndexedDB is silent, and at once leav
   await browser.advance(1_500);
   expect(holding(browser.local, "secret")).toHaveLength(1);
   const outcome: unknown[] = [];
-  await browser.task(() => document.seenguard.SeenGuard.clear("home").catch((error: unknown) => outcome.push(error)));
+  await browser.task(() => {
+    document.seenguard.SeenGuard.clear("home").catch((error: unknown) => outcome.push(error));
+  });
   expect(holding(browser.local, "secret")).toEqual([]);
   await browser.advance(9_500);
   expect(outcome).toEqual([]);
   await browser.advance(1_000);
   expect(outcome).toMatchObject([{ code: "storage" }]);
+});
+
+test("a clear needs no engine, and a guard that gets one later has nothing that was cleared", async () => {
+  const browser = await newBrowser();
+  const past = await visit(browser, ["secret"]);
+  past.document.end();
+  const document = browser.open();
+  const instantiate = document.instantiate.bind(document);
+  let engineComes = () => {};
+  const comes = new Promise<void>((resolve) => (engineComes = resolve));
+  document.instantiate = async (...given) => (await comes, instantiate(...given));
+  const opening = document.openGuard({});
+  await until(browser, document.seenguard.SeenGuard.clear("home"));
+  expect(holding(browser.rows, "secret")).toEqual([]);
+  engineComes();
+  expect((await until(browser, opening)).filter(["secret"])).toEqual(["secret"]);
+});
+
+for (const local of ["works", "denied"] as const)
+  test(`a guard that is opened during a clear keeps what it records, localStorage ${local}`, async () => {
+    const browser = await newBrowser({ local });
+    const { document } = await visit(browser, ["before"]);
+    document.end();
+    browser.outcomes = [{ way: "is late", ms: 300 }];
+    const page = browser.open();
+    const clearing = page.seenguard.SeenGuard.clear("home");
+    const guard = await until(browser, page.openGuard({}));
+    await browser.task(() => guard.record("after"));
+    expect(guard.filter(["before", "after"])).toEqual(["before"]);
+    await until(browser, clearing);
+    await until(browser, guard.close());
+    browser.outcomes = [];
+    expect((await next(browser)).filter(["before", "after"])).toEqual(["before"]);
+  });
+
+test("i6: without localStorage nothing is sent that another tab has cleared, and a silent store delays it a second", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [await visit(browser, []), await visit(browser, [])];
+  one.guard.report({ url: "https://feed.test/impressions", intervalMs: 1_000 });
+  await browser.task(() => one.guard.record("cleared"));
+  await browser.advance(100);
+  await until(browser, two.document.seenguard.SeenGuard.clear("home"));
+  await browser.advance(5_000);
+  expect(browser.requests.join()).not.toContain("cleared");
+  await browser.advance(120_000);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => one.guard.record("later"));
+  await browser.advance(2_500);
+  expect(browser.requests.join()).toContain("later");
 });

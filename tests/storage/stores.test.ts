@@ -144,7 +144,10 @@ describe("while a method of an app's object", () => {
         expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
         expect(new Set(document.errors.map(({ code }) => code)).size).toBeLessThanOrEqual(1);
         expect(document.errors.length).toBeLessThanOrEqual(1);
-        Object.assign(storage, customStore(document, () => undefined));
+        Object.assign(
+          storage,
+          customStore(document, () => undefined),
+        );
         await browser.advance(70_000);
         document.end();
         const next = browser.open();

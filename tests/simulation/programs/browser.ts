@@ -100,8 +100,7 @@ export class Browser {
   after(ms: number, document: PageDocument | undefined, run: () => void): Task {
     const dueMs = this.nowMs + (ms > 0 ? ms : 0);
     const task = { dueMs, order: this.orders++, document, run };
-    let index = this.tasks.length;
-    while (index > 0 && (this.tasks[index - 1] as Task).dueMs > dueMs) index--;
+    const index = 1 + this.tasks.findLastIndex((other) => other.dueMs <= dueMs);
     this.tasks.splice(index, 0, task);
     return task;
   }
@@ -298,10 +297,23 @@ function globalsOf(document: PageDocument): Globals {
       browser.ledger.sent(document, body);
       return Promise.resolve(new Response());
     },
-    WebAssembly: { ...wasmNames(), instantiate: document.instantiate.bind(document) },
+    WebAssembly: {
+      ...wasmNames(),
+      instantiate: (...given: Parameters<PageDocument["instantiate"]>) => document.instantiate(...given),
+    },
   };
   const { TextEncoder, TextDecoder, URL, AbortController, Headers, Request, Response, queueMicrotask } = globalThis;
-  const all = { TextEncoder, TextDecoder, URL, AbortController, Headers, Request, Response, queueMicrotask, ...globals };
+  const all = {
+    TextEncoder,
+    TextDecoder,
+    URL,
+    AbortController,
+    Headers,
+    Request,
+    Response,
+    queueMicrotask,
+    ...globals,
+  };
   return Object.assign(all, { globalThis: all, window: all, self: all }) as object as Globals;
 }
 
@@ -324,7 +336,7 @@ function timersOf(document: PageDocument): Pick<Globals, "setTimeout" | "clearTi
   };
 }
 
-function dateOf(browser: Browser): typeof Date {
+function dateOf(browser: Browser): object {
   return class extends Date {
     static override now(): number {
       return browser.wallMs;

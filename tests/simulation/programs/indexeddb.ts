@@ -120,7 +120,8 @@ export class DatabaseConnection extends Target {
   /** The browser ends it: nothing says so but the next call, or an event. */
   lose(): void {
     this.close();
-    if (this.document.browser.random.next() < 0.5) this.document.browser.after(0, this.document, () => this.emit("close"));
+    if (this.document.browser.random.next() < 0.5)
+      this.document.browser.after(0, this.document, () => this.emit("close"));
   }
 
   transaction(_: unknown, mode: string): FakeTransaction {
@@ -186,21 +187,25 @@ export class FakeTransaction extends Target {
     const keys = (query: unknown) => [...rows.keys()].filter(matches(query)).sort();
     return {
       getAllKeys: (query: unknown) => this.request("read", () => (ledger.listed(document), keys(query))),
-      getAll: (query: unknown) => this.request("read", () => keys(query).map((key) => ledger.read(document, rows.get(key)))),
+      getAll: (query: unknown) =>
+        this.request("read", () => keys(query).map((key) => ledger.read(document, rows.get(key)))),
       get: (key: string) => this.request("read", () => ledger.read(document, rows.get(key))),
       put: (value: string, key: string) => {
         const written = ledger.issued(document, key, value);
-        return this.request("write", () => (rows.set(key, value), ledger.applied(written)), written);
+        return this.request("write", () => {
+          rows.set(key, value);
+          ledger.applied(written);
+        }, written);
       },
-      delete: (query: unknown) =>
-        this.request("write", () => keys(query).forEach((key) => rows.delete(key))),
+      delete: (query: unknown) => this.request("write", () => keys(query).forEach((key) => rows.delete(key))),
     };
   }
 
   private request(kind: "read" | "write", run: () => unknown, written?: Written): FakeRequest {
     const { browser } = this;
     browser.count();
-    if (browser.taskNumber !== this.taskNumber) browser.ledger.violated("a request is made after its transaction's task");
+    if (browser.taskNumber !== this.taskNumber)
+      browser.ledger.violated("a request is made after its transaction's task");
     if (this.isOver) throw new DOMException("not active", "TransactionInactiveError");
     const request = new FakeRequest();
     this.operations.push({ request, kind, run, ...(written && { written }) });

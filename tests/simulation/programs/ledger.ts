@@ -38,7 +38,6 @@ export interface Written {
 
 const KEY = /^seenguard\/home\/([0-9a-z]+)\/(\w)(?:\/|$)/;
 const SIGNAL = "seenguard-signal/home";
-const CLEARED = "seenguard-clear/home";
 /** Longer than anything waits for a storage. */
 export const PATIENCE_MS = 30_000;
 const ID = /id-\d+-\d+\./g;
@@ -82,7 +81,13 @@ export class Ledger {
 
   change(document: PageDocument, id: string, kind: Kind): void {
     const changes = this.changes.get(id) ?? [];
-    changes.push({ kind, order: this.next(), document, engine: document.engines, knows: this.heardAt.get(document) ?? 0 });
+    changes.push({
+      kind,
+      order: this.next(),
+      document,
+      engine: document.engines,
+      knows: this.heardAt.get(document) ?? 0,
+    });
     this.changes.set(id, changes);
   }
 
@@ -166,13 +171,13 @@ export class Ledger {
   }
 
   readLocal(document: PageDocument, key: string, value: string | undefined): void {
-    if (key === SIGNAL || key === CLEARED) this.heard(document, key);
+    if (key === SIGNAL) this.heard(document, key);
     else this.read(document, value);
   }
 
   /** A document knows of all clears that were called. */
   heard(document: PageDocument, key: string): void {
-    if (key === SIGNAL || key === CLEARED) this.heardAt.set(document, this.order);
+    if (key === SIGNAL) this.heardAt.set(document, this.order);
   }
 
   writeLocal(document: PageDocument, key: string, value: string): void {
@@ -192,6 +197,7 @@ export class Ledger {
     this.hasSignals = false;
     this.areStashesSure = false;
     this.durable.clear();
+    if (this.hasLied) return;
     for (const written of this.written) if (!written.isStash && written.isApplied) this.applied(written);
   }
 
@@ -216,7 +222,8 @@ export class Ledger {
 
   /** What a guard says is pending. */
   returned(ids: readonly string[]): void {
-    for (const id of ids) if (this.hasSignals && this.wasCleared(id)) this.violated(`${id} was cleared, and is returned`);
+    for (const id of ids)
+      if (this.hasSignals && this.wasCleared(id)) this.violated(`${id} was cleared, and is returned`);
   }
 
   /**
@@ -226,7 +233,7 @@ export class Ledger {
   unsavedOf(document: PageDocument): string[] {
     return [...this.changes].flatMap(([id, changes]) => {
       const last = changes.at(-1);
-      if (!last || last.document !== document || last.engine !== document.engines || this.delivered.has(id)) return [];
+      if (last?.document !== document || last.engine !== document.engines || this.delivered.has(id)) return [];
       if (this.clears.some(({ order }) => order > last.knows)) return [];
       return this.isWritten(document, id, 0, true) ? [] : [id];
     });
@@ -259,7 +266,12 @@ export class Ledger {
 
   /** The states of an id from a change on. */
   statesFrom(id: string, version: number): ReadonlySet<Kind> {
-    return new Set(this.changes.get(id)?.slice(version - 1).map(({ kind }) => kind));
+    return new Set(
+      this.changes
+        .get(id)
+        ?.slice(version - 1)
+        .map(({ kind }) => kind),
+    );
   }
 
   /** What storage has in a generation: the number of the latest change of each id. */

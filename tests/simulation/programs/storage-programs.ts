@@ -19,15 +19,16 @@ const TABS = 3;
 const IDS = 4;
 const NEVER_RECORDED = ["never recorded", "nor this one"];
 const SIGNAL = "seenguard-signal/home";
-/** By then a visible tab has tried again what failed. */
-const RETRIED_MS = 75_000;
+/** By then a visible tab has tried again what failed, and opened a database that was silent. */
+const RETRIED_MS = 150_000;
 /** How often a visible tab loads, and some time. */
 const LOADED_MS = 15_000;
 
 type Step =
   | { readonly do: Act; readonly tab: number }
   | { readonly do: "record" | "unsee"; readonly tab: number; readonly ids: readonly number[] }
-  | { readonly do: "wait" | "set the clock"; readonly ms: number }
+  | { readonly do: "wait"; readonly ms: number }
+  | { readonly do: "set the clock"; readonly ms: number }
   | { readonly do: "storage"; readonly outcomes: readonly Outcome[] }
   | { readonly do: "lie"; readonly lie: Lie | undefined }
   | { readonly do: "localStorage"; readonly is: "emptied" | "full" | "deaf" | "usable" };
@@ -75,7 +76,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 1,
     arbitrary: fc.oneof(
-      { weight: 1, arbitrary: fc.record({ do: fc.constant("set the clock" as const), ms: fc.integer({ min: -9e6, max: 9e6 }) }) },
+      {
+        weight: 1,
+        arbitrary: fc.record({ do: fc.constant("set the clock" as const), ms: fc.integer({ min: -9e6, max: 9e6 }) }),
+      },
       { weight: 1, arbitrary: fc.record({ do: fc.constant("lie" as const), lie }) },
       {
         weight: 1,
@@ -162,7 +166,10 @@ class Program {
     browser.isLocalDeaf = is === "deaf";
   }
 
-  private actIn(index: number, step: Exclude<Step, { ms: number } | { outcomes: unknown } | { lie: unknown } | { is: string }>): void {
+  private actIn(
+    index: number,
+    step: Exclude<Step, { ms: number } | { outcomes: unknown } | { lie: unknown } | { is: string }>,
+  ): void {
     const tab = this.tabs[index];
     if (!tab) {
       if (step.do === "open") this.open(index);
@@ -189,11 +196,13 @@ class Program {
       });
     } else if (step.do === "trap") {
       document.traps = true;
+      // The new engine loads, in a hidden tab, too.
+      document.mayList = true;
       guard.filter(["a"]);
     } else if (step.do === "ask") {
       this.ledger.returned(guard.pending());
       guard.headers();
-    } else if (step.do === "report") guard.report({ url: "https://feed.test/impressions", intervalMs: 1_000 })();
+    } else if (step.do === "report") guard.report({ url: "https://feed.test/impressions", intervalMs: 1_000 });
     else if (step.do === "apply") guard.apply({ shards: [shard] });
   }
 
@@ -249,7 +258,8 @@ class Program {
     document.setHidden(true);
     if (!guard || isClosing || guard.stats().engine === "none") return;
     const mustSave = world.isCustom || document.connections.size > 0;
-    const mustStash = !world.isCustom && world.local === "works" && browser.localRoom === Infinity && !browser.isLocalDeaf;
+    const mustStash =
+      !world.isCustom && world.local === "works" && browser.localRoom === Infinity && !browser.isLocalDeaf;
     for (const id of unsaved) {
       if (mustSave && !ledger.isWritten(document, id, writes)) ledger.violated(`${id} is not saved as its page hides`);
       if (mustStash && !ledger.isStashed(local, id)) ledger.violated(`${id} is not in the stash as its page hides`);
@@ -298,7 +308,8 @@ class Program {
       const last = changes.at(-1);
       if (last?.document !== document || last.engine !== document.engines) continue;
       const isFresh = guard.filter([id]).length > 0;
-      if (isFresh !== (last.kind === "unseen")) this.ledger.violated(`its own tab takes ${id} for ${isFresh ? "fresh" : "seen"}`);
+      if (isFresh !== (last.kind === "unseen"))
+        this.ledger.violated(`its own tab takes ${id} for ${isFresh ? "fresh" : "seen"}`);
     }
   }
 
@@ -308,7 +319,12 @@ class Program {
     const keys = world.isCustom ? custom.keys() : world.indexedDb === "works" ? rows.keys() : [];
     const signals = [...local].filter(([key]) => key === SIGNAL || key === "seenguard-clear/home");
     const inLocal = world.local === "works" ? [...local.keys()].map(generationOf) : [];
-    return Math.max(0, ...inLocal, ...[...keys].map(generationOf), ...signals.map(([, text]) => parseInt(text, 36) || 0));
+    return Math.max(
+      0,
+      ...inLocal,
+      ...[...keys].map(generationOf),
+      ...signals.map(([, text]) => parseInt(text, 36) || 0),
+    );
   }
 
   /** A guard knows these changes or later ones. */
@@ -325,7 +341,8 @@ class Program {
     this.checkVersions(guard, ledger.durableIn(generation), what);
     if (ledger.hasSignals)
       for (const id of ledger.changes.keys())
-        if (ledger.wasCleared(id) && guard.filter([id]).length === 0) ledger.violated(`${id} was cleared, and is known in ${what}`);
+        if (ledger.wasCleared(id) && guard.filter([id]).length === 0)
+          ledger.violated(`${id} was cleared, and is known in ${what}`);
     expect(guard.filter(NEVER_RECORDED)).toEqual(NEVER_RECORDED);
     expect(ledger.violations).toEqual([]);
   }
@@ -348,7 +365,9 @@ class Program {
 
   private async checkLive(): Promise<void> {
     const { browser, ledger } = this;
-    const open = this.tabs.filter((tab) => tab?.guard && !tab.isClosing && tab.guard.stats().engine !== "none") as Required<Tab>[];
+    const open = this.tabs.filter(
+      (tab) => tab?.guard && !tab.isClosing && tab.guard.stats().engine !== "none",
+    ) as Required<Tab>[];
     const { world } = browser;
     if (!world.isCustom && world.indexedDb !== "works") return;
     for (const { document, guard } of open) {
