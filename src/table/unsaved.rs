@@ -6,6 +6,7 @@
 
 use super::facts::Facts;
 use super::row;
+use super::written::{WrittenRow, WrittenText};
 use super::{MAX_ROW, Table};
 use crate::rank::{Rank, sorted};
 
@@ -27,24 +28,6 @@ pub enum Due {
     Facts,
     /// Anything unsaved.
     All,
-}
-
-/// A row as it is to be stored.
-#[derive(Debug)]
-pub(crate) struct WrittenText {
-    pub(crate) text: String,
-    /// How many recordings it has.
-    pub(crate) recordings: usize,
-}
-
-/// A row that is not known to be saved.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct WrittenRow {
-    mark: u32,
-    /// It has the changes above this number, to the last.
-    after: u32,
-    last: u32,
-    facts: Facts,
 }
 
 impl Table {
