@@ -5,11 +5,37 @@
  */
 import { writeSync } from "node:fs";
 import type { SeenGuard, SeenGuardError } from "seenguard";
-import { NOW, Random, settled } from "../../node/support.js";
 import { FakeFactory, FakeKeyRange, type DatabaseConnection } from "./indexeddb.js";
 import type { Ledger } from "./ledger.js";
 import { localStorageOf } from "./local-storage.js";
 import { wasmModule, type Globals, type LoadPackage, type Package } from "./package.js";
+
+/** When every program begins, Unix ms. */
+export const BEGIN_MS = 1_764_000_000_000;
+
+/** Random numbers that a seed repeats (mulberry32). */
+class Random {
+  private state: number;
+
+  constructor(seed: number) {
+    this.state = seed;
+  }
+
+  /** From 0 up to 1. */
+  next(): number {
+    this.state = (this.state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(this.state ^ (this.state >>> 15), 1 | this.state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.next() * limit);
+  }
+}
+
+/** Resolves when everything that follows from what has happened has run. */
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** What becomes of one transaction, or of one call to a custom store. */
 export type Outcome =
@@ -43,7 +69,7 @@ export class Browser {
   readonly random: Random;
   readonly ledger: Ledger;
   readonly load: LoadPackage;
-  nowMs = NOW * 1000;
+  nowMs = BEGIN_MS;
   /** The difference between the device's clock and the time that has passed. */
   clockMs = 0;
   readonly rows = new Map<string, string>();
@@ -289,7 +315,7 @@ function globalsOf(document: PageDocument): Globals {
     ...timersOf(document),
     Date: dateOf(browser),
     Math: Object.create(Math, Object.getOwnPropertyDescriptors({ random: () => random.next() })) as object,
-    performance: { timeOrigin: NOW * 1000, now: () => browser.nowMs - NOW * 1000 },
+    performance: { timeOrigin: BEGIN_MS, now: () => browser.nowMs - BEGIN_MS },
     crypto: { getRandomValues: <T extends ArrayLike<number>>(list: T) => fill(list, random) },
     fetch: (_: string, { body }: { body: string }) => {
       browser.count();

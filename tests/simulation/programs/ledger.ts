@@ -79,6 +79,11 @@ export class Ledger {
     if (this.violations.length < 5) this.violations.push(what);
   }
 
+  /** Throws what was violated. */
+  assert(): void {
+    if (this.violations.length > 0) throw new Error(this.violations.join("; "));
+  }
+
   change(document: PageDocument, id: string, kind: Kind): void {
     const changes = this.changes.get(id) ?? [];
     changes.push({
