@@ -64,6 +64,10 @@ interface Task {
 const MOST_CALLS = 5_000;
 const engine = wasmModule();
 
+/** Instances of the module that documents have used, and how many each. */
+const instances: { readonly exports: WebAssembly.Exports; readonly uses: number }[] = [];
+const MOST_USES = 40;
+
 export class Browser {
   readonly world: World;
   readonly random: Random;
@@ -263,7 +267,10 @@ export class PageDocument {
   /** Instantiates the module at once, so that no time passes that the clock does not know of. */
   instantiate(module: WebAssembly.Module, imports: WebAssembly.Imports): Promise<WebAssembly.Instance> {
     this.engines++;
-    const { exports } = new WebAssembly.Instance(module, imports);
+    // Memory is expensive: an instance serves some documents. Each has objects of its own in it.
+    const known = instances.pop();
+    const { exports, uses } = known ?? { exports: new WebAssembly.Instance(module, imports).exports, uses: 0 };
+    if (uses < MOST_USES) instances.unshift({ exports, uses: uses + 1 });
     const own = Object.entries(exports).map(([name, value]) =>
       typeof value === "function" && !name.startsWith("__") ? [name, this.counted(value as Listener)] : [name, value],
     );

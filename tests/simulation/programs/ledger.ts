@@ -128,7 +128,8 @@ export class Ledger {
     const written: Written = { document, generation, contents, isStash, isApplied: false, isConfirmed: false };
     this.written.push(written);
     this.checkKey(key, text, isRow);
-    if (this.hasSignals) this.checkGeneration(key, written);
+    // The row of a clear has nothing in it.
+    if (this.hasSignals && text !== "") this.checkGeneration(key, written);
     return written;
   }
 
