@@ -100,6 +100,15 @@ impl Error {
     }
 }
 
+/// The text of an error. A page's module has none: it reports codes.
+pub(crate) const fn message(text: &'static str) -> &'static str {
+    if cfg!(all(target_arch = "wasm32", not(feature = "server"))) {
+        ""
+    } else {
+        text
+    }
+}
+
 impl From<TryReserveError> for Error {
     fn from(_: TryReserveError) -> Self {
         Error::OutOfMemory

@@ -4,7 +4,7 @@
 use std::collections::hash_map::Entry;
 
 use crate::hash::{HashedId, hash_id};
-use crate::id_map::IdMap;
+use crate::id_map::{IdMap, MultiplyShift};
 
 /// The bytes that stay reserved for the next list.
 const KEPT_BYTES: usize = 1 << 18;
@@ -74,6 +74,18 @@ pub(crate) struct HashedList {
 }
 
 impl HashedList {
+    pub(crate) fn new(hasher: MultiplyShift) -> Self {
+        HashedList {
+            hashes: Vec::new(),
+            kept: IdMap::with_hasher(hasher),
+        }
+    }
+
+    /// An empty list that hashes like this one.
+    pub(crate) fn empty(&self) -> Self {
+        HashedList::new(*self.kept.hasher())
+    }
+
     /// Hashes the ids of a list.
     pub(crate) fn read(&mut self, ids: &(impl IdList + ?Sized)) {
         self.hashes.clear();
@@ -113,7 +125,7 @@ impl HashedList {
     pub(crate) fn shrink(&mut self) {
         let entry = size_of::<(u64, u32)>();
         if self.hashes.capacity() * size_of::<u64>() + self.kept.capacity() * entry > KEPT_BYTES {
-            *self = HashedList::default();
+            *self = self.empty();
         }
     }
 }

@@ -13,9 +13,9 @@ pub(crate) type IdMap<V> = HashMap<u64, V, MultiplyShift>;
 
 static FACTOR: OnceLock<u64> = OnceLock::new();
 
-/// Sets the factor of all maps, unless it is set already. For targets on which the standard library has no source of
+/// Sets the factor of all maps that have no seed, unless it is set already. For targets on which the standard library has no source of
 /// randomness, such as wasm32-unknown-unknown.
-#[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
+#[cfg(all(target_arch = "wasm32", feature = "server"))]
 pub(crate) fn set_random_factor(random: u64) {
     let _ = FACTOR.set(random | 1);
 }
@@ -33,6 +33,13 @@ fn random_factor() -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MultiplyShift {
     factor: u64,
+}
+
+impl MultiplyShift {
+    /// With a random number, for maps of a page: its module has no source of randomness.
+    pub(crate) fn seeded(random: u64) -> Self {
+        MultiplyShift { factor: random | 1 }
+    }
 }
 
 impl Default for MultiplyShift {

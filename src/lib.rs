@@ -102,9 +102,10 @@
 //! [`Guard::unsee`](device::Guard::unsee) makes ids unseen, [`Guard::explain`](device::Guard::explain) returns why an
 //! id is stopped, and [`Guard::begin_batch`](device::Guard::begin_batch) the impressions to deliver.
 //!
-//! Storage is a merge: changes are written as a row, and rows of earlier visits and other tabs can be read in any
-//! order, any number of times, with the same result. A [`Storage`](device::Storage) decides which of them to write,
-//! read and delete, and when.
+//! Storage is a bag of rows. [`Guard::unsaved`](device::Guard::unsaved) writes changes as a row, and
+//! [`Guard::merge_row`](device::Guard::merge_row) merges rows of earlier visits and other tabs, in any order, any
+//! number of times, with the same result. [`Guard::rewrite`](device::Guard::rewrite) makes few rows of many. When to
+//! save, load and compact is up to the caller.
 //!
 //! ## Items that are nearly the same
 //!
@@ -143,10 +144,10 @@ mod inspect;
 pub mod near_duplicates;
 mod params;
 mod plan;
+mod rank;
 mod redis;
 mod shard;
 mod snapshot;
-mod storage;
 mod table;
 mod time;
 #[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
@@ -154,13 +155,12 @@ mod time;
 pub mod web;
 pub mod wire;
 
-/// The API for a user's device: the guard and its storage.
+/// The API for a user's device.
 pub mod device {
     pub use crate::guard::{
-        Applied, CoveredImpression, DeliveryBatch, Explanation, Guard, GuardStats, NotApplied, Recorded,
+        Applied, CoveredImpression, DeliveryBatch, Explanation, Guard, GuardStats, NotApplied, Recorded, Scope,
     };
-    pub use crate::storage::{Others, Place, Step, Storage, Timer, Trouble};
-    pub use crate::table::{DEFAULT_REMEMBER, MAX_REMEMBER};
+    pub use crate::table::{DEFAULT_REMEMBER, Due, MAX_REMEMBER, Mark, Source};
 }
 
 pub use bloom::BloomFilter;

@@ -6,7 +6,7 @@
 
 use std::f64::consts::LN_2;
 
-use crate::error::Error;
+use crate::error::{Error, message};
 
 /// Most bits that one native shard has: 2^24.
 pub const MAX_BITS: u32 = 1 << 24;
@@ -41,10 +41,14 @@ impl Parameters {
     /// [`Error::BadParameters`] if either is out of range.
     pub fn new(bits: u32, hashes: u32) -> Result<Self, Error> {
         if !(1..=MAX_HASHES).contains(&hashes) {
-            return Err(Error::BadParameters("the number of hashes (k) must be 1 to 32"));
+            return Err(Error::BadParameters(message(
+                "the number of hashes (k) must be 1 to 32",
+            )));
         }
         if !(1..=MAX_BITS).contains(&bits) {
-            return Err(Error::BadParameters("the number of bits (m) must be 1 to 2^24"));
+            return Err(Error::BadParameters(message(
+                "the number of bits (m) must be 1 to 2^24",
+            )));
         }
         Ok(Parameters::unchecked(bits, hashes))
     }
@@ -64,13 +68,15 @@ impl Parameters {
     pub fn for_capacity(capacity: u32, rate: f64) -> Result<Self, Error> {
         let bits = Parameters::ideal_bits(capacity, rate)?.ceil();
         if bits > f64::from(MAX_BITS) {
-            return Err(Error::BadParameters(
+            return Err(Error::BadParameters(message(
                 "this capacity and false positive rate need over 2^24 bits a shard",
-            ));
+            )));
         }
         let hashes = (bits / f64::from(capacity) * LN_2).round_ties_even().max(1.0);
         if hashes > f64::from(MAX_HASHES) {
-            return Err(Error::BadParameters("this false positive rate needs over 32 hashes"));
+            return Err(Error::BadParameters(message(
+                "this false positive rate needs over 32 hashes",
+            )));
         }
         Parameters::new(bits as u32, hashes as u32)
     }
@@ -78,12 +84,12 @@ impl Parameters {
     /// `−n · ln ε / (ln 2)²`, not yet rounded.
     pub(crate) fn ideal_bits(capacity: u32, rate: f64) -> Result<f64, Error> {
         if capacity == 0 {
-            return Err(Error::BadOption("the capacity must be at least 1"));
+            return Err(Error::BadOption(message("the capacity must be at least 1")));
         }
         if !(rate > 0.0 && rate < 1.0) {
-            return Err(Error::BadOption(
+            return Err(Error::BadOption(message(
                 "the false positive rate must be between 0 and 1, neither of them included",
-            ));
+            )));
         }
         Ok(-f64::from(capacity) * rate.ln() / (LN_2 * LN_2))
     }

@@ -16,24 +16,23 @@ import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type CheckedReportOption
 /** The source of impressions. */
 interface Deliveries {
   readonly options: { readonly namespace: string };
-  /** Begins a batch. Its entries are in no other batch until it ends. `isLast`: only entries of this page. */
-  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): BegunBatch | undefined;
-  /** Marks a batch sent as the page hid: it counts as delivered unless it ends otherwise. */
-  leaveBatch(batch: number): void;
-  endBatch(batch: number, arrived: boolean): void;
+  /** Begins a batch. Its entries are in no other batch until it ends. As the page hides: only entries of this page. */
+  beginBatch(maxImpressions: number, maxBytes: number, reason: Reason): BegunBatch | undefined;
+  /** "Left": it is sent as the page hides, and counts as delivered unless it ends otherwise. */
+  endBatch(batch: number, end: "Failed" | "Delivered" | "Left"): void;
   /** The value of `Seen-Pending`. */
   pendingList(): string;
-  /** The number of the latest clear. */
-  readonly number: number;
+  /** That of the latest clear. */
+  readonly generation: number;
   /** Checks for clears where there is no cross-tab signal. */
-  lookBefore(): Promise<unknown> | undefined;
+  loadBefore(): Promise<unknown> | undefined;
   readonly report: ErrorListener;
 }
 
 interface Batch extends BegunBatch {
   readonly count: number;
-  /** The number of the latest clear when the batch began. */
-  readonly clear: number;
+  /** The generation when the batch began. */
+  readonly generation: number;
   /** Whether it is sent as the page hides, and the length of its body then. */
   readonly isLast: boolean;
   bytes: number;
@@ -189,14 +188,14 @@ export class Reporter {
    */
   private async deliverAll(reason: Reason): Promise<void> {
     try {
-      const looking = this.deliveries.lookBefore();
-      if (looking) await looking;
+      const loading = this.deliveries.loadBefore();
+      if (loading) await loading;
       const sinceMs = Math.abs(this.clock.wallMs() - this.triedMs);
-      let batch = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS ? this.next() : undefined;
+      let batch = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS ? this.next(reason) : undefined;
       while (batch && (await this.deliver(batch, reason))) {
         // Yield to other tasks: a custom transport may answer synchronously.
         await pause();
-        batch = this.next();
+        batch = this.next(reason);
       }
     } catch (cause) {
       this.failed(cause);
@@ -205,19 +204,20 @@ export class Reporter {
     this.schedule(this.delayMs);
   }
 
-  private next(): Batch | undefined {
+  private next(reason: Reason): Batch | undefined {
     // Batches that were sent as the page hid must end first.
     if (!this.isOn || this.askedMs > 0 || this.underWay.size > 0) return undefined;
-    const batch = this.begin(this.most, MAX_BYTES, false);
+    const batch = this.begin(this.most, MAX_BYTES, reason);
     if (!batch) this.releaseSuspects();
     return batch;
   }
 
-  private begin(most: number, maxBytes: number, isLast: boolean): Batch | undefined {
-    const begun = this.deliveries.beginBatch(most, maxBytes, isLast);
+  private begin(most: number, maxBytes: number, reason: Reason): Batch | undefined {
+    const begun = this.deliveries.beginBatch(most, maxBytes, reason);
     if (!begun) return undefined;
     const count = begun.impressions.length + begun.unseen.length;
-    return { ...begun, count, clear: this.deliveries.number, isLast, bytes: 0, giveUp: () => {} };
+    const { generation } = this.deliveries;
+    return { ...begun, count, generation, isLast: reason === "hide", bytes: 0, giveUp: () => {} };
   }
 
   /** A batch that fits into the remaining keepalive bytes. Skips an entry that does not fit alone. */
@@ -225,13 +225,13 @@ export class Reporter {
     const room = MAX_LAST_BYTES - lastBytes;
     const idsRoom = room - bytesOf(this.reportOf({ impressions: [], unseen: [] }));
     const skipped: Batch[] = [];
-    let batch = idsRoom < MIN_LAST_BYTES ? undefined : this.begin(this.most, idsRoom, true);
+    let batch = idsRoom < MIN_LAST_BYTES ? undefined : this.begin(this.most, idsRoom, "hide");
     // Escapes can make an id's JSON longer than the id.
     while (batch && (batch.bytes = bytesOf(this.reportOf(batch))) > room) {
       const isAlone = batch.count === 1;
       if (isAlone) skipped.push(batch);
       else this.end(batch, false);
-      batch = this.begin(isAlone ? this.most : batch.count >> 1, idsRoom, true);
+      batch = this.begin(isAlone ? this.most : batch.count >> 1, idsRoom, "hide");
     }
     for (const each of skipped) this.end(each, false);
     return batch;
@@ -239,11 +239,11 @@ export class Reporter {
 
   private end(batch: Batch, arrived: boolean): void {
     this.underWay.delete(batch);
-    this.deliveries.endBatch(batch.batch, arrived);
+    this.deliveries.endBatch(batch.batch, arrived ? "Delivered" : "Failed");
   }
 
   private releaseSuspects(): void {
-    for (const batch of this.suspects.splice(0)) this.deliveries.endBatch(batch, false);
+    for (const batch of this.suspects.splice(0)) this.deliveries.endBatch(batch, "Failed");
   }
 
   private reportOf({ impressions, unseen }: Pick<Batch, "impressions" | "unseen">): Report {
@@ -289,9 +289,9 @@ export class Reporter {
   /** The report of a batch, made when the headers are ready. */
   private reportNow(batch: Batch): Report {
     // Meanwhile the app may have stopped it, because another user signs in, or the namespace was cleared.
-    if ((!this.isOn && !batch.isLast) || this.deliveries.number !== batch.clear) throw GIVEN_UP;
+    if ((!this.isOn && !batch.isLast) || this.deliveries.generation !== batch.generation) throw GIVEN_UP;
     // While delivery fails, this batch probably fails, too: it stays due on the next visit.
-    if (batch.isLast && this.failures === 0) this.deliveries.leaveBatch(batch.batch);
+    if (batch.isLast && this.failures === 0) this.deliveries.endBatch(batch.batch, "Left");
     return this.reportOf(batch);
   }
 

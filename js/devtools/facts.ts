@@ -10,7 +10,6 @@ type Fact = readonly [term: string, describe: (stats: GuardStats, monitor: Monit
 const ENGINES = { wasm: "WebAssembly", js: "JavaScript", none: "none" };
 const STORAGES = {
   indexeddb: "IndexedDB",
-  local: "localStorage",
   custom: "the app’s own",
   none: "none",
   unavailable: "unavailable",

@@ -22,8 +22,8 @@ export interface EngineMemory {
 }
 
 /** Writes texts into the engine's batch, and reads the indices that it returns. */
-export class TextBatchWriter {
-  readonly batch: TextBatch;
+export class TextBatchWriter<Batch extends TextBatch = TextBatch> {
+  readonly batch: Batch;
   private readonly memory: EngineMemory;
   private readonly encoder = createEncoder();
   // Views of the memory are cached while its buffer is the same: for a page of a feed, creating them takes as long as
@@ -32,7 +32,7 @@ export class TextBatchWriter {
   private ends = new Uint32Array(0);
   private answer = new Uint32Array(0);
 
-  constructor(batch: TextBatch, memory: EngineMemory) {
+  constructor(batch: Batch, memory: EngineMemory) {
     this.batch = batch;
     this.memory = memory;
   }
@@ -59,7 +59,7 @@ export class TextBatchWriter {
   /** Gives back the memory of an unusually large batch. */
   done(): void {
     if (this.bytes.length <= KEPT_BYTES) return;
-    this.batch.shrink();
+    this.batch.reserve(0);
     this.bytes = new Uint8Array(0);
   }
 

@@ -5,7 +5,7 @@
  * replaces it.
  */
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
-import type { glue } from "../generated/client/seenguard.js";
+import type { glue, TextBatch } from "../generated/client/seenguard.js";
 import { TextBatchWriter, type EngineMemory } from "./batch.js";
 
 /** A Wasm module, or its translation by wasm2js. */
@@ -13,7 +13,7 @@ export type EngineKind = "wasm" | "js";
 
 /** The classes that every build of the engine has. */
 export interface EngineClasses {
-  readonly TextBatch: GuardClasses["TextBatch"];
+  readonly TextBatch: new () => TextBatch;
 }
 
 /** The classes of builds for pages. */
@@ -24,7 +24,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   readonly kind: EngineKind;
   /** The generated classes. */
   readonly classes: Classes;
-  readonly writer: TextBatchWriter;
+  readonly writer: TextBatchWriter<InstanceType<Classes["TextBatch"]>>;
   /** Called when the engine traps. */
   readonly onTrap = new Set<ErrorListener>();
   hasTrapped = false;
@@ -34,7 +34,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   constructor(kind: EngineKind, classes: Classes, memory: EngineMemory) {
     this.kind = kind;
     this.classes = classes;
-    this.writer = new TextBatchWriter(new classes.TextBatch(), memory);
+    this.writer = new TextBatchWriter(new classes.TextBatch() as InstanceType<Classes["TextBatch"]>, memory);
   }
 
   /**
@@ -48,7 +48,6 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
     } catch (cause) {
       // A refusal is a `SeenGuardError`; any other exception is a trap.
       if (cause instanceof SeenGuardError) throw cause;
-      if (typeof cause === "string") throw new SeenGuardError("bad-option", cause);
       this.hasTrapped = true;
       const error = failure(
         "engine",

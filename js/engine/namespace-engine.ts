@@ -3,17 +3,13 @@
  */
 import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
-import type { Guard, Place, TextBatch } from "../generated/client/seenguard.js";
+import type { Count, Guard, Scope, TextBatch } from "../generated/client/seenguard.js";
 import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
 import type { ApplyOutcome, Batch, SnapshotArguments, Split } from "./engine-types.js";
 
 export interface NamespaceOptions {
   readonly namespace: string;
-  /** The prefix of its keys. */
-  readonly prefix: string;
-  /** Its kind of storage; undefined: none. */
-  readonly place: keyof typeof Place | undefined;
   readonly windowDays: number;
   readonly remember: number;
 }
@@ -27,16 +23,15 @@ export class NamespaceEngine {
   private readonly onTrap: ErrorListener;
   private guard: Guard | undefined;
 
-  /** Throws `bad-option` for options that the engine refuses. */
-  constructor(engine: Engine, options: NamespaceOptions, clock: Clock, onTrap: ErrorListener) {
+  /** `isStored`: recordings with `local` wait for the first load. */
+  constructor(engine: Engine, options: NamespaceOptions, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
     [this.engine, this.clock, this.onTrap] = [engine, clock, onTrap];
     [this.kind, this.classes] = [engine.kind, engine.classes];
-    const { namespace, prefix, windowDays, remember } = options;
-    const { Guard, Place } = engine.classes;
-    const place = options.place && Place[options.place];
+    const { namespace, windowDays, remember } = options;
+    const { Guard } = engine.classes;
     engine.onTrap.add(this.abandon);
     try {
-      this.guard = engine.call(() => new Guard(namespace, prefix, place, windowDays, remember, seed()));
+      this.guard = engine.call(() => new Guard(namespace, windowDays, remember, isStored, seed()));
     } finally {
       if (!this.guard) engine.onTrap.delete(this.abandon);
     }
@@ -57,6 +52,10 @@ export class NamespaceEngine {
   call<T>(run: (guard: Guard, wallMs: number) => T): T | undefined {
     const { guard, clock } = this;
     return guard && this.engine.call(() => run(guard, clock.wallMs()));
+  }
+
+  count(what: keyof typeof Count): number | undefined {
+    return this.call((guard) => guard.count(this.classes.Count[what]));
   }
 
   /** Calls with texts in the batch; `undefined`, too, where there is no memory for them. */
@@ -83,7 +82,7 @@ export class NamespaceEngine {
     const { ApplyStatus } = this.classes;
     const answer = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
       const status = guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
-      return { status, numbers: guard.numbers(), text: guard.text() };
+      return { status, numbers: guard.numbers(), text: status === ApplyStatus.Taken ? guard.text() : "" };
     });
     if (!this.isAlive) return undefined;
     const { status = ApplyStatus.OutOfMemory, numbers = [], text = "" } = answer ?? {};
@@ -100,8 +99,9 @@ export class NamespaceEngine {
       default: {
         // The reasons of the format's description: "bad-base64".
         const reason = ApplyStatus[status].replace(/\B[A-Z]/g, "-$&").toLowerCase();
-        const what = text || (first === undefined ? "the snapshot is refused" : `shard ${first} is refused`);
-        throw new SeenGuardError("bad-snapshot", status === ApplyStatus.BadSnapshot ? what : `${reason}: ${what}`);
+        const what = first === undefined ? "the snapshot is refused" : `shard ${first} is refused`;
+        const all = status === ApplyStatus.BadSnapshot ? OTHER_FORMAT : `${reason}: ${what}`;
+        throw new SeenGuardError("bad-snapshot", all);
       }
     }
   }
@@ -109,8 +109,10 @@ export class NamespaceEngine {
   /** The indices of the fresh ids and, if `withSeen`, of the others, those seen longest ago first. */
   split(ids: readonly ItemId[], withSeen: boolean): Split | undefined {
     return this.callWith(ids, (guard, batch, wallMs) => {
-      const fresh = guard.filter(batch, withSeen, wallMs);
-      const all = this.engine.writer.indices(batch.answered());
+      const { writer, classes } = this.engine;
+      const fresh = guard.filter(batch, classes.FilterKind[withSeen ? "Split" : "Fresh"], wallMs);
+      const [seen = 0] = withSeen ? guard.numbers() : [];
+      const all = writer.indices(fresh + seen);
       return withSeen ? { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) } : { fresh: all, seen: [] };
     });
   }
@@ -133,7 +135,7 @@ export class NamespaceEngine {
     at?: number,
   ): readonly [unknown: number, lostText: number] | undefined {
     return this.callWith(ids, (guard, batch, wallMs) => {
-      const unknown = guard.record(batch, isLocal, at ?? wallMs);
+      const unknown = guard.record(batch, this.classes.RecordKind[isLocal ? "Local" : "Seen"], at ?? wallMs);
       const [lostText = 0] = guard.numbers();
       return [unknown, lostText];
     });
@@ -141,12 +143,16 @@ export class NamespaceEngine {
 
   /** Returns how many were stopped before. */
   unsee(ids: readonly ItemId[], at?: number): number | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) => guard.unsee(batch, at ?? wallMs));
+    return this.callWith(ids, (guard, batch, wallMs) =>
+      guard.record(batch, this.classes.RecordKind.Unseen, at ?? wallMs),
+    );
   }
 
   /** The indices of the ids that pass because they are unseen. */
   unseen(ids: readonly ItemId[]): ArrayLike<number> | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) => this.engine.writer.indices(guard.unseen(batch, wallMs)));
+    return this.callWith(ids, (guard, batch, wallMs) =>
+      this.engine.writer.indices(guard.filter(batch, this.classes.FilterKind.Unseen, wallMs)),
+    );
   }
 
   pending(limit: number): string[] | undefined {
@@ -157,9 +163,9 @@ export class NamespaceEngine {
   }
 
   /** `undefined`, too, if there is nothing to deliver. */
-  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch | undefined {
+  beginBatch(maxImpressions: number, maxBytes: number, scope: keyof typeof Scope): Batch | undefined {
     return this.call((guard, wallMs) => {
-      const batch = guard.beginBatch(maxImpressions, maxBytes, isLast, wallMs);
+      const batch = guard.beginBatch(maxImpressions, maxBytes, this.classes.Scope[scope], wallMs);
       if (batch === 0) return undefined;
       const [impressions, ...numbers] = guard.numbers();
       const all = idsOf(numbers, guard.text());
@@ -173,6 +179,11 @@ export class NamespaceEngine {
     this.onTrap(error);
   };
 }
+
+/** What the checks in TypeScript leave to the engine of an entry. */
+const OTHER_FORMAT =
+  'this copy of seenguard reads its native format alone: import "seenguard/formats" instead of "seenguard" ' +
+  'everywhere, or give "seenguard/slim" formats.wasm';
 
 /** Numbers that differ from document to document, even if a page's tests stub some sources of randomness. */
 function seed(): Float64Array {

@@ -2,26 +2,30 @@
  * The encoding of the inlined Wasm module: printable text, one character for each of the frequent bytes and two for the
  * others, which brotli compresses nearly as well as the bytes. `scripts/build/wasm-text.mjs` writes it.
  */
+import { TextEncoder } from "../platform/text-encoding.js";
 
 /** Up to here a character is the first of two. */
 const LAST_LEAD = 35;
 const BYTES = 256;
+/** The codes of a character: it is ASCII. */
+const CODES = 128;
 
 /** The bytes of such a text, which begins with every byte in order: the table. What a file has is given as it is. */
 export function bytesOf(wasm: string | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (typeof wasm !== "string") return wasm;
-  const bytes = new Uint8Array(wasm.length);
-  const table: number[] = [];
-  let [count, lead] = [-BYTES, 0];
-  for (let index = 0; index < wasm.length; index++) {
-    const code = wasm.charCodeAt(index);
-    if (code <= LAST_LEAD) lead = 128 * code;
-    else {
-      if (count < 0) table[lead + code] = count + BYTES;
-      else bytes[count] = table[lead + code] ?? 0;
-      count++;
-      lead = 0;
-    }
+  // This runs once, mostly before it is compiled: a loop over typed arrays takes half the time of one over a string.
+  const codes = new TextEncoder().encode(wasm) as Uint8Array<ArrayBuffer>;
+  const table = new Uint8Array(CODES * (LAST_LEAD + 1));
+  let [from, count] = [0, 0];
+  const next = (): number => {
+    const code = codes[from++] as number;
+    return code > LAST_LEAD ? code : CODES * code + (codes[from++] as number);
+  };
+  for (let byte = 0; byte < BYTES; byte++) table[next()] = byte;
+  // A code takes at least one character, so the bytes can take the place of the text.
+  while (from < codes.length) {
+    const code = codes[from++] as number;
+    codes[count++] = table[code > LAST_LEAD ? code : CODES * code + (codes[from++] as number)] as number;
   }
-  return bytes.subarray(0, count);
+  return codes.subarray(0, count);
 }

@@ -35,7 +35,7 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
 export function passingFeed(): Api.Feed {
   const namespace = {
     clock: deviceClock,
-    number: 0,
+    generation: 0,
     unseenRevision: 0,
     fresh: indicesOf,
     unseen: () => [],

@@ -12,7 +12,7 @@ export const MOST_KEYS = 32;
 const MAX_SAVED = 2_000;
 
 /** `isAlive`: no `pagehide` has come in the document that shows it. */
-type Saved = readonly [key: string, isAlive: boolean, clearNumber: number, fresh: readonly string[]];
+type Saved = readonly [key: string, isAlive: boolean, generation: number, fresh: readonly string[]];
 
 export class KeyedVerdicts {
   private readonly namespace: string;
@@ -74,8 +74,8 @@ export class KeyedVerdicts {
     const { namespace, byKey, isAlive } = this;
     const others = readSaved(namespace).filter(([key]) => !byKey.has(key));
     const all = others.map(([key, , ...saved]): Saved => [key, false, ...saved]);
-    for (const [key, { clearNumber, fresh }] of byKey)
-      if (fresh.size > 0) all.push([key, isAlive, clearNumber, [...fresh].slice(-MAX_SAVED)]);
+    for (const [key, { generation, fresh }] of byKey)
+      if (fresh.size > 0) all.push([key, isAlive, generation, [...fresh].slice(-MAX_SAVED)]);
     // First: if the new text does not fit, no outdated one may stay.
     removeSaved(namespace);
     const text = JSON.stringify(all.slice(-MOST_KEYS));

@@ -11,8 +11,8 @@ export interface Decider {
   unseen(ids: readonly ItemId[]): Iterable<number>;
   /** Grows when an id becomes unseen or is forgotten. */
   readonly unseenRevision: number;
-  /** The number of the latest clear that is known, Unix ms; 0: none. */
-  readonly number: number;
+  /** That of the latest clear that is known, Unix ms; 0: none. */
+  readonly generation: number;
 }
 
 /** An item with an id. */
@@ -40,8 +40,8 @@ export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, tel
 }
 
 export class Verdicts {
-  /** The namespace's latest clear when these were decided. */
-  clearNumber: number;
+  /** The namespace's generation when these were decided. */
+  generation: number;
   /** First ids, in the order in which they were decided. */
   readonly fresh: Set<string>;
   /** First ids, each with all ids of its item. */
@@ -51,15 +51,15 @@ export class Verdicts {
   private decider: Decider | undefined;
   private unseenRevision = 0;
 
-  constructor(onChange: () => void = () => {}, clearNumber = 0, fresh: Iterable<string> = []) {
-    [this.onChange, this.clearNumber, this.fresh] = [onChange, clearNumber, new Set(fresh)];
+  constructor(onChange: () => void = () => {}, generation = 0, fresh: Iterable<string> = []) {
+    [this.onChange, this.generation, this.fresh] = [onChange, generation, new Set(fresh)];
   }
 
   /** Drops verdicts that a clear or an unseen id has made invalid; these ids are decided again. */
   refresh(decider: Decider): void {
-    const { number, unseenRevision } = decider;
-    if (number > this.clearNumber) this.clear();
-    this.clearNumber = Math.max(this.clearNumber, number);
+    const { generation, unseenRevision } = decider;
+    if (generation > this.generation) this.clear();
+    this.generation = Math.max(this.generation, generation);
     if (decider === this.decider && unseenRevision === this.unseenRevision) return;
     [this.decider, this.unseenRevision] = [decider, unseenRevision];
     const ids = [...this.seen.values()].flat();

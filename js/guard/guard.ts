@@ -8,8 +8,8 @@ import { readList } from "../input/list.js";
 import { CLOSED, CONTENTS, GONE, misuse, misuseOfRecorded, misuseOfRoot, misuseOfServer } from "../input/misuse.js";
 import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
 import { checkOptions, type Rules } from "../input/options.js";
-import { clearNamespace } from "../storage/cleaning.js";
-import { choiceOf } from "../storage/places.js";
+import { storeOf } from "../storage/choice.js";
+import { clearNamespace } from "../storage/clear.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch, type Hosts } from "./guarded-fetch.js";
@@ -223,8 +223,7 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
     static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
       checkOptions("SeenGuard.clear", { namespace, storage }, clearRules);
       const open = findNamespace(namespace);
-      const choice = storage === undefined && open ? open.choice : choiceOf(storage);
-      const store = typeof choice === "string" ? undefined : choice;
+      const store = storage === undefined && open ? open.store : storeOf(storage);
       const wallMs = (open?.clock ?? deviceClock).wallMs();
       // Called before the first `await`: impressions recorded after this point stay.
       const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);

@@ -6,18 +6,19 @@
  */
 import { CLOCK, deviceClock, listen, retryDelayMs, withTimeout, type Clock } from "../platform/host.js";
 import { Reporter } from "../delivery/reporter.js";
-import { addressOf, type CheckedReportOptions } from "../delivery/request.js";
+import { addressOf, type CheckedReportOptions, type Reason } from "../delivery/request.js";
 import { NamespaceEngine } from "../engine/namespace-engine.js";
 import type { Batch, Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, refuse, SeenGuardError, type ErrorListener } from "../errors.js";
+import type { BatchEnd, Count } from "../generated/client/seenguard.js";
 import { countItems, countLatest, idsOfItem, indicesOf, splitByIds, type ItemIdList } from "../input/ids.js";
 import { ObservedItems } from "../observer/observed-items.js";
-import type { OpenNamespace } from "../storage/cleaning.js";
-import { connect, useConnection } from "../storage/indexeddb.js";
-import { hasLocal, nameOf, prefixOf } from "../storage/keys.js";
-import { StoragePerformer } from "../storage/performer.js";
-import { choiceOf, placeOf, type StorageChoice } from "../storage/places.js";
+import { finishClears, type OpenNamespace } from "../storage/clear.js";
+import { hasLocal, nameOf } from "../storage/keys.js";
+import { NamespaceStorage } from "../storage/storage.js";
+import { storeOf } from "../storage/choice.js";
+import type { Store } from "../storage/port.js";
 import type { ApplyResult, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import type { StoppedItem, Tool } from "./hook.js";
 import type { OpenOptions } from "./options.js";
@@ -40,8 +41,8 @@ const MAX_WAITING = 1_000;
 /** How long `flush` waits for the storage. */
 const FLUSH_TIMEOUT_MS = 10_000;
 /** Without a cross-tab signal: how long delivery waits for a check for clears, and the interval of these checks. */
-const LOOK_TIMEOUT_MS = 1_000;
-const LOOK_INTERVAL_MS = 60_000;
+const LOAD_TIMEOUT_MS = 1_000;
+const LOAD_INTERVAL_MS = 60_000;
 
 /** The listeners of one open handle. */
 export interface Holder {
@@ -54,7 +55,6 @@ let isTelling = false;
 
 /** A `record` or `unsee` that was called while there was no engine. */
 interface Waiting {
-  readonly at: number;
   readonly tell: (engine: NamespaceEngine) => unknown;
 }
 
@@ -77,12 +77,14 @@ export class Namespace implements OpenNamespace {
   private failures = 0;
   private cancelRetry = (): void => {};
   private waiting: Waiting[] = [];
-  /** Where the namespace is kept. */
-  readonly choice: StorageChoice | undefined;
+  /** Where the namespace is stored; undefined: nowhere. */
+  readonly store: Store | undefined;
   private engine: NamespaceEngine | undefined;
-  private performer: StoragePerformer | undefined;
+  private storage: NamespaceStorage | undefined;
   private snapshot: LatestSnapshot | undefined;
-  private lookedMs = -Infinity;
+  /** The generation without a storage. */
+  private clearedAt = 0;
+  private loadedMs = -Infinity;
   /** Messages of `too-large` that were reported: each is reported once. */
   private readonly told = new Set<string>();
   reporter: Reporter | undefined;
@@ -91,7 +93,7 @@ export class Namespace implements OpenNamespace {
     this.options = options;
     this.engines = engines;
     this.clock = options[CLOCK] ?? deviceClock;
-    this.choice = choiceOf(options.storage);
+    this.store = storeOf(options.storage);
   }
 
   /**
@@ -106,36 +108,40 @@ export class Namespace implements OpenNamespace {
 
   private async load(options: OpenOptions): Promise<void> {
     this.cancelRetry();
-    // The engine and the database load in parallel.
-    const release = this.choice === "indexeddb" ? useConnection() : () => {};
-    if (this.choice === "indexeddb") connect(() => {});
+    const { store, clock, report } = this;
+    const name = nameOf(this.options.namespace);
+    const listeners = { report, onRead: this.noteChanges, onReset: this.reset };
+    // The engine and what is stored load at the same time.
+    this.storage = store && new NamespaceStorage(store, name, clock, listeners);
     try {
       await this.startEngine(options);
     } finally {
-      release();
+      if (!this.engine) this.stopStorage();
     }
-    const { performer } = this;
-    const looking = performer?.begin();
+    const { storage } = this;
     this.recordWaiting();
-    if (!performer || !looking) return;
-    await withTimeout(OPEN_TIMEOUT_MS, looking);
-    performer.happens("Opened");
+    void finishClears(store, name);
+    if (!storage) return;
+    await withTimeout(OPEN_TIMEOUT_MS, storage.firstLoad);
+    storage.opened();
+  }
+
+  private stopStorage(): void {
+    this.storage?.stop();
+    this.storage = undefined;
   }
 
   private async startEngine(asked: OpenOptions): Promise<void> {
     try {
-      const { choice, clock, options, report } = this;
+      const { storage, clock, options } = this;
       const loaded = await this.engines.load(asked);
       if (!this.isOpen) return;
-      const name = nameOf(options.namespace);
-      const kept = { ...options, prefix: prefixOf(name), place: placeOf(choice) };
-      const engine = new NamespaceEngine(loaded, kept, clock, this.onTrap);
+      const engine = new NamespaceEngine(loaded, options, storage !== undefined, clock, this.onTrap);
       if (!engine.isAlive) return;
       this.engine = engine;
       if (this.reporter?.isOn) this.call((guard) => guard.startReporting());
-      if (choice === undefined) return;
-      const snapshot = (this.snapshot = new LatestSnapshot(engine));
-      this.performer = new StoragePerformer(engine, choice, name, snapshot, clock, report, this.noteChanges);
+      this.snapshot = new LatestSnapshot(engine);
+      storage?.attach(engine, this.snapshot);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -155,8 +161,8 @@ export class Namespace implements OpenNamespace {
 
   /** Replaces an engine that has trapped, once in a document. The new one begins with the stored data. */
   private readonly onTrap = (error: SeenGuardError): void => {
-    this.performer?.stop();
-    [this.engine, this.performer] = [undefined, undefined];
+    this.stopStorage();
+    this.engine = undefined;
     this.report(error);
     void Promise.resolve(this.starting).then(() => (this.isOpen ? this.start(this.options) : undefined));
   };
@@ -165,15 +171,15 @@ export class Namespace implements OpenNamespace {
   private wait(ids: readonly ItemId[], tell: (engine: NamespaceEngine, id: ItemId, at: number) => unknown): void {
     if (!this.isOpen) return;
     const at = this.clock.wallMs();
-    const each = ids.map((id): Waiting => ({ at, tell: (engine) => tell(engine, id, at) }));
+    const each = ids.map((id): Waiting => ({ tell: (engine) => tell(engine, id, at) }));
     this.waiting = [...this.waiting, ...each].slice(-MAX_WAITING);
   }
 
-  /** Replays the queued calls with their times, except those from before a clear by another tab. */
+  /** Replays the queued calls with their times. */
   private recordWaiting(): void {
-    const { engine, number } = this;
+    const { engine } = this;
     if (!engine) return;
-    for (const { at, tell } of this.waiting) if (at >= number) tell(engine);
+    for (const { tell } of this.waiting) tell(engine);
     if (this.waiting.length > 0) this.recorded();
     this.waiting = [];
   }
@@ -205,7 +211,8 @@ export class Namespace implements OpenNamespace {
       if (!outcome) return refused("no-engine");
       if (outcome.reason) return refused(outcome.reason);
       this.snapshot?.note(checked, this.clock.wallMs());
-      this.performer?.changed();
+      this.storage?.changed();
+      this.storage?.snapshotChanged();
       if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       this.noteChanges();
@@ -309,7 +316,7 @@ export class Namespace implements OpenNamespace {
 
   /** Notifies the storage and the reporter of new data. */
   private recorded(): void {
-    this.performer?.changed();
+    this.storage?.changed();
     this.reporter?.recorded(this.undelivered);
   }
 
@@ -322,36 +329,48 @@ export class Namespace implements OpenNamespace {
 
   /** Grows when an id becomes unseen or is forgotten: here, in another tab or by the server. */
   get unseenRevision(): number {
-    return this.call((guard) => guard.unseenRevision) ?? 0;
+    return this.count("UnseenRevision");
   }
 
-  /** The number of the latest clear of the namespace that is known; 0: none. */
-  get number(): number {
-    this.performer?.hear();
-    return this.call((guard) => guard.number) ?? 0;
+  /** The generation: that of the latest clear of the namespace that is known; 0: none. */
+  get generation(): number {
+    this.storage?.readSignal();
+    return this.storage?.generation ?? this.clearedAt;
   }
 
   /** Applies a clear by this document: memory is cleared at once; `keeps`: except impressions recorded since. */
-  cleared(number: number, keeps: boolean): void {
-    if (!keeps) this.waiting = [];
-    if (this.performer) this.performer.clear(number, keeps);
-    else this.call((guard) => guard.clear(number, keeps));
-    this.noteChanges();
+  cleared(generation: number, keeps: boolean): void {
+    if (this.storage) this.storage.learn(generation, keeps);
+    else {
+      this.clearedAt = generation;
+      this.call((guard) => guard.reset(keeps));
+      this.reset(keeps);
+      this.noteChanges();
+    }
   }
 
+  private readonly reset = (keeps: boolean): void => {
+    if (!keeps) this.waiting = [];
+    this.snapshot?.forget();
+  };
+
   /** Checks the store for clears where there is no cross-tab signal. Resolves when delivery may go on. */
-  lookBefore(): Promise<unknown> | undefined {
-    const { performer, choice, clock } = this;
-    if (!performer || hasLocal()) return undefined;
+  loadBefore(): Promise<unknown> | undefined {
+    const { storage, store, clock } = this;
+    if (!storage || hasLocal()) return undefined;
     const wallMs = clock.wallMs();
     // After a clock jump in either direction the elapsed time is unknown: check again.
-    if (typeof choice !== "string" && Math.abs(wallMs - this.lookedMs) < LOOK_INTERVAL_MS) return undefined;
-    this.lookedMs = wallMs;
-    return withTimeout(LOOK_TIMEOUT_MS, performer.look());
+    if (store?.kind === "custom" && Math.abs(wallMs - this.loadedMs) < LOAD_INTERVAL_MS) return undefined;
+    this.loadedMs = wallMs;
+    return withTimeout(LOAD_TIMEOUT_MS, storage.load());
   }
 
   private get undelivered(): number {
-    return this.call((guard) => guard.undelivered) ?? 0;
+    return this.count("Undelivered");
+  }
+
+  private count(what: keyof typeof Count): number {
+    return this.engine?.count(what) ?? 0;
   }
 
   explain(id: ItemId): Explanation {
@@ -359,13 +378,13 @@ export class Namespace implements OpenNamespace {
   }
 
   pending(limit?: number): string[] {
-    this.performer?.hear();
+    this.storage?.readSignal();
     return this.engine?.pending(limitOf(limit)) ?? [];
   }
 
   /** The headers of a request for a page. */
   headers(): Record<string, string> {
-    this.performer?.hear();
+    this.storage?.readSignal();
     const held = this.call((guard) => guard.held()) ?? "";
     const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
     return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
@@ -378,7 +397,7 @@ export class Namespace implements OpenNamespace {
 
   stats(): GuardStats {
     const { kind: engine = "none" } = this.engine ?? {};
-    const { storage = "none" } = this.performer ?? {};
+    const storage = this.storage?.state ?? "none";
     const [pending = 0, undelivered = 0, remembered = 0, serverFalsePositiveRate = 0, latest = NaN] =
       this.call((guard, wallMs) => guard.stats(wallMs)) ?? [];
     const version = Number.isNaN(latest) ? undefined : latest;
@@ -386,20 +405,18 @@ export class Namespace implements OpenNamespace {
     return { engine, storage, ...known, failingSince: this.reporter?.failingSince };
   }
 
-  beginBatch(maxImpressions: number, maxBytes: number, isLast: boolean): Batch | undefined {
-    return this.engine?.beginBatch(maxImpressions, maxBytes, isLast);
+  /** `reason`: impressions of earlier visits are delivered by a visible page some seconds after it opened, or all. */
+  beginBatch(maxImpressions: number, maxBytes: number, reason: Reason): Batch | undefined {
+    const takesAll = reason === "flush" || !this.storage || this.storage.deliversFound;
+    const scope = reason === "hide" ? "Hiding" : takesAll ? "All" : "Own";
+    return this.engine?.beginBatch(maxImpressions, maxBytes, scope);
   }
 
-  /** A batch was sent as the page hid. The page may never read the response. */
-  leaveBatch(batch: number): void {
-    this.call((guard, wallMs) => guard.leaveBatch(batch, wallMs));
-    this.performer?.changed();
-  }
-
-  /** Ends a batch: delivered, or failed. */
-  endBatch(batch: number, arrived: boolean): void {
-    this.call((guard, wallMs) => guard.endBatch(batch, arrived, wallMs));
-    if (arrived) this.performer?.changed();
+  /** Ends a batch. One that was left as the page hid may end once more: the page may never read the response. */
+  endBatch(batch: number, end: keyof typeof BatchEnd): void {
+    const { engine } = this;
+    engine?.call((guard, wallMs) => guard.endBatch(batch, engine.classes.BatchEnd[end], wallMs));
+    if (end !== "Failed") this.storage?.changed();
   }
 
   /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */
@@ -413,7 +430,7 @@ export class Namespace implements OpenNamespace {
     reporter.start(options);
     this.call((guard) => guard.startReporting());
     // Impressions marked for delivery from now on are stored with that mark.
-    this.performer?.changed();
+    this.storage?.changed();
     return reporter.stop;
   }
 
@@ -427,14 +444,14 @@ export class Namespace implements OpenNamespace {
 
   /** Resolves when everything recorded so far is stored, or when storing it has failed and was reported. */
   async flush(timeoutMs = FLUSH_TIMEOUT_MS): Promise<void> {
-    if (this.performer && this.isAlive) await withTimeout(timeoutMs, this.performer.flush());
+    if (this.storage && this.isAlive) await withTimeout(timeoutMs, this.storage.flush());
   }
 
   /** Frees the engine's memory. Afterwards everything passes. */
   free(): void {
     this.isOpen = false;
     this.cancelRetry();
-    this.performer?.stop();
+    this.stopStorage();
     this.engine?.free();
     this.engine = undefined;
   }

@@ -22,9 +22,10 @@ export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
   readonly remember: number;
 }
 
-const isNumber = (value: unknown) => typeof value === "number";
+const MAX_WINDOW_DAYS = 36_500;
+const MAX_REMEMBER = 50_000;
 
-const STORAGES = ["indexeddb", "local", "none"];
+const STORAGES = ["indexeddb", "none"];
 /** The methods of a custom storage. */
 const METHODS = ["get", "set", "remove", "keys"];
 
@@ -39,9 +40,16 @@ export const clearRules = {
 
 const guardRules = {
   ...clearRules,
-  // The engine checks the ranges.
-  windowDays: ["a number of days", isNumber, 30],
-  remember: ["a number", isNumber, 10_000],
+  windowDays: [
+    `over 0 and at most ${MAX_WINDOW_DAYS}`,
+    (value) => typeof value === "number" && value > 0 && value <= MAX_WINDOW_DAYS,
+    30,
+  ],
+  remember: [
+    `1 to ${MAX_REMEMBER}`,
+    (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_REMEMBER,
+    10_000,
+  ],
   fallback: ['a function such as () => import("seenguard/engine-js")', isFunction],
   onError: aFunction,
   onLag: aFunction,

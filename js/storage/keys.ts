@@ -1,17 +1,36 @@
 /**
- * Keys of a namespace that need no engine: their prefix, the number of the latest clear in them, and the cross-tab
- * signal in localStorage, `<number>.<random>`.
+ * Keys, and the generation of a namespace: the Unix time (ms) of its latest clear, which is in each of its keys.
+ *
+ * | key | value |
+ * | --- | --- |
+ * | `seenguard/<namespace>/<generation>/r/<writer>/<n>` | a row |
+ * | `seenguard/<namespace>/<generation>/h` | the snapshot in use |
+ * | `seenguard/<namespace>/<generation>/s/<writer>/<n>` | localStorage: a stash |
+ * | `seenguard-signal/<namespace>` | localStorage: the cross-tab signal, `<generation>.<random>` |
+ * | `seenguard-clear/<namespace>` | localStorage: the same, of a clear that is not finished |
+ *
+ * `writer`: 64 random bits of a table. `n`: Unix ms, or 1 above the writer's last one. Numbers are in base 36.
  */
 import { attempt } from "../platform/host.js";
 
 export const ROOT = "seenguard/";
-const SIGNAL = "seenguard-signal/";
-/** Length of a number in a key, in base 36. */
-const NUMBER_DIGITS = 11;
-const NUMBER = /^[0-9a-z]{11}(?=[/.])/;
+export const SIGNAL = "seenguard-signal/";
+export const CLEAR = "seenguard-clear/";
+/** The length of a generation, so that all keys of lower ones are one range. */
+const GENERATION_DIGITS = 11;
+const GENERATION = /^[0-9a-z]{11}(?=[/.]|$)/;
+const KEY = /^seenguard\/([^/]+)\/([0-9a-z]{11})\/(?:(h)$|([rs])\/[^/]+\/([0-9a-z]+)$)?/;
 
-/** This document's signals where there is no localStorage, for a guard that it opens during a clear. */
-const signals = new Map<string, number>();
+/** The part of a key that says what it holds. */
+export interface ParsedKey {
+  readonly key: string;
+  readonly name: string;
+  readonly generation: number;
+  /** "h": the snapshot, "r": a row, "s": a stash; undefined: something of a later version. */
+  readonly kind: string | undefined;
+  /** 0: it has none. */
+  readonly n: number;
+}
 
 /** A namespace's name in keys: ASCII without a slash. */
 export function nameOf(namespace: string): string {
@@ -22,50 +41,76 @@ export function prefixOf(name: string): string {
   return `${ROOT}${name}/`;
 }
 
-/** The prefix of all keys of this number. It sorts above those of lower numbers. */
-export function under(name: string, number: number): string {
-  return `${prefixOf(name)}${digits(number)}/`;
+/** The prefix of all keys of this generation. It sorts above those of lower ones. */
+export function under(name: string, generation: number): string {
+  return `${prefixOf(name)}${digits(generation)}/`;
 }
 
-function digits(number: number): string {
-  return number.toString(36).padStart(NUMBER_DIGITS, "0");
+/** Parses the keys of ours. */
+export function parseKeys(keys: readonly string[]): ParsedKey[] {
+  return keys.flatMap((key): ParsedKey[] => {
+    const [, name, digits, snapshot, kind = snapshot, n = ""] = KEY.exec(key) ?? [];
+    const generation = generationIn(digits);
+    return name === undefined || generation === undefined
+      ? []
+      : [{ key, name, generation, kind, n: parseInt(n, 36) || 0 }];
+  });
 }
 
-/** The number at the start of a text; undefined: none. */
-function numberIn(text: string | null | undefined): number | undefined {
-  const [number] = NUMBER.exec(text ?? "") ?? [];
-  const parsed = number === undefined ? NaN : parseInt(number, 36);
-  // A larger number was not written by this package, and no number above it could be represented.
-  return parsed <= Number.MAX_SAFE_INTEGER ? parsed : undefined;
+export function highestGeneration(keys: readonly ParsedKey[]): number {
+  return keys.reduce((highest, { generation }) => Math.max(highest, generation), 0);
 }
 
-/** The highest number in these keys. */
-export function highestOf(keys: readonly string[], name: string): number {
-  const start = prefixOf(name).length;
-  return keys.reduce((highest, key) => Math.max(highest, numberIn(key.slice(start)) ?? 0), 0);
+/** Makes keys that no other table uses. */
+export class KeyMaker {
+  private readonly writer = randomDigits() + randomDigits();
+  private latest = 0;
+
+  make(name: string, generation: number, kind: "r" | "s", wallMs: number): string {
+    this.latest = Math.max(this.latest + 1, Math.floor(wallMs));
+    return `${under(name, generation)}${kind}/${this.writer}/${this.latest.toString(36)}`;
+  }
 }
 
-export function signalKey(name: string): string {
-  return SIGNAL + name;
+/** 32 random bits. */
+function randomDigits(): string {
+  const { crypto } = globalThis as Partial<typeof globalThis>;
+  const [bits = Math.random() * 2 ** 32] = attempt(() => crypto?.getRandomValues(new Uint32Array(1))) ?? [];
+  return Math.floor(bits).toString(36).padStart(7, "0");
 }
 
-/** The number of the latest signal; undefined: there is none. */
-export function readSignal(name: string): number | undefined {
-  return hasLocal() ? numberIn(readLocal(signalKey(name))) : signals.get(name);
+function digits(generation: number): string {
+  return generation.toString(36).padStart(GENERATION_DIGITS, "0");
 }
 
-export { numberIn as signalOf };
-
-/** Writes the signal. Its length is constant, so that it can be overwritten in a full storage. */
-export function writeSignal(name: string, number: number): boolean {
-  signals.set(name, number);
-  const random = Math.random().toString(36).slice(2, 10).padEnd(8, "0");
-  return writeLocal(signalKey(name), `${digits(number)}.${random}`);
+/** The generation at the start of a string; undefined: there is none. */
+export function generationIn(text: string | null | undefined): number | undefined {
+  const [digits] = GENERATION.exec(text ?? "") ?? [];
+  const generation = digits === undefined ? NaN : parseInt(digits, 36);
+  // A larger one was not written by this package, and no generation above it could be represented.
+  return generation < Number.MAX_SAFE_INTEGER ? generation : undefined;
 }
 
-/** The names of the namespaces that have a signal. */
-export function signalledNames(): string[] {
-  return localKeys(SIGNAL).map((key) => key.slice(SIGNAL.length));
+/** Writes a generation. Its length is constant, so that it can be overwritten in a full storage. A failure is ignored. */
+export function writeGeneration(key: string, generation: number): void {
+  // Other tabs receive an event for a value that is new only.
+  writeLocal(key, `${digits(generation)}.${randomDigits()}`);
+}
+
+/** The generation in localStorage under a key; undefined: there is none. */
+export function readGeneration(key: string): number | undefined {
+  return generationIn(readLocal(key));
+}
+
+/** The names of the namespaces that have a signal, or a clear that is not finished. */
+export function namesUnder(prefix: string): string[] {
+  return localKeys(prefix).map((key) => key.slice(prefix.length));
+}
+
+/** The generation that localStorage knows: from the signal, a clear that is not finished, and stashes. */
+export function localGeneration(name: string): number {
+  const stashes = highestGeneration(parseKeys(localKeys(prefixOf(name))));
+  return Math.max(readGeneration(SIGNAL + name) ?? 0, readGeneration(CLEAR + name) ?? 0, stashes);
 }
 
 /** Whether localStorage is available, even if it is full or empty. */
@@ -82,13 +127,13 @@ export function readLocal(key: string): string | undefined {
   return attempt(() => localStorage.getItem(key)) ?? undefined;
 }
 
+/** Returns whether it is written. */
 export function writeLocal(key: string, text: string): boolean {
-  return (
-    attempt(() => {
-      localStorage.setItem(key, text);
-      return true;
-    }) ?? false
-  );
+  const write = () => {
+    localStorage.setItem(key, text);
+    return true;
+  };
+  return attempt(write) ?? false;
 }
 
 export function removeLocal(keys: readonly string[]): void {

@@ -12,7 +12,7 @@ import { CommandFailed } from "../lib/run.mjs";
 
 /** Files and folders of src/, the lowest first: each may import what is in a line above its own. */
 const layers = [
-  ["base36", "error", "id_map", "time"],
+  ["base36", "error", "id_map", "rank", "time"],
   ["base64", "impression", "params"],
   ["hash"],
   ["bloom", "devices", "id_list", "near_duplicates"],
@@ -20,7 +20,7 @@ const layers = [
   ["wire"],
   ["snapshot", "table"],
   ["chain", "guard", "inspect"],
-  ["redis", "storage"],
+  ["redis"],
   ["plan"],
   ["web"],
   ["lib"],

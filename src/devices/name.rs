@@ -26,16 +26,36 @@ impl DeviceName {
         self.0 / NAMES == hash_id(namespace.as_bytes(), 0) % NAMESPACES
     }
 
+    /// The same namespace's name with other random characters.
+    pub(crate) fn with_random(self, random: u64) -> Self {
+        DeviceName(self.0 / NAMES * NAMES + random % NAMES)
+    }
+
+    /// The name as a number, as rows have it.
+    pub(crate) fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The name of a number, if it is one.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        (1..NAMESPACES * NAMES).contains(&number).then_some(DeviceName(number))
+    }
+
+    /// The 12 characters.
+    pub(crate) fn text(self) -> String {
+        base36_of_length(self.0, DIGITS)
+    }
+
     /// Reads a name.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let number = from_base36(text.as_bytes()).filter(|_| text.len() == DIGITS)?;
-        (1..NAMESPACES * NAMES).contains(&number).then_some(DeviceName(number))
+        DeviceName::from_number(number)
     }
 }
 
 impl fmt::Display for DeviceName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&base36_of_length(self.0, DIGITS))
+        formatter.write_str(&self.text())
     }
 }
 

@@ -68,10 +68,20 @@ impl<'a> PendingText<'a> {
         })
     }
 
+    fn text(&self) -> String {
+        let mut text = self.device.map(DeviceName::text).unwrap_or_default();
+        for number in [self.counter, self.forgotten.into()] {
+            text.push('.');
+            text += &base36(number);
+        }
+        text.push('.');
+        text + self.list
+    }
+
     /// The same text with a list of as many of these ids as fit into so many characters, given by their hashes (XXH64,
     /// seed 0), the newest first.
     pub(crate) fn with_list(self, hashes: impl Iterator<Item = u64>, max_characters: usize) -> String {
-        let mut text = PendingText { list: "", ..self }.to_string();
+        let mut text = PendingText { list: "", ..self }.text();
         let room = max_characters.min(MAX_TEXT_CHARACTERS).saturating_sub(text.len());
         let ids = (room / CHARACTERS_AN_ID).min(MAX_IDS);
         let mut bytes = Vec::new();
@@ -110,9 +120,7 @@ pub(super) fn listed(hash: u64) -> u32 {
 
 impl fmt::Display for PendingText<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = self.device.map(|device| device.to_string()).unwrap_or_default();
-        let (counter, forgotten) = (base36(self.counter), base36(self.forgotten.into()));
-        write!(formatter, "{name}.{counter}.{forgotten}.{}", self.list)
+        formatter.write_str(&self.text())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::IdList;
 use crate::snapshot::Snapshot;
-use crate::table::{Floor, MAX_AT};
+use crate::table::{Deletion, MAX_AT, Origin};
 use crate::time::Time;
 use crate::wire::Reference;
 
@@ -64,7 +64,7 @@ impl Guard {
         self.version = snapshot.version;
         if forget_before > 0 {
             let at = device_time_of(forget_before, snapshot.now_ms, recorded_at(now));
-            self.table.merge_floor(Floor {
+            self.table.merge_deletion(Deletion {
                 deleted_at: forget_before,
                 at,
             });
@@ -133,15 +133,15 @@ impl Guard {
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
         for (hash, recording, undelivered) in self.table.pending(now.unix_ms()) {
-            let id = HashedId::with_hash(&undelivered.id, hash);
+            let id = HashedId::with_hash(undelivered.id.as_bytes(), hash);
             if self.unseen.get(hash).is_some() || !self.server.contains(id, &live) {
                 continue;
             }
             covered.push(hash);
             let lag_ms = now.unix_ms().saturating_sub(recording.at);
-            if undelivered.is_for_us {
+            if undelivered.origin != Origin::Other {
                 applied.lags.push(CoveredImpression {
-                    id: undelivered.text(),
+                    id: String::from(&*undelivered.id),
                     lag_ms,
                 });
             }

@@ -3,7 +3,7 @@
 use super::Guard;
 use super::types::recorded_at;
 use crate::impression::Impression;
-use crate::table::{Kind, Recording, Undelivered};
+use crate::table::{Kind, Origin, Recording, Undelivered};
 use crate::time::Time;
 
 /// The delay after which an impression that is still pending is delivered again.
@@ -24,6 +24,18 @@ pub struct DeliveryBatch {
     pub unseen: Vec<Impression>,
 }
 
+/// Which impressions and unseen ids a batch takes.
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// The oldest that this tab has recorded.
+    Own,
+    /// The oldest of these and of those that were found in storage.
+    All,
+    /// The newest that this tab has recorded: the page hides.
+    Hiding,
+}
+
 impl Guard {
     /// Marks this namespace as delivering impressions, on this visit and later ones.
     pub fn start_reporting(&mut self) {
@@ -36,27 +48,22 @@ impl Guard {
     }
 
     /// Begins a batch of at most `max_impressions`, of about `max_bytes` as JSON, but one impression at least.
-    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
-        self.begin(max_impressions, max_bytes, false, now)
-    }
-
-    /// The same as the page hides: only impressions of this page, none that were read from storage.
-    pub fn begin_last_batch(&mut self, max_impressions: usize, max_bytes: usize, now: Time) -> DeliveryBatch {
-        self.begin(max_impressions, max_bytes, true, now)
-    }
-
-    fn begin(&mut self, max_impressions: usize, max_bytes: usize, is_last: bool, now: Time) -> DeliveryBatch {
+    pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, scope: Scope, now: Time) -> DeliveryBatch {
         let (mut hashes, mut bytes) = (Vec::new(), 0);
         let mut batch = DeliveryBatch {
             number: 0,
             impressions: Vec::new(),
             unseen: Vec::new(),
         };
-        for (hash, recording, undelivered) in self.table.undelivered() {
+        let mut candidates = self.table.undelivered();
+        if scope == Scope::Hiding {
+            candidates.reverse();
+        }
+        for (hash, recording, undelivered) in candidates {
             // Still pending is a sign of a lost delivery only if a snapshot was applied on this visit, and within the
             // window: other impressions are never covered.
             let may_repeat = self.has_applied && self.table.is_live(recording, now.unix_ms());
-            let may_go = undelivered.is_recorded_here || !is_last;
+            let may_go = undelivered.origin == Origin::Own || scope == Scope::All;
             if !may_go || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;
             }
@@ -70,9 +77,13 @@ impl Guard {
                 Kind::Unseen => &mut batch.unseen,
             };
             list.push(Impression {
-                id: undelivered.text(),
+                id: String::from(&*undelivered.id),
                 at: Time::from_unix_ms(recording.at),
             });
+        }
+        if scope == Scope::Hiding {
+            batch.impressions.reverse();
+            batch.unseen.reverse();
         }
         if !hashes.is_empty() {
             self.batches = self.batches.wrapping_add(1).max(1);
@@ -128,7 +139,7 @@ impl Guard {
 
 /// Whether a recording is due for delivery: for the first time, or an impression for the second.
 fn is_due(hash: u64, recording: &Recording, undelivered: &Undelivered, may_repeat: bool, now_ms: u64) -> bool {
-    if !undelivered.is_for_us || undelivered.batch != 0 {
+    if undelivered.origin == Origin::Other || undelivered.batch != 0 {
         return false;
     }
     // Jitter of up to a quarter, from the id: devices do not repeat the deliveries of an outage at the same time.

@@ -4,28 +4,27 @@
 
 mod apply;
 mod delivery;
-mod forget;
 mod server_view;
+mod storage;
 mod types;
 mod unseen;
 mod verdict;
 
-pub use delivery::DeliveryBatch;
+pub use delivery::{DeliveryBatch, Scope};
 pub use types::{Applied, CoveredImpression, Explanation, GuardStats, NotApplied, Recorded};
 
 use crate::devices::PendingText;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
-use crate::table::{Kind, MAX_AT, MAX_REMEMBER, Recording, Table, Undelivered};
+use crate::id_map::MultiplyShift;
+use crate::table::{Kind, MAX_AT, MAX_REMEMBER, MAX_WINDOW_DAYS, Recording, Table, Undelivered};
 use crate::time::Time;
 use server_view::ServerView;
 use types::recorded_at;
 use unseen::Unseen;
 
 const MS_PER_DAY: f64 = 86_400_000.0;
-/// Longest window: a hundred years.
-const MAX_WINDOW_DAYS: f64 = 36_500.0;
 
 /// Decides which items of a feed are fresh, for one namespace on one device. It has no clock: every call takes the time
 /// of the device's clock, which may be wrong and may jump.
@@ -80,14 +79,27 @@ impl Guard {
     /// # Errors
     /// [`Error::BadOption`].
     pub fn new(window_days: f64, remember: usize) -> Result<Self, Error> {
-        if !(window_days > 0.0 && window_days <= MAX_WINDOW_DAYS) {
-            return Err(Error::BadOption("windowDays must be over 0 and at most 36500"));
-        }
-        if !(1..=MAX_REMEMBER).contains(&remember) {
-            return Err(Error::BadOption("remember must be 1 to 50000"));
-        }
+        check_options(window_days, remember)?;
+        Ok(Guard::clamped(window_days, remember, MultiplyShift::default()))
+    }
+
+    /// A guard whose changes are stored: [`Guard::unsaved`] has them, and rows of earlier visits and other tabs are
+    /// [merged](Guard::merge_row) until it is [`Guard::loaded`]. `seed`: random; the device name follows from it.
+    ///
+    /// # Errors
+    /// As [`Guard::new`].
+    pub fn with_storage(namespace: &str, seed: u64, window_days: f64, remember: usize) -> Result<Self, Error> {
+        check_options(window_days, remember)?;
+        let mut guard = Guard::clamped(window_days, remember, MultiplyShift::seeded(seed));
+        guard.table.expect_rows(namespace, seed);
+        Ok(guard)
+    }
+
+    /// An empty guard, with options that are out of range clamped.
+    pub(crate) fn clamped(window_days: f64, remember: usize, hasher: MultiplyShift) -> Self {
         let window_ms = (window_days * MS_PER_DAY).ceil() as u64;
-        Ok(Guard {
+        let window_ms = window_ms.min(MAX_WINDOW_DAYS * MS_PER_DAY as u64);
+        Guard {
             server: ServerView::default(),
             unseen: Unseen::default(),
             version: None,
@@ -97,11 +109,11 @@ impl Guard {
             snapshots: 0,
             is_missing_shard: false,
             server_unseen_revision: 0,
-            table: Table::new(window_ms, remember),
+            table: Table::new(window_ms, remember.clamp(1, MAX_REMEMBER), hasher),
             batches: 0,
             left_batches: Vec::new(),
-            list: HashedList::default(),
-        })
+            list: HashedList::new(hasher),
+        }
     }
 
     /// The version of the snapshot in use.
@@ -170,20 +182,20 @@ impl Guard {
         stopped
     }
 
-    /// The time of a new recording: not before `earliest`, but at most 1 ms above the clock, and not before the floor
-    /// of a deletion.
+    /// The time of a new recording: not before `earliest`, but at most 1 ms above the clock, and not before a deletion
+    /// of the history.
     fn time_of_recording(&self, earliest: u64, now: Time) -> u64 {
         let now_ms = recorded_at(now);
         let latest = (now_ms + 1).min(MAX_AT);
-        let floor = self.table.floor().map_or(0, |floor| floor.at);
-        now_ms.max(earliest).min(latest).max(floor)
+        let deletion = self.table.deletion().map_or(0, |deletion| deletion.at);
+        now_ms.max(earliest).min(latest).max(deletion)
     }
 
     /// The pending ids, oldest first, at most `limit`.
     pub fn pending(&self, limit: usize, now: Time) -> Vec<String> {
         let mut texts = Vec::new();
         for (_, _, undelivered) in self.stopped_as_pending(now).into_iter().take(limit) {
-            texts.push(undelivered.text());
+            texts.push(String::from(&*undelivered.id));
         }
         texts
     }
@@ -207,7 +219,7 @@ impl Guard {
     /// let now = Time::from_unix_ms(1_764_000_000_000);
     /// let mut guard = Guard::new(30.0, 10_000)?;
     /// guard.record(&["a", "1r8bq8r7q4izgx"], now);
-    /// // It has no name yet.
+    /// // Its name is not stored, so it has none.
     /// assert_eq!(guard.pending_list(4_000, now), ".midc1z41.0.Dn4SjG5b");
     /// # Ok::<(), seenguard::Error>(())
     /// ```
@@ -237,4 +249,14 @@ impl Guard {
         let ahead_ms = self.server_ahead_ms.unwrap_or(0);
         now.unix_ms().saturating_add_signed(ahead_ms) / 1000
     }
+}
+
+fn check_options(window_days: f64, remember: usize) -> Result<(), Error> {
+    if !(window_days > 0.0 && window_days <= MAX_WINDOW_DAYS as f64) {
+        return Err(Error::BadOption("windowDays must be over 0 and at most 36500"));
+    }
+    if !(1..=MAX_REMEMBER).contains(&remember) {
+        return Err(Error::BadOption("remember must be 1 to 50000"));
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::bit_sliced::{BitSlicedFilters, Query};
 use crate::bloom::{BloomFilter, FilterSpec};
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::HashedId;
 use crate::id_list::IdList;
 use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
@@ -75,7 +75,7 @@ impl ServerView {
     /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is wrong, or that there is no memory for.
     pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
         if texts.len() > MAX_SNAPSHOT_SHARDS {
-            return Err(Error::TooLarge("a snapshot has at most 64 shards"));
+            return Err(Error::TooLarge(message("a snapshot has at most 64 shards")));
         }
         let mut held = Vec::with_capacity(texts.len());
         for shard in 0..texts.len() {
@@ -231,10 +231,14 @@ impl ServerView {
 /// [`Error::TooLarge`].
 fn check_size(bits: u64, filters: usize) -> Result<(), Error> {
     if bits > MAX_SNAPSHOT_BITS {
-        return Err(Error::TooLarge("the snapshot's shards together have over 2^26 bits"));
+        return Err(Error::TooLarge(message(
+            "the snapshot's shards together have over 2^26 bits",
+        )));
     }
     if filters > MAX_SNAPSHOT_SHARDS {
-        return Err(Error::TooLarge("the snapshot's shards together have over 64 filters"));
+        return Err(Error::TooLarge(message(
+            "the snapshot's shards together have over 64 filters",
+        )));
     }
     Ok(())
 }

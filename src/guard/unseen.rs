@@ -5,11 +5,11 @@
 //! a wrong clock stops an item rather than repeats it.
 
 use super::types::recorded_at;
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::hash_id;
-use crate::id_map::IdMap;
 use crate::impression::Impression;
 use crate::params::MAX_SNAPSHOT_UNSEEN;
+use crate::rank::{Rank, sorted};
 use crate::table::{Kind, MAX_AT, Recording};
 use crate::time::Time;
 
@@ -22,10 +22,11 @@ pub(crate) struct UnseenAt {
     pub(crate) at: u64,
 }
 
-/// The unseen ids of the snapshot in use.
+/// The unseen ids of the snapshot in use: few, so that a sorted list serves.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unseen {
-    pub(crate) by_hash: IdMap<UnseenAt>,
+    /// Each id's hash, the stated time, and the latest possible one of this device's clock, by hash.
+    ids: Vec<Rank>,
 }
 
 impl Unseen {
@@ -41,34 +42,41 @@ impl Unseen {
         known: &Unseen,
     ) -> Result<Self, Error> {
         if listed.len() > MAX_SNAPSHOT_UNSEEN {
-            return Err(Error::BadSnapshot("a snapshot has at most 1000 unseen ids"));
+            return Err(Error::BadSnapshot(message("a snapshot has at most 1000 unseen ids")));
         }
-        let mut unseen = Unseen::default();
+        let mut ids = Vec::new();
         let now_ms = recorded_at(now);
         let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);
         for impression in listed {
             let hash = hash_id(impression.id.as_bytes(), 0);
             let stated = impression.at.unix_ms().min(MAX_AT);
-            if unseen.get(hash).is_some_and(|other| other.stated > stated) {
-                continue;
-            }
             let at = stated.min(stated.saturating_add_signed(offset)).min(now_ms);
             // A later snapshot must not move the time forward: impressions recorded in between stay.
             let known = known.get(hash).filter(|known| known.stated == stated);
             let at = known.map_or(at, |known| at.min(known.at));
-            unseen.by_hash.insert(hash, UnseenAt { stated, at });
+            ids.push((hash, stated, at));
+        }
+        let mut unseen = Unseen { ids: Vec::new() };
+        // Of one id listed twice the later time counts.
+        for id in sorted(ids) {
+            if unseen.ids.last().is_some_and(|before| before.0 == id.0) {
+                unseen.ids.pop();
+            }
+            unseen.ids.push(id);
         }
         Ok(unseen)
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.by_hash.is_empty()
+        self.ids.is_empty()
     }
 
     #[inline]
     pub(crate) fn get(&self, hash: u64) -> Option<UnseenAt> {
-        self.by_hash.get(&hash).copied()
+        let index = self.ids.binary_search_by_key(&hash, |id| id.0).ok()?;
+        let (_, stated, at) = self.ids[index];
+        Some(UnseenAt { stated, at })
     }
 
     /// Whether an id passes, given this device's recording of it.
@@ -79,8 +87,7 @@ impl Unseen {
 
     /// Whether this lists an id that `other` does not list, or at another time.
     pub(crate) fn lists_more_than(&self, other: &Unseen) -> bool {
-        let stated = |unseen: Option<UnseenAt>| unseen.map(|unseen| unseen.stated);
-        let mut listed = self.by_hash.iter();
-        listed.any(|(&hash, &unseen)| stated(other.get(hash)) != Some(unseen.stated))
+        let is_listed = |&(hash, stated, _): &Rank| other.get(hash).is_some_and(|unseen| unseen.stated == stated);
+        !self.ids.iter().all(is_listed)
     }
 }

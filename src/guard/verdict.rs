@@ -1,23 +1,13 @@
 //! Which items are fresh, and why the others are not.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-
 use super::Guard;
 use super::types::Explanation;
 use crate::bit_sliced::Query;
 use crate::hash::HashedId;
 use crate::id_list::{IdList, Split};
+use crate::rank::{Rank, sorted};
 use crate::table::{Kind, Recording};
 use crate::time::Time;
-
-/// The order of seen items: first those known only from the server's shards, by the index of the newest shard that
-/// contains them; then this device's impressions, by time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum LastSeen {
-    Server(Reverse<usize>),
-    Device(u64),
-}
 
 impl Guard {
     /// The indices of the fresh ids, in order; of equal ids the first. Changes nothing.
@@ -37,32 +27,32 @@ impl Guard {
     /// # Ok::<(), seenguard::Error>(())
     /// ```
     pub fn filter<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Vec<u32> {
-        self.judge(ids, now, None)
+        self.decide(ids, now, None)
     }
 
     /// All ids once: the fresh ones as from [`Guard::filter`], and the others, those seen longest ago first. Ids known
     /// only from the server's shards come first, by the newest shard that contains them, the oldest shard first; then
     /// this device's impressions, by time.
     pub fn split<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Split {
-        // Heap sort, which compiles to far less code than the other sorts.
-        let mut seen = BinaryHeap::new();
-        let fresh = self.judge(ids, now, Some(&mut seen));
-        let seen = seen.into_sorted_vec().into_iter().map(|(_, index)| index).collect();
+        let mut ranks = Vec::new();
+        let fresh = self.decide(ids, now, Some(&mut ranks));
+        let mut seen = Vec::with_capacity(ranks.len());
+        for (_, _, index) in sorted(ranks) {
+            seen.push(index as u32);
+        }
         Split { fresh, seen }
     }
 
-    /// The fresh ids. Puts the others into `seen`, if it is given.
-    fn judge<L: IdList + ?Sized>(
-        &mut self,
-        ids: &L,
-        now: Time,
-        mut seen: Option<&mut BinaryHeap<(LastSeen, u32)>>,
-    ) -> Vec<u32> {
+    /// The fresh ids. Puts the others into `seen`, if it is given, each with its rank: those known only from the
+    /// server's shards come first, by the index of the newest shard that contains them, the oldest shard first; then
+    /// this device's impressions, by time.
+    fn decide<L: IdList + ?Sized>(&mut self, ids: &L, now: Time, mut seen: Option<&mut Vec<Rank>>) -> Vec<u32> {
         let live = self.server.live(self.server_seconds(now));
         let queries: Vec<Query<'_>> = self.server.queries(&live).collect();
         let mut fresh = Vec::with_capacity(ids.len());
-        // Taken out, since the verdicts borrow the rest of the guard.
-        let mut list = std::mem::take(&mut self.list);
+        // The verdicts borrow the rest of the guard.
+        let empty = self.list.empty();
+        let mut list = std::mem::replace(&mut self.list, empty);
         list.read(ids);
         for index in 0..ids.len() {
             let is_in_shards = || {
@@ -74,7 +64,8 @@ impl Guard {
             match (verdict, &mut seen) {
                 (None, _) if list.keep(ids, index) => fresh.push(index as u32),
                 (Some(by), Some(seen)) if list.keep(ids, index) => {
-                    seen.push((self.last_seen(by, list.id(ids, index), now), index as u32));
+                    let (group, at) = self.last_seen(by, list.id(ids, index), now);
+                    seen.push((group, at, index as u64));
                 }
                 _ => {}
             }
@@ -101,12 +92,12 @@ impl Guard {
         }
     }
 
-    fn last_seen(&self, by: Explanation, id: HashedId<'_>, now: Time) -> LastSeen {
+    fn last_seen(&self, by: Explanation, id: HashedId<'_>, now: Time) -> (u64, u64) {
         match by {
-            Explanation::Pending { at } | Explanation::Device { at } => LastSeen::Device(at),
+            Explanation::Pending { at } | Explanation::Device { at } => (1, at),
             Explanation::Server => {
                 let newest = self.server.newest_with(id, self.server_seconds(now));
-                LastSeen::Server(Reverse(newest.unwrap_or_default()))
+                (0, u64::MAX - newest.unwrap_or_default() as u64)
             }
         }
     }
@@ -126,7 +117,7 @@ impl Guard {
         for index in 0..ids.len() {
             let id = ids.get(index);
             let hash = HashedId::new(id).unseeded();
-            let is_named = self.table.floor().is_some()
+            let is_named = self.table.deletion().is_some()
                 || self.unseen.get(hash).is_some()
                 || self
                     .table

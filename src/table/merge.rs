@@ -1,150 +1,151 @@
-//! Merging copies of the table: their recordings, the number of the latest clear, and the floor of a deletion on the
-//! server.
+//! Merging copies of the table: their recordings, and the facts about the namespace.
 
+use super::facts::{Deletion, Facts};
 use super::recording::EARLY_LOCAL;
-use super::{Floor, Kind, Rank, Recording, Table};
+use super::{Kind, Origin, Recording, Table};
+
+/// Where a row comes from.
+#[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The store; written by this tab or another one.
+    Row,
+    /// The store; written on an earlier visit: its impressions are delivered by the tabs that read it.
+    Found,
+    /// A stash: the store may lack what it has, so what is new here becomes unsaved. Before [`Table::loaded`] its
+    /// impressions are found ones.
+    Stash,
+}
 
 impl Table {
-    /// Notes that stored data has yet to be read.
-    pub(crate) fn expect_look(&mut self) {
-        self.has_looked = false;
-    }
-
-    pub(crate) fn has_looked(&self) -> bool {
-        self.has_looked
-    }
-
-    /// Notes that all stored data has been merged. Local recordings made meanwhile are stored now, unless the id is
-    /// known.
-    pub(crate) fn finish_look(&mut self) {
-        self.has_looked = true;
+    /// Notes that all stored rows have been merged. Local recordings made before are decided now: they stay unless
+    /// their ids are known.
+    pub(crate) fn loaded(&mut self) {
+        if self.has_loaded {
+            return;
+        }
+        self.has_loaded = true;
         for (hash, at) in std::mem::take(&mut self.early) {
             let is_stopped =
                 |one: &Recording| one.seq != EARLY_LOCAL && one.kind == Kind::Seen && self.is_live(one, at);
-            let is_forgotten = self.floor.is_some_and(|floor| at < floor.at);
+            let is_forgotten = self.deletion().is_some_and(|deletion| at < deletion.at);
             if !is_forgotten && !self.get(hash).is_some_and(is_stopped) {
                 self.take(hash);
-                let seq = self.next_seq(at);
                 let local = Recording {
-                    seq,
+                    seq: self.next_seq(at),
                     at,
                     kind: Kind::Seen,
                     covered: true,
                     deliveries: 1,
                     undelivered: None,
+                    change: self.next_change(),
+                    can_wait: false,
                 };
-                self.insert(hash, local, self.reporting);
-                self.note_change(hash, false);
+                self.insert(hash, local);
             }
         }
         // Now it is certain whether impressions are delivered.
         for recording in self.recordings.values_mut() {
             self.tally.remove(recording);
-            recording.drop_unneeded_text(self.reporting);
+            recording.drop_unneeded_text(self.facts.reported);
             self.tally.add(recording);
         }
     }
 
-    /// Merges a recording of an id that another tab, or an earlier visit, has stored.
+    /// Merges a recording of an id from a row.
     ///
     /// Two tabs, a clock that is set back by a minute in between, and one id:
     ///
     /// | tab | does | `seq` | `at` | `kind` |
     /// | --- | --- | --- | --- | --- |
     /// | A | records it | 12:01 | 12:01 | seen |
-    /// | B | hears of A: its counter is 12:01 | | | |
+    /// | B | merges A's row: its counter is 12:01 | | | |
     /// | B | unsees it | 12:01 and 1 | 12:00 | unseen |
     ///
     /// A table that merges both, in any order and any number of times, has B's recording: the counter shows that B knew
-    /// A's, regardless of the clock. Merging two copies of one recording, stored by A when it was pending and by B when
+    /// A's, regardless of the clock. Merging two copies of one recording, saved by A when it was pending and by B when
     /// a snapshot had covered it, makes it covered.
-    pub(crate) fn merge(&mut self, hash: u64, mut recording: Recording) {
+    pub(crate) fn merge(&mut self, hash: u64, mut recording: Recording, source: Source) {
         self.counter = self.counter.max(recording.seq);
-        if self.floor.is_some_and(|floor| recording.at < floor.at) {
+        if self.deletion().is_some_and(|deletion| recording.at < deletion.at) {
             return;
         }
-        // Only a tab that delivers keeps the text of a covered recording.
-        let is_to_deliver = recording.kind == Kind::Seen && recording.covered && recording.deliveries == 0;
-        self.reporting |= is_to_deliver && recording.undelivered.is_some();
-        let mut known_rank = None;
-        if let Some(known) = self.take(hash) {
-            known_rank = known.is_unseen().then(|| Rank::of(hash, &known));
+        let is_found = source == Source::Found || (source == Source::Stash && !self.has_loaded);
+        if let Some(undelivered) = &mut recording.undelivered {
+            undelivered.origin = if is_found { Origin::Found } else { Origin::Other };
+        }
+        let known = self.take(hash);
+        let (mut known_state, mut known_unseen) = (None, None);
+        if let Some(known) = known {
+            known_state = Some(known.state());
+            known_unseen = known.is_unseen().then(|| known.rank(hash));
             // A tab that has to deliver an impression of the id delivers the newer one.
-            let is_for_us = known.undelivered.as_ref().is_some_and(|known| known.is_for_us);
-            if let Some(undelivered) = &mut recording.undelivered {
-                undelivered.is_for_us |= is_for_us;
+            if let (Some(known), Some(undelivered)) = (&known.undelivered, &mut recording.undelivered) {
+                undelivered.origin = undelivered.origin.max(known.origin);
             }
+            let (change, can_wait) = (known.change, known.can_wait);
             recording = known.merge(recording);
+            (recording.change, recording.can_wait) = (change, can_wait);
         }
         // Also if the id was unseen before, since that recording may have expired.
-        let is_news = recording.is_unseen() && known_rank != Some(Rank::of(hash, &recording));
+        let is_news = recording.is_unseen() && known_unseen != Some(recording.rank(hash));
         self.unseen_revision += u64::from(is_news);
-        self.insert(hash, recording, self.reporting || !self.has_looked);
+        self.insert(hash, recording);
+        if source == Source::Stash && self.get(hash).map(Recording::state) != known_state {
+            self.change_unsaved(hash, false, &|_| {});
+        }
         self.drop_texts();
         self.evict();
     }
 
-    pub(crate) fn floor(&self) -> Option<Floor> {
-        self.floor
-    }
-
-    /// Deletes recordings from before a deletion of the history on the server. Of two deletions the later one counts;
-    /// of two device times of one deletion, the earlier one.
-    pub(crate) fn merge_floor(&mut self, floor: Floor) {
-        let is_known = self.floor.is_some_and(|known| {
-            known.deleted_at > floor.deleted_at || (known.deleted_at == floor.deleted_at && known.at <= floor.at)
-        });
-        if is_known {
-            return;
+    /// Merges the facts of a row.
+    pub(crate) fn merge_facts(&mut self, facts: &Facts, source: Source) {
+        if let Some(deletion) = facts.deletion {
+            self.merge_deletion(deletion);
         }
-        self.floor = Some(floor);
-        self.unseen_revision += 1;
-        self.keep(|recording| recording.at >= floor.at);
-    }
-
-    /// The number of the latest clear that is known; 0: none.
-    pub(crate) fn number(&self) -> u64 {
-        self.number
-    }
-
-    /// Applies a clear: rows under lower numbers do not exist. `keeps`: the recordings in the table were made since,
-    /// get this number, and must be stored again. Returns whether the clear was new.
-    pub(crate) fn learn(&mut self, number: u64, keeps: bool) -> bool {
-        if number <= self.number {
-            return false;
+        self.facts.merge(facts);
+        if source != Source::Stash {
+            self.stored.merge(facts);
         }
-        self.number = number;
+    }
+
+    /// Removes recordings from before a deletion of the history on the server.
+    pub(crate) fn merge_deletion(&mut self, deletion: Deletion) {
+        if self.facts.merge_deletion(deletion) {
+            self.unseen_revision += 1;
+            self.retain(deletion.at);
+        }
+    }
+
+    /// Begins another generation: only the counter stays. `keeps`: the table has only recordings of this tab, which
+    /// stay, as unsaved. The facts are those of a new table.
+    pub(crate) fn reset(&mut self, keeps: bool) {
         self.unseen_revision += 1;
-        self.floor = None;
-        self.device_name = None;
-        self.unsaved.clear();
+        self.facts = Facts::of_window(self.window_ms);
+        self.facts.reported = self.reports;
+        self.stored = Facts::default();
+        self.written.clear();
+        self.rename();
         if !keeps {
             self.early.clear();
+            self.retain(u64::MAX);
         }
-        self.keep(|_| keeps);
-        for stored in self.in_order(&|recording| recording.seq != EARLY_LOCAL) {
-            self.note_change(stored.hash, false);
-        }
-        true
-    }
-
-    /// Drops recordings of these ids that others have stored, and keeps this tab's own changes.
-    pub(crate) fn drop_stored<'a>(&mut self, hashes: impl Iterator<Item = &'a u64>) {
-        for &hash in hashes {
-            if !self.unsaved.iter().any(|change| change.hash == hash) {
-                self.take(hash);
+        for (seq, _, hash) in self.in_order(&|_| true) {
+            if seq != EARLY_LOCAL {
+                self.change_unsaved(hash, false, &|_| {});
             }
         }
     }
 
-    fn keep(&mut self, mut is_kept: impl FnMut(&Recording) -> bool) {
+    /// Removes recordings from before this time.
+    fn retain(&mut self, earliest: u64) {
         let tally = &mut self.tally;
         self.recordings.retain(|_, recording| {
-            let kept = is_kept(recording);
-            if !kept {
+            let stays = recording.at >= earliest;
+            if !stays {
                 tally.remove(recording);
             }
-            kept
+            stays
         });
     }
 }

@@ -1,33 +1,42 @@
 //! The impression table: the exact set of items that this device showed, by the XXH64 of the id.
 //!
-//! A device with several tabs has a copy of the table in each, and storage holds what all of them wrote, as
+//! A device with several tabs has a copy of the table in each, and the store has what all of them saved, as
 //! [rows](row). Copies become one by [`Table::merge`], which is commutative, associative and idempotent before anything
-//! is dropped: the order, the number and the grouping of merges do not matter.
+//! is evicted: the order, the number and the grouping of merges do not matter. So the store is a bag of rows, and the
+//! table only has to know which of its [changes](unsaved) no row in the store has yet.
 //!
-//! The counter of recordings is a hybrid clock: 1 above the highest that this copy has heard of, and at least the
-//! device's time. The time itself is used only for the window, so a clock jump drops nothing: expired recordings are
-//! skipped, and stay until `remember` higher recordings evict them.
+//! The counter of recordings is a hybrid clock: 1 above the highest that this copy knows, and at least the device's
+//! time. The time itself is used only for the window, so a clock jump drops nothing: expired recordings are skipped,
+//! and stay until `remember` higher recordings evict them.
 
-mod floor;
+mod facts;
 mod merge;
 mod recording;
 pub(crate) mod row;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
+mod unsaved;
+mod written;
 
-pub(crate) use floor::Floor;
-pub(crate) use recording::{Kind, MAX_AT, Rank, Recording, Undelivered};
+pub(crate) use facts::{Deletion, MAX_WINDOW_DAYS};
+pub use merge::Source;
+pub(crate) use recording::{Kind, MAX_AT, Origin, Recording, Undelivered};
+pub use unsaved::{Due, Mark};
+pub(crate) use written::WrittenText;
 
 use crate::devices::DeviceName;
-use crate::hash::HashedId;
-use crate::id_map::IdMap;
+use crate::hash::{HashedId, hash_id};
+use crate::id_map::{IdMap, MultiplyShift};
+use crate::rank::{Rank, sorted};
+use facts::Facts;
 use recording::{EARLY_LOCAL, MAX_DELIVERIES, MAX_SEQ};
+use written::WrittenRow;
 
-/// Recordings that are kept unless the options say otherwise.
+/// Recordings that are remembered unless the options say otherwise.
 pub const DEFAULT_REMEMBER: usize = 10_000;
-/// Most recordings that can be kept.
+/// Most recordings that can be remembered.
 pub const MAX_REMEMBER: usize = 50_000;
-/// Most ids that are kept as text.
+/// Most ids that are stored as text.
 pub(crate) const MAX_TEXTS: usize = 5_000;
 /// Most bytes of these ids together.
 pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
@@ -46,41 +55,37 @@ pub(crate) struct Table {
     tally: Tally,
     /// The highest counter that this copy has seen.
     counter: u64,
-    /// Whether the stored data has been read, or there is no storage.
-    has_looked: bool,
+    /// Whether the stored rows have been read, or there is no storage.
+    has_loaded: bool,
     /// Local recordings made before that: hash and time.
     early: Vec<(u64, u64)>,
-    reporting: bool,
-    floor: Option<Floor>,
-    /// The number of the latest known clear; 0: none.
-    number: u64,
-    /// The device's name, once it is stored.
-    device_name: Option<DeviceName>,
+    /// Whether this tab delivers impressions.
+    reports: bool,
+    /// What this copy knows about the namespace.
+    facts: Facts,
+    /// What the store is known to have of it.
+    stored: Facts,
+    /// The name that the device gets unless the store has one. None without storage.
+    candidate: Option<DeviceName>,
+    /// Secret: names follow from it.
+    seed: u64,
     /// Grows when an id becomes unseen or is forgotten.
     unseen_revision: u64,
-    /// The changes that are not stored yet, oldest first.
-    unsaved: Vec<Change>,
-    changes: u64,
+    /// The number of the latest change or mark.
+    changes: u32,
+    /// The rows that were written and are not known to be saved.
+    written: Vec<WrittenRow>,
 }
 
-/// Counts of recordings, kept up to date by each change.
+/// Counts of recordings, updated by each change.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     texts: usize,
     text_bytes: usize,
     undelivered: usize,
     unseen: usize,
-}
-
-/// A change of a recording.
-#[derive(Debug, Clone, Copy)]
-struct Change {
-    hash: u64,
-    /// Its sequence number.
-    place: u64,
-    /// Whether it only marks a recording as covered: after a reload the snapshot would cover it again. It is stored
-    /// with the next change that cannot wait.
-    can_wait: bool,
+    /// Those with a change that must be saved.
+    unsaved: usize,
 }
 
 impl Tally {
@@ -89,6 +94,7 @@ impl Tally {
         self.text_bytes += recording.text_bytes();
         self.undelivered += usize::from(recording.is_undelivered());
         self.unseen += usize::from(recording.is_unseen());
+        self.unsaved += usize::from(recording.must_be_saved());
     }
 
     fn remove(&mut self, recording: &Recording) {
@@ -96,36 +102,45 @@ impl Tally {
         self.text_bytes -= recording.text_bytes();
         self.undelivered -= usize::from(recording.is_undelivered());
         self.unseen -= usize::from(recording.is_unseen());
+        self.unsaved -= usize::from(recording.must_be_saved());
     }
 }
 
 impl Table {
-    /// An empty table of a namespace that is not stored. `remember`: the least number of recordings that are kept.
-    pub(crate) fn new(window_ms: u64, remember: usize) -> Self {
+    /// An empty table of a namespace that is not stored. `remember`: the least number of recordings that stay.
+    pub(crate) fn new(window_ms: u64, remember: usize, hasher: MultiplyShift) -> Self {
         Table {
             window_ms,
             remember,
-            recordings: IdMap::default(),
+            recordings: IdMap::with_hasher(hasher),
             tally: Tally::default(),
             counter: 0,
-            has_looked: true,
+            has_loaded: true,
             early: Vec::new(),
-            reporting: false,
-            floor: None,
-            number: 0,
-            device_name: None,
+            reports: false,
+            facts: Facts::of_window(window_ms),
+            stored: Facts::default(),
+            candidate: None,
+            seed: 0,
             unseen_revision: 0,
-            unsaved: Vec::new(),
             changes: 0,
+            written: Vec::new(),
         }
     }
 
-    pub(crate) fn window_ms(&self) -> u64 {
-        self.window_ms
+    /// Makes this the table of a namespace that is stored, whose rows are yet to be [loaded](Table::loaded).
+    pub(crate) fn expect_rows(&mut self, namespace: &str, seed: u64) {
+        self.has_loaded = false;
+        self.candidate = Some(DeviceName::new(namespace, 0));
+        self.seed = seed;
+        self.rename();
     }
 
-    pub(crate) fn remember(&self) -> usize {
-        self.remember
+    /// Draws another name for the device.
+    fn rename(&mut self) {
+        self.seed = hash_id(&self.seed.to_le_bytes(), 0);
+        let random = hash_id(&self.seed.to_le_bytes(), 1);
+        self.candidate = self.candidate.map(|name| name.with_random(random));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -142,24 +157,20 @@ impl Table {
         self.unseen_revision
     }
 
-    /// The device's name, once it is stored.
+    /// The device's name, once it is known to be stored.
     pub(crate) fn device_name(&self) -> Option<DeviceName> {
-        self.device_name
+        self.stored.device_name
     }
 
-    /// Sets the name, which is stored.
-    pub(crate) fn name_device(&mut self, name: DeviceName) {
-        self.device_name = Some(name);
-    }
-
-    /// Whether impressions of this namespace were ever delivered.
-    pub(crate) fn is_reporting(&self) -> bool {
-        self.reporting
+    /// The latest deletion of the history on the server.
+    pub(crate) fn deletion(&self) -> Option<Deletion> {
+        self.facts.deletion
     }
 
     /// Marks the namespace as delivering: ids keep their text until they are delivered, even if they are covered.
     pub(crate) fn set_reporting(&mut self) {
-        self.reporting = true;
+        self.reports = true;
+        self.facts.reported = true;
     }
 
     /// The recording of an id, regardless of its age.
@@ -197,10 +208,16 @@ impl Table {
 
     fn add(&mut self, id: HashedId<'_>, at: u64, kind: Kind, covered: bool, deliveries: u8) -> usize {
         let hash = id.unseeded();
-        let has_room = id.bytes().len() <= MAX_TEXT_BYTES;
-        let undelivered = has_room.then(|| Undelivered::recorded(id.bytes()));
+        // An id that is not UTF-8 could not be delivered.
+        let text = std::str::from_utf8(id.bytes()).ok();
+        let text = text.filter(|text| text.len() <= MAX_TEXT_BYTES);
+        let undelivered = text.map(|text| {
+            let mut undelivered = Undelivered::new(text);
+            undelivered.origin = Origin::Own;
+            undelivered
+        });
         self.take(hash);
-        let is_early_local = deliveries > 0 && !self.has_looked;
+        let is_early_local = deliveries > 0 && !self.has_loaded;
         if is_early_local {
             self.early.push((hash, at));
         } else if kind == Kind::Unseen {
@@ -213,14 +230,18 @@ impl Table {
             covered,
             deliveries,
             undelivered,
+            change: if is_early_local { 0 } else { self.next_change() },
+            can_wait: false,
         };
-        self.insert(hash, recording, self.reporting);
-        if !is_early_local {
-            self.note_change(hash, false);
-        }
-        let lost = self.drop_texts() + usize::from(!has_room && !covered);
+        self.insert(hash, recording);
+        let lost = self.drop_texts() + usize::from(text.is_none() && !covered);
         self.evict();
         lost
+    }
+
+    fn next_change(&mut self) -> u32 {
+        self.changes += 1;
+        self.changes
     }
 
     fn next_seq(&mut self, at: u64) -> u64 {
@@ -228,20 +249,31 @@ impl Table {
         self.counter
     }
 
-    /// Applies `change` to a recording; it must not change the id.
-    fn change(&mut self, hash: u64, change: impl FnOnce(&mut Recording)) {
+    /// Applies `change` to a recording; it must not change the id. Before the rows are loaded it is not certain whether
+    /// impressions are delivered, and texts stay.
+    fn change(&mut self, hash: u64, change: &dyn Fn(&mut Recording)) {
         let Some(recording) = self.recordings.get_mut(&hash) else {
             return;
         };
         self.tally.remove(recording);
         change(recording);
-        recording.drop_unneeded_text(self.reporting);
+        recording.drop_unneeded_text(self.facts.reported || !self.has_loaded);
         self.tally.add(recording);
+    }
+
+    /// The same for a change that is to be saved; see [`Recording::can_wait`].
+    fn change_unsaved(&mut self, hash: u64, can_wait: bool, change: &dyn Fn(&mut Recording)) {
+        let number = self.next_change();
+        self.change(hash, &|recording| {
+            change(recording);
+            recording.can_wait = can_wait && (recording.can_wait || recording.change == 0);
+            recording.change = number;
+        });
     }
 
     /// Sets the batch that contains a recording; 0: none.
     pub(crate) fn set_batch(&mut self, hash: u64, batch: u32) {
-        self.change(hash, |recording| {
+        self.change(hash, &|recording| {
             if let Some(undelivered) = &mut recording.undelivered {
                 undelivered.batch = batch;
             }
@@ -250,27 +282,24 @@ impl Table {
 
     /// Marks a recording as covered by the snapshot in use.
     pub(crate) fn set_covered(&mut self, hash: u64) {
-        self.change(hash, |recording| recording.covered = true);
-        self.note_change(hash, true);
+        self.change_unsaved(hash, true, &|recording| recording.covered = true);
     }
 
     /// Marks an impression as delivered.
     pub(crate) fn set_delivered(&mut self, hash: u64, now_ms: u64) {
-        self.change(hash, |recording| {
+        self.change_unsaved(hash, false, &|recording| {
             recording.deliveries = (recording.deliveries + 1).min(MAX_DELIVERIES);
             if let Some(undelivered) = &mut recording.undelivered {
                 undelivered.delivered_at = now_ms;
             }
         });
-        self.note_change(hash, false);
     }
 
     /// Marks an impression that counted as delivered as not delivered.
     pub(crate) fn set_failed(&mut self, hash: u64) {
-        self.change(hash, |recording| {
-            recording.deliveries = recording.deliveries.saturating_sub(1)
+        self.change_unsaved(hash, false, &|recording| {
+            recording.deliveries = recording.deliveries.saturating_sub(1);
         });
-        self.note_change(hash, false);
     }
 
     fn take(&mut self, hash: u64) -> Option<Recording> {
@@ -279,10 +308,9 @@ impl Table {
         Some(taken)
     }
 
-    /// Inserts the recording of an id that has none. `reporting`: its text is needed for delivery, even if it is
-    /// covered.
-    fn insert(&mut self, hash: u64, mut recording: Recording, reporting: bool) {
-        recording.drop_unneeded_text(reporting);
+    /// Inserts the recording of an id that has none.
+    fn insert(&mut self, hash: u64, mut recording: Recording) {
+        recording.drop_unneeded_text(self.facts.reported || !self.has_loaded);
         self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
@@ -295,11 +323,11 @@ impl Table {
         }
         let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
         let mut dropped = 0;
-        for oldest in self.in_order(&|recording| recording.undelivered.is_some()) {
+        for (_, _, oldest) in self.in_order(&|recording| recording.undelivered.is_some()) {
             if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
                 break;
             }
-            self.change(oldest.hash, |recording| recording.undelivered = None);
+            self.change(oldest, &|recording| recording.undelivered = None);
             dropped += 1;
         }
         dropped
@@ -308,18 +336,18 @@ impl Table {
     /// Evicts the lowest recordings once there are a tenth more than `remember`; the same for unseen ones.
     fn evict(&mut self) {
         if self.recordings.len() > with_slack(self.remember) {
-            self.keep_highest(self.remember, &|_| true);
+            self.evict_all_but(self.remember, &|_| true);
         }
         if self.tally.unseen > with_slack(MAX_UNSEEN) {
-            self.keep_highest(MAX_UNSEEN, &Recording::is_unseen);
+            self.evict_all_but(MAX_UNSEEN, &Recording::is_unseen);
         }
     }
 
-    /// Of the recordings selected by `counts`, keeps the `most` highest.
-    fn keep_highest(&mut self, most: usize, counts: &dyn Fn(&Recording) -> bool) {
+    /// Of the recordings selected by `counts`, the `most` highest stay.
+    fn evict_all_but(&mut self, most: usize, counts: &dyn Fn(&Recording) -> bool) {
         let order = self.in_order(counts);
         for evicted in &order[..order.len().saturating_sub(most)] {
-            self.take(evicted.hash);
+            self.take(evicted.2);
         }
     }
 
@@ -328,21 +356,10 @@ impl Table {
         let mut ranks = Vec::new();
         for (&hash, recording) in &self.recordings {
             if counts(recording) {
-                ranks.push(Rank::of(hash, recording));
+                ranks.push(recording.rank(hash));
             }
         }
-        Rank::sorted(ranks)
-    }
-
-    /// The ranks of those of these ids that the table has, each once, lowest first.
-    pub(crate) fn ranks_of(&self, hashes: Vec<u64>) -> Vec<Rank> {
-        let mut ranks = Vec::new();
-        for hash in hashes {
-            ranks.extend(self.get(hash).map(|recording| Rank::of(hash, recording)));
-        }
-        let mut ranks = Rank::sorted(ranks);
-        ranks.dedup();
-        ranks
+        sorted(ranks)
     }
 }
 
@@ -358,11 +375,11 @@ impl Table {
         if self.tally.texts == 0 {
             return list;
         }
-        for rank in self.in_order(&|recording| recording.undelivered.is_some()) {
-            if let Some(recording) = self.get(rank.hash)
+        for (_, _, hash) in self.in_order(&|recording| recording.undelivered.is_some()) {
+            if let Some(recording) = self.get(hash)
                 && let Some(undelivered) = recording.undelivered.as_deref()
             {
-                list.push((rank.hash, recording, undelivered));
+                list.push((hash, recording, undelivered));
             }
         }
         list
@@ -383,70 +400,5 @@ impl Table {
     pub(crate) fn remembered(&self, now_ms: u64) -> usize {
         let counts = |one: &&Recording| one.kind == Kind::Seen && self.is_live(one, now_ms);
         self.recordings.values().filter(counts).count()
-    }
-}
-
-/// Changes to be stored.
-impl Table {
-    fn note_change(&mut self, hash: u64, can_wait: bool) {
-        self.changes += 1;
-        self.unsaved.push(Change {
-            hash,
-            place: self.changes,
-            can_wait,
-        });
-        if self.unsaved.len() > 2 * self.recordings.len() + MAX_ROW {
-            self.drop_superseded();
-        }
-    }
-
-    /// Keeps the latest change of each id, and none of an id that was evicted: without a storage the list would grow
-    /// without bound.
-    fn drop_superseded(&mut self) {
-        let mut latest: IdMap<u64> = IdMap::default();
-        for change in &self.unsaved {
-            latest.insert(change.hash, change.place);
-        }
-        let recordings = &self.recordings;
-        self.unsaved.retain_mut(|change| {
-            change.can_wait = false;
-            latest.get(&change.hash) == Some(&change.place) && recordings.contains_key(&change.hash)
-        });
-    }
-
-    /// How many changes there were.
-    pub(crate) fn changes(&self) -> u64 {
-        self.changes
-    }
-
-    /// Whether a change from `first` to `last` has to be stored. `everything`: includes changes that can wait.
-    pub(crate) fn is_unsaved(&self, everything: bool, first: u64, last: u64) -> bool {
-        let is_due = |change: &Change| everything || !change.can_wait;
-        self.unsaved
-            .iter()
-            .any(|change| (first..=last).contains(&change.place) && is_due(change))
-    }
-
-    /// The ids of the latest changes to be stored, at most `most`, and the sequence number of the first of them.
-    /// `everything`: includes changes that can wait.
-    pub(crate) fn latest_unsaved(&self, everything: bool, most: usize) -> (u64, Vec<u64>) {
-        let due = self
-            .unsaved
-            .iter()
-            .rev()
-            .filter(|change| everything || !change.can_wait);
-        let (mut first, mut hashes) = (u64::MAX, Vec::new());
-        for change in due.take(most) {
-            first = change.place;
-            hashes.push(change.hash);
-        }
-        (first, hashes)
-    }
-
-    /// Notes that the changes from `first` to `last` are stored.
-    pub(crate) fn set_saved(&mut self, first: u64, last: u64) {
-        self.unsaved
-            .retain(|change| change.place < first || change.place > last);
-        self.unsaved.shrink_to_fit();
     }
 }

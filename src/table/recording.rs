@@ -1,7 +1,8 @@
 //! One entry of the impression table: the last recording of an id, and the merge of two recordings of one id.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
+
+use crate::rank::Rank;
 
 /// Highest counter of a recording: the largest safe integer of JavaScript.
 pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
@@ -36,46 +37,44 @@ pub(crate) struct Recording {
     pub(crate) deliveries: u8,
     /// Present while it is pending or not delivered yet.
     pub(crate) undelivered: Option<Box<Undelivered>>,
+    /// The number of its latest unsaved change; 0: none.
+    pub(crate) change: u32,
+    /// Whether its unsaved changes only mark it as covered: after a reload the snapshot would cover it again. They are
+    /// saved with the next change that cannot wait.
+    pub(crate) can_wait: bool,
+}
+
+/// Where an undelivered recording comes from, which decides when this tab delivers it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    /// Another tab, which delivers it.
+    Other,
+    /// An earlier visit.
+    Found,
+    /// This tab.
+    Own,
 }
 
 /// Additional data of a recording that is pending or not delivered yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Undelivered {
-    /// The id, UTF-8.
-    pub(crate) id: Box<[u8]>,
+    pub(crate) id: Box<str>,
     /// When it was last delivered, Unix milliseconds of the device's clock; 0: never.
     pub(crate) delivered_at: u64,
-    /// Whether this tab delivers it: it recorded it, or read it at its first look.
-    pub(crate) is_for_us: bool,
-    /// Whether this tab recorded it.
-    pub(crate) is_recorded_here: bool,
+    pub(crate) origin: Origin,
     /// The batch that contains it; 0: none.
     pub(crate) batch: u32,
 }
 
 impl Undelivered {
-    /// For an id that this tab records.
-    pub(crate) fn recorded(id: &[u8]) -> Box<Self> {
+    /// For an id that another tab delivers.
+    pub(crate) fn new(id: &str) -> Box<Self> {
         Box::new(Undelivered {
-            is_recorded_here: true,
-            ..Undelivered::found(id, true)
-        })
-    }
-
-    /// For an id that this tab has read from storage.
-    pub(crate) fn found(id: &[u8], is_for_us: bool) -> Self {
-        Undelivered {
             id: id.into(),
             delivered_at: 0,
-            is_for_us,
-            is_recorded_here: false,
+            origin: Origin::Other,
             batch: 0,
-        }
-    }
-
-    /// The id as text; its bytes are valid UTF-8.
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(&self.id).into_owned()
+        })
     }
 }
 
@@ -83,6 +82,11 @@ impl Recording {
     /// The order that decides which of two recordings of one id stays: the higher one.
     fn order(&self) -> (u64, u64, Kind) {
         (self.seq, self.at, self.kind)
+    }
+
+    /// The table evicts the lowest first.
+    pub(crate) fn rank(&self, hash: u64) -> Rank {
+        (self.seq, self.at, hash)
     }
 
     /// Whether it was shown, and no snapshot covers it yet.
@@ -100,27 +104,38 @@ impl Recording {
             && self
                 .undelivered
                 .as_ref()
-                .is_some_and(|undelivered| undelivered.is_for_us && undelivered.batch == 0)
+                .is_some_and(|undelivered| undelivered.origin != Origin::Other && undelivered.batch == 0)
+    }
+
+    /// Whether it has a change that must be saved.
+    pub(crate) fn must_be_saved(&self) -> bool {
+        self.change != 0 && !self.can_wait
     }
 
     pub(crate) fn text_bytes(&self) -> usize {
         self.undelivered.as_ref().map_or(0, |undelivered| undelivered.id.len())
     }
 
-    /// Drops the text once the recording is neither pending nor to be delivered, nor in a batch. `reporting`:
+    /// Drops the text once the recording is neither pending nor to be delivered, nor in a batch. `reported`:
     /// impressions of this namespace are delivered.
-    pub(crate) fn drop_unneeded_text(&mut self, reporting: bool) {
+    pub(crate) fn drop_unneeded_text(&mut self, reported: bool) {
         let is_needed = match self.kind {
-            Kind::Seen => !self.covered || (self.deliveries == 0 && reporting),
+            Kind::Seen => !self.covered || (self.deliveries == 0 && reported),
             Kind::Unseen => self.deliveries == 0,
         };
-        let is_under_way = self
+        let is_in_batch = self
             .undelivered
             .as_ref()
             .is_some_and(|undelivered| undelivered.batch != 0);
-        if !is_needed && !is_under_way {
+        if !is_needed && !is_in_batch {
             self.undelivered = None;
         }
+    }
+
+    /// What a row can hold of it: a merge that changes this has brought something new.
+    pub(crate) fn state(&self) -> (u64, u64, Kind, bool, u8, bool) {
+        let has_text = self.undelivered.is_some();
+        (self.seq, self.at, self.kind, self.covered, self.deliveries, has_text)
     }
 
     /// Merges two recordings of the same id: the higher one, with the state of both if they are equal.
@@ -142,34 +157,10 @@ fn merge_undelivered(mine: Option<Box<Undelivered>>, other: Option<Box<Undeliver
     match (mine, other) {
         (Some(mut mine), Some(other)) => {
             mine.delivered_at = mine.delivered_at.max(other.delivered_at);
-            mine.is_for_us |= other.is_for_us;
-            mine.is_recorded_here |= other.is_recorded_here;
+            mine.origin = mine.origin.max(other.origin);
             mine.batch = mine.batch.max(other.batch);
             Some(mine)
         }
         (mine, other) => mine.or(other),
-    }
-}
-
-/// The order of recordings: the table evicts the lowest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Rank {
-    pub(crate) seq: u64,
-    pub(crate) at: u64,
-    pub(crate) hash: u64,
-}
-
-impl Rank {
-    /// Lowest first. Heap sort, which compiles to far less code than the other sorts.
-    pub(crate) fn sorted(ranks: Vec<Rank>) -> Vec<Rank> {
-        BinaryHeap::from(ranks).into_sorted_vec()
-    }
-
-    pub(crate) fn of(hash: u64, recording: &Recording) -> Rank {
-        Rank {
-            seq: recording.seq,
-            at: recording.at,
-            hash,
-        }
     }
 }

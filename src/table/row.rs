@@ -1,8 +1,16 @@
-//! A row: recordings of the table as one ASCII text, the value in every kind of storage.
+//! A row: facts about the namespace and recordings of the table, as one ASCII string.
 //!
-//! A row is written once, under a key that no other has, and never rewritten. It is the base64 of its recordings by
-//! ascending counter, and of the low 32 bits of the XXH64 (seed 0) of them all (4 bytes): damage costs the row. Each
-//! recording:
+//! A row is written once, under a key that no other has, and never rewritten. It is the base64 of its facts, of up to
+//! 1,000 recordings by ascending counter, and of the low 32 bits of the XXH64 (seed 0) of all of it (4 bytes): damage
+//! costs the row.
+//!
+//! The facts:
+//! - flags (1 byte): 1 impressions were delivered, 2 the history was deleted, 4 the device has a name;
+//! - the day of the last use (days since 1970), and the window (days);
+//! - with flag 2 the time of the deletion by the server's clock (Unix s) and by the device's (Unix ms);
+//! - with flag 4 the name, as a number.
+//!
+//! Each recording:
 //! - flags (1 byte): 1 unseen, 2 covered, 4 the id is text, and from 8 on how often it was delivered;
 //! - the counter, as the difference to the recording before it;
 //! - the time (Unix ms), as the difference to the counter;
@@ -11,44 +19,56 @@
 //!
 //! Numbers are LEB128, differences of either sign zigzag.
 
-use super::Table;
-use super::recording::{Kind, MAX_AT, MAX_DELIVERIES, MAX_SEQ, Rank, Recording, Undelivered};
+use super::facts::{Deletion, Facts, MAX_DAY, MAX_WINDOW_DAYS};
+use super::recording::{EARLY_LOCAL, Kind, MAX_AT, MAX_DELIVERIES, MAX_SEQ, Recording, Undelivered};
+use super::{MAX_ROW, Table};
 use crate::base64;
+use crate::devices::DeviceName;
 use crate::hash::hash_id;
+use crate::rank::Rank;
+
+const REPORTED: u8 = 1;
+const DELETED: u8 = 2;
+const NAMED: u8 = 4;
 
 const UNSEEN: u8 = 1;
 const COVERED: u8 = 2;
 const TEXT: u8 = 4;
 const DELIVERY: u8 = 8;
-const CHECKSUM_BYTES: usize = 4;
 
-/// Writes the recordings of those of these ids that the table has now.
-pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
+const CHECKSUM_BYTES: usize = 4;
+/// Most bytes of the facts and the checksum together.
+const FRAME_BYTES: usize = 64;
+/// Most bytes of a recording without its text.
+const RECORDING_BYTES: usize = 32;
+
+/// The content of a row.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) facts: Facts,
+    /// Each with the hash of its id.
+    pub(crate) recordings: Vec<(u64, Recording)>,
+}
+
+/// The bytes of recordings that surely fit into a row of this many characters.
+pub(super) fn room_in(characters: usize) -> usize {
+    (characters / 4 * 3).saturating_sub(FRAME_BYTES)
+}
+
+/// Most bytes that a recording takes in a row.
+pub(super) fn most_bytes_of(recording: &Recording) -> usize {
+    RECORDING_BYTES + recording.text_bytes()
+}
+
+/// Writes facts, and those of these ids that the table has, by ascending rank.
+pub(super) fn write(table: &Table, facts: &Facts, ids: &[Rank]) -> String {
     let mut bytes = Vec::new();
+    push_facts(&mut bytes, facts);
     let mut before = 0;
-    // An id that was recorded again since has another rank.
-    for Rank { hash, .. } in table.ranks_of(ids.iter().map(|id| id.hash).collect()) {
-        let Some(recording) = table.get(hash) else { continue };
-        let undelivered = recording.undelivered.as_deref();
-        let flag = |holds: bool, flag: u8| if holds { flag } else { 0 };
-        bytes.push(
-            flag(recording.is_unseen(), UNSEEN)
-                | flag(recording.covered, COVERED)
-                | flag(undelivered.is_some(), TEXT)
-                | (recording.deliveries * DELIVERY),
-        );
-        push_number(&mut bytes, recording.seq - before);
-        before = recording.seq;
-        push_difference(&mut bytes, recording.at, recording.seq);
-        match undelivered {
-            Some(undelivered) => {
-                push_number(&mut bytes, undelivered.id.len() as u64);
-                bytes.extend_from_slice(&undelivered.id);
-                if recording.deliveries > 0 {
-                    push_difference(&mut bytes, undelivered.delivered_at, recording.at);
-                }
-            }
-            None => bytes.extend_from_slice(&hash.to_le_bytes()),
+    for &(_, _, hash) in ids {
+        if let Some(recording) = table.get(hash) {
+            push_recording(&mut bytes, hash, recording, before);
+            before = recording.seq;
         }
     }
     let checksum = checksum_of(&bytes);
@@ -56,23 +76,72 @@ pub(crate) fn write(table: &Table, ids: &[Rank]) -> String {
     base64::encode(&bytes)
 }
 
-/// Reads the recordings of a row, each with the hash of its id; `None` if the text is damaged. `is_for_us`: this tab
-/// delivers them.
-pub(crate) fn read(text: &str, is_for_us: bool) -> Option<Vec<(u64, Recording)>> {
-    let bytes = base64::decode(text.as_bytes()).ok()?;
+fn push_facts(bytes: &mut Vec<u8>, facts: &Facts) {
+    bytes.push(
+        flag(facts.reported, REPORTED)
+            | flag(facts.deletion.is_some(), DELETED)
+            | flag(facts.device_name.is_some(), NAMED),
+    );
+    push_number(bytes, facts.day);
+    push_number(bytes, facts.window_days);
+    if let Some(deletion) = facts.deletion {
+        push_number(bytes, deletion.deleted_at.into());
+        push_number(bytes, deletion.at);
+    }
+    if let Some(name) = facts.device_name {
+        push_number(bytes, name.number());
+    }
+}
+
+fn push_recording(bytes: &mut Vec<u8>, hash: u64, recording: &Recording, before: u64) {
+    let undelivered = recording.undelivered.as_deref();
+    bytes.push(
+        flag(recording.is_unseen(), UNSEEN)
+            | flag(recording.covered, COVERED)
+            | flag(undelivered.is_some(), TEXT)
+            | (recording.deliveries * DELIVERY),
+    );
+    push_number(bytes, recording.seq - before);
+    push_difference(bytes, recording.at, recording.seq);
+    match undelivered {
+        Some(undelivered) => {
+            push_number(bytes, undelivered.id.len() as u64);
+            bytes.extend_from_slice(undelivered.id.as_bytes());
+            if recording.deliveries > 0 {
+                push_difference(bytes, undelivered.delivered_at, recording.at);
+            }
+        }
+        None => bytes.extend_from_slice(&hash.to_le_bytes()),
+    }
+}
+
+fn flag(holds: bool, flag: u8) -> u8 {
+    if holds { flag } else { 0 }
+}
+
+/// Reads a row; `None` if it is damaged. The empty one, which a clear writes, says nothing.
+pub(crate) fn read(text: &[u8]) -> Option<Row> {
+    if text.is_empty() {
+        return Some(Row::default());
+    }
+    let bytes = base64::decode(text).ok()?;
     let (bytes, checksum) = bytes.split_at_checked(bytes.len().checked_sub(CHECKSUM_BYTES)?)?;
     if checksum != checksum_of(bytes) {
         return None;
     }
     let mut reader = Reader { bytes };
+    let facts = reader.facts()?;
     let mut recordings = Vec::new();
     let mut before = 0;
     while !reader.bytes.is_empty() {
-        let (hash, recording) = reader.recording(before, is_for_us)?;
+        if recordings.len() == MAX_ROW {
+            return None;
+        }
+        let (hash, recording) = reader.recording(before)?;
         before = recording.seq;
         recordings.push((hash, recording));
     }
-    Some(recordings)
+    Some(Row { facts, recordings })
 }
 
 fn checksum_of(bytes: &[u8]) -> [u8; CHECKSUM_BYTES] {
@@ -98,19 +167,39 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn recording(&mut self, before: u64, is_for_us: bool) -> Option<(u64, Recording)> {
-        let flags = self.take(1)?[0];
+    fn facts(&mut self) -> Option<Facts> {
+        let flags = self.byte()?;
+        let mut facts = Facts {
+            day: self.number_up_to(MAX_DAY)?,
+            window_days: self.number_up_to(MAX_WINDOW_DAYS)?,
+            reported: flags & REPORTED != 0,
+            ..Facts::default()
+        };
+        if flags & DELETED != 0 {
+            facts.deletion = Some(Deletion {
+                deleted_at: self.number_up_to(u32::MAX.into())? as u32,
+                at: self.number_up_to(MAX_AT)?,
+            });
+        }
+        if flags & NAMED != 0 {
+            facts.device_name = Some(DeviceName::from_number(self.number()?)?);
+        }
+        Some(facts)
+    }
+
+    fn recording(&mut self, before: u64) -> Option<(u64, Recording)> {
+        let flags = self.byte()?;
         let deliveries = flags / DELIVERY;
         let seq = before.checked_add(self.number()?)?;
         let at = self.difference(seq)?;
         let (hash, undelivered) = if flags & TEXT != 0 {
             let length = usize::try_from(self.number()?).ok()?;
-            let id = self.take(length)?;
-            let mut undelivered = Box::new(Undelivered::found(id, is_for_us));
+            let id = std::str::from_utf8(self.take(length)?).ok()?;
+            let mut undelivered = Undelivered::new(id);
             if deliveries > 0 {
                 undelivered.delivered_at = self.difference(at)?;
             }
-            (hash_id(id, 0), Some(undelivered))
+            (hash_id(id.as_bytes(), 0), Some(undelivered))
         } else {
             (u64::from_le_bytes(self.take(8)?.try_into().ok()?), None)
         };
@@ -121,8 +210,11 @@ impl<'a> Reader<'a> {
             covered: flags & COVERED != 0,
             deliveries,
             undelivered,
+            change: 0,
+            can_wait: false,
         };
-        (seq <= MAX_SEQ && deliveries <= MAX_DELIVERIES).then_some((hash, recording))
+        let is_possible = seq != EARLY_LOCAL && seq <= MAX_SEQ && deliveries <= MAX_DELIVERIES;
+        is_possible.then_some((hash, recording))
     }
 
     fn take(&mut self, length: usize) -> Option<&'a [u8]> {
@@ -131,16 +223,26 @@ impl<'a> Reader<'a> {
         Some(taken)
     }
 
+    fn byte(&mut self) -> Option<u8> {
+        let (&byte, rest) = self.bytes.split_first()?;
+        self.bytes = rest;
+        Some(byte)
+    }
+
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
         for shift in (0..63).step_by(7) {
-            let byte = self.take(1)?[0];
+            let byte = self.byte()?;
             number |= u64::from(byte & 0x7F) << shift;
             if byte < 0x80 {
                 return Some(number);
             }
         }
         None
+    }
+
+    fn number_up_to(&mut self, most: u64) -> Option<u64> {
+        self.number().filter(|&number| number <= most)
     }
 
     /// Reads a time that was written as the difference to `base`.

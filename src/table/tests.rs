@@ -1,9 +1,10 @@
 //! The table alone: rows come back as they were written, and copies become one in any order of merging.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::facts::Facts;
 use super::row;
 use super::*;
 use crate::base64;
@@ -13,7 +14,18 @@ const WINDOW_MS: u64 = 86_400_000;
 const ITEMS: usize = 12;
 
 fn table() -> Table {
-    Table::new(WINDOW_MS, DEFAULT_REMEMBER)
+    table_of(DEFAULT_REMEMBER)
+}
+
+fn table_of(remember: usize) -> Table {
+    Table::new(WINDOW_MS, remember, MultiplyShift::default())
+}
+
+/// A table of a namespace that is stored, whose rows are yet to be loaded.
+fn stored_table(seed: u64) -> Table {
+    let mut table = table();
+    table.expect_rows("home:ada", seed);
+    table
 }
 
 fn hash(id: &str) -> u64 {
@@ -28,17 +40,59 @@ fn unsee(table: &mut Table, id: &str, at: u64) {
     table.unsee(HashedId::new(id.as_bytes()), at);
 }
 
-/// All that is unsaved, as rows, and then it is saved.
-fn rows_of(table: &mut Table) -> Vec<String> {
-    let ranks = table.ranks_of(table.latest_unsaved(true, usize::MAX).1);
-    table.set_saved(0, u64::MAX);
-    ranks.chunks(MAX_ROW).map(|ranks| row::write(table, ranks)).collect()
+fn read(row: &str) -> Option<row::Row> {
+    row::read(row.as_bytes())
 }
 
-fn merge_row(table: &mut Table, row: &str) {
-    for (hash, recording) in row::read(row, true).unwrap() {
-        table.merge(hash, recording);
+/// All that is unsaved, as rows with their marks.
+fn unsaved_rows(table: &mut Table, due: Due) -> Vec<(String, Mark)> {
+    let mut rows = Vec::new();
+    let mut after = Mark::default();
+    while let Some((row, mark)) = table.unsaved(after, due, NOW) {
+        rows.push((row.text, mark));
+        after = mark;
     }
+    rows
+}
+
+/// The same, and then it is saved.
+fn rows_of(table: &mut Table) -> Vec<String> {
+    let rows = unsaved_rows(table, Due::All);
+    rows.iter().for_each(|&(_, mark)| table.saved(mark));
+    rows.into_iter().map(|(row, _)| row).collect()
+}
+
+fn merge_from(table: &mut Table, row: &str, source: Source) {
+    let row = read(row).unwrap();
+    table.merge_facts(&row.facts, source);
+    for (hash, recording) in row.recordings {
+        table.merge(hash, recording, source);
+    }
+}
+
+/// As of an earlier visit.
+fn merge_row(table: &mut Table, row: &str) {
+    merge_from(table, row, Source::Found);
+}
+
+/// The ids in a row, by their hashes.
+fn hashes_in(row: &str) -> BTreeSet<u64> {
+    read(row).unwrap().recordings.iter().map(|(hash, _)| *hash).collect()
+}
+
+fn hashes_of(ids: &[&str]) -> BTreeSet<u64> {
+    ids.iter().map(|id| hash(id)).collect()
+}
+
+/// The first row of what is unsaved.
+fn unsaved(table: &mut Table, due: Due) -> Option<(String, Mark)> {
+    let (row, mark) = table.unsaved(Mark::default(), due, NOW)?;
+    Some((row.text, mark))
+}
+
+/// Whether a change that cannot wait is unsaved.
+fn is_unsaved(table: &mut Table) -> bool {
+    unsaved(table, Due::Changes).is_some()
 }
 
 fn merged<'a>(rows: impl IntoIterator<Item = &'a String>) -> Table {
@@ -47,14 +101,15 @@ fn merged<'a>(rows: impl IntoIterator<Item = &'a String>) -> Table {
     table
 }
 
-/// All that a row can hold, which is not whether this tab recorded it.
+/// All that a row can hold: not where it comes from, nor whether it is saved.
 fn contents(table: &Table) -> BTreeMap<u64, Recording> {
     let mut contents = BTreeMap::new();
     for (&hash, one) in &table.recordings {
         let mut one = one.clone();
         if let Some(undelivered) = &mut one.undelivered {
-            undelivered.is_recorded_here = false;
+            undelivered.origin = Origin::Other;
         }
+        (one.change, one.can_wait) = (0, false);
         contents.insert(hash, one);
     }
     contents
@@ -97,7 +152,7 @@ fn a_row_that_is_read_back_is_what_was_written() {
 }
 
 #[test]
-fn what_is_to_be_delivered_keeps_its_text_in_whatever_order_a_look_reads_the_rows() {
+fn what_is_to_be_delivered_has_its_text_in_whatever_order_the_rows_are_loaded() {
     let mut recorder = table();
     record(&mut recorder, "a", NOW);
     let pending = rows_of(&mut recorder).remove(0);
@@ -109,10 +164,9 @@ fn what_is_to_be_delivered_keeps_its_text_in_whatever_order_a_look_reads_the_row
     deliverer.set_covered(hash("b"));
     let to_deliver = rows_of(&mut deliverer).remove(0);
     let texts_after = |rows: [&String; 3]| {
-        let mut table = table();
-        table.expect_look();
+        let mut table = stored_table(1);
         rows.into_iter().for_each(|row| merge_row(&mut table, row));
-        table.finish_look();
+        table.loaded();
         table
             .undelivered()
             .into_iter()
@@ -134,13 +188,16 @@ fn damage_of_any_byte_costs_the_row() {
         for other in ["A", "/", "\n", "é", ""] {
             let mut damaged = row.clone();
             damaged.replace_range(place..=place, other);
-            assert!(
-                damaged == row || row::read(&damaged, true).is_none(),
-                "{place} {other:?}"
-            );
+            assert!(damaged == row || read(&damaged).is_none(), "{place} {other:?}");
         }
-        assert!(row::read(&row[..place], true).is_none(), "{place}");
+        assert!(place == 0 || read(&row[..place]).is_none(), "{place}");
     }
+}
+
+#[test]
+fn an_empty_row_says_nothing() {
+    assert_eq!(read(""), Some(row::Row::default()));
+    assert!(!table().has_unsaved(&row::Row::default()));
 }
 
 /// The bytes of a recording, with a checksum that is right.
@@ -152,10 +209,19 @@ fn sealed(bytes: &[u8]) -> String {
 #[test]
 fn what_cannot_be_is_damage_though_the_checksum_is_right() {
     const LARGEST: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
-    let recording = |flags: u8, counter: &[u8], time: &[u8], id: &[u8]| sealed(&[&[flags], counter, time, id].concat());
+    /// No flags, the first day, no window.
+    const FACTS: [u8; 3] = [0; 3];
+    let recording =
+        |flags: u8, counter: &[u8], time: &[u8], id: &[u8]| sealed(&[&FACTS[..], &[flags], counter, time, id].concat());
     let (hash, same) = (&[7u8; 8], &[0u8]);
-    let largest = row::read(&recording(0, &LARGEST, same, hash), true).unwrap();
+    let largest = read(&recording(0, &LARGEST, same, hash)).unwrap().recordings;
     assert_eq!((largest[0].1.seq, largest[0].1.at), (MAX_SEQ, MAX_AT));
+    let facts = read(&sealed(&[7, 1, 2, 3, 4, 5])).unwrap().facts;
+    assert_eq!(facts.deletion, Some(Deletion { deleted_at: 3, at: 4 }));
+    assert_eq!((facts.day, facts.window_days, facts.reported), (1, 2, true));
+    assert_eq!(facts.device_name.map(DeviceName::number), Some(5));
+    let entry = [&[0, 1, 0][..], &[7; 8]].concat();
+    assert!(read(&sealed(&[&FACTS[..], entry.repeat(MAX_ROW).as_slice()].concat())).is_some());
     let above = [&[0x80; 7][..], &[0x10]].concat();
     for (what, row) in [
         ("a counter of 2^53", recording(0, &above, same, hash)),
@@ -165,23 +231,43 @@ fn what_cannot_be_is_damage_though_the_checksum_is_right() {
         ("a number without an end", recording(0, &[0xFF; 10], same, hash)),
         ("a text longer than the row", recording(4, &[9], same, &[9, b'a'])),
         ("half a hash", recording(0, &[9], same, &[7; 4])),
+        ("a counter of 0", recording(0, &[0], same, hash)),
+        ("half a character", recording(4, &[9], same, &[1, 0xC3])),
+        (
+            "1,001 recordings",
+            sealed(&[&FACTS[..], entry.repeat(MAX_ROW + 1).as_slice()].concat()),
+        ),
+        ("no facts", sealed(&[])),
+        ("a day after the latest", sealed(&[&[0][..], &LARGEST, &[0]].concat())),
+        ("a window of over 36,500 days", sealed(&[0, 0, 0x95, 0x9D, 2])),
+        ("a deletion without a time", sealed(&[2, 0, 0, 1])),
+        (
+            "a deletion after 2106",
+            sealed(&[2, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x10, 0]),
+        ),
+        ("a name of no characters", sealed(&[4, 0, 0, 0])),
     ] {
-        assert_eq!(row::read(&row, true), None, "{what}");
+        assert_eq!(read(&row), None, "{what}");
     }
 }
 
 proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in "[A-Za-z0-9+/=]{0,99}", bytes in prop::collection::vec(any::<u8>(), 0..99)) {
-        row::read(&text, true);
-        if let Some(recordings) = row::read(&sealed(&bytes), true) {
-            let mut table = table();
-            for (hash, recording) in recordings {
-                table.merge(hash, recording);
+        read(&text);
+        // As random bytes that begin with facts are.
+        for bytes in [&[&[0; 3], &bytes[..]].concat(), &bytes] {
+            let row = sealed(bytes);
+            if read(&row).is_none() {
+                continue;
             }
+            let mut table = table();
+            merge_from(&mut table, &row, Source::Stash);
             // What is recorded then counts in any case, and can be stored.
             record(&mut table, "a", NOW);
-            prop_assert!(is_seen(&merged(&rows_of(&mut table)), "a"));
+            let deletion = table.deletion();
+            let rows = rows_of(&mut table);
+            prop_assert!(deletion.is_some() || is_seen(&merged(&rows), "a"));
         }
     }
 }
@@ -195,9 +281,9 @@ enum Action {
     Unsee(usize),
     Cover(usize),
     Deliver(usize),
-    Put,
-    /// It merges all rows that were put so far.
-    Look,
+    Save,
+    /// It merges all rows that were saved so far.
+    Load,
     SetClock(u64),
 }
 
@@ -212,8 +298,8 @@ fn schedule() -> impl Strategy<Value = Vec<(usize, Action)>> {
         2 => (0..ITEMS).prop_map(Action::Unsee),
         2 => (0..ITEMS).prop_map(Action::Cover),
         2 => (0..ITEMS).prop_map(Action::Deliver),
-        4 => Just(Action::Put),
-        2 => Just(Action::Look),
+        4 => Just(Action::Save),
+        2 => Just(Action::Load),
         1 => clock().prop_map(Action::SetClock),
     ];
     prop::collection::vec((0..3usize, action), 0..50)
@@ -223,7 +309,7 @@ fn name(item: usize) -> String {
     format!("item-{item}")
 }
 
-/// The rows that three tabs put; `reporting`: their impressions are delivered.
+/// The rows that three tabs save; `reporting`: their impressions are delivered.
 fn rows_after(schedule: &[(usize, Action)], reporting: bool) -> Vec<String> {
     let mut tabs = [table(), table(), table()];
     if reporting {
@@ -237,8 +323,8 @@ fn rows_after(schedule: &[(usize, Action)], reporting: bool) -> Vec<String> {
             Action::Unsee(item) => unsee(tab, &name(item), now),
             Action::Cover(item) => tab.set_covered(hash(&name(item))),
             Action::Deliver(item) => tab.set_delivered(hash(&name(item)), now),
-            Action::Put => rows.extend(rows_of(tab)),
-            Action::Look => rows.iter().for_each(|row| merge_row(tab, row)),
+            Action::Save => rows.extend(rows_of(tab)),
+            Action::Load => rows.iter().for_each(|row| merge_row(tab, row)),
             Action::SetClock(now_ms) => now = now_ms,
         }
     }
@@ -262,9 +348,9 @@ proptest! {
         // A part of them is compacted first.
         let (left, right) = rows.split_at(cut.index(rows.len()));
         let mut compacting = merged(left);
-        let ranks = compacting.in_order(&|_| true);
+        let hashes = compacting.recordings.keys().copied().collect();
         let mut grouped = merged(right);
-        merge_row(&mut grouped, &row::write(&compacting, &ranks));
+        compacting.rows_of(hashes).iter().for_each(|row| merge_row(&mut grouped, &row.text));
         prop_assert_eq!(&contents(&grouped), &all);
         right.iter().for_each(|row| merge_row(&mut compacting, row));
         prop_assert_eq!(&contents(&compacting), &all);
@@ -279,11 +365,11 @@ proptest! {
         clocks in prop::collection::vec(clock(), 1..120),
         remember in 1..40usize,
     ) {
-        let mut table = Table::new(WINDOW_MS, remember);
+        let mut table = table_of(remember);
         for (place, &now) in clocks.iter().enumerate() {
             record(&mut table, &name(place), now);
         }
-        let mut later = Table::new(WINDOW_MS, remember);
+        let mut later = table_of(remember);
         rows_of(&mut table).iter().for_each(|row| merge_row(&mut later, row));
         for table in [&table, &later] {
             for (place, &now) in clocks.iter().enumerate().rev().take(remember) {
@@ -294,30 +380,30 @@ proptest! {
     }
 
     #[test]
-    fn floors_and_rows_merge_in_any_order(
+    fn deletions_and_rows_merge_in_any_order(
         recorded in prop::collection::vec(0..9u64, 1..9),
-        floors in prop::collection::vec((1..4u32, 0..9u64), 1..5),
+        deletions in prop::collection::vec((1..4u32, 0..9u64), 1..5),
         rotation in any::<prop::sample::Index>(),
     ) {
         let mut writer = table();
         recorded.iter().enumerate().for_each(|(item, &at)| record(&mut writer, &name(item), at));
         let rows = rows_of(&mut writer);
-        let floors: Vec<Floor> = floors.into_iter().map(|(deleted_at, at)| Floor { deleted_at, at }).collect();
+        let deletions: Vec<Deletion> = deletions.into_iter().map(|(deleted_at, at)| Deletion { deleted_at, at }).collect();
         // Of two the later deletion counts, of one the earlier time.
-        let latest = floors.iter().map(|floor| floor.deleted_at).max().unwrap();
-        let of_latest = floors.iter().filter(|floor| floor.deleted_at == latest);
-        let at = of_latest.map(|floor| floor.at).min().unwrap();
-        let mut rotated = floors.clone();
-        rotated.rotate_left(rotation.index(floors.len()));
-        for (before, after) in [(&floors[..], &[][..]), (&[], &rotated), (&rotated[1..], &rotated[..1])] {
+        let latest = deletions.iter().map(|deletion| deletion.deleted_at).max().unwrap();
+        let of_latest = deletions.iter().filter(|deletion| deletion.deleted_at == latest);
+        let at = of_latest.map(|deletion| deletion.at).min().unwrap();
+        let mut rotated = deletions.clone();
+        rotated.rotate_left(rotation.index(deletions.len()));
+        for (before, after) in [(&deletions[..], &[][..]), (&[], &rotated), (&rotated[1..], &rotated[..1])] {
             let mut table = table();
-            let deletes = |table: &mut Table, floors: &[Floor]| {
-                floors.iter().for_each(|&floor| table.merge_floor(floor));
+            let deletes = |table: &mut Table, deletions: &[Deletion]| {
+                deletions.iter().for_each(|&deletion| table.merge_deletion(deletion));
             };
             deletes(&mut table, before);
             rows.iter().for_each(|row| merge_row(&mut table, row));
             deletes(&mut table, after);
-            prop_assert_eq!(table.floor(), Some(Floor { deleted_at: latest, at }));
+            prop_assert_eq!(table.deletion(), Some(Deletion { deleted_at: latest, at }));
         }
     }
 }
@@ -341,13 +427,13 @@ fn a_deletion_reaches_what_was_recorded_before_it_alone() {
     record(&mut writer, "before", NOW - 1);
     record(&mut writer, "since", NOW);
     let rows = rows_of(&mut writer);
-    let floor = Floor { deleted_at: 9, at: NOW };
+    let deletion = Deletion { deleted_at: 9, at: NOW };
     let mut late = merged(&rows);
     let mut early = table();
-    late.merge_floor(floor);
-    early.merge_floor(floor);
+    late.merge_deletion(deletion);
+    early.merge_deletion(deletion);
     let revision = early.unseen_revision();
-    early.merge_floor(floor);
+    early.merge_deletion(deletion);
     assert_eq!(early.unseen_revision(), revision);
     rows.iter().for_each(|row| merge_row(&mut early, row));
     for table in [late, early] {
@@ -356,36 +442,337 @@ fn a_deletion_reaches_what_was_recorded_before_it_alone() {
     }
 }
 
-// A clear.
+// Another generation.
 
 #[test]
-fn a_table_that_learns_of_a_clear_keeps_only_what_was_recorded_since() {
+fn a_reset_leaves_the_counter_and_what_this_tab_has_recorded_if_that_is_to_stay() {
     for keeps in [false, true] {
-        let mut table = table();
-        table.merge_floor(Floor { deleted_at: 9, at: NOW });
-        table.name_device(DeviceName::new("home", 7));
+        let mut table = stored_table(1);
+        table.merge_deletion(Deletion { deleted_at: 9, at: NOW });
         record(&mut table, "a", NOW);
-        table.set_saved(0, u64::MAX);
-        assert!(table.learn(5, keeps) && !table.learn(5, false) && !table.learn(4, false));
-        assert_eq!((table.number(), table.floor(), table.device_name()), (5, None, None));
-        assert_eq!((is_seen(&table, "a"), table.tally.texts), (keeps, usize::from(keeps)));
-        // It is stored anew, under this number.
-        assert_eq!(table.is_unsaved(false, 0, u64::MAX), keeps);
+        let (row, mark) = unsaved(&mut table, Due::Changes).unwrap();
+        table.saved(mark);
+        let name = table.device_name();
+        assert!(name.is_some() && !is_unsaved(&mut table));
+        record(&mut table, "b", NOW);
+        let (_, stale) = unsaved(&mut table, Due::Changes).unwrap();
+        let revision = table.unseen_revision();
+        table.reset(keeps);
+        table.saved(stale);
+        assert!(table.unseen_revision() > revision);
+        assert_eq!((table.deletion(), table.device_name()), (None, None));
+        assert_eq!(
+            (is_seen(&table, "a"), table.tally.texts),
+            (keeps, if keeps { 2 } else { 0 })
+        );
+        assert_eq!(table.counter(), NOW + 1);
+        // It is saved again, in the new generation.
+        assert_eq!(is_unsaved(&mut table), keeps);
+        let facts_alone = unsaved(&mut table, Due::Facts).unwrap().0;
+        assert_eq!(hashes_in(&facts_alone).len(), if keeps { 2 } else { 0 });
+        let names = [&row, &facts_alone].map(|row| read(row).unwrap().facts.device_name);
+        assert!(names[0] == name && names[1].is_some() && names[0] != names[1]);
+    }
+}
+
+#[test]
+fn a_reset_forgets_that_the_namespace_has_delivered_unless_this_tab_delivers() {
+    let mut writer = table();
+    writer.set_reporting();
+    record(&mut writer, "a", NOW);
+    let row = rows_of(&mut writer).remove(0);
+    for reports in [false, true] {
+        let mut table = table();
+        merge_row(&mut table, &row);
+        if reports {
+            table.set_reporting();
+        }
+        table.reset(false);
+        assert_eq!(table.facts.reported, reports);
     }
 }
 
 // What is unsaved.
 
 #[test]
-fn of_what_nothing_stores_the_latest_change_of_each_id_waits() {
-    let mut table = Table::new(WINDOW_MS, 100);
+fn a_row_that_is_saved_leaves_what_it_has_not() {
+    let mut table = table();
+    record(&mut table, "a", NOW);
+    let (first, mark) = unsaved(&mut table, Due::Changes).unwrap();
+    record(&mut table, "b", NOW);
+    record(&mut table, "a", NOW);
+    table.saved(mark);
+    let (second, mark) = unsaved(&mut table, Due::Changes).unwrap();
+    assert_eq!(
+        (hashes_in(&first), hashes_in(&second)),
+        (hashes_of(&["a"]), hashes_of(&["a", "b"]))
+    );
+    table.saved(mark);
+    assert!(!is_unsaved(&mut table));
+}
+
+#[test]
+fn a_mark_counts_once_though_it_is_confirmed_again() {
+    let mut table = table();
+    record(&mut table, "a", NOW);
+    let (_, mark) = unsaved(&mut table, Due::Changes).unwrap();
+    table.saved(mark);
+    record(&mut table, "a", NOW);
+    table.saved(mark);
+    assert!(is_unsaved(&mut table));
+}
+
+#[test]
+fn rows_of_1000_follow_each_other_until_all_is_written() {
+    let mut table = table();
+    for item in 0..2 * MAX_ROW + 1 {
+        record(&mut table, &name(item), NOW);
+    }
+    let rows = unsaved_rows(&mut table, Due::Changes);
+    let sizes: Vec<usize> = rows.iter().map(|(row, _)| hashes_in(row).len()).collect();
+    assert_eq!(sizes, [MAX_ROW, MAX_ROW, 1]);
+    // The second one alone is confirmed.
+    table.saved(rows[1].1);
+    let left: BTreeSet<u64> = unsaved_rows(&mut table, Due::Changes)
+        .iter()
+        .flat_map(|(row, _)| hashes_in(row))
+        .collect();
+    assert_eq!(left, &hashes_in(&rows[0].0) | &hashes_in(&rows[2].0));
+}
+
+#[test]
+fn a_change_that_marks_as_covered_alone_starts_no_save_and_goes_along() {
+    let mut table = table();
+    record(&mut table, "a", NOW);
+    record(&mut table, "b", NOW);
+    rows_of(&mut table);
+    table.set_covered(hash("a"));
+    assert!(!is_unsaved(&mut table) && table.unsaved_within(10_000, NOW).is_none());
+    assert!(unsaved(&mut table, Due::Facts).is_none());
+    assert_eq!(unsaved_rows(&mut table.clone(), Due::All).len(), 1);
+    record(&mut table, "b", NOW);
+    let rows = unsaved_rows(&mut table, Due::Changes);
+    assert_eq!((rows.len(), hashes_in(&rows[0].0)), (1, hashes_of(&["a", "b"])));
+    // One that is not saved when it is covered must still be saved.
+    record(&mut table, "c", NOW);
+    table.set_covered(hash("c"));
+    assert!(is_unsaved(&mut table));
+}
+
+#[test]
+fn of_rows_that_are_never_confirmed_the_latest_64_can_be() {
+    let mut table = table();
+    record(&mut table, "a", NOW);
+    let mark = |table: &mut Table| unsaved(table, Due::Changes).unwrap().1;
+    let first = mark(&mut table);
+    let later: Vec<Mark> = (0..64).map(|_| mark(&mut table)).collect();
+    table.saved(first);
+    assert!(is_unsaved(&mut table));
+    assert!(later.iter().all(|mark| *mark > first));
+    table.saved(later[63]);
+    assert!(!is_unsaved(&mut table));
+}
+
+#[test]
+fn without_a_store_what_is_unsaved_has_no_more_than_the_table() {
+    let mut table = table_of(100);
     for round in 0..2_000 {
         record(&mut table, &name(round % 150), NOW);
-        assert!(table.unsaved.len() <= 2 * 110 + MAX_ROW + 1);
     }
     // Most of them have been evicted.
     let rows = rows_of(&mut table);
     assert_eq!((contents(&merged(&rows)), rows.len()), (contents(&table), 1));
+}
+
+#[test]
+fn a_stash_has_the_newest_that_fit() {
+    let mut table = table();
+    for item in 0..50 {
+        record(&mut table, &name(item), NOW);
+    }
+    let stash = table.unsaved_within(1_000, NOW).unwrap().0;
+    let ids = hashes_in(&stash);
+    assert!(stash.len() <= 1_000 && (10..50).contains(&ids.len()));
+    let newest = (50 - ids.len()..50).map(|item| hash(&name(item))).collect();
+    assert_eq!(ids, newest);
+    // A long id does not keep others out.
+    record(&mut table, &"x".repeat(5_000), NOW);
+    assert!(hashes_in(&table.unsaved_within(1_000, NOW).unwrap().0).is_superset(&newest));
+    assert_eq!(table.unsaved_within(99, NOW), None);
+    let (all, is_all) = table.unsaved_within(200_000, NOW).unwrap();
+    assert_eq!((hashes_in(&all).len(), is_all), (51, true));
+    assert!(!table.unsaved_within(1_000, NOW).unwrap().1);
+    // Nothing of it counts as saved.
+    assert!(is_unsaved(&mut table));
+}
+
+#[test]
+fn what_a_stash_brings_is_unsaved_and_what_it_repeats_is_not() {
+    let mut writer = table();
+    record(&mut writer, "a", NOW);
+    record(&mut writer, "b", NOW);
+    let stash = writer.unsaved_within(10_000, NOW).unwrap().0;
+    let mut reader = table();
+    record(&mut reader, "b", NOW + 9);
+    rows_of(&mut reader);
+    merge_from(&mut reader, &stash, Source::Stash);
+    let row = read(&stash).unwrap();
+    assert!(reader.has_unsaved(&row));
+    assert_eq!(
+        rows_of(&mut reader)
+            .iter()
+            .flat_map(|row| hashes_in(row))
+            .collect::<BTreeSet<_>>(),
+        hashes_of(&["a"])
+    );
+    assert!(!reader.has_unsaved(&row));
+    merge_from(&mut reader, &stash, Source::Stash);
+    assert!(!is_unsaved(&mut reader));
+    // A later recording of one of its ids is unsaved.
+    record(&mut reader, "a", NOW);
+    assert!(reader.has_unsaved(&row));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// A store that completes some writes, in any order, late or never. What the table says is saved is in the rows
+    /// that were completed, whatever is recorded in between.
+    #[test]
+    fn what_counts_as_saved_is_in_the_rows_that_were_confirmed(
+        steps in prop::collection::vec((0..5usize, 0..ITEMS, any::<prop::sample::Index>()), 0..60),
+    ) {
+        let mut table = stored_table(1);
+        table.loaded();
+        let (mut written, mut confirmed): (Vec<(String, Mark)>, Vec<String>) = (Vec::new(), Vec::new());
+        for (step, item, index) in steps {
+            match step {
+                0 | 1 => record(&mut table, &name(item), NOW),
+                2 => table.set_covered(hash(&name(item))),
+                3 => written.extend(unsaved_rows(&mut table, Due::All)),
+                _ if written.is_empty() => {}
+                _ => {
+                    let (row, mark) = written.remove(index.index(written.len()));
+                    table.saved(mark);
+                    confirmed.push(row);
+                }
+            }
+            let store = merged(&confirmed);
+            for (&hash, recording) in &table.recordings {
+                let stored = store.get(hash).map(|one| (one.seq, one.covered));
+                prop_assert!(recording.change != 0 || stored == Some((recording.seq, recording.covered)));
+            }
+            // The rest of it is in the rows that would be written now.
+            let rest: Vec<String> = unsaved_rows(&mut table.clone(), Due::All).into_iter().map(|(row, _)| row).collect();
+            prop_assert_eq!(contents(&merged(confirmed.iter().chain(&rest))), contents(&table));
+        }
+    }
+
+    #[test]
+    fn rewriting_is_idempotent_and_loses_nothing_but_what_was_evicted(
+        schedule in schedule(),
+        reporting in any::<bool>(),
+        remember in 3..ITEMS,
+    ) {
+        let rows = rows_after(&schedule, reporting);
+        prop_assume!(!rows.is_empty());
+        let rewrite = |table: &mut Table, rows: &[String]| {
+            let mut hashes = Vec::new();
+            for row in rows {
+                hashes.extend(hashes_in(row));
+                merge_from(table, row, Source::Row);
+            }
+            let rows = table.rows_of(hashes).into_iter();
+            rows.map(|row| row.text).collect::<Vec<String>>()
+        };
+        let mut table = table();
+        let once = rewrite(&mut table, &rows);
+        prop_assert_eq!(&contents(&merged(&once)), &contents(&merged(&rows)));
+        prop_assert_eq!(&rewrite(&mut table, &once), &once);
+        prop_assert_eq!(read(&once[0]).unwrap().facts, table.facts);
+        let mut small = table_of(remember);
+        let left = rewrite(&mut small, &rows);
+        prop_assert_eq!(contents(&merged(&left)), contents(&small));
+    }
+
+    #[test]
+    fn facts_merge_in_any_order(
+        facts in prop::collection::vec((0..4u64, 0..4u64, any::<bool>(), 0..4u32, 0..4u64, 0..4u64), 1..6),
+        rotation in any::<prop::sample::Index>(),
+    ) {
+        let facts: Vec<Facts> = facts.into_iter().map(|(day, window_days, reported, deleted_at, at, name)| Facts {
+            day,
+            window_days,
+            reported,
+            deletion: (deleted_at > 0).then_some(Deletion { deleted_at, at }),
+            device_name: DeviceName::from_number(name),
+        }).collect();
+        let merged = |facts: &[Facts]| {
+            let mut merged = Facts::default();
+            facts.iter().for_each(|facts| merged.merge(facts));
+            merged
+        };
+        let all = merged(&facts);
+        let mut rotated = facts.clone();
+        rotated.rotate_left(rotation.index(facts.len()));
+        prop_assert_eq!(merged(&rotated), all);
+        rotated.extend(facts.iter().copied().rev());
+        prop_assert_eq!(merged(&rotated), all);
+        let (left, right) = facts.split_at(rotation.index(facts.len()));
+        prop_assert_eq!(merged(&[merged(left), merged(right)]), all);
+        prop_assert!(facts.iter().all(|facts| all.include(facts)));
+        prop_assert_eq!(all.day, facts.iter().map(|facts| facts.day).max().unwrap());
+        prop_assert_eq!(all.device_name, facts.iter().filter_map(|facts| facts.device_name).min());
+        // They are read as they were written.
+        let row = row::write(&table(), &all, &[]);
+        prop_assert_eq!(read(&row), Some(row::Row { facts: all, recordings: Vec::new() }));
+    }
+}
+
+#[test]
+fn a_device_has_the_name_that_is_stored_and_of_two_the_smaller_one() {
+    let (mut first, mut second) = (stored_table(1), stored_table(2));
+    let mut rows = Vec::new();
+    for table in [&mut first, &mut second] {
+        let (row, mark) = unsaved(table, Due::Facts).unwrap();
+        assert!(hashes_in(&row).is_empty() && table.device_name().is_none());
+        table.saved(mark);
+        assert!(table.device_name().is_some());
+        // Nothing is due until the next day.
+        assert!(unsaved(table, Due::Facts).is_none());
+        assert!(table.unsaved(Mark::default(), Due::Facts, NOW + 86_400_000).is_some());
+        rows.push(row);
+    }
+    let smaller = first.device_name().min(second.device_name());
+    merge_row(&mut first, &rows[1]);
+    merge_row(&mut second, &rows[0]);
+    assert_eq!([first.device_name(), second.device_name()], [smaller; 2]);
+    // Of a stash it is not known to be stored.
+    let mut third = stored_table(3);
+    merge_from(&mut third, &rows[0], Source::Stash);
+    assert_eq!(third.device_name(), None);
+    assert!(third.has_unsaved(&read(&rows[0]).unwrap()));
+}
+
+#[test]
+fn facts_that_the_store_lacks_are_due() {
+    let mut table = stored_table(1);
+    let is_due = |table: &mut Table| match unsaved(table, Due::Facts) {
+        Some((_, mark)) => {
+            table.saved(mark);
+            true
+        }
+        None => false,
+    };
+    assert!(is_due(&mut table) && !is_due(&mut table));
+    table.set_reporting();
+    assert!(is_due(&mut table) && !is_due(&mut table));
+    table.merge_deletion(Deletion { deleted_at: 9, at: NOW });
+    assert!(is_due(&mut table) && !is_due(&mut table));
+    let mut wider = Table::new(3 * WINDOW_MS, 10, MultiplyShift::default());
+    let row = unsaved(&mut wider, Due::Facts).unwrap().0;
+    merge_from(&mut table, &row, Source::Stash);
+    assert!(is_due(&mut table) && !is_due(&mut table));
 }
 
 // The counter.
@@ -409,29 +796,28 @@ fn the_counter_is_above_all_that_was_heard_of_and_not_below_the_clock() {
     assert_eq!([MAX_AT, MAX_AT].map(|at| counts(&mut table, at)), [MAX_SEQ, MAX_SEQ]);
 }
 
-// Seen elsewhere, before the storage was read.
+// Seen elsewhere, before the rows were loaded.
 
-/// A table that has yet to look, and has recorded `a` as seen elsewhere.
+/// A table that has yet to load its rows, and has recorded `a` as seen elsewhere.
 fn early_local() -> Table {
-    let mut table = table();
-    table.expect_look();
+    let mut table = stored_table(1);
     table.record_local(HashedId::new(b"a"), NOW);
-    assert!(is_seen(&table, "a") && !table.is_unsaved(true, 0, u64::MAX));
+    assert!(is_seen(&table, "a") && !is_unsaved(&mut table));
     table
 }
 
 #[test]
-fn what_was_seen_elsewhere_is_stored_after_the_first_look_unless_it_is_stopped_already() {
+fn what_was_seen_elsewhere_is_saved_after_the_first_load_unless_it_is_stopped_already() {
     let mut unknown = early_local();
-    unknown.finish_look();
-    assert!(is_seen(&unknown, "a") && unknown.is_unsaved(false, 0, u64::MAX));
+    unknown.loaded();
+    assert!(is_seen(&unknown, "a") && is_unsaved(&mut unknown));
 
     let mut writer = table();
     record(&mut writer, "a", NOW - 1);
     let mut known = early_local();
     merge_row(&mut known, &rows_of(&mut writer)[0]);
-    known.finish_look();
-    assert!(known.get(hash("a")).unwrap().is_pending() && !known.is_unsaved(true, 0, u64::MAX));
+    known.loaded();
+    assert!(known.get(hash("a")).unwrap().is_pending() && !is_unsaved(&mut known));
 }
 
 #[test]
@@ -444,23 +830,23 @@ fn it_stays_stopped_in_whatever_order_an_unsee_from_before_is_read() {
     for order in [[0, 1], [1, 0]] {
         let mut table = early_local();
         order.iter().for_each(|&row| merge_row(&mut table, &rows[row]));
-        table.finish_look();
+        table.loaded();
         let stored = rows.iter().cloned().chain(rows_of(&mut table)).collect::<Vec<_>>();
         assert!(is_seen(&table, "a") && is_seen(&merged(&stored), "a"), "{order:?}");
     }
 }
 
 #[test]
-fn what_is_forgotten_or_unseen_before_the_first_look_does_not_come_back() {
+fn what_is_forgotten_or_unseen_before_the_first_load_does_not_come_back() {
     let (mut cleared, mut deleted, mut unseen) = (early_local(), early_local(), early_local());
-    cleared.learn(1, false);
-    deleted.merge_floor(Floor {
+    cleared.reset(false);
+    deleted.merge_deletion(Deletion {
         deleted_at: 9,
         at: NOW + 1,
     });
     unsee(&mut unseen, "a", NOW);
     for mut table in [cleared, deleted, unseen] {
-        table.finish_look();
+        table.loaded();
         assert!(!is_seen(&table, "a"));
     }
 }

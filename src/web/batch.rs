@@ -10,9 +10,6 @@ use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// A batch frees its memory if it used more than this.
-const KEPT_BYTES: usize = 1 << 20;
-
 /// Texts as input, indices as output. Each batch reuses the memory.
 #[wasm_bindgen]
 #[derive(Default)]
@@ -34,7 +31,11 @@ impl TextBatch {
     }
 
     /// The address at which JavaScript may write this many bytes of text; earlier text stays. 0 if there is no memory.
+    /// With no bytes it frees the memory of the text.
     pub fn reserve(&mut self, bytes: usize) -> usize {
+        if bytes == 0 {
+            self.text = Vec::new();
+        }
         if bytes > self.text.len() {
             if self.text.try_reserve(bytes - self.text.len()).is_err() {
                 return 0;
@@ -80,15 +81,9 @@ impl TextBatch {
     }
 
     /// The number of indices of the latest result.
+    #[cfg(feature = "server")]
     pub fn answered(&self) -> usize {
         self.indices.len()
-    }
-
-    /// Frees the memory of an unusually large batch.
-    pub fn shrink(&mut self) {
-        if self.text.capacity() > KEPT_BYTES {
-            *self = TextBatch::default();
-        }
     }
 
     /// The texts from `first` on as ids with these times, in Unix milliseconds.
@@ -96,7 +91,8 @@ impl TextBatch {
         let mut list = Vec::with_capacity(times_ms.len());
         for (index, &at) in (first..self.len()).zip(times_ms) {
             list.push(Impression {
-                id: String::from_utf8_lossy(self.get(index)).into_owned(),
+                // JavaScript has written UTF-8.
+                id: String::from(std::str::from_utf8(self.get(index)).unwrap_or_default()),
                 at: Time::from_unix_ms(at as u64),
             });
         }

@@ -1,8 +1,9 @@
 //! The Wasm interface of the crate: classes for `js/`, which checks arguments and adds types to results.
 //!
 //! Texts are transferred in one [`batch`], since a call for each costs more than the filter itself; all others are
-//! plain arguments. A page's module returns only numbers and texts: `js/` has the messages. A server's module throws
-//! errors as `{ code, message, shard }`. No argument makes it panic.
+//! plain arguments. A page's module returns only numbers and texts: `js/` has the messages. It has no random numbers and
+//! no console, so it starts without a call. A server's module throws errors as `{ code, message, shard }`. No argument
+//! makes it panic.
 
 pub mod batch;
 #[cfg(feature = "server")]
@@ -21,14 +22,15 @@ pub mod store;
 #[cfg(feature = "server")]
 use serde::Serialize;
 #[cfg(feature = "server")]
-use wasm_bindgen::prelude::JsValue;
-use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 #[cfg(feature = "server")]
 use crate::error::Error;
+#[cfg(feature = "server")]
 use crate::id_map;
 
 /// Sets the random factor of maps, and reports panics.
+#[cfg(feature = "server")]
 #[wasm_bindgen(start)]
 fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());

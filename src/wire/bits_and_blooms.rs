@@ -13,7 +13,7 @@ use super::foreign;
 use super::payload::Words;
 use super::reader::Reader;
 use crate::base64;
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::ForeignScheme;
 
 /// The output of `MarshalJSON`.
@@ -29,8 +29,11 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     let is_json = text.trim_ascii_start().starts_with(b"{");
     let (bits, hashes, bytes, start);
     if is_json {
-        let json: Json<'_> = serde_json::from_slice(text)
-            .map_err(|_| Error::BadPayload("a filter as JSON must be {\"m\":bits,\"k\":hashes,\"b\":\"base64\"}"))?;
+        let json: Json<'_> = serde_json::from_slice(text).map_err(|_| {
+            Error::BadPayload(message(
+                "a filter as JSON must be {\"m\":bits,\"k\":hashes,\"b\":\"base64\"}",
+            ))
+        })?;
         (bits, hashes, start) = (json.m, json.k, 0);
         bytes = base64::decode(json.b.as_bytes())?;
     } else {
@@ -41,7 +44,7 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     let length = Reader::new(&bytes[start..]).u64_be()?;
     let parameters = foreign::parameters(bits, hashes)?;
     if length != bits {
-        return Err(Error::BadPayload("the set of bits must have m bits"));
+        return Err(Error::BadPayload(message("the set of bits must have m bits")));
     }
     let spec = foreign::spec(ForeignScheme::BitsAndBlooms, parameters);
     Ok(foreign::single(bytes, start + 8, Words::BigEndian64, spec, None))

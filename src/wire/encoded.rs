@@ -4,7 +4,7 @@
 use super::payload::{self, Words};
 use super::rice;
 use crate::bloom::{BloomFilter, FilterSpec};
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::params::MAX_SNAPSHOT_BITS;
 use crate::shard::Shard;
 
@@ -97,7 +97,7 @@ impl EncodedShard {
     /// [`Error::TooLarge`] if it alone is larger than a snapshot may be.
     pub(crate) fn check_size(&self) -> Result<(), Error> {
         if self.bits() > MAX_SNAPSHOT_BITS {
-            return Err(Error::TooLarge("a shard has over 2^26 bits"));
+            return Err(Error::TooLarge(message("a shard has over 2^26 bits")));
         }
         Ok(())
     }

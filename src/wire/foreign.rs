@@ -3,7 +3,7 @@
 use super::encoded::{EncodedFilter, EncodedShard, Payload};
 use super::payload::Words;
 use crate::bloom::FilterSpec;
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::{ForeignScheme, HashScheme};
 use crate::params::{MAX_SNAPSHOT_BITS, Parameters};
 
@@ -13,10 +13,12 @@ use crate::params::{MAX_SNAPSHOT_BITS, Parameters};
 /// [`Error::BadParameters`] or [`Error::TooLarge`].
 pub(super) fn parameters(bits: u64, hashes: u64) -> Result<Parameters, Error> {
     if bits == 0 || !(1..=255).contains(&hashes) {
-        return Err(Error::BadParameters("a filter has at least 1 bit, and 1 to 255 hashes"));
+        return Err(Error::BadParameters(message(
+            "a filter has at least 1 bit, and 1 to 255 hashes",
+        )));
     }
     if bits > MAX_SNAPSHOT_BITS {
-        return Err(Error::TooLarge("a shard has over 2^26 bits"));
+        return Err(Error::TooLarge(message("a shard has over 2^26 bits")));
     }
     Ok(Parameters::unchecked(bits as u32, hashes as u32))
 }

@@ -14,7 +14,7 @@ use super::foreign;
 use super::payload::{self, Words};
 use crate::base64;
 use crate::bloom::FilterSpec;
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::ForeignScheme;
 use crate::params::Parameters;
 use crate::shard::Shard;
@@ -39,9 +39,9 @@ pub(super) fn spec(hashes: u32, bits: Option<u32>, capacity: u32, rate: f64) -> 
     let sized = parameters(capacity, rate)?;
     let bits = bits.unwrap_or(sized.bits());
     if !bits.is_multiple_of(32) {
-        return Err(Error::BadOption(
+        return Err(Error::BadOption(message(
             "the bits of a go-bloomfilter record are a multiple of 32",
-        ));
+        )));
     }
     let parameters = foreign::parameters(bits.into(), hashes.into())?;
     Ok(foreign::spec(ForeignScheme::GoBloomfilter, parameters))
@@ -52,15 +52,15 @@ pub(super) fn decode(text: &[u8], hashes: u32, bits: Option<u32>) -> Result<Enco
         .windows(SEPARATOR.len())
         .position(|window| window == SEPARATOR)
         .ok_or(Error::BadMagic)?;
-    let count = read_count(&text[..end]).ok_or(Error::BadParameters(
+    let count = read_count(&text[..end]).ok_or(Error::BadParameters(message(
         "what stands before :: must be the number of items",
-    ))?;
+    )))?;
     let bytes = base64::decode(&text[end + SEPARATOR.len()..])?;
     if bytes.is_empty() {
         return Err(Error::Truncated { length: 0 });
     }
     if bytes.len() % 4 != 0 {
-        return Err(Error::BadPayload("a record's bits must be whole words of 32"));
+        return Err(Error::BadPayload(message("a record's bits must be whole words of 32")));
     }
     let bits = bits.map_or(bytes.len() as u64 * 8, u64::from);
     let parameters = foreign::parameters(bits, u64::from(hashes))?;

@@ -41,7 +41,7 @@ pub use format::Format;
 pub use reference::Reference;
 
 use crate::base64;
-use crate::error::Error;
+use crate::error::{Error, message};
 #[cfg(feature = "formats")]
 use crate::hash::ForeignScheme;
 use crate::hash::HashScheme;
@@ -98,7 +98,9 @@ impl Shard {
     /// [`Error::BadSnapshot`] for a shard that was read from another format, which [`Shard::to_base64`] writes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         if !self.filter.is_native() {
-            return Err(Error::BadSnapshot("a shard of another format has no native bytes"));
+            return Err(Error::BadSnapshot(message(
+                "a shard of another format has no native bytes",
+            )));
         }
         Ok(native::encode(self))
     }
@@ -116,9 +118,9 @@ impl Shard {
             #[cfg(feature = "formats")]
             HashScheme::Foreign(ForeignScheme::Guava32 | ForeignScheme::Guava64) => Ok(guava::write(self)),
             #[cfg(feature = "formats")]
-            HashScheme::Foreign(ForeignScheme::BitsAndBlooms | ForeignScheme::RedisBloom) => {
-                Err(Error::BadSnapshot("bits-and-blooms and redisbloom are only read"))
-            }
+            HashScheme::Foreign(ForeignScheme::BitsAndBlooms | ForeignScheme::RedisBloom) => Err(Error::BadSnapshot(
+                message("bits-and-blooms and redisbloom are only read"),
+            )),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The bits of a filter one after the other: bit i is bit `i mod w` of word `i div w`. Formats differ in the words.
 
 use crate::bloom::{BloomFilter, FilterSpec};
-use crate::error::Error;
+use crate::error::{Error, message};
 
 /// How wide the words are, and in which order their bytes come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,9 @@ pub(super) fn length(words: Words, bits: u32) -> usize {
 /// [`Error::BadPayload`] or [`Error::OutOfMemory`].
 pub(super) fn read(bytes: &[u8], words: Words, spec: FilterSpec) -> Result<BloomFilter, Error> {
     if bytes.len() != length(words, spec.bits()) {
-        return Err(Error::BadPayload("the payload must be as long as the filter's bits"));
+        return Err(Error::BadPayload(message(
+            "the payload must be as long as the filter's bits",
+        )));
     }
     let mut filter = BloomFilter::with_spec(spec)?;
     for (to, chunk) in filter.words_mut().iter_mut().zip(bytes.chunks(8)) {
@@ -66,7 +68,7 @@ pub(super) fn read(bytes: &[u8], words: Words, spec: FilterSpec) -> Result<Bloom
     }
     let beyond = spec.bits() % 64;
     if beyond != 0 && filter.words().last().is_some_and(|last| last >> beyond != 0) {
-        return Err(Error::BadPayload("the bits after the last one must be 0"));
+        return Err(Error::BadPayload(message("the bits after the last one must be 0")));
     }
     Ok(filter)
 }

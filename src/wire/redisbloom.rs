@@ -22,7 +22,7 @@ use super::foreign;
 use super::payload::{self, Words};
 use super::reader::Reader;
 use crate::base64;
-use crate::error::Error;
+use crate::error::{Error, message};
 use crate::hash::ForeignScheme;
 use crate::params::MAX_SNAPSHOT_BITS;
 
@@ -45,7 +45,7 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
         let filter = read_link(link, start)?;
         start = filter.end;
         if start as u64 * 8 > MAX_SNAPSHOT_BITS {
-            return Err(Error::TooLarge("a shard has over 2^26 bits"));
+            return Err(Error::TooLarge(message("a shard has over 2^26 bits")));
         }
         filters.push(filter);
     }
@@ -66,9 +66,9 @@ fn links(header: &[u8]) -> Result<&[[u8; LINK_LENGTH]], Error> {
         return Err(Error::Truncated { length: header.len() });
     }
     if links.len() > count || !rest.is_empty() {
-        return Err(Error::BadPayload(
+        return Err(Error::BadPayload(message(
             "the header must be as long as its number of filters says",
-        ));
+        )));
     }
     if options & HASHES_OF_64_BITS == 0 {
         return Err(Error::BadEncoding);
@@ -90,9 +90,9 @@ fn read_link(link: &[u8; LINK_LENGTH], start: usize) -> Result<EncodedFilter, Er
     let parameters = foreign::parameters(used_bits, u64::from(hashes))?;
     let fits = payload::length(Words::LittleEndian64, parameters.bits()) as u64;
     if byte_length.checked_mul(8) != Some(bits) || byte_length != fits {
-        return Err(Error::BadParameters(
+        return Err(Error::BadParameters(message(
             "a filter's bytes, bits and m do not fit each other",
-        ));
+        )));
     }
     Ok(EncodedFilter {
         spec: foreign::spec(ForeignScheme::RedisBloom, parameters),

@@ -68,6 +68,15 @@ impl Reference {
         format!("{}{self}", char::from(MARK))
     }
 
+    /// The name, without a mark.
+    fn name(self) -> String {
+        let mut name = String::with_capacity(DIGITS);
+        for digit in (0..DIGITS).rev() {
+            name.push(char::from(b"0123456789abcdef"[(self.0 >> (4 * digit) & 0xF) as usize]));
+        }
+        name
+    }
+
     /// The names of several, as they go with a request.
     pub fn join(references: impl Iterator<Item = Reference>) -> String {
         let mut names = String::new();
@@ -75,7 +84,7 @@ impl Reference {
             if !names.is_empty() {
                 names.push(char::from(SEPARATOR));
             }
-            names += &reference.to_string();
+            names += &reference.name();
         }
         names
     }
@@ -99,7 +108,7 @@ impl Reference {
 /// The name, without a mark.
 impl fmt::Display for Reference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:0width$x}", self.0, width = DIGITS)
+        formatter.write_str(&self.name())
     }
 }
 

@@ -6,7 +6,7 @@
 //! smallest r of those that make the stream shortest.
 
 use crate::bloom::{BloomFilter, FilterSpec};
-use crate::error::Error;
+use crate::error::{Error, message};
 
 const PREFIX_LENGTH: usize = 5;
 const MAX_R: u32 = 31;
@@ -93,14 +93,14 @@ pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
 pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Error> {
     let bits = u64::from(spec.bits());
     let [r, n0, n1, n2, n3, stream @ ..] = payload else {
-        return Err(Error::BadPayload("a Rice payload has at least 5 bytes"));
+        return Err(Error::BadPayload(message("a Rice payload has at least 5 bytes")));
     };
     let (r, count) = (u32::from(*r), u32::from_le_bytes([*n0, *n1, *n2, *n3]));
     if r > MAX_R {
-        return Err(Error::BadPayload("the Rice parameter must be 0 to 31"));
+        return Err(Error::BadPayload(message("the Rice parameter must be 0 to 31")));
     }
     if u64::from(count) > bits {
-        return Err(Error::BadPayload("more set bits than bits"));
+        return Err(Error::BadPayload(message("more set bits than bits")));
     }
     // Each gap takes 1 + r bits at least.
     if u64::from(count) * u64::from(1 + r) > stream.len() as u64 * 8 {
@@ -112,7 +112,7 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
     for _ in 0..count {
         let position = next + reader.gap(r).ok_or(ENDS_EARLY)?;
         if position >= bits {
-            return Err(Error::BadPayload("a position lies beyond the bits"));
+            return Err(Error::BadPayload(message("a position lies beyond the bits")));
         }
         filter.set(position as u32);
         next = position + 1;
@@ -120,13 +120,13 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
     if reader.rest_is_padding() {
         Ok(filter)
     } else {
-        Err(Error::BadPayload(
+        Err(Error::BadPayload(message(
             "a Rice payload must end with its last gap, filled up with 0",
-        ))
+        )))
     }
 }
 
-const ENDS_EARLY: Error = Error::BadPayload("a Rice payload claims more than it holds");
+const ENDS_EARLY: Error = Error::BadPayload(message("a Rice payload claims more than it holds"));
 
 /// The gaps before each set bit.
 fn gaps(filter: &BloomFilter) -> impl Iterator<Item = u32> + '_ {

@@ -9,7 +9,6 @@ import {
   fresh,
   held,
   idsOf,
-  keysInIndexedDb,
   NAMESPACE,
   openGuard,
   record,
@@ -30,74 +29,91 @@ function textsIn({ shards }: { shards: string[] }): string[] {
   return shards.filter((shard) => !shard.startsWith("~"));
 }
 
+/** How many snapshots are stored. */
+function snapshotsIn(page: Page): Promise<number> {
+  return page.evaluate(
+    () =>
+      new Promise<number>((resolve) => {
+        const opening = indexedDB.open("seenguard");
+        opening.onsuccess = () => {
+          const { result } = opening;
+          const [name = ""] = result.objectStoreNames;
+          const listing = result.transaction(name).objectStore(name).getAllKeys();
+          listing.onsuccess = () => {
+            result.close();
+            resolve(listing.result.filter((key) => String(key).endsWith("/h")).length);
+          };
+        };
+      }),
+  );
+}
+
 /** Ends the visit, and opens a guard on the next one. */
-async function nextVisit(page: Page, storage: "indexeddb" | "local"): Promise<void> {
+async function nextVisit(page: Page): Promise<void> {
   await flush(page);
   await page.reload();
-  await openGuard(page, { storage });
+  await openGuard(page);
 }
 
-for (const storage of ["indexeddb", "local"] as const) {
-  test.describe(`the snapshot in use, kept in ${storage}`, () => {
-    test("i2: filters a cached page on the next visit, and its shards are not sent again", async ({ page, site }) => {
-      const { chain, ids } = await fiveShards("seen");
-      await visit(page, site, { storage });
-      await apply(page, chain.snapshot());
-      const names = await held(page);
-      expect(names).toMatch(/^([0-9a-f]{12}\.){4}[0-9a-f]{12}$/);
+test.describe("the snapshot in use", () => {
+  test("i2: filters a cached page on the next visit, and its shards are not sent again", async ({ page, site }) => {
+    const { chain, ids } = await fiveShards("seen");
+    await visit(page, site);
+    await apply(page, chain.snapshot());
+    const names = await held(page);
+    expect(names).toMatch(/^([0-9a-f]{12}\.){4}[0-9a-f]{12}$/);
 
-      await nextVisit(page, storage);
-      expect(await fresh(page, [...ids, "new"])).toEqual(["new"]);
-      expect(await held(page)).toBe(names);
-      chain.record("seen elsewhere");
-      const response = chain.snapshot({ held: await held(page) });
-      expect(textsIn(response)).toHaveLength(1);
-      expect(await apply(page, response)).toMatchObject({ applied: true });
+    await nextVisit(page);
+    expect(await fresh(page, [...ids, "new"])).toEqual(["new"]);
+    expect(await held(page)).toBe(names);
+    chain.record("seen elsewhere");
+    const response = chain.snapshot({ held: await held(page) });
+    expect(textsIn(response)).toHaveLength(1);
+    expect(await apply(page, response)).toMatchObject({ applied: true });
 
-      await nextVisit(page, storage);
-      expect(await fresh(page, [...ids.slice(10), "seen elsewhere", "new"])).toEqual(["new"]);
-      expect(textsIn(chain.snapshot({ held: await held(page) }))).toEqual([]);
-      expect(await codes(page)).toEqual([]);
-      chain.free();
-    });
-
-    test("is that of the tab that wrote last, and each tab goes on with its own", async ({ context, site }) => {
-      const tabs = [await context.newPage(), await context.newPage()] as const;
-      const [ofOne, ofTwo] = [await fiveShards("one"), await fiveShards("two")];
-      const all = [...ofOne.ids, ...ofTwo.ids];
-      for (const tab of tabs) await visit(tab, site, { storage });
-      await apply(tabs[0], ofOne.chain.snapshot());
-      await flush(tabs[0]);
-      await apply(tabs[1], ofTwo.chain.snapshot());
-      await flush(tabs[1]);
-      expect(await fresh(tabs[0], all)).toEqual(ofTwo.ids);
-      expect(await fresh(tabs[1], all)).toEqual(ofOne.ids);
-      const three = await visit(await context.newPage(), site, { storage });
-      expect(await held(three)).toBe(await held(tabs[1]));
-      expect(await fresh(three, all)).toEqual(ofOne.ids);
-      // What the first has is written over the second's, and nothing of that stays.
-      await apply(tabs[0], ofOne.chain.snapshot({ held: await held(tabs[0]) }));
-      await nextVisit(tabs[0], storage);
-      expect(await fresh(tabs[0], all)).toEqual(ofTwo.ids);
-      for (const { chain } of [ofOne, ofTwo]) chain.free();
-    });
-
-    test("is forgotten with everything else when another tab clears", async ({ context, site }) => {
-      const [one, two] = [await context.newPage(), await context.newPage()];
-      const { chain, ids } = await fiveShards("seen");
-      for (const page of [one, two]) await visit(page, site, { storage });
-      await apply(one, chain.snapshot());
-      await flush(one);
-      await two.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
-      await expect.poll(() => held(one)).toBe("");
-      expect(await fresh(one, ids)).toEqual(ids);
-      await nextVisit(one, storage);
-      expect(await held(one)).toBe("");
-      expect(await fresh(one, ids)).toEqual(ids);
-      chain.free();
-    });
+    await nextVisit(page);
+    expect(await fresh(page, [...ids.slice(10), "seen elsewhere", "new"])).toEqual(["new"]);
+    expect(textsIn(chain.snapshot({ held: await held(page) }))).toEqual([]);
+    expect(await codes(page)).toEqual([]);
+    chain.free();
   });
-}
+
+  test("is that of the tab that wrote last, and each tab goes on with its own", async ({ context, site }) => {
+    const tabs = [await context.newPage(), await context.newPage()] as const;
+    const [ofOne, ofTwo] = [await fiveShards("one"), await fiveShards("two")];
+    const all = [...ofOne.ids, ...ofTwo.ids];
+    for (const tab of tabs) await visit(tab, site);
+    await apply(tabs[0], ofOne.chain.snapshot());
+    await flush(tabs[0]);
+    await apply(tabs[1], ofTwo.chain.snapshot());
+    await flush(tabs[1]);
+    expect(await fresh(tabs[0], all)).toEqual(ofTwo.ids);
+    expect(await fresh(tabs[1], all)).toEqual(ofOne.ids);
+    const three = await visit(await context.newPage(), site);
+    expect(await held(three)).toBe(await held(tabs[1]));
+    expect(await fresh(three, all)).toEqual(ofOne.ids);
+    // What the first has is written over the second's, and nothing of that stays.
+    await apply(tabs[0], ofOne.chain.snapshot({ held: await held(tabs[0]) }));
+    await nextVisit(tabs[0]);
+    expect(await fresh(tabs[0], all)).toEqual(ofTwo.ids);
+    for (const { chain } of [ofOne, ofTwo]) chain.free();
+  });
+
+  test("is forgotten with everything else when another tab clears", async ({ context, site }) => {
+    const [one, two] = [await context.newPage(), await context.newPage()];
+    const { chain, ids } = await fiveShards("seen");
+    for (const page of [one, two]) await visit(page, site);
+    await apply(one, chain.snapshot());
+    await flush(one);
+    await two.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+    await expect.poll(() => held(one)).toBe("");
+    expect(await fresh(one, ids)).toEqual(ids);
+    await nextVisit(one);
+    expect(await held(one)).toBe("");
+    expect(await fresh(one, ids)).toEqual(ids);
+    chain.free();
+  });
+});
 
 test("five stored shards cost an opening no transaction more", async ({ page, site }) => {
   await page.addInitScript(() => {
@@ -124,7 +140,7 @@ test("five stored shards cost an opening no transaction more", async ({ page, si
   const { chain } = await fiveShards("seen");
   await apply(page, chain.snapshot());
   const after = await transactionsOfOpen();
-  expect((await keysInIndexedDb(page)).filter((key) => key.endsWith("/h"))).toHaveLength(1);
+  expect(await snapshotsIn(page)).toBe(1);
   expect(await held(page)).not.toBe("");
   expect(after).toBe(before);
   chain.free();

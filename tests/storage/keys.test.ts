@@ -1,60 +1,176 @@
-/**
- * The keys of a namespace as TypeScript has them, which clears without an engine, and as the engine writes and reads
- * them: one rule in two languages.
- */
+/** What stands in keys and strings of the storage, how long, and how much of it. */
 import fc from "fast-check";
-import { expect, test } from "vitest";
-import { highestOf, nameOf, prefixOf, under } from "../../js/storage/keys.js";
-import { MapStorage, openGuard } from "../support/node.js";
+import { describe, expect, test } from "vitest";
+import { nameOf, prefixOf, under } from "../../js/storage/keys.js";
+import { sizeOf } from "../simulation/programs/local-storage.js";
+import { holding, idsOf, newBrowser, until, type Browser } from "./support.js";
 
-const namespaces = fc.string({ unit: "binary", minLength: 1, maxLength: 40 });
-/** A clear takes one above: a highest one of all can have none. */
-const numbers = fc.oneof(fc.maxSafeNat(), fc.nat(1_000), fc.constant(Number.MAX_SAFE_INTEGER));
-/** What may stand where a key has its number. */
-const texts = fc.oneof(
-  fc.stringMatching(/^[0-9a-z]{11}$/),
-  fc.stringMatching(/^0{0,4}[0-9a-zA-Z]{0,12}$/),
-  fc.stringMatching(/^[0-9a-z.%/-]{0,12}$/),
-);
+const DAY_MS = 86_400_000;
+/** All keys of the package name a namespace as their second part. */
+const OF_US = /^seenguard(?:-signal|-clear)?\//;
 
-/** The keys that a visit writes into a storage in which there is this one. */
-async function keysBeside(key: string, namespace: string): Promise<string[]> {
-  const storage = new MapStorage();
-  storage.values.set(key, "");
-  const { guard } = await openGuard({ namespace, storage });
-  guard.record("a");
-  await guard.close();
-  return storage.keys().filter((other) => other !== key);
+/** Opens a namespace, records, and closes it after some time. */
+async function visit(browser: Browser, namespace: string, ids: readonly string[] = []): Promise<void> {
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({ namespace }));
+  await browser.task(() => guard.record(ids));
+  await browser.advance(4_000);
+  await until(browser, guard.close());
+  document.end();
 }
 
-test("the prefix of a number's keys is the engine's", async () => {
-  const property = fc.asyncProperty(namespaces, numbers, async (namespace, number) => {
-    const start = under(nameOf(namespace), number);
-    const written = await keysBeside(`${start}q/of-a-later-version`, namespace);
-    expect(written.map((key) => key.slice(start.length).split("/")[0] ?? "").toSorted()).toEqual(["m", "r"]);
-    expect(written.filter((key) => !key.startsWith(start))).toEqual([]);
-    expect(highestOf(written, nameOf(namespace))).toBe(number);
-  });
-  await fc.assert(property, { numRuns: 300 });
+const keysOf = ({ rows, local }: Browser): string[] =>
+  [...rows.keys(), ...local.keys()].filter((key) => OF_US.test(key));
+
+test("keys name the namespace, a time and random bits, and nothing that was seen", async () => {
+  const browser = await newBrowser();
+  await visit(browser, "home:ada", idsOf("secret", 20));
+  for (const key of keysOf(browser))
+    expect(key).toMatch(/^seenguard(-signal)?\/home:ada(\/[0-9a-z]{11}\/r\/\w+\/\w+)?$/);
+  expect([...browser.local.values()].join()).not.toContain("secret");
 });
 
-test("the number in a key is the one that the engine reads, or none", async () => {
-  const property = fc.asyncProperty(texts, async (text) => {
-    const key = `${prefixOf(nameOf("home"))}${text}/q`;
-    const written = await keysBeside(key, "home");
-    expect(highestOf(written, nameOf("home"))).toBe(highestOf([key], nameOf("home")));
-  });
-  await fc.assert(property, { numRuns: 300 });
+test("nothing of an app's own object goes into localStorage but the signal", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  const custom = new Map<string, string>();
+  const storage = {
+    keys: () => [...custom.keys()],
+    get: (key: string) => custom.get(key),
+    set: () => new Promise<void>(() => {}),
+    remove: (key: string) => void custom.delete(key),
+  };
+  const guard = await until(browser, document.openGuard({ storage }));
+  await browser.task(() => guard.record("secret"));
+  await browser.advance(5_000);
+  await browser.task(() => document.leave());
+  expect([...browser.local.keys()].filter((key) => !key.startsWith("seenguard-signal/"))).toEqual([]);
 });
 
-test("keys under a lower number come before those under a higher one, in one range", () => {
-  const property = fc.property(namespaces, numbers, numbers, (namespace, one, other) => {
-    const [lower, higher] = [Math.min(one, other), Math.max(one, other)].map((each) => under(nameOf(namespace), each));
-    if (one !== other) expect(`${lower ?? ""}r/zzzzzzzzzzzzz/zzzzzzzzz` < (higher ?? "")).toBe(true);
-    expect((lower ?? "") >= prefixOf(nameOf(namespace))).toBe(true);
+describe("another namespace", () => {
+  test("that was not used for twice its window is removed with its signal, a later one is not", async () => {
+    const browser = await newBrowser();
+    await visit(browser, "home:idle", ["a"]);
+    await browser.advance(30 * DAY_MS);
+    await visit(browser, "home:used", ["a"]);
+    await browser.advance(31 * DAY_MS);
+    await visit(browser, "home:own");
+    const left = (name: string) => keysOf(browser).filter((key) => key.includes(`/${name}`));
+    expect(left("home:idle")).toEqual([]);
+    expect(left("home:used").length).toBeGreaterThan(1);
   });
-  fc.assert(property, { numRuns: 10_000 });
+
+  test("that was cleared leaves its name for no longer than one that was not", async () => {
+    const browser = await newBrowser();
+    await visit(browser, "home:left", ["a"]);
+    const document = browser.open();
+    await until(browser, document.seenguard.SeenGuard.clear("home:left"));
+    document.end();
+    expect(holding(browser.rows, "a")).toEqual([]);
+    await browser.advance(61 * DAY_MS);
+    await visit(browser, "home:own");
+    expect(keysOf(browser).filter((key) => key.includes("/home:left"))).toEqual([]);
+  });
 });
+
+describe("the stashes of a namespace", () => {
+  const withoutDatabase = () => newBrowser({ indexedDb: "denied" });
+  const stashes = (browser: Browser) => new Map([...browser.local].filter(([key]) => key.includes("/s/")));
+
+  test("i7: have at most 200,000 characters together, and hold the newest", async () => {
+    const browser = await withoutDatabase();
+    const long = (prefix: string) => idsOf(`${prefix}-${"x".repeat(100)}`, 1_500);
+    const documents = [browser.open(), browser.open()];
+    for (const [index, document] of documents.entries()) {
+      const guard = await until(browser, document.openGuard({}));
+      await browser.task(() => guard.record(long(String(index))));
+      await browser.advance(2_000);
+    }
+    await browser.task(() => documents.forEach((document) => document.leave()));
+    const size = [...stashes(browser).values()].reduce((sum, text) => sum + text.length, 0);
+    expect(size).toBeLessThanOrEqual(200_000);
+    expect(sizeOf(stashes(browser))).toBeGreaterThan(100_000);
+    const next = await until(browser, browser.open().openGuard({}));
+    expect(next.filter([long("1").at(-1) ?? ""])).toEqual([]);
+  });
+
+  test("i1: carry a namespace from visit to visit where IndexedDB is denied, which is reported", async () => {
+    const browser = await withoutDatabase();
+    for (const id of ["a", "b", "c"]) {
+      const document = browser.open();
+      const guard = await until(browser, document.openGuard({}));
+      await browser.task(() => guard.record(id));
+      await browser.advance(3_000);
+      expect(guard.stats().storage).toBe("unavailable");
+      expect(document.errors).toMatchObject([{ code: "storage" }]);
+      await browser.task(() => document.leave());
+    }
+    const guard = await until(browser, browser.open().openGuard({}));
+    expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
+    expect(stashes(browser).size).toBeLessThanOrEqual(2);
+  });
+
+  test("are gone once IndexedDB has everything", async () => {
+    const browser = await newBrowser();
+    const [one, two] = [browser.open(), browser.open()];
+    const guard = await until(browser, one.openGuard({}));
+    browser.outcomes = [{ way: "is silent", isDone: false }];
+    await browser.task(() => guard.record("a"));
+    await browser.advance(1_500);
+    expect(stashes(browser).size).toBe(1);
+    await browser.task(() => one.end());
+    browser.outcomes = [];
+    const next = await until(browser, two.openGuard({}));
+    await browser.advance(3_000);
+    expect(stashes(browser).size).toBe(0);
+    expect(holding(browser.rows, "a")).toHaveLength(1);
+    expect(next.filter(["a", "b"])).toEqual(["b"]);
+  });
+});
+
+test("i6: without localStorage an open tab learns what another saves within ten seconds, and a clear", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [browser.open(), browser.open()];
+  const [first, second] = [await until(browser, one.openGuard({})), await until(browser, two.openGuard({}))];
+  await browser.task(() => first.record("a"));
+  await browser.advance(10_500);
+  expect(second.filter(["a", "b"])).toEqual(["b"]);
+  await until(browser, one.seenguard.SeenGuard.clear("home"));
+  await browser.advance(10_500);
+  expect(second.filter(["a", "b"])).toEqual(["a", "b"]);
+});
+
+test("a guard that is closed leaves no timer, and the connection open for the next one", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  for (const id of ["a", "b"]) {
+    const guard = await until(browser, document.openGuard({}));
+    await browser.task(() => guard.record(id));
+    await until(browser, guard.close());
+    expect(browser.timersOf(document)).toBe(0);
+  }
+  expect(document.openedTimes).toBe(1);
+});
+
+test("i6: a database without room stores impressions in place of the snapshot, and all once there is room", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({}));
+  browser.outcomes = [{ way: "is full" }];
+  await browser.task(() => guard.record(["a", "b"]));
+  await browser.advance(5_000);
+  expect(guard.stats().storage).toBe("full");
+  expect(document.errors).toMatchObject([{ code: "storage" }]);
+  browser.outcomes = [];
+  await browser.advance(70_000);
+  expect(guard.stats().storage).toBe("indexeddb");
+  document.end();
+  const next = await until(browser, browser.open().openGuard({}));
+  expect(next.filter(["a", "b", "c"])).toEqual(["c"]);
+});
+
+const namespaces = fc.string({ unit: "binary", minLength: 1, maxLength: 40 });
+const generations = fc.oneof(fc.nat(1_000), fc.maxSafeNat());
 
 test("different namespaces have different keys, and none of them is a prefix of another", () => {
   const property = fc.property(namespaces, namespaces, (one, other) => {
@@ -62,5 +178,15 @@ test("different namespaces have different keys, and none of them is a prefix of 
     expect(first).toMatch(/^seenguard\/[\w.:@%-]+\/$/);
     expect(first.startsWith(second)).toBe(one === other);
   });
-  fc.assert(property, { numRuns: 10_000 });
+  fc.assert(property, { numRuns: 5_000 });
+});
+
+test("keys of a lower generation are one range below those of a higher one", () => {
+  const property = fc.property(namespaces, generations, generations, (namespace, one, other) => {
+    const [lower, higher] = [Math.min(one, other), Math.max(one, other)];
+    const below = under(nameOf(namespace), higher);
+    if (one !== other) expect(`${under(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
+    expect(below > prefixOf(nameOf(namespace))).toBe(true);
+  });
+  fc.assert(property, { numRuns: 5_000 });
 });

@@ -20,6 +20,14 @@ export function isOnPhone(name: string): boolean {
   return name.endsWith(ON_PHONE);
 }
 
+/** An object with four methods over localStorage, which every browser lets fill up. */
+export const smallStorage: SeenStorage = {
+  get: (key) => localStorage.getItem(key),
+  set: (key, value) => localStorage.setItem(key, value),
+  remove: (key) => localStorage.removeItem(key),
+  keys: () => Object.keys(localStorage),
+};
+
 export const phoneStorage: SeenStorage = {
   get: (key) => sessionStorage.getItem(PHONE_PREFIX + key),
   set: (key, value) => sessionStorage.setItem(PHONE_PREFIX + key, value),

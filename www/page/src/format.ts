@@ -40,8 +40,8 @@ export function storageState(state: GuardStats["storage"]): string {
   switch (state) {
     case "indexeddb":
       return "Impressions are kept in IndexedDB.";
-    case "local":
-      return "Impressions are kept in localStorage.";
+    case "custom":
+      return "Impressions are kept in the demo's own storage.";
     case "full":
       return "The storage is full: what is new is kept in this tab alone, until there is room.";
     case "unavailable":

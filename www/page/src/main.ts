@@ -12,7 +12,7 @@ import { Api } from "./api.ts";
 import { one } from "./column.ts";
 import { Conditions } from "./conditions.ts";
 import { writeCounters } from "./counters.ts";
-import { device, phoneStorage } from "./device.ts";
+import { device, phoneStorage, smallStorage } from "./device.ts";
 import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
 import { showPool, wireHistory } from "./history.ts";
@@ -33,7 +33,7 @@ async function start(): Promise<void> {
   const api = new Api(experiment.user);
   const guard = await SeenGuard.open({
     namespace: `demo:${experiment.user}`,
-    storage: device === "phone" ? phoneStorage : address.get("storage") === "local" ? "local" : "indexeddb",
+    storage: device === "phone" ? phoneStorage : address.get("storage") === "local" ? smallStorage : "indexeddb",
     onError: notifyGuardTrouble,
   });
   const oracle = new ViewabilityOracle(dwellMs, (element) => {

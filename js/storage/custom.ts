@@ -1,0 +1,33 @@
+/** The app's object as a store. It needs no transactions: rows may be written twice, and a row is removed last. */
+import { copyList } from "../input/ids.js";
+import type { SeenStorage } from "../types/seenguard.js";
+import { textOf, type Store } from "./port.js";
+
+export function customStore(storage: SeenStorage): Store {
+  /** The prefix is a hint: the object may return other keys, and anything else. */
+  const keys = async (prefix: string): Promise<string[]> => {
+    const found: unknown = await storage.keys(prefix);
+    if (!Array.isArray(found)) throw new TypeError("keys() of the storage did not return a list");
+    return copyList(found as unknown[]).filter(
+      (key): key is string => typeof key === "string" && key.startsWith(prefix),
+    );
+  };
+  const all = (works: readonly (() => unknown)[]) => Promise.all(works.map(async (work) => work()));
+  return {
+    kind: "custom",
+    keys,
+    getMany: async (wanted) => (await all(wanted.map((key) => () => storage.get(key)))).map(textOf),
+    async write({ removeBelow, remove = [], set = [] }) {
+      await all(
+        set.map(
+          ([key, text]) =>
+            () =>
+              storage.set(key, text),
+        ),
+      );
+      const below = removeBelow ? (await keys(removeBelow[0])).filter((key) => key < removeBelow[1]) : [];
+      await all([...below, ...remove].map((key) => () => storage.remove(key)));
+    },
+    reconnect() {},
+  };
+}

@@ -1,0 +1,26 @@
+/** What the storage needs of a key-value store: IndexedDB, or the app's object. */
+
+export interface Change {
+  /** Removes the keys with a prefix that sort below a key. */
+  readonly removeBelow?: readonly [prefix: string, below: string];
+  readonly remove?: readonly string[];
+  readonly set?: readonly (readonly [key: string, text: string])[];
+}
+
+/** Each method starts its requests in the calling task if it can, and rejects if one fails. */
+export interface Store {
+  readonly kind: "indexeddb" | "custom";
+  /** The keys with this prefix. */
+  keys(prefix: string): Promise<string[]>;
+  /** The values, `undefined` for keys that are absent. */
+  getMany(keys: readonly string[]): Promise<(string | undefined)[]>;
+  write(change: Change): Promise<void>;
+  /** The connection may be dead: the next call opens a new one. */
+  reconnect(): void;
+}
+
+/** A stored value as string: `undefined` if absent; a value of another type becomes one that cannot be decoded. */
+export function textOf(value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  return typeof value === "string" ? value : "?";
+}

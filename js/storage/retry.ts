@@ -1,0 +1,44 @@
+/** Repeats one kind of operation after failures: after 1 s, doubling to 60 s, earlier on demand. */
+import type { VisibleTimers } from "./timers.js";
+
+const FIRST_MS = 1_000;
+const LAST_MS = 60_000;
+
+export class Retry {
+  /** Whether the app was notified of the failures since the latest success. */
+  isReported = false;
+  private failures = 0;
+  private failedMs = 0;
+  private cancel = (): void => {};
+  private cancelEarly = (): void => {};
+
+  constructor(
+    private readonly timers: VisibleTimers,
+    private readonly run: () => void,
+  ) {}
+
+  get isFailing(): boolean {
+    return this.failures > 0;
+  }
+
+  /** Whether the operation may run now. Within a second of a failure it may not, and runs after that. */
+  mayRun(): boolean {
+    if (!this.isFailing || Math.abs(this.timers.nowMs() - this.failedMs) >= FIRST_MS) return true;
+    this.cancelEarly();
+    this.cancelEarly = this.timers.after(FIRST_MS, this.run);
+    return false;
+  }
+
+  succeeded(): void {
+    this.cancel();
+    this.cancelEarly();
+    [this.failures, this.isReported] = [0, false];
+  }
+
+  failed(): void {
+    this.cancel();
+    this.cancelEarly();
+    this.failedMs = this.timers.nowMs();
+    this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);
+  }
+}

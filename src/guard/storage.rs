@@ -1,0 +1,162 @@
+//! The guard as it is stored: rows of the table, and another generation after a clear.
+
+use super::Guard;
+use super::server_view::ServerView;
+use super::types::recorded_at;
+use super::unseen::Unseen;
+use crate::table::{Due, Mark, Source, WrittenText, row};
+use crate::time::Time;
+
+/// Storage. A store is a bag of rows, each a string: rows of several tabs may be merged in any order, any number of
+/// times.
+///
+/// ```
+/// use seenguard::Time;
+/// use seenguard::device::{Due, Guard, Mark, Source};
+/// let now = Time::from_unix_seconds(1_764_000_000);
+/// let mut guard = Guard::with_storage("home:reader-17", 4, 30.0, 10_000)?;
+/// guard.loaded();
+/// guard.record(&["a"], now);
+///
+/// let mut store = Vec::new();
+/// while let Some((row, mark)) = guard.unsaved(Mark::default(), Due::Changes, now) {
+///     store.push(row);
+///     guard.saved(mark);
+/// }
+///
+/// let mut next_visit = Guard::with_storage("home:reader-17", 5, 30.0, 10_000)?;
+/// for row in &store {
+///     assert_eq!(next_visit.merge_row(row, Source::Found), Some(1));
+/// }
+/// next_visit.loaded();
+/// assert_eq!(next_visit.filter(&["a", "b"], now), [1]);
+/// # Ok::<(), seenguard::Error>(())
+/// ```
+impl Guard {
+    /// The next row to save, with its mark: up to 1,000 changes after `after`, and the facts about the namespace.
+    /// `None` if nothing after that is due. Called with the mark of the row before, until there is none, it writes all
+    /// that is unsaved.
+    pub fn unsaved(&mut self, after: Mark, due: Due, now: Time) -> Option<(String, Mark)> {
+        let (row, mark) = self.unsaved_row(after, due, now)?;
+        Some((row.text, mark))
+    }
+
+    /// The same, with the number of its recordings.
+    pub(crate) fn unsaved_row(&mut self, after: Mark, due: Due, now: Time) -> Option<(WrittenText, Mark)> {
+        self.table.unsaved(after, due, recorded_at(now))
+    }
+
+    /// A row of at most this many characters with the newest unsaved recordings that surely fit. `None` if none does,
+    /// or no change that cannot wait is unsaved.
+    pub fn unsaved_within(&mut self, characters: usize, now: Time) -> Option<String> {
+        let (row, _) = self.unsaved_row_within(characters, now)?;
+        Some(row)
+    }
+
+    /// With it, whether it has all such recordings.
+    pub(crate) fn unsaved_row_within(&mut self, characters: usize, now: Time) -> Option<(String, bool)> {
+        self.table.unsaved_within(characters, recorded_at(now))
+    }
+
+    /// Notes that the store has the row of this mark. What has changed since stays unsaved. Marks may be confirmed in
+    /// any order, or never.
+    pub fn saved(&mut self, mark: Mark) {
+        self.table.saved(mark);
+    }
+
+    /// Merges a row. Returns how many recordings it has; `None` if it is damaged, which changes nothing.
+    pub fn merge_row(&mut self, text: impl AsRef<[u8]>, source: Source) -> Option<usize> {
+        let row = row::read(text.as_ref())?;
+        let count = row.recordings.len();
+        self.merge(row, source);
+        Some(count)
+    }
+
+    fn merge(&mut self, row: row::Row, source: Source) {
+        self.table.merge_facts(&row.facts, source);
+        self.drop_outdated_snapshot();
+        for (hash, recording) in row.recordings {
+            self.table.merge(hash, recording, source);
+        }
+    }
+
+    /// Whether anything in a row of another tab is not known to be in the store, or has changed here and is unsaved.
+    pub fn has_unsaved(&self, text: &str) -> bool {
+        row::read(text.as_bytes()).is_some_and(|row| self.table.has_unsaved(&row))
+    }
+
+    /// Merges rows, and returns rows that replace them: what the table now has of their ids, without those that were
+    /// evicted. Nothing counts as saved by it. None if all are damaged.
+    pub fn rewrite<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+        let mut rows = Vec::new();
+        for row in self.rewritten(texts.into_iter().map(str::as_bytes)) {
+            rows.push(row.text);
+        }
+        rows
+    }
+
+    /// The same, each with the number of its recordings.
+    pub(crate) fn rewritten<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Vec<WrittenText> {
+        let (mut hashes, mut is_readable) = (Vec::new(), false);
+        for row in texts.filter_map(row::read) {
+            is_readable = true;
+            hashes.extend(row.recordings.iter().map(|(hash, _)| *hash));
+            self.merge(row, Source::Row);
+        }
+        match is_readable {
+            true => self.table.rows_of(hashes),
+            false => Vec::new(),
+        }
+    }
+
+    /// Notes that all stored rows have been merged: what [`Guard::record_local`] has recorded before is decided now.
+    pub fn loaded(&mut self) {
+        self.table.loaded();
+    }
+
+    /// Begins another generation, after a clear: removes all impressions, the snapshot in use and the device name, and
+    /// forgets all marks. `keeps`: nothing was merged yet, and what this guard has recorded itself stays, as unsaved.
+    pub fn reset(&mut self, keeps: bool) {
+        self.table.reset(keeps);
+        self.forget_snapshot();
+        self.has_applied = false;
+    }
+
+    /// The number of recordings, expired ones included.
+    pub fn recordings(&self) -> usize {
+        self.table.len()
+    }
+
+    /// The day of the last use, in days since 1970, and the window in days, as a row has them. `None` if it is damaged,
+    /// or empty.
+    pub fn row_facts(text: &str) -> Option<(u64, u64)> {
+        let facts = row::read(text.as_bytes())?.facts;
+        (!text.is_empty()).then_some((facts.day, facts.window_days))
+    }
+
+    /// Drops a snapshot from before a deletion of the history that another tab, or an earlier visit, has received.
+    fn drop_outdated_snapshot(&mut self) {
+        let deleted_at = self.latest_deletion();
+        let is_in_use = self.has_applied || !self.server.is_empty();
+        if is_in_use && deleted_at > self.forget_before {
+            let version = self.version.map(|_| 0);
+            self.forget_snapshot();
+            (self.forget_before, self.version) = (deleted_at, version);
+        }
+    }
+
+    /// When the history was deleted, Unix seconds of the server's clock; 0: never.
+    pub(super) fn latest_deletion(&self) -> u32 {
+        self.table.deletion().map_or(0, |deletion| deletion.deleted_at)
+    }
+
+    fn forget_snapshot(&mut self) {
+        self.server = ServerView::default();
+        self.unseen = Unseen::default();
+        self.version = None;
+        self.forget_before = 0;
+        self.server_ahead_ms = None;
+        self.is_missing_shard = false;
+        self.snapshots += 1;
+    }
+}

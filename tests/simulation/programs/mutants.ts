@@ -1,0 +1,155 @@
+/** Small changes to the rules of storage, each of which a run of the programs finds: `run-mutants.mjs` tries them. */
+export interface Mutant {
+  /** The end of the file's path. */
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+const storage = (from: string, to: string): Mutant => ({ file: "storage/storage.ts", from, to });
+const stash = (from: string, to: string): Mutant => ({ file: "storage/stash.ts", from, to });
+const clear = (from: string, to: string): Mutant => ({ file: "storage/clear.ts", from, to });
+const database = (from: string, to: string): Mutant => ({ file: "storage/indexeddb.ts", from, to });
+
+/** By the rule that each of them breaks. */
+export const mutants: Readonly<Record<string, Mutant>> = {
+  // Load.
+  "the stashes come after the keys": storage(
+    `    const stashes = this.stash?.unread() ?? [];
+    if (this.hasLoaded) this.mergeStashes(stashes);
+    else this.firstStashes = stashes;
+    const known = [...this.rows.keys()];
+    const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));`,
+    `    const known = [...this.rows.keys()];
+    const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));
+    const stashes = this.stash?.unread() ?? [];
+    if (this.hasLoaded) this.mergeStashes(stashes);
+    else this.firstStashes = stashes;`,
+  ),
+  "no load follows the first one by itself": storage(
+    "this.cancelNextLoad = this.timers.after(LOAD_INTERVAL_MS, () => void this.load());",
+    "",
+  ),
+  "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
+  "a hidden tab loads": storage(
+    "(this.hasLoaded && isHidden())) return;\n      this.cancelNextLoad",
+    "false) return;\n      this.cancelNextLoad",
+  ),
+  "a row that is gone is not looked for": storage("return texts.every((text) => text !== undefined);", "return true;"),
+  "what was read for another generation is merged": storage("if (!this.isCurrent(generation)) return false;", ""),
+  "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
+  // Save.
+  "a row counts as saved before it is": storage(
+    "    await this.call(this.store.write({ set: [[key, text]] }));",
+    "    this.engine?.call((guard) => guard.saved(mark));\n    await this.call(this.store.write({ set: [[key, text]] }));",
+  ),
+  "no signal follows a save": storage(
+    "    this.rows.set(key, count);\n    this.writeSignal();",
+    "    this.rows.set(key, count);",
+  ),
+  "the signal is not read before a save": storage(
+    "return this.readSignal() || this.hasListed",
+    "return keys.readSignal(this.name) !== undefined || this.hasListed",
+  ),
+  "the signal is written without being read": storage(
+    "    this.readSignal();\n    keys.writeSignal",
+    "    keys.writeSignal",
+  ),
+  "keys have no number": {
+    file: "storage/keys.ts",
+    from: "this.latest = Math.max(this.latest + 1, Math.floor(wallMs));",
+    to: "this.latest = 1;",
+  },
+  "a failed save is not repeated": {
+    file: "storage/retry.ts",
+    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures, LAST_MS), this.run);",
+    to: "",
+  },
+  "flush waits for nothing": storage(
+    "await this.save(this.engine?.classes.Due.All);",
+    "void this.save(this.engine?.classes.Due.All);",
+  ),
+  // Hide.
+  "a page that hides does not save": storage("      writes.push(this.put(row));", "      void row;"),
+  "a page that hides saves a moment later": storage(
+    "      writes.push(this.put(row));",
+    "      const later = row;\n      writes.push(Promise.resolve().then(() => this.put(later)));",
+  ),
+  "a page that hides writes no stash": storage("if (writes.length > 0 || !isAgain) this.writeStash();", ""),
+  "a page that hides saves one row": storage(
+    "for (let row; engine && (row",
+    "for (let row; this.hiddenMark === 0 && engine && (row",
+  ),
+  // Stashes.
+  "a stash is removed although something of it is unsaved": stash(
+    "if (engine.call((guard) => guard.hasUnsaved(text)) === false)",
+    "if (engine.call((guard) => guard.hasUnsaved(text)) !== undefined)",
+  ),
+  "a stash is removed as a save begins": storage(
+    '    const key = this.keyMaker.make(this.name, generation, "r"',
+    '    this.stash?.remove();\n    const key = this.keyMaker.make(this.name, generation, "r"',
+  ),
+  "a stash stays when all is saved": storage("    this.stash?.remove();\n    if (this.engine)", "    if (this.engine)"),
+  "stashes of others stay": storage("if (this.engine) this.stash?.removeSaved(this.engine);", ""),
+  // Compact.
+  "nothing is compacted": {
+    file: "storage/compaction.ts",
+    from: "return small > MAX_SMALL_ROWS;",
+    to: "return false;",
+  },
+  "compaction removes rows that it has not read": storage(
+    "remove: [...chosen, ...garbage]",
+    "remove: [...this.rows.keys(), ...garbage]",
+  ),
+  "compaction goes on under another generation": storage(
+    "const mayGoOn = () => this.isCurrent(generation) && !isHidden();",
+    "const mayGoOn = () => true;",
+  ),
+  "compaction of a custom store removes first": {
+    file: "storage/custom.ts",
+    from: "      await all(set.map(([key, text]) => () => storage.set(key, text)));\n",
+    to: "      await all(remove.map((key) => () => storage.remove(key)));\n      await all(set.map(([key, text]) => () => storage.set(key, text)));\n",
+  },
+  // The generation, and clears.
+  "a new generation leaves the table": storage("this.engine?.call((guard) => guard.reset(keeps));", ""),
+  "the generation in listed keys is not learned": storage(
+    "this.learn(keys.highestGeneration([...listed, ...this.firstStashes]), !this.hasListed && !this.hasMerged);",
+    "",
+  ),
+  "what is recorded before the first listing is dropped": storage(", !this.hasListed && !this.hasMerged);", ");"),
+  "a clear removes its own generation": clear(
+    "write({ removeBelow: [prefix, below]",
+    "write({ removeBelow: [prefix, `${below}\\uffff`]",
+  ),
+  "a clear writes no signal": clear("    keys.writeSignal(name, generation);\n", ""),
+  "a clear keeps the open guard's impressions": clear(
+    "open()?.cleared(generation, round > 0);",
+    "open()?.cleared(generation, true);",
+  ),
+  "a clear does not go above what is known": clear(
+    "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
+    "0",
+  ),
+  "an unfinished clear stays": clear('keys.signalledNames("clear").map(finish)', "[].map(finish)"),
+  "pending impressions are returned without reading the signal": {
+    file: "guard/namespace.ts",
+    from: "  pending(limit?: number): string[] {\n    this.storage?.readSignal();",
+    to: "  pending(limit?: number): string[] {",
+  },
+  // IndexedDB.
+  "a transaction is not committed": database("(transaction as Partial<IDBTransaction>).commit?.();", ""),
+  "a read may write": database(
+    `transact("readonly", (store) => {\n      const requests`,
+    `transact("readwrite", (store) => {\n      const requests`,
+  ),
+  "a dead connection is used again": database("reconnect: () => disconnect(),", "reconnect: () => {},"),
+  "the database is opened again while it is being opened": database(
+    "if (opening && Math.abs(nowMs - opening.sinceMs) < REOPEN_MS) return opening.result;",
+    "",
+  ),
+  // The end.
+  "timers go on after close": storage(
+    "    this.isStopped = true;\n    this.timers.stop();",
+    "    this.isStopped = true;",
+  ),
+};

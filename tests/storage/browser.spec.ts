@@ -1,0 +1,545 @@
+/** What a real browser stores across visits and tabs, and what it does where storage is full, denied or taken away. */
+import type { Page } from "@playwright/test";
+import { ShardChain } from "seenguard/server";
+import { Profile } from "../faults/browsers.js";
+import {
+  apply,
+  codes,
+  expect,
+  flush,
+  fresh,
+  held,
+  idsOf,
+  NAMESPACE,
+  openGuard,
+  record,
+  stats,
+  test,
+  visit,
+} from "../faults/pages.js";
+import { documentOf, type Site } from "../faults/site.js";
+
+/** The keys in the package's object store. */
+function keysIn(page: Page): Promise<string[]> {
+  return page.evaluate(
+    () =>
+      new Promise<string[]>((resolve) => {
+        const opening = indexedDB.open("seenguard");
+        opening.onsuccess = () => {
+          const { result } = opening;
+          const [name = ""] = result.objectStoreNames;
+          const listing = result.transaction(name).objectStore(name).getAllKeys();
+          listing.onsuccess = () => {
+            result.close();
+            resolve(listing.result.map(String));
+          };
+        };
+      }),
+  );
+}
+
+const rowsIn = async (page: Page) => (await keysIn(page)).filter((key) => key.includes("/r/"));
+const stashesIn = (page: Page) =>
+  page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)));
+
+/** From the next document on every opening of a database is refused. */
+const refuseToOpen = (page: Page, name: string) =>
+  page.addInitScript((name) => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException("the disk is gone", name);
+    };
+  }, name);
+
+const clear = (page: Page) => page.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+
+test("i1: recorded ids and the snapshot in use survive a reload, and are pending and held as before", async ({
+  page,
+  site,
+}) => {
+  await visit(page, site);
+  const chain = await ShardChain.create();
+  chain.record("seen elsewhere");
+  await apply(page, chain.snapshot());
+  chain.free();
+  await record(page, ["a", "🦀\0", ""]);
+  await flush(page);
+  const names = await held(page);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, ["a", "🦀\0", "", "seen elsewhere", "b"])).toEqual(["b"]);
+  expect(await page.evaluate(() => window.guard.pending())).toEqual(["a", "🦀\0", ""]);
+  expect(await held(page)).toBe(names);
+  expect(await codes(page)).toEqual([]);
+  expect((await stats(page)).storage).toBe("indexeddb");
+});
+
+test("i6: ids that are recorded in the task in which the page goes are stored", async ({ page, site }) => {
+  await visit(page, site);
+  await page.evaluate(() => {
+    window.guard.record("a");
+    location.href = "/elsewhere";
+  });
+  await page.waitForURL("**/elsewhere");
+  await openGuard(page);
+  expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+});
+
+test.describe("two tabs", () => {
+  test("i1: see each other's ids without a reload, and forget together", async ({ context, site }) => {
+    const [one, two] = [await context.newPage(), await context.newPage()];
+    for (const page of [one, two]) await visit(page, site);
+    await record(one, ["of one"]);
+    await record(two, ["of two"]);
+    for (const page of [one, two]) await expect.poll(() => fresh(page, ["of one", "of two", "new"])).toEqual(["new"]);
+    await clear(one);
+    for (const page of [one, two])
+      await expect.poll(() => fresh(page, ["of one", "of two"])).toEqual(["of one", "of two"]);
+    await record(two, ["later"]);
+    await expect.poll(() => fresh(one, ["later", "new"])).toEqual(["new"]);
+    for (const page of [one, two]) expect(await codes(page)).toEqual([]);
+  });
+
+  test("i6: that record five hundred ids each at once lose none", async ({ context, site }) => {
+    const pages = [await context.newPage(), await context.newPage()];
+    for (const page of pages) await visit(page, site);
+    await Promise.all(
+      pages.map((page, index) =>
+        page.evaluate(
+          async (prefix) => {
+            for (let number = 0; number < 500; number++) {
+              window.guard.record(`${prefix}-${String(number)}`);
+              // One task each, so that the tabs write in turns.
+              if (number % 5 === 0) await new Promise((resolve) => setTimeout(resolve));
+            }
+          },
+          `tab-${String(index)}`,
+        ),
+      ),
+    );
+    for (const page of pages) await page.close();
+    const next = await visit(await context.newPage(), site);
+    expect(await fresh(next, [...idsOf("tab-0", 500), ...idsOf("tab-1", 500), "new"])).toEqual(["new"]);
+  });
+
+  test("i6: a hidden one begins no transaction until it is shown, and then knows everything", async ({
+    context,
+    site,
+  }) => {
+    const [hidden, other] = [await context.newPage(), await context.newPage()];
+    await hidden.addInitScript(() => {
+      const begun: string[] = [];
+      const transaction = Reflect.get<IDBDatabase, "transaction">(IDBDatabase.prototype, "transaction");
+      IDBDatabase.prototype.transaction = function (...given) {
+        begun.push(given[1] ?? "readonly");
+        return transaction.apply(this, given);
+      };
+      Object.assign(window, { begun });
+    });
+    for (const page of [hidden, other]) await visit(page, site);
+    const setVisibility = (visibility: DocumentVisibilityState) =>
+      hidden.evaluate((visibility) => {
+        Object.defineProperty(document, "visibilityState", { value: visibility, configurable: true });
+        document.dispatchEvent(new Event("visibilitychange"));
+      }, visibility);
+    const begun = () => hidden.evaluate(() => (window as unknown as { begun: string[] }).begun.splice(0));
+    await setVisibility("hidden");
+    await hidden.waitForTimeout(500);
+    await begun();
+    await record(other, idsOf("id", 30));
+    await flush(other);
+    await hidden.waitForTimeout(11_000);
+    expect(await begun()).toEqual([]);
+    await setVisibility("visible");
+    await expect.poll(() => fresh(hidden, [...idsOf("id", 30), "new"])).toEqual(["new"]);
+  });
+});
+
+test("i6: a tab that was frozen knows everything once it runs again, and of a clear at once", async ({
+  context,
+  site,
+}) => {
+  const [frozen, other] = [await context.newPage(), await context.newPage()];
+  for (const page of [frozen, other]) await visit(page, site);
+  await frozen.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 2_000 }));
+  const session = await context.newCDPSession(frozen);
+  const freeze = (state: "frozen" | "active") => session.send("Page.setWebLifecycleState", { state });
+  await record(frozen, ["before it froze"]);
+  await freeze("frozen");
+  await record(other, ["meanwhile"]);
+  await flush(other);
+  await freeze("active");
+  await expect.poll(() => fresh(frozen, ["meanwhile", "new"])).toEqual(["new"]);
+  await expect.poll(() => site.delivered).toContain("before it froze");
+  await record(frozen, ["not delivered yet"]);
+  await freeze("frozen");
+  await clear(other);
+  await freeze("active");
+  expect(await frozen.evaluate(() => window.guard.pending())).toEqual([]);
+  const all = ["before it froze", "meanwhile", "not delivered yet"];
+  await expect.poll(() => fresh(frozen, all)).toEqual(all);
+  await frozen.waitForTimeout(2_500);
+  expect(site.delivered).not.toContain("not delivered yet");
+});
+
+test("at a signal only keys of the namespace are listed, and no row is read twice", async ({ context, site }) => {
+  const [one, two] = [await context.newPage(), await context.newPage()];
+  for (const page of [one, two]) await visit(page, site);
+  // What is due two seconds after an open is done.
+  await two.waitForTimeout(2_500);
+  await two.evaluate(() => {
+    const read: string[] = [];
+    Object.assign(window, { read });
+    for (const name of ["getAllKeys", "get"] as const) {
+      const method = Reflect.get(IDBObjectStore.prototype, name) as (key: unknown) => IDBRequest;
+      Object.assign(IDBObjectStore.prototype, {
+        [name](this: IDBObjectStore, key: unknown) {
+          read.push(key instanceof IDBKeyRange ? String(key.lower) : String(key));
+          return method.call(this, key);
+        },
+      });
+    }
+  });
+  for (const id of idsOf("id", 5)) {
+    await record(one, [id]);
+    await expect.poll(() => fresh(two, [id, "new"])).toEqual(["new"]);
+  }
+  const read = await two.evaluate(() => (window as unknown as { read: string[] }).read);
+  expect(read.filter((key) => !key.startsWith("seenguard/home:reader/"))).toEqual([]);
+  const rows = read.filter((key) => key.includes("/r/"));
+  expect(rows.length).toBeGreaterThan(0);
+  expect(new Set(rows).size).toBe(rows.length);
+});
+
+test("a worker and its page store in one place", async ({ page, site }) => {
+  await visit(page, site);
+  await record(page, ["of the page"]);
+  await flush(page);
+  const passed = page.evaluate((namespace) => {
+    const code = `importScripts("${location.origin}/dist/seenguard.iife.js");
+      Seenguard.SeenGuard.open({ namespace: "${namespace}" }).then(async (guard) => {
+        guard.record("of the worker");
+        await guard.flush();
+        postMessage(guard.filter(["of the page", "of the worker", "new"]));
+      });`;
+    const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+    return new Promise<unknown>((resolve) => (worker.onmessage = ({ data }) => resolve(data)));
+  }, NAMESPACE);
+  expect(await passed).toEqual(["new"]);
+  await expect.poll(() => fresh(page, ["of the worker", "new"]), { timeout: 15_000 }).toEqual(["new"]);
+});
+
+test.describe("a sign-out in one task", () => {
+  for (const isClosed of [false, true])
+    test(`i6: clears although localStorage is emptied and the page goes, ${isClosed ? "after close" : "with an open guard"}`, async ({
+      page,
+      site,
+    }) => {
+      await visit(page, site);
+      await record(page, ["secret"]);
+      await flush(page);
+      if (isClosed) await page.evaluate(() => window.guard.close());
+      await page.evaluate((namespace) => {
+        void Seenguard.SeenGuard.clear(namespace);
+        localStorage.clear();
+        location.href = "/elsewhere";
+      }, NAMESPACE);
+      await page.waitForURL("**/elsewhere");
+      await openGuard(page);
+      expect(await fresh(page, ["secret"])).toEqual(["secret"]);
+      // What is there is the row of the clear, which has nothing in it, and that of this visit.
+      expect((await rowsIn(page)).length).toBeLessThanOrEqual(2);
+    });
+});
+
+test.describe("a clear", () => {
+  test("i6: of a page that died at once is finished by the next page, of another user", async ({ context, site }) => {
+    const past = await visit(await context.newPage(), site, { namespace: "home:somebody" });
+    await record(past, ["a"]);
+    await flush(past);
+    await past.close();
+    const dying = await context.newPage();
+    await dying.goto(site.origin);
+    await dying.evaluate(() => {
+      IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest;
+      void Seenguard.SeenGuard.clear("home:somebody").catch(() => {});
+    });
+    await dying.close();
+    const other = await visit(await context.newPage(), site);
+    const cleared = () => other.evaluate(() => localStorage.getItem("seenguard-clear/home:somebody"));
+    await expect.poll(cleared).toBe(null);
+    const keys = (await keysIn(other)).filter((key) => key.includes("somebody"));
+    expect(keys).toHaveLength(1);
+    expect(keys[0]).not.toContain("/00000000000/");
+  });
+
+  test("i6: reaches a tab that receives no event before it says or sends anything", async ({ context, site }) => {
+    const [clearing, other] = [await context.newPage(), await context.newPage()];
+    await other.addInitScript(() => {
+      addEventListener("storage", (event) => event.stopImmediatePropagation(), { capture: true });
+    });
+    for (const page of [clearing, other]) await visit(page, site);
+    await other.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 1_500 }));
+    await record(other, ["cleared"]);
+    await clear(clearing);
+    expect(await other.evaluate(() => window.guard.pending())).toEqual([]);
+    await record(other, ["later"]);
+    await expect.poll(() => site.delivered).toEqual(["later"]);
+    await flush(other);
+    const next = await visit(await context.newPage(), site);
+    expect(await fresh(next, ["cleared", "later"])).toEqual(["cleared"]);
+  });
+
+  for (const where of ["this", "another"])
+    test(`i6: in ${where} tab gives up a batch that waits for the app's headers`, async ({ context, site }) => {
+      const page = await visit(await context.newPage(), site);
+      const waits = page.waitForEvent("console", (message) => message.text() === "headers are awaited");
+      await page.evaluate(() => {
+        window.guard.report({
+          url: "/impressions",
+          intervalMs: 100,
+          headers: () =>
+            new Promise((resolve) => {
+              console.info("headers are awaited");
+              addEventListener("headers", () => resolve({ authorization: "Bearer token" }), { once: true });
+            }),
+        });
+      });
+      await record(page, ["before the clear"]);
+      await waits;
+      const clearing = where === "this" ? page : await context.newPage();
+      if (clearing !== page) await clearing.goto(site.origin);
+      await clear(clearing);
+      await expect.poll(() => page.evaluate(() => window.guard.pending())).toEqual([]);
+      await page.evaluate(() => dispatchEvent(new Event("headers")));
+      await page.waitForTimeout(500);
+      expect(site.deliveries).toEqual([]);
+    });
+
+  test("rejects where IndexedDB fails that was used, and the next page that reaches it finishes it", async ({
+    context,
+    site,
+  }) => {
+    const past = await visit(await context.newPage(), site);
+    await record(past, ["a"]);
+    await flush(past);
+    await past.close();
+    const without = await context.newPage();
+    await refuseToOpen(without, "UnknownError");
+    await without.goto(site.origin);
+    await expect(clear(without)).rejects.toThrow();
+    await without.close();
+    const next = await visit(await context.newPage(), site);
+    expect(await fresh(next, ["a"])).toEqual(["a"]);
+  });
+});
+
+test.describe("where IndexedDB is denied", () => {
+  test("i5: localStorage carries what is unsaved to the next visit, which is reported, and clear reaches it", async ({
+    page,
+    site,
+  }) => {
+    await refuseToOpen(page, "SecurityError");
+    await visit(page, site);
+    await record(page, ["a"]);
+    expect((await stats(page)).storage).toBe("unavailable");
+    await expect.poll(() => codes(page)).toEqual(["storage"]);
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+    await clear(page);
+    expect(await stashesIn(page)).toEqual([]);
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["a"])).toEqual(["a"]);
+  });
+
+  test("i5: and localStorage, too, as in a sandboxed frame, the guard works without", async ({ page, site }) => {
+    site.documents.set("/framing", documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'));
+    await page.goto(`${site.origin}/framing`);
+    const frame = page.frames()[1];
+    if (frame === undefined) throw new Error("no frame in this page");
+    await frame.waitForLoadState();
+    await openGuard(frame);
+    await record(frame, ["a"]);
+    await flush(frame);
+    expect(await stats(frame)).toMatchObject({ engine: "wasm", storage: "unavailable" });
+    expect(new Set(await codes(frame))).toEqual(new Set(["storage"]));
+    expect(await fresh(frame, ["a", "b"])).toEqual(["b"]);
+    await frame.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+    expect(await fresh(frame, ["a"])).toEqual(["a"]);
+    await frame.evaluate(() => window.guard.close());
+  });
+});
+
+test("i5: where the user blocks all storage the guard works without, and reports it", async ({ site }) => {
+  const profile = await Profile.create({ profile: { default_content_setting_values: { cookies: 2 } } });
+  try {
+    const page = await (await profile.start()).newPage();
+    await page.goto(site.origin);
+    await openGuard(page);
+    await record(page, ["a"]);
+    expect(await stats(page)).toMatchObject({ engine: "wasm", storage: "unavailable" });
+    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+    expect(new Set(await codes(page))).toEqual(new Set(["storage"]));
+  } finally {
+    await profile.remove();
+  }
+});
+
+test("where localStorage is denied, tabs learn from each other within ten seconds", async ({ context, site }) => {
+  const [denied, other] = [await context.newPage(), await context.newPage()];
+  await denied.addInitScript(() => {
+    Object.defineProperty(window, "localStorage", {
+      get: () => {
+        throw new DOMException("denied", "SecurityError");
+      },
+    });
+  });
+  for (const page of [denied, other]) await visit(page, site);
+  await record(other, ["a"]);
+  await record(denied, ["b"]);
+  for (const page of [denied, other])
+    await expect.poll(() => fresh(page, ["a", "b", "new"]), { timeout: 15_000 }).toEqual(["new"]);
+  await clear(other);
+  await expect.poll(() => fresh(denied, ["a", "b"]), { timeout: 15_000 }).toEqual(["a", "b"]);
+  expect(await codes(denied)).toEqual([]);
+});
+
+/** Gives the origin a megabyte, as long as the page lives, and lets the app fill it. */
+async function fill(page: Page, site: Site): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Storage.overrideQuotaForOrigin", { origin: site.origin, quotaSize: 1_000_000 });
+  await page.evaluate(async () => {
+    const database = await new Promise<IDBDatabase>((resolve) => {
+      const opening = indexedDB.open("the app's own");
+      opening.onupgradeneeded = () => opening.result.createObjectStore("pictures", { autoIncrement: true });
+      opening.onsuccess = () => resolve(opening.result);
+    });
+    const fits = (size: number) =>
+      new Promise<boolean>((resolve) => {
+        const transaction = database.transaction("pictures", "readwrite");
+        transaction.oncomplete = () => resolve(true);
+        transaction.onabort = () => resolve(false);
+        // Random, as pictures are: what repeats itself would be compressed.
+        transaction.objectStore("pictures").add(crypto.getRandomValues(new Uint8Array(size)));
+      });
+    // Chromium makes room while nothing is written: until nothing fits after a rest either.
+    for (let hasFitted = true; hasFitted;) {
+      hasFitted = false;
+      for (let size = 1 << 16; size >= 512; size >>= 1) while (await fits(size)) hasFitted = true;
+      if (hasFitted) await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    database.close();
+  });
+}
+
+test("i5: a full disk is reported once, the feed goes on, and all is stored when there is room again", async ({
+  page,
+  site,
+}) => {
+  await visit(page, site);
+  await record(page, idsOf("early", 20));
+  await flush(page);
+  await fill(page, site);
+  for (const id of idsOf("while full", 30)) await record(page, [id]);
+  await flush(page);
+  expect((await stats(page)).storage).toBe("full");
+  expect(await codes(page)).toEqual(["storage"]);
+  const all = [...idsOf("early", 20), ...idsOf("while full", 30), "new"];
+  expect(await fresh(page, all)).toEqual(["new"]);
+  await page.evaluate(
+    () => new Promise((resolve) => (indexedDB.deleteDatabase("the app's own").onsuccess = () => resolve(undefined))),
+  );
+  // Nothing is recorded meanwhile: it is tried again by itself.
+  await expect.poll(async () => (await stats(page)).storage, { timeout: 20_000 }).toBe("indexeddb");
+  await flush(page);
+  await page.reload();
+  await openGuard(page);
+  expect(await fresh(page, all)).toEqual(["new"]);
+});
+
+test.describe("the database", () => {
+  test("of an earlier edition is dropped, and so is what was in it", async ({ page, site }) => {
+    await page.goto(site.origin);
+    await page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          const opening = indexedDB.open("seenguard", 1);
+          opening.onupgradeneeded = () =>
+            opening.result.createObjectStore("rows").put("old", "seenguard/home:reader/m");
+          opening.onsuccess = () => {
+            opening.result.close();
+            resolve();
+          };
+        }),
+    );
+    await openGuard(page);
+    await record(page, ["a"]);
+    await flush(page);
+    expect(await keysIn(page)).toEqual([expect.stringContaining("/r/")]);
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+    expect(await codes(page)).toEqual([]);
+  });
+
+  test("of an app that has the same name keeps the app's own object store", async ({ page, site }) => {
+    await page.goto(site.origin);
+    const names = () =>
+      page.evaluate(
+        () =>
+          new Promise<string[]>((resolve) => {
+            const opening = indexedDB.open("seenguard");
+            opening.onupgradeneeded = () => opening.result.createObjectStore("of the app");
+            opening.onsuccess = () => {
+              opening.result.close();
+              resolve([...opening.result.objectStoreNames]);
+            };
+          }),
+      );
+    expect(await names()).toEqual(["of the app"]);
+    await openGuard(page);
+    await record(page, ["a"]);
+    await flush(page);
+    expect(await names()).toContain("of the app");
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["a", "b"])).toEqual(["b"]);
+  });
+
+  test("can be deleted while a guard is open, and new ids go into a new one", async ({ page, site }) => {
+    await visit(page, site);
+    await record(page, ["before"]);
+    await flush(page);
+    const deleted = page.evaluate(
+      () =>
+        new Promise<string>((resolve) => {
+          const request = indexedDB.deleteDatabase("seenguard");
+          request.onsuccess = () => resolve("deleted");
+          request.onblocked = () => resolve("blocked");
+        }),
+    );
+    expect(await deleted).toBe("deleted");
+    await record(page, ["after"]);
+    await flush(page);
+    await page.reload();
+    await openGuard(page);
+    expect(await fresh(page, ["after", "new"])).toEqual(["new"]);
+  });
+
+  test("is opened once by a visit, before it has an engine", async ({ page, site }) => {
+    await page.addInitScript(() => {
+      const counted = Object.assign(window, { openings: 0 });
+      const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
+      IDBFactory.prototype.open = function (...given) {
+        counted.openings++;
+        return open.apply(this, given);
+      };
+    });
+    await visit(page, site);
+    await record(page, ["a"]);
+    await flush(page);
+    await page.waitForTimeout(2_500);
+    expect(await page.evaluate(() => (window as unknown as { openings: number }).openings)).toBe(1);
+  });
+});

@@ -1,0 +1,184 @@
+/** Clearing a namespace: what has been cleared is gone, even if every page that cleared dies in the midst of it. */
+import { describe, expect, test } from "vitest";
+import { generationOf } from "../simulation/programs/ledger.js";
+import { holding, newBrowser, until, type Browser, type PageDocument } from "./support.js";
+
+/** A document that has recorded and stored some ids. */
+async function visit(browser: Browser, ids: readonly string[], namespace = "home") {
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({ namespace }));
+  await browser.task(() => guard.record(ids));
+  await until(browser, guard.flush());
+  return { document, guard };
+}
+
+/** The next visit of the namespace. */
+async function next(browser: Browser, namespace = "home") {
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({ namespace }));
+  await browser.advance(5_000);
+  return guard;
+}
+
+/** Clears, empties localStorage and goes elsewhere, in one task. */
+function signOut(document: PageDocument): void {
+  void document.seenguard.SeenGuard.clear("home").catch(() => {});
+  document.browser.local.clear();
+  document.leave();
+}
+
+describe("a sign-out that clears, empties localStorage and navigates in one task", () => {
+  test("i6: leaves nothing stored with an open guard", async () => {
+    const browser = await newBrowser();
+    const { document } = await visit(browser, ["secret"]);
+    expect(holding(browser.rows, "secret")).toHaveLength(1);
+    await browser.task(() => signOut(document));
+    await browser.advance(1_000);
+    expect(holding(browser.rows, "secret")).toEqual([]);
+    expect((await next(browser)).filter(["secret"])).toEqual(["secret"]);
+  });
+
+  test("i6: leaves nothing stored after the guard was closed", async () => {
+    const browser = await newBrowser();
+    const { document, guard } = await visit(browser, ["secret"]);
+    await until(browser, guard.close());
+    await browser.advance(1_000);
+    await browser.task(() => signOut(document));
+    await browser.advance(1_000);
+    expect(holding(browser.rows, "secret")).toEqual([]);
+    expect((await next(browser)).filter(["secret"])).toEqual(["secret"]);
+  });
+});
+
+describe("of two clears whose pages die before IndexedDB answers", () => {
+  for (const [who, namespace] of [
+    ["of the same namespace", "home"],
+    ["of another namespace", "explore"],
+  ] as const)
+    test(`i6: the later one is finished by the next page ${who}`, async () => {
+      const browser = await newBrowser();
+      browser.survives = () => false;
+      const first = await visit(browser, ["first"]);
+      browser.outcomes = [{ way: "is silent", isDone: false }];
+      await browser.task(() => void first.document.seenguard.SeenGuard.clear("home").catch(() => {}));
+      browser.outcomes = [];
+      const second = await visit(browser, ["second"]);
+      browser.outcomes = [{ way: "is silent", isDone: false }];
+      await browser.task(() => void second.document.seenguard.SeenGuard.clear("home").catch(() => {}));
+      await browser.task(() => [first, second].forEach(({ document }) => document.end()));
+      browser.outcomes = [];
+      await next(browser, namespace);
+      expect([...holding(browser.rows, "first"), ...holding(browser.rows, "second")]).toEqual([]);
+      expect(browser.local.has("seenguard-clear/home")).toBe(false);
+      expect((await next(browser)).filter(["first", "second"])).toEqual(["first", "second"]);
+    });
+});
+
+test("i6: an earlier clear that ends late leaves a later one to be finished", async () => {
+  const browser = await newBrowser();
+  browser.survives = () => false;
+  const first = await visit(browser, ["first"]);
+  browser.outcomes = [{ way: "is late", ms: 2_000 }];
+  await browser.task(() => void first.document.seenguard.SeenGuard.clear("home").catch(() => {}));
+  browser.outcomes = [];
+  const second = await visit(browser, ["second"]);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => void second.document.seenguard.SeenGuard.clear("home").catch(() => {}));
+  await browser.advance(3_000);
+  await browser.task(() => [first, second].forEach(({ document }) => document.end()));
+  browser.outcomes = [];
+  await next(browser, "explore");
+  expect(holding(browser.rows, "second")).toEqual([]);
+});
+
+test("i6: the clear of a device whose clock was set back stays above the earlier one", async () => {
+  const browser = await newBrowser({ local: "absent" });
+  const { document } = await visit(browser, ["first"]);
+  await until(browser, document.seenguard.SeenGuard.clear("home"));
+  browser.clockMs -= 86_400_000;
+  const second = await visit(browser, ["second"]);
+  await until(browser, second.document.seenguard.SeenGuard.clear("home"));
+  const generations = new Set([...browser.rows.keys()].map(generationOf));
+  expect(generations.size).toBe(1);
+  const later = await visit(browser, ["third"]);
+  later.document.end();
+  expect((await next(browser)).filter(["first", "second", "third"])).toEqual(["first", "second"]);
+});
+
+test("a clear removes nothing that is recorded after its call", async () => {
+  const browser = await newBrowser();
+  const { document, guard } = await visit(browser, ["before"]);
+  await browser.task(() => {
+    void document.seenguard.SeenGuard.clear("home");
+    guard.record("after");
+    document.leave();
+  });
+  expect((await next(browser)).filter(["before", "after"])).toEqual(["before"]);
+});
+
+test("a clear rejects after ten seconds if IndexedDB is silent, and at once leaves nothing in localStorage", async () => {
+  const browser = await newBrowser();
+  const { document, guard } = await visit(browser, []);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => guard.record("secret"));
+  await browser.advance(1_500);
+  expect(holding(browser.local, "secret")).toHaveLength(1);
+  const outcome: unknown[] = [];
+  await browser.task(() => {
+    document.seenguard.SeenGuard.clear("home").catch((error: unknown) => outcome.push(error));
+  });
+  expect(holding(browser.local, "secret")).toEqual([]);
+  await browser.advance(9_500);
+  expect(outcome).toEqual([]);
+  await browser.advance(1_000);
+  expect(outcome).toMatchObject([{ code: "storage" }]);
+});
+
+test("a clear needs no engine, and a guard that gets one later has nothing that was cleared", async () => {
+  const browser = await newBrowser();
+  const past = await visit(browser, ["secret"]);
+  past.document.end();
+  const document = browser.open();
+  const instantiate = document.instantiate.bind(document);
+  let engineComes = () => {};
+  const comes = new Promise<void>((resolve) => (engineComes = resolve));
+  document.instantiate = async (...given) => (await comes, instantiate(...given));
+  const opening = document.openGuard({});
+  await until(browser, document.seenguard.SeenGuard.clear("home"));
+  expect(holding(browser.rows, "secret")).toEqual([]);
+  engineComes();
+  expect((await until(browser, opening)).filter(["secret"])).toEqual(["secret"]);
+});
+
+for (const local of ["works", "denied"] as const)
+  test(`a guard that is opened during a clear keeps what it records, localStorage ${local}`, async () => {
+    const browser = await newBrowser({ local });
+    const { document } = await visit(browser, ["before"]);
+    document.end();
+    browser.outcomes = [{ way: "is late", ms: 300 }];
+    const page = browser.open();
+    const clearing = page.seenguard.SeenGuard.clear("home");
+    const guard = await until(browser, page.openGuard({}));
+    await browser.task(() => guard.record("after"));
+    expect(guard.filter(["before", "after"])).toEqual(["before"]);
+    await until(browser, clearing);
+    await until(browser, guard.close());
+    browser.outcomes = [];
+    expect((await next(browser)).filter(["before", "after"])).toEqual(["before"]);
+  });
+
+test("i6: without localStorage nothing is sent that another tab has cleared, and a silent store delays it a second", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [await visit(browser, []), await visit(browser, [])];
+  one.guard.report({ url: "https://feed.test/impressions", intervalMs: 1_000 });
+  await browser.task(() => one.guard.record("cleared"));
+  await browser.advance(100);
+  await until(browser, two.document.seenguard.SeenGuard.clear("home"));
+  await browser.advance(5_000);
+  expect(browser.requests.join()).not.toContain("cleared");
+  await browser.advance(120_000);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => one.guard.record("later"));
+  await browser.advance(2_500);
+  expect(browser.requests.join()).toContain("later");
+});
