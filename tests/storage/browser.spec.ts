@@ -1,7 +1,7 @@
 /** What a real browser stores across visits and tabs, and what it does where storage is full, denied or taken away. */
 import type { Page } from "@playwright/test";
 import { ShardChain } from "seenguard/server";
-import { Profile } from "../faults/browsers.js";
+import { Profile } from "../support/browsers.js";
 import {
   apply,
   codes,
@@ -16,8 +16,8 @@ import {
   stats,
   test,
   visit,
-} from "../faults/pages.js";
-import { documentOf, type Site } from "../faults/site.js";
+} from "../support/pages.js";
+import { documentOf, type Site } from "../support/site.js";
 
 /** The keys in the package's object store. */
 function keysIn(page: Page): Promise<string[]> {
