@@ -5,6 +5,7 @@
 import { attempt, urlOf } from "../platform/host.js";
 import { callBack, errorNameOf } from "../errors.js";
 import { isFunction, isObject, ownValue } from "../input/options.js";
+import { isSnapshot } from "../input/snapshot.js";
 import type { ApplyResult, GuardedFetchOptions, MatchedRequest } from "../types/seenguard.js";
 
 type Fetch = typeof globalThis.fetch;
@@ -30,8 +31,7 @@ export function guardedFetch(
     const response = await sendWith(headers, request, send, input, init);
     const take = (body: unknown) => {
       const snapshot = isObject(body) ? ownValue(body, "snapshot") : undefined;
-      // Without a list of shards, this is another API's field of the same name.
-      if (isObject(snapshot) && Array.isArray(ownValue(snapshot, "shards"))) guard()?.apply(snapshot);
+      if (isSnapshot(snapshot)) guard()?.apply(snapshot);
     };
     watchBody(response, take);
     return response;
