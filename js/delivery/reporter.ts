@@ -109,8 +109,10 @@ export class Reporter {
     this.options = options;
     if (this.holders++ > 0) return;
     this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], ({ type }) => {
-      if (type === "online") this.schedule(this.isConflict ? this.retryMs : 0);
-      else if (type === "pagehide" || isHidden()) void this.leave();
+      if (type === "online") {
+        // A network that is back resolves no conflict of sessions.
+        if (!this.isConflict) this.schedule(0);
+      } else if (type === "pagehide" || isHidden()) void this.leave();
       else if (this.failures > 0) this.schedule(0);
     });
     this.schedule(options.intervalMs);

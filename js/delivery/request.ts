@@ -1,5 +1,5 @@
 /** One request of a report, and the meaning of its response. */
-import { attempt, inTime, urlOf } from "../platform/host.js";
+import { attempt, inTime } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
@@ -50,17 +50,12 @@ export async function deliver(
   // A redirect to a sign-in page is no acknowledgement.
   const how = { credentials, redirect: "manual", keepalive: reason === "hide", signal } as const;
   const response = await fetch(url, { method: "POST", headers: all, body, ...how });
-  if (isRedirected(response, url)) throw new Error("the server redirects");
+  // An app's function may resolve to anything.
+  const { redirected, type, body: unread } = (response as Partial<Response> | undefined) ?? {};
+  // Otherwise it would hold the connection.
+  attempt(() => void unread?.cancel().catch(() => {}));
+  if (redirected === true || type === "opaqueredirect") throw new Error("the server redirects");
   checkStatus(response);
-}
-
-/**
- * Whether the request was redirected. A native bridge in place of `fetch` follows redirects: the final URL shows it.
- */
-function isRedirected(response: Response | undefined, asked: string): boolean {
-  const { redirected, type, url } = response ?? ({} as Partial<Response>);
-  const path = urlOf(asked)?.pathname;
-  return redirected === true || type === "opaqueredirect" || (!!url && !!path && urlOf(url)?.pathname !== path);
 }
 
 /** A result without a status, as of a custom transport, acknowledges the report. */

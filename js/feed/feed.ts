@@ -20,7 +20,7 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
     },
     admit: <T>(page: readonly T[], id?: Api.IdOf<T>) => {
       const read = readItems(page, id, host.tell);
-      return used().admit(read);
+      return used().admit(page, read);
     },
     fill: async (...args: [unknown, unknown, unknown?]) => used().pages.fill(checkFill(...args)) as Promise<never>,
     reset: () => {
@@ -52,8 +52,9 @@ class List {
   private readonly host: FeedHost;
   /** The ids of all admitted pages. */
   private readonly admitted = new Set<string>();
-  /** The latest admitted page: its ids, and which of its items are shown. */
-  private latest: { readonly ids: readonly unknown[]; readonly shown: Uint8Array } = {
+  /** The latest admitted page: the array, its ids, and which of its items are shown. */
+  private latest: { readonly page: unknown; readonly ids: readonly unknown[]; readonly shown: Uint8Array } = {
+    page: undefined,
     ids: [],
     shown: new Uint8Array(),
   };
@@ -67,16 +68,18 @@ class List {
     return itemsAt(list.all, this.decide(list, new Set()));
   }
 
-  admit<T>({ all, items }: ItemList<T>): T[] {
+  /** The latest page again is a list with the same ids, or the same array grown; any other list is a new page. */
+  admit<T>(page: readonly T[], { all, items }: ItemList<T>): T[] {
     const ids = new Array<unknown>(all.length).fill(undefined);
     for (const { place, id } of items) ids[place] = id;
     // React runs updaters twice, and a proxy returns other objects with each read: compare ids.
     const { latest } = this;
-    const isAgain = latest.ids.length <= ids.length && latest.ids.every((id, place) => id === ids[place]);
+    const mayBeAgain = latest.page === page ? latest.ids.length <= ids.length : latest.ids.length === ids.length;
+    const isAgain = mayBeAgain && latest.ids.every((id, place) => id === ids[place]);
     const added = isAgain ? items.filter(({ place }) => place >= latest.ids.length) : items;
     const shown = this.decide({ all, items: added }, this.admitted);
     if (isAgain) shown.set(latest.shown);
-    this.latest = { ids, shown };
+    this.latest = { page, ids, shown };
     return itemsAt(all, shown);
   }
 
@@ -105,9 +108,9 @@ class List {
     undecided.forEach((item, index) => {
       if (isTaken(item)) return;
       const isFresh = indices.has(index);
-      // Without an engine everything passes for now and stays undecided.
-      if (passing && isFresh) fresh.add(item.id);
-      else if (passing) seen.set(item.id, item.ids);
+      // Without an engine everything is fresh: an engine that comes late takes nothing from a list on screen.
+      if (isFresh) fresh.add(item.id);
+      else seen.set(item.id, item.ids);
       if (isFresh) show(item);
     });
     onChange();

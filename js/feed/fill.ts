@@ -6,6 +6,7 @@ import { attempt, MAX_MS, nextTask, type Clock } from "../platform/host.js";
 import type { MisuseListener } from "../input/list.js";
 import { misuseOfPage } from "../input/misuse.js";
 import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../input/options.js";
+import { isSnapshot } from "../input/snapshot.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import { readItems, type Decider, type ItemList } from "./verdicts.js";
 
@@ -191,7 +192,7 @@ export class Pages {
     this.page++;
     this.cursor = next ?? undefined;
     this.hasEnded = next === null || (next === undefined && isEmpty);
-    if (snapshot !== undefined) host.namespace().apply(snapshot);
+    if (isSnapshot(snapshot)) host.namespace().apply(snapshot);
     // `onLag` and `id` are called first, since they may reset the feed: then the page belongs to the old list.
     const list = readItems(items, idOf, host.tell);
     this.buffer = this.buffer.concat(this.admit(list));

@@ -12,7 +12,7 @@ import { storeOf } from "../storage/choice.js";
 import { clearNamespace } from "../storage/clear.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
-import { guardedFetch, type Hosts } from "./guarded-fetch.js";
+import { guardedFetch } from "./guarded-fetch.js";
 import { CHANGES, HOOK, type Tool } from "./hook.js";
 import {
   checkGuardOptions,
@@ -39,8 +39,6 @@ interface Handle {
   isClosed: boolean;
   /** Cleanup functions that `close` runs. */
   readonly stops: Set<() => void>;
-  /** What `fetch` has learned of each host. */
-  readonly hosts: Hosts;
 }
 
 /** The methods of an open guard, with any engine. */
@@ -49,7 +47,7 @@ class OpenGuard implements Api.SeenGuard {
   private readonly handle: () => Handle;
 
   constructor(namespace: Namespace, holder: Holder) {
-    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set(), hosts: new Map() };
+    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set() };
     this.handle = () => handle;
   }
 
@@ -115,7 +113,7 @@ class OpenGuard implements Api.SeenGuard {
     const handle = this.handle();
     const whileOpen = () => (handle.isClosed ? undefined : handle.namespace);
     const checked = checkOptions("fetch", options, fetchRules) as object as Api.GuardedFetchOptions;
-    return guardedFetch(whileOpen, handle.hosts, checked);
+    return guardedFetch(whileOpen, checked);
   }
 
   feed(options: Api.FeedOptions = {}): Api.Feed {

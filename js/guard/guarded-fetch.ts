@@ -5,6 +5,7 @@
 import { attempt, urlOf } from "../platform/host.js";
 import { callBack, errorNameOf } from "../errors.js";
 import { isFunction, isObject, ownValue } from "../input/options.js";
+import { isSnapshot } from "../input/snapshot.js";
 import type { ApplyResult, GuardedFetchOptions, MatchedRequest } from "../types/seenguard.js";
 
 type Fetch = typeof globalThis.fetch;
@@ -15,31 +16,22 @@ interface Guard {
   headers(): Record<string, string>;
 }
 
-/**
- * What this visit has learned of each host: it answered a request with the headers, no request with them has succeeded,
- * or it refused them.
- */
-export type Hosts = Map<string, "answers" | "fails" | "refuses">;
-
 /** Statuses of servers that refuse an unknown header, or headers of this length. */
 const REFUSALS = [400, 431];
 
 /** `guard` returns undefined once it is closed. */
 export function guardedFetch(
   guard: () => Guard | undefined,
-  hosts: Hosts,
   { match, fetch: send = globalThis.fetch }: GuardedFetchOptions,
 ): Fetch {
   return async (input, init) => {
     const request = attempt(() => describeRequest(input, init));
-    const headers = request && matches(request, match) && guard()?.headers();
-    if (!headers) return send(input, init);
-    const withHeaders = () => send(input, attempt(() => initWith(headers, input, init)) ?? init);
-    const response = await sendEitherWay(request, hosts, signalOf(input, init), withHeaders, () => send(input, init));
+    const headers = request && matches(request, match) ? guard()?.headers() : undefined;
+    if (!request || !headers) return send(input, init);
+    const response = await sendWith(headers, request, send, input, init);
     const take = (body: unknown) => {
       const snapshot = isObject(body) ? ownValue(body, "snapshot") : undefined;
-      // Without a list of shards, this is another API's field of the same name.
-      if (isObject(snapshot) && Array.isArray(ownValue(snapshot, "shards"))) guard()?.apply(snapshot);
+      if (isSnapshot(snapshot)) guard()?.apply(snapshot);
     };
     watchBody(response, take);
     return response;
@@ -65,11 +57,23 @@ function describeRequest(input: RequestInfo | URL, init: RequestInit | undefined
   };
 }
 
+/** The page's origin; undefined: there is none, as in Node, or it is opaque, as in a file. */
+function pageOrigin(): string | undefined {
+  const origin = (globalThis as Partial<typeof globalThis>).location?.origin;
+  return origin === "null" ? undefined : origin;
+}
+
 function matches(request: MatchedRequest, match: GuardedFetchOptions["match"]): boolean {
-  if (typeof match === "string") return request.url.includes(match);
   // Unlike `test`, `search` ignores the `lastIndex` of a global expression.
   if (match instanceof RegExp) return request.url.search(match) >= 0;
-  return callBack(match, request) === true;
+  if (typeof match === "function") return callBack(match, request) === true;
+  const url = urlOf(request.url);
+  const [path, origin] = typeof match === "string" ? [match, pageOrigin()] : [match.pathname, match.origin];
+  return (
+    url !== undefined &&
+    (origin === undefined || url.origin === origin) &&
+    (url.pathname === path || url.pathname.startsWith(path.endsWith("/") ? path : `${path}/`))
+  );
 }
 
 /** `init` with our headers added to the app's, in the form in which the app passed them. */
@@ -99,45 +103,34 @@ function addHeaders(given: HeadersInit, ours: Record<string, string>): HeadersIn
 }
 
 /**
- * Sends a request with the headers and, if it is refused, once more without them: only a GET, since no other request
- * may be sent twice. The app gets the last response, even if it is the refusal.
+ * Sends a request with the headers. A GET that is refused is sent once more without them: no other request may be sent
+ * twice, so those get the headers on the page's own origin alone, where no preflight request can refuse them. The app
+ * gets the last response, even if it is the refusal.
  */
-async function sendEitherWay(
+async function sendWith(
+  headers: Record<string, string>,
   { url, method }: MatchedRequest,
-  hosts: Hosts,
-  signal: AbortSignal | null | undefined,
-  withHeaders: () => Promise<Response>,
-  without: () => Promise<Response>,
+  send: Fetch,
+  input: RequestInfo | URL,
+  init: RequestInit | undefined,
 ): Promise<Response> {
-  const host = url.split("/", 3).join("/");
-  const known = hosts.get(host);
-  const isGet = method === "GET";
-  if (known === "refuses" || (known === "fails" && !isGet)) return without();
+  const withHeaders = () => send(input, attempt(() => initWith(headers, input, init)) ?? init);
+  const origin = pageOrigin();
+  if (method !== "GET") return origin && urlOf(url)?.origin !== origin ? send(input, init) : withHeaders();
   let refusal: Response | undefined;
-  let failure: unknown;
   try {
     refusal = await withHeaders();
-    if (!REFUSALS.includes((refusal as Response | undefined)?.status ?? 0)) {
-      hosts.set(host, "answers");
-      return refusal;
-    }
+    if (!REFUSALS.includes((refusal as Response | undefined)?.status ?? 0)) return refusal;
   } catch (error) {
     // A refused preflight request and a failed network raise the same error.
-    if (signal?.aborted || errorNameOf(error) !== "TypeError") throw error;
-    failure = error;
+    if (signalOf(input, init)?.aborted || errorNameOf(error) !== "TypeError") throw error;
   }
-  if (!known) hosts.set(host, "fails");
   try {
-    if (isGet) {
-      const response = await without();
-      if ((response as Response | undefined)?.ok) hosts.set(host, "refuses");
-      return response;
-    }
+    return await send(input, init);
   } catch (error) {
-    failure = error;
+    if (refusal) return refusal;
+    throw error;
   }
-  if (refusal) return refusal;
-  throw failure;
 }
 
 /**

@@ -73,8 +73,9 @@ export const observeRules = {
 
 export const fetchRules = {
   match: [
-    "a text that is in the URL, a RegExp, or a function of the request",
-    (value) => isText(value) || value instanceof RegExp || isFunction(value),
+    "a path such as /api/feed, a URL, a RegExp, or a function of the request",
+    (value) =>
+      (isText(value) && value.startsWith("/")) || value instanceof URL || value instanceof RegExp || isFunction(value),
     REQUIRED,
   ],
   fetch: aFunction,

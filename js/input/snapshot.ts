@@ -4,7 +4,7 @@ import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
-import { anything, checkEach, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
+import { anything, checkEach, isObject, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
 
 /** An unknown number of a format: the engine refuses it with the import that is needed. */
 const UNKNOWN_FORMAT = 255;
@@ -25,6 +25,11 @@ const rules = {
   unseen: anything,
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
+
+/** Whether a field `snapshot` of a page is one: without a list of shards, it belongs to another API. */
+export function isSnapshot(value: unknown): boolean {
+  return isObject(value) && Array.isArray(ownValue(value, "shards"));
+}
 
 /** Reads an untrusted snapshot. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown, readShards: ReadShards): SnapshotArguments {

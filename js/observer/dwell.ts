@@ -137,7 +137,7 @@ function judge(watch: Watch, entry: IntersectionObserverEntry): void {
     measure(watch);
   }
   const isEnough = hasBox && entry.intersectionRatio >= share;
-  if (watch.isDue && watch.isEnough && isEnough && canBeSeen(element)) {
+  if (watch.isDue && watch.isEnough && isEnough && canBeSeen(entry)) {
     watch.isSeen = true;
     watch.onDwell?.(id, element);
   } else if (watch.isDue || isEnough !== watch.isEnough) {
@@ -181,16 +181,24 @@ function onPageEvent({ type }: Event): void {
 }
 
 /** Whether a person can see an element in view. An overlay, such as a sticky bar, does not hide it. */
-function canBeSeen(element: Element): boolean {
+function canBeSeen({ target: element, intersectionRect: { x, y, width, height } }: IntersectionObserverEntry): boolean {
   // Older engines have other names for the options, oldest engines no method.
   const all = { visibilityProperty: true, opacityProperty: true, checkVisibilityCSS: true, checkOpacity: true };
   if (attempt(() => element.checkVisibility(all)) === false) return false;
-  // Of several modal dialogs the last one counts: those that open later mostly stand later.
-  const modal = attempt(() => [...element.ownerDocument.querySelectorAll(":modal")].pop());
-  let isBehind = modal !== undefined;
-  for (let part: Element | undefined = element; part; part = (part.getRootNode() as Partial<ShadowRoot>).host) {
-    if (part.closest("[inert]")) return false;
-    if (modal?.contains(part)) isBehind = false;
-  }
-  return !isBehind;
+  const modal = attempt(() => modalAt(element.ownerDocument, x + width / 2, y + height / 2));
+  const parts = treePath(element);
+  return !parts.some((part) => part.closest("[inert]")) && (!modal || parts.some((part) => modal.contains(part)));
+}
+
+/** The modal dialog at a point of the viewport. It, or its backdrop, is in front of everything that it makes inert. */
+function modalAt(root: DocumentOrShadowRoot, x: number, y: number): Element | undefined {
+  const hit = root.elementFromPoint(x, y);
+  const inner = hit?.shadowRoot ? modalAt(hit.shadowRoot, x, y) : undefined;
+  return inner ?? (hit ? treePath(hit) : []).map((part) => part.closest(":modal")).find((modal) => modal !== null);
+}
+
+/** An element, and the hosts of the shadow roots that it is in. */
+function treePath(element: Element): Element[] {
+  const { host } = element.getRootNode() as Partial<ShadowRoot>;
+  return host ? [element, ...treePath(host)] : [element];
 }

@@ -152,6 +152,21 @@ describe("the answer 409", () => {
     expect(server.requests).toHaveLength(ends ? 2 : 1);
   });
 
+  test("is retried after 15 minutes, however often the network comes back", async () => {
+    for (const name of ["addEventListener", "removeEventListener"] as const)
+      Object.assign(globalThis, { [name]: events[name].bind(events) });
+    const { guard, server } = await reporting({}, { namespace: uniqueNamespace() });
+    server.status = 409;
+    guard.record("a");
+    await pass(5000);
+    for (let minute = 0; minute < 15; minute++) {
+      expect(server.requests).toHaveLength(1);
+      await pass(MINUTE_MS);
+      events.dispatchEvent(new Event("online"));
+    }
+    expect(server.requests).toHaveLength(2);
+  });
+
   test("holds back no other namespace, and leaves the impressions to the next document", async () => {
     const [namespace, storage, server] = [uniqueNamespace(), new MapStorage(), new Server()];
     server.status = 409;

@@ -81,6 +81,20 @@ describe("a fallback that does not answer", () => {
     expect(codes()).toEqual(["engine"]);
   });
 
+  test("takes nothing from a list on screen when it comes late", async () => {
+    const { page } = pageWithoutWasm();
+    const { guard } = await openWithout({ fallback: secondTime() }, page);
+    const feed = guard.feed();
+    const shown = ["a", "b", "c", "d"];
+    expect(feed.filter(shown)).toEqual(shown);
+    guard.record(["a", "b", "c"]);
+    await pass(AGAIN_MS);
+    expect(guard.stats().engine).toBe("js");
+    expect(feed.filter(shown)).toEqual(shown);
+    feed.reset();
+    expect(feed.filter(shown)).toEqual(["d"]);
+  });
+
   test("may answer late: that counts, too", async () => {
     const { page } = pageWithoutWasm();
     let answer: (module: EngineModule) => void = () => {};

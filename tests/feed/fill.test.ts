@@ -85,6 +85,16 @@ describe("fill", () => {
     expect(guard.stats().version).toBe(2);
   });
 
+  test.each([null, 7, "2026-11-28", { taken: "today" }])(
+    "ignores the field snapshot of another API: %j",
+    async (snapshot) => {
+      const { guard, errors } = await openGuard();
+      const page = { ...pageOf("a"), snapshot } as unknown as FeedPage<Item>;
+      expect((await guard.feed().fill(() => Promise.resolve(page), 1)).items).toHaveLength(1);
+      expect(errors).toEqual([]);
+    },
+  );
+
   test("fills through a snapshot that is bad, which is reported", async () => {
     const { feed, codes } = await feedWith();
     const page = { ...pageOf("a"), snapshot: { shards: ["!"] } };

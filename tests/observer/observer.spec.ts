@@ -436,6 +436,24 @@ test.describe("invisible items do not count, and restart when they become visibl
     await observed.counts("in-second", "in-first", "behind");
   });
 
+  test("behind a modal dialog in a shadow root", async ({ observed }) => {
+    await observed.show(`${item("behind")}<div id="host">${item("slotted")}</div>`);
+    await observed.observe();
+    await observed.change(() => {
+      const root = window.one("#host").attachShadow({ mode: "open" });
+      root.innerHTML = `<dialog style="padding:0;width:90%"><slot></slot></dialog>`;
+      root.querySelector("dialog")?.showModal();
+    });
+    await observed.dwell();
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["slotted"]);
+    await observed.change(() => {
+      window.one("#host").shadowRoot?.querySelector("dialog")?.close();
+    });
+    await observed.dwell();
+    expect(await observed.impressions()).toEqual(["slotted", "behind"]);
+  });
+
   test("but items that are only covered count", async ({ observed }) => {
     const over = "position:fixed;inset:0;background:white";
     await observed.observing(

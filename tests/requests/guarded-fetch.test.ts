@@ -1,6 +1,6 @@
 /** `guard.fetch`: it adds the two headers and takes the snapshots, and changes nothing else of an app's requests. */
 import type { GuardedFetchOptions, MatchedRequest, SeenGuard } from "seenguard";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { heldBy, openGuard, shippedSnapshot, type OpenedGuard } from "../support/node.js";
 
 const PENDING = /^[0-9a-z]{0,12}\.[0-9a-z]+\.[0-9a-z]+\.(?:[A-Za-z0-9_-]{4})*$/;
@@ -48,7 +48,7 @@ const failureOf = (promise: Promise<unknown>) =>
 
 describe("the requests", () => {
   test.each<[string, GuardedFetchOptions["match"]]>([
-    ["a text", MATCH],
+    ["a path", MATCH],
     ["a global expression", /page\?/g],
     ["a function", ({ url, method, init }) => url === PAGE && method === "GET" && "keepalive" in (init ?? {})],
   ])("that match %s have the headers", async (_, match) => {
@@ -252,87 +252,91 @@ describe("an answer", () => {
   });
 });
 
-describe("a host that refuses the headers", () => {
-  const down = (): never => {
+/** A page at this address. */
+function onPage(href: string): void {
+  const { origin } = new URL(href);
+  vi.stubGlobal("location", { href, origin });
+  onTestFinished(() => void vi.unstubAllGlobals());
+}
+
+describe("a string matches a path", () => {
+  const isMatched = async (url: string, match: GuardedFetchOptions["match"] = "/api/feed") => {
+    const { sent, fetch } = await openFetch(undefined, { match });
+    await fetch(url);
+    return withHeaders(sent)[0];
+  };
+
+  test("and what is below it, on the page's own origin alone", async () => {
+    onPage("https://app.example/home");
+    for (const path of ["/api/feed", "/api/feed?cursor=2", "/api/feed/latest"])
+      expect([path, await isMatched(`https://app.example${path}`)]).toEqual([path, true]);
+    for (const url of ["/api/feedback", "/x/api/feed", "/api?next=/api/feed"])
+      expect([url, await isMatched(`https://app.example${url}`)]).toEqual([url, false]);
+    expect(await isMatched("https://tracker.example/api/feed")).toBe(false);
+  });
+
+  test("on any origin where the page has none", async () => {
+    expect(await isMatched("https://feed.example/api/feed")).toBe(true);
+    onPage("file:///app/index.html");
+    expect(await isMatched("https://feed.example/api/feed")).toBe(true);
+    expect(await isMatched("https://feed.example/api/feedback")).toBe(false);
+  });
+
+  test("and a URL names the origin, too", async () => {
+    onPage("https://app.example/home");
+    const match = new URL("https://feed.example/api/feed");
+    expect(await isMatched("https://feed.example/api/feed/2", match)).toBe(true);
+    expect(await isMatched("https://app.example/api/feed", match)).toBe(false);
+  });
+});
+
+describe("a GET that is refused", () => {
+  const fail = (): never => {
     throw new TypeError("Failed to fetch");
   };
   const refusals: [string, () => Response][] = [
-    ["a TypeError", down],
+    ["a TypeError", fail],
     ["400", () => new Response("refused", { status: 400 })],
     ["431", () => new Response("refused", { status: 431 })],
   ];
 
-  /** Answers what has no headers, and of the other as `refuse` does. */
-  const refusing =
-    (refuse: () => Response) =>
-    (_: Call, { headers }: Request) =>
-      headers.has("seen-pending") ? refuse() : page(undefined);
+  test.each(refusals)("by %s is sent again without the headers, and the next one has them", async (_, refuse) => {
+    const { sent, fetch } = await openFetch((_, { headers }) =>
+      headers.has("seen-pending") ? refuse() : page(undefined),
+    );
+    for (const _ of [1, 2]) expect((await fetch(PAGE)).status).toBe(200);
+    expect(withHeaders(sent)).toEqual([true, false, true, false]);
+  });
 
-  test.each(refusals)("with %s is requested again without them, and then always", async (_, refuse) => {
-    const { sent, fetch } = await openFetch(refusing(refuse));
-    expect((await fetch(PAGE)).status).toBe(200);
-    expect(withHeaders(sent)).toEqual([true, false]);
+  test("because the network failed once leaves no later request without the headers", async () => {
+    let isDown = true;
+    const { sent, fetch } = await openFetch(() => (isDown ? fail() : page(undefined)));
+    await fetch(PAGE).catch(() => {});
+    isDown = false;
+    await fetch(PAGE);
     await fetch(PAGE, { method: "POST", body: "{}" });
-    await fetch(PAGE);
-    expect(withHeaders(sent)).toEqual([true, false, false, false]);
-    await fetch("https://other.example/api/page").catch(() => {});
-    expect(withHeaders(sent).slice(4)).toEqual([true, false]);
+    expect(withHeaders(sent)).toEqual([true, false, true, true]);
   });
 
-  test("is known to every `fetch` of the guard, and its snapshots are still taken", async () => {
-    const { guard, sent, fetch } = await openFetch(async (_, { headers }) =>
-      headers.has("seen-pending") ? down() : page(await shippedSnapshot(["a"])),
-    );
-    await fetch(PAGE);
-    const again = guard.fetch({ match: MATCH, fetch });
-    await (await again(PAGE)).json();
-    expect(withHeaders(sent)).toEqual([true, false, false]);
-    expect(isSeen(guard)).toBe(true);
-  });
-
-  test("is no refusal if it fails without them, too: the app gets that response, and they stay", async () => {
-    for (const answer of [() => new Response("refused", { status: 400 }), down]) {
+  test("both times gives the app the last response or error", async () => {
+    for (const answer of [() => new Response("refused", { status: 400 }), fail]) {
       const { sent, fetch } = await openFetch(answer);
-      for (const _ of [1, 2]) {
-        const outcome = await fetch(PAGE).catch((cause: unknown) => cause);
-        expect(outcome).toEqual(
-          outcome instanceof Response ? expect.objectContaining({ status: 400 }) : expect.any(TypeError),
-        );
-      }
-      expect(withHeaders(sent)).toEqual([true, false, true, false]);
-    }
-  });
-
-  test("and then fails costs the app no answer", async () => {
-    const { fetch } = await openFetch((_, { headers }) =>
-      headers.has("seen-pending") ? new Response("why", { status: 400 }) : down(),
-    );
-    expect(await (await fetch(PAGE)).text()).toBe("why");
-  });
-
-  test("is not requested again for another method, but the next time without them", async () => {
-    for (const [, refuse] of refusals) {
-      const { sent, fetch } = await openFetch(refusing(refuse));
-      const post = () => fetch(PAGE, { method: "POST", body: "{}" });
-      await post().catch(() => {});
-      expect(sent).toHaveLength(1);
-      expect((await post()).status).toBe(200);
+      const outcome = await fetch(PAGE).catch((cause: unknown) => cause);
+      expect(outcome).toEqual(
+        outcome instanceof Response ? expect.objectContaining({ status: 400 }) : expect.any(TypeError),
+      );
       expect(withHeaders(sent)).toEqual([true, false]);
     }
   });
 
-  test("is not one that has ever answered a request with them", async () => {
-    let isDown = false;
-    const { sent, fetch } = await openFetch(() => (isDown ? down() : page(undefined)));
-    const post = () => fetch(PAGE, { method: "POST", body: "{}" }).catch(() => {});
-    await post();
-    isDown = true;
-    await post();
-    await post();
-    expect(withHeaders(sent)).toEqual([true, true, true]);
+  test("and then fails gives the app the refusal", async () => {
+    const { fetch } = await openFetch((_, { headers }) =>
+      headers.has("seen-pending") ? new Response("why", { status: 400 }) : fail(),
+    );
+    expect(await (await fetch(PAGE)).text()).toBe("why");
   });
 
-  test("is no refusal if the app has aborted the request, or fetch fails otherwise", async () => {
+  test("is not repeated if the app has aborted it, or fetch fails otherwise", async () => {
     const controller = new AbortController();
     const reason = new TypeError("of the app");
     const { sent, fetch } = await openFetch(() => {
@@ -349,6 +353,13 @@ describe("a host that refuses the headers", () => {
   });
 });
 
+test("another method is sent once, with the headers on the page's own origin alone", async () => {
+  onPage("https://app.example/home");
+  const { sent, fetch } = await openFetch(() => new Response("refused", { status: 400 }), { match: /graphql/ });
+  for (const host of ["app", "feed"]) await fetch(`https://${host}.example/graphql`, { method: "POST", body: "{}" });
+  expect(withHeaders(sent)).toEqual([true, false]);
+});
+
 test("a match that throws is the app's uncaught error, and the request goes out as it is", async () => {
   const uncaught = vi.fn();
   process.once("uncaughtException", uncaught);
@@ -362,7 +373,7 @@ test("a match that throws is the app's uncaught error, and the request goes out 
   await vi.waitFor(() => expect(uncaught).toHaveBeenCalledOnce());
 });
 
-test.each([undefined, {}, { match: "" }, { match: 7 }, { match: "/", fetch: "fetch" }, { match: "/", typo: 1 }])(
+test.each([undefined, {}, { match: "" }, { match: "api/page" }, { match: 7 }, { match: "/", fetch: "fetch" }, { match: "/", typo: 1 }])(
   "the options %j are wrong",
   async (options) => {
     const { guard } = await openGuard();

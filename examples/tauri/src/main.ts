@@ -17,7 +17,7 @@ const storage = location.search === "?own" ? ownStore : "indexeddb";
 const list = document.querySelector<HTMLOListElement>("#feed")!;
 const guard = await SeenGuard.open({ namespace, storage });
 // The plugin's fetch asks from Rust: there are no CORS. The guard adds its headers, and takes the snapshot of the answer.
-const guardedFetch = guard.fetch({ match: "/api/feed", fetch });
+const guardedFetch = guard.fetch({ match: new URL(`${SERVER}/api/feed`), fetch });
 const feed = guard.feed();
 guard.observe(list);
 const stopReport = guard.report({ url: `${SERVER}/api/impressions`, fetch, intervalMs: 1_000 });
