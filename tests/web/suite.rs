@@ -1,13 +1,11 @@
 //! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits;
 //! and the classes behind the npm package, as JavaScript sees them.
 
-use std::collections::BTreeMap;
-
 use js_sys::{Uint8Array, Uint32Array, WebAssembly};
-use seenguard::device::{Explanation, Place, Step, Timer};
+use seenguard::device::{Due, Explanation, Scope, Source};
 use seenguard::web::batch::TextBatch;
 use seenguard::web::chain::{Chain, GivenOptions};
-use seenguard::web::guard::{ApplyStatus, Event, Guard, SeenBy, Status};
+use seenguard::web::guard::{ApplyStatus, BatchEnd, Count, FilterKind, Guard, RecordKind, SeenBy, row_facts};
 use seenguard::wire::Reference;
 use seenguard::{ChainOptions, Format, MAX_BITS, Parameters, Shard, ShardChain, Time};
 use serde_json::{Value, json};
@@ -19,9 +17,6 @@ use crate::common::reference::ReferenceShard;
 use crate::common::sizes::{ESTIMATES, SIZES};
 use crate::common::vectors::{edges, native};
 use crate::common::{RawShard, START, at, ids, list_of, shard_of, shard_with};
-
-/// What all keys of the namespace begin with.
-const PREFIX: &str = "seenguard/reader/";
 
 // The same as native code.
 
@@ -206,54 +201,33 @@ fn thrown<T>(result: Result<T, JsValue>) -> Value {
     }
 }
 
-/// A guard of the namespace in this place. `seed` names its writer.
-fn guard_in(place: Option<Place>, seed: f64) -> Guard {
-    Guard::new("home:reader", PREFIX, place, 30.0, 10_000.0, &[seed]).unwrap()
+/// A guard of the namespace, which has yet to load its rows if it is stored.
+fn guard_of(is_stored: bool, seed: f64) -> Guard {
+    Guard::new("home:reader", 30.0, 10_000, is_stored, &[seed])
 }
 
 fn guard() -> Guard {
-    guard_in(None, 0.0)
+    guard_of(false, 0.0)
 }
 
-/// Performs what a guard's storage asks for, until it waits. Returns the steps.
-fn perform(guard: &mut Guard, store: &mut BTreeMap<String, String>) -> Vec<Step> {
-    let mut steps = Vec::new();
-    loop {
-        let step = guard.next(WALL);
-        steps.push(step);
-        match step {
-            Step::Wait => return steps,
-            Step::Put | Step::Look | Step::Pass => {
-                let number = guard.transaction();
-                assert!(guard.begin(number, Place::IndexedDb));
-                if step != Step::Put {
-                    let keys: Vec<&str> = store.keys().map(String::as_str).collect();
-                    guard.list(&keys.join("\n"), "");
-                }
-                while let Some(key) = guard.next_read() {
-                    guard.read(store.get(&key).cloned());
-                }
-                while let Some(key) = guard.next_write(WALL) {
-                    store.insert(key, guard.text());
-                }
-                let deletions = guard.deletions();
-                let mut deleted = deletions.split('\n');
-                let below = deleted.next().unwrap_or_default();
-                store.retain(|key, _| !deleted.clone().any(|deleted| deleted == key) && key.as_str() >= below);
-                guard.completed(number, WALL);
-            }
-            _ => {}
-        }
+/// Saves what is due, as rows.
+fn save(guard: &mut Guard, due: Due) -> Vec<String> {
+    let mut rows = Vec::new();
+    while let Some(row) = guard.unsaved(0, due, WALL) {
+        let mark = guard.numbers()[0];
+        guard.saved(mark as u32);
+        rows.push(row);
     }
+    rows
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> usize {
-    guard.record(&separated(ids), false, WALL)
+    guard.record(&separated(ids), RecordKind::Seen, WALL)
 }
 
 fn fresh(guard: &mut Guard, ids: &[&str]) -> Vec<u32> {
     let mut batch = separated(ids);
-    let count = guard.filter(&mut batch, false, WALL);
+    let count = guard.filter(&mut batch, FilterKind::Fresh, WALL);
     indices(&batch, count)
 }
 
@@ -295,7 +269,7 @@ fn text_of(ids: &[&str], epoch: u32, expires: u32) -> String {
 fn ids_cross_in_one_batch() {
     let mut guard = guard();
     assert_eq!(record(&mut guard, &["shown", "", "🦀"]), 3);
-    assert_eq!((guard.numbers(), guard.undelivered()), (vec![0.0], 3));
+    assert_eq!((guard.numbers(), guard.count(Count::Undelivered)), (vec![0.0], 3.0));
     assert_eq!(fresh(&mut guard, &["new", "shown", "", "new", "🦀", "other"]), [0, 5]);
     assert!(fresh(&mut guard, &[]).is_empty());
     assert!(fresh(&mut guard, &[""]).is_empty());
@@ -324,7 +298,7 @@ fn what_an_earlier_batch_left_is_no_part_of_an_id() {
     let mut batch = separated(&["看見看見看見"]);
     for id in ["é", "éé", "a"] {
         rewrite(&mut batch, &[id]);
-        guard.record(&batch, false, WALL);
+        guard.record(&batch, RecordKind::Seen, WALL);
         assert!(has(&mut guard, id, WALL));
     }
 }
@@ -339,9 +313,9 @@ fn impossible_ends_and_lengths_trap_nothing() {
     let ends: Vec<u8> = ends.collect();
     for length in [0, 4, usize::MAX] {
         write(batch.reserve_ends(4), &ends);
-        guard.filter(&mut batch, false, WALL);
+        guard.filter(&mut batch, FilterKind::Fresh, WALL);
         batch.separated(length);
-        guard.record(&batch, false, WALL);
+        guard.record(&batch, RecordKind::Seen, WALL);
     }
     assert_eq!(batch.reserve(usize::MAX), 0);
     assert_eq!(fresh(&mut guard, &["x", "y"]), [0, 1]);
@@ -353,10 +327,10 @@ fn a_batch_gives_back_unusual_memory_and_goes_on() {
     let many = ids(&"a rather long id ".repeat(8), 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut batch = separated(&many);
-    assert_eq!(guard.filter(&mut batch, false, WALL), 20_000);
-    batch.shrink();
+    assert_eq!(guard.filter(&mut batch, FilterKind::Fresh, WALL), 20_000);
+    batch.reserve(0);
     rewrite(&mut batch, &["a"]);
-    assert_eq!(guard.filter(&mut batch, false, WALL), 1);
+    assert_eq!(guard.filter(&mut batch, FilterKind::Fresh, WALL), 1);
 }
 
 #[wasm_bindgen_test]
@@ -408,7 +382,6 @@ fn apply_tells_what_is_wrong_and_changes_nothing() {
     }
     let too_many = apply(&mut guard, &[""; 65], NONE, NONE, WALL);
     assert_eq!((too_many, guard.numbers()), (ApplyStatus::TooLarge as u32, vec![]));
-    assert!(guard.text().len() > 20);
 }
 
 #[wasm_bindgen_test]
@@ -446,99 +419,64 @@ fn explanations_and_statistics_are_numbers() {
         assert_eq!(guard.numbers(), at, "{id}");
     }
     let mut batch = separated(&["mine", "fresh", "t"]);
-    let fresh = guard.filter(&mut batch, true, WALL);
-    assert_eq!((fresh, indices(&batch, batch.answered())), (1, vec![1, 2, 0]));
+    let fresh = guard.filter(&mut batch, FilterKind::Split, WALL);
+    let seen = guard.numbers()[0] as usize;
+    assert_eq!((fresh, indices(&batch, fresh + seen)), (1, vec![1, 2, 0]));
+    assert_eq!(
+        guard.record(&separated(&["mine", "t", "fresh"]), RecordKind::Unseen, WALL),
+        2
+    );
+    let unseen = guard.filter(&mut batch, FilterKind::Unseen, WALL);
+    assert_eq!(indices(&batch, unseen), [0, 1, 2]);
 
     let stats = guard.stats(WALL);
-    assert_eq!((&stats[..3], stats[4]), (&[1.0, 1.0, 2.0][..], 2.0));
+    assert_eq!((&stats[..3], &stats[4..]), (&[0.0, 3.0, 1.0][..], &[2.0, 4.0][..]));
+    assert_eq!(guard.count(Count::Recordings), 4.0);
     assert!((1e-9..0.001).contains(&stats[3]));
 }
 
 #[wasm_bindgen_test]
-fn what_one_visit_stores_another_takes_over() {
-    let mut store = BTreeMap::new();
-    let mut first = guard_in(Some(Place::IndexedDb), 1.0);
-    first.hear(Some(0.0));
+fn what_one_visit_stores_another_finds() {
+    let mut first = guard_of(true, 1.0);
     record(&mut first, &["a", "b"]);
-    let steps = perform(&mut first, &mut store);
-    let first_of = |step| steps.iter().position(|&other| other == step);
-    assert!(first_of(Step::Put) < first_of(Step::Look));
-    assert_eq!(first.status(), Status::Looked as u32 | Status::Settled as u32);
-    first.happens(Event::Flush);
-    assert_eq!(first.status() & Status::Settled as u32, 0);
-    perform(&mut first, &mut store);
-    assert_eq!(store.len(), 2);
+    let stash = first.unsaved_within(50_000, WALL).unwrap();
+    assert_eq!(first.numbers(), [1.0]);
+    let rows = save(&mut first, Due::Facts);
+    assert_eq!((rows.len(), first.has_unsaved(&stash)), (1, false));
+    assert!(first.unsaved(0, Due::All, WALL).is_none() && first.numbers().is_empty());
+    assert_eq!(row_facts(&rows[0]), [(START / 86_400) as f64, 30.0]);
+    assert!(row_facts("rubbish").is_empty());
 
-    store.insert([PREFIX, "00000000000/r/other/1"].concat(), "rubbish".into());
-    let mut later = guard_in(Some(Place::IndexedDb), 2.0);
-    perform(&mut later, &mut store);
+    let mut later = guard_of(true, 2.0);
+    assert_eq!(later.merge(rows[0].as_bytes(), Source::Found), 2);
+    assert_eq!(later.merge(b"rubbish", Source::Row), -1);
+    later.loaded();
     record(&mut later, &["c"]);
-    let damaged = Status::Damaged as u32;
-    assert_eq!([later.status() & damaged, later.status() & damaged], [damaged, 0]);
     assert_eq!(pending(&mut later, 9), ["a", "b", "c"]);
     assert_eq!(pending(&mut later, 1), ["a"]);
-    let told = [0, 1_000].map(|most| later.pending_list(most, WALL));
-    assert_eq!(told[1], [&told[0], &*list_of(&["c", "b", "a"])].concat());
+    let lists = [0, 1_000].map(|most| later.pending_list(most, WALL));
+    assert_eq!(lists[1], [&lists[0], &*list_of(&["c", "b", "a"])].concat());
 
-    // A page that hides, and whose put fails.
-    record(&mut later, &["d"]);
-    later.happens(Event::Hide);
-    assert_eq!(
-        (later.next(WALL), later.local_row(WALL).is_some()),
-        (Step::LocalPut, true)
-    );
-    assert!(!later.text().is_empty() && later.text().is_empty());
-    later.local_written(true);
-    while later.next(WALL) != Step::Put {}
-    let number = later.transaction();
-    assert!(!later.begin(number - 1, Place::IndexedDb) && later.begin(number, Place::IndexedDb));
-    later.failed(number, true);
-    assert_eq!(later.status() & Status::Full as u32, Status::Full as u32);
-
-    first.clear(WALL, false);
-    assert!(!has(&mut first, "a", WALL));
-    later.happens(Event::Show);
-    perform(&mut first, &mut store);
-    perform(&mut later, &mut store);
-    assert!(first.number() == WALL && has(&mut later, "d", WALL));
-    later.hear(Some(WALL));
-    assert!(pending(&mut later, 9).is_empty());
-}
-
-#[wasm_bindgen_test]
-fn a_timer_is_told_with_its_milliseconds() {
-    let mut guard = guard_in(Some(Place::Custom), 1.0);
-    guard.happens(Event::Opened);
-    assert_eq!(guard.next(WALL), Step::Timer);
-    assert_eq!((guard.timer(), guard.timer_ms()), (Timer::Pass, 2_000));
-    guard.fired(Timer::Pass);
-    let mut store = BTreeMap::new();
-    assert!(perform(&mut guard, &mut store).contains(&Step::Pass));
-}
-
-#[wasm_bindgen_test]
-fn namespaces_that_are_idle_are_named() {
-    let mut guard = guard();
-    guard.note_other("seenguard/idle/00000000000/m", Some("1,30,0,0,0,".into()));
-    guard.note_other("seenguard/older/s/0/w/1", None);
-    guard.note_other(&[PREFIX, "00000000000/m"].concat(), Some("1,30,0,0,0,".into()));
-    assert_eq!(
-        [guard.take_idle("reader", WALL), guard.take_idle("reader", WALL)],
-        ["idle\nolder", ""]
-    );
+    let joined = [&rows[..], &save(&mut later, Due::Changes)].concat().join("\n");
+    let rewritten = later.rewrite(joined.as_bytes());
+    assert_eq!(later.numbers(), [3.0]);
+    let mut reader = guard_of(true, 3.0);
+    assert_eq!(reader.merge(rewritten.as_bytes(), Source::Row), 3);
+    later.reset(false);
+    assert!(pending(&mut later, 9).is_empty() && later.count(Count::Recordings) == 0.0);
 }
 
 #[wasm_bindgen_test]
 fn a_batch_to_deliver_goes_out_with_its_number() {
     let mut guard = guard();
     guard.start_reporting();
-    assert_eq!(guard.begin_batch(9, 1_000, false, WALL), 0);
+    assert_eq!(guard.begin_batch(9, 1_000, Scope::Own, WALL), 0);
     record(&mut guard, &["a", "b", "c"]);
-    guard.unsee(&separated(&["b"]), WALL);
-    assert_eq!(guard.begin_batch(1, 1_000, false, WALL), 1);
+    guard.record(&separated(&["b"]), RecordKind::Unseen, WALL);
+    assert_eq!(guard.begin_batch(1, 1_000, Scope::Own, WALL), 1);
     assert_eq!(left(&mut guard, 1), [("a".to_owned(), WALL)]);
-    guard.end_batch(1, true, WALL);
-    assert_eq!(guard.begin_batch(9, 1_000, false, WALL), 2);
+    guard.end_batch(1, BatchEnd::Delivered, WALL);
+    assert_eq!(guard.begin_batch(9, 1_000, Scope::All, WALL), 2);
     // The impressions, and then what was made unseen.
     assert_eq!(left(&mut guard, 1), ["c", "b"].map(|id| (id.to_owned(), WALL)));
 }
@@ -561,17 +499,6 @@ fn options_without_meaning_are_thrown_by_their_code() {
     assert!(chain(1000, 32, 0.001, 60, &[]).is_ok());
     let with_seed = |seed: &str| GivenOptions::new(false, 0, 0, 0.0, None, None, None, Some(seed.into()), None);
     assert_eq!(thrown(with_seed("18446744073709551616"))["code"], "bad-option");
-    for (window, remember) in [
-        (0.0, 1.0),
-        (f64::NAN, 1.0),
-        (30.0, 0.0),
-        (30.0, 1.5),
-        (30.0, f64::NAN),
-        (30.0, 50_001.0),
-    ] {
-        let guard = Guard::new("home", PREFIX, None, window, remember, &[]);
-        assert!(guard.is_err_and(|error| error.as_string().is_some_and(|text| text.len() > 20)));
-    }
 }
 
 #[wasm_bindgen_test]
@@ -643,8 +570,8 @@ fn memory_bytes() -> u32 {
 #[wasm_bindgen_test]
 fn a_day_of_use_takes_no_more_and_more_memory() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
-    let mut guard = guard_in(Some(Place::IndexedDb), 1.0);
-    let mut store = BTreeMap::new();
+    let mut guard = guard_of(true, 1.0);
+    guard.loaded();
     let mut used = 0;
     // A refresh every half minute, whose items differ in number and length.
     for refresh in 0..3000u64 {
@@ -660,7 +587,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         apply(&mut guard, &shards, refresh as f64, NONE, WALL);
         fresh(&mut guard, &texts);
         record(&mut guard, &texts);
-        perform(&mut guard, &mut store);
+        save(&mut guard, Due::All);
         chain.record(&shown, now).unwrap();
         // By then all that is bounded has been full.
         if refresh == 1500 {
