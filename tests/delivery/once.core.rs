@@ -3,7 +3,7 @@
 
 use crate::common::device::{self, Device, save};
 use crate::common::{START, apply, at, at_ms, guard, ids, shard_of};
-use seenguard::device::{DeliveryBatch, Guard};
+use seenguard::device::{DeliveryBatch, Guard, Scope, Source};
 use seenguard::{Impression, Time};
 
 const MANY: usize = 10_000;
@@ -18,7 +18,7 @@ fn reporting() -> Guard {
 fn begin(guard: &mut Guard, now: Time) -> (u32, Vec<String>) {
     let DeliveryBatch {
         number, impressions, ..
-    } = guard.begin_batch(MANY, usize::MAX, now);
+    } = guard.begin_batch(MANY, usize::MAX, Scope::All, now);
     (
         number,
         impressions.into_iter().map(|impression| impression.id).collect(),
@@ -53,7 +53,7 @@ fn impressions_go_out_oldest_first_with_their_times() {
     let mut guard = reporting();
     guard.record(&["a"], at_ms(5_001));
     guard.record(&["b", "c"], at_ms(5_002));
-    let batch = guard.begin_batch(MANY, usize::MAX, at_ms(6_000));
+    let batch = guard.begin_batch(MANY, usize::MAX, Scope::All, at_ms(6_000));
     assert!(batch.number > 0);
     let expected = [("a", 5_001), ("b", 5_002), ("c", 5_002)].map(|(id, at)| Impression {
         id: id.into(),
@@ -67,16 +67,22 @@ fn impressions_go_out_oldest_first_with_their_times() {
 fn a_batch_is_as_large_as_it_may_be() {
     let mut guard = reporting();
     guard.record(&ids("item", 0..100), at(START));
-    assert_eq!(guard.begin_batch(30, usize::MAX, at(START)).impressions.len(), 30);
-    let by_size = guard.begin_batch(MANY, 1_000, at(START)).impressions;
+    assert_eq!(
+        guard
+            .begin_batch(30, usize::MAX, Scope::All, at(START))
+            .impressions
+            .len(),
+        30
+    );
+    let by_size = guard.begin_batch(MANY, 1_000, Scope::All, at(START)).impressions;
     let bytes: usize = by_size
         .iter()
         .map(|Impression { id, at }| format!(r#"{{"id":"{id}","at":{}}},"#, at.unix_ms()).len())
         .sum();
     assert!((900..=1_000).contains(&bytes), "{bytes}");
     // One that is too large alone goes alone.
-    assert_eq!(guard.begin_batch(MANY, 1, at(START)).impressions.len(), 1);
-    assert_eq!(guard.begin_batch(0, 1, at(START)).number, 0);
+    assert_eq!(guard.begin_batch(MANY, 1, Scope::All, at(START)).impressions.len(), 1);
+    assert_eq!(guard.begin_batch(0, 1, Scope::All, at(START)).number, 0);
 }
 
 #[test]
@@ -99,29 +105,45 @@ fn what_is_under_way_is_in_no_other_batch_and_what_failed_is_in_the_next() {
 fn what_another_tab_recorded_is_delivered_there() {
     let mut device = Device::default();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
-    there.record(&["there"]);
-    there.work(&mut device);
-    here.storage.signalled();
-    here.work(&mut device);
-    assert_eq!((here.pending().len(), here.guard.undelivered()), (1, 0));
-    assert_eq!(deliver(&mut here.guard, at(START)), [""; 0]);
-    assert_eq!(deliver(&mut there.guard, at(START)), ["there"]);
+    there.record(&["there"], at(START));
+    save(&mut there, &mut device);
+    device.load(&mut here, Source::Row);
+    assert_eq!((here.pending(9, at(START)).len(), here.undelivered()), (1, 0));
+    assert_eq!(deliver(&mut here, at(START)), [""; 0]);
+    assert_eq!(deliver(&mut there, at(START)), ["there"]);
 }
 
 // As the page hides.
 
 #[test]
-fn as_the_page_hides_only_what_it_recorded_goes_out() {
+fn what_an_earlier_visit_left_waits_until_it_is_asked_for() {
+    let mut former = reporting();
+    former.record(&["found"], at(START));
+    let mut guard = next_visit(&mut former);
+    guard.record(&["here"], at(START + 1));
+    let own = guard.begin_batch(MANY, usize::MAX, Scope::Own, at(START + 2));
+    assert_eq!(texts(&own.impressions), ["here"]);
+    assert_eq!(deliver(&mut guard, at(START + 2)), ["found"]);
+}
+
+#[test]
+fn as_the_page_hides_the_newest_that_it_recorded_go_out() {
     let mut former = reporting();
     former.record(&["found"], at(START));
     let mut guard = next_visit(&mut former);
     guard.record(&["here"], at(START + 1));
     guard.unsee(&["taken back here"], at(START + 1));
-    let batch = guard.begin_last_batch(MANY, usize::MAX, at(START + 2));
+    let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START + 2));
     assert_eq!(texts(&batch.impressions), ["here"]);
     assert_eq!(texts(&batch.unseen), ["taken back here"]);
-    assert_eq!(guard.begin_last_batch(MANY, usize::MAX, at(START + 2)).number, 0);
+    assert_eq!(
+        guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START + 2)).number,
+        0
+    );
     assert_eq!(deliver(&mut guard, at(START + 2)), ["found"]);
+    guard.record(&["older", "newer", "newest"], at(START + 3));
+    let newest = guard.begin_batch(2, usize::MAX, Scope::Hiding, at(START + 3));
+    assert_eq!(texts(&newest.impressions), ["newer", "newest"]);
 }
 
 #[test]
@@ -133,11 +155,11 @@ fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
         if has_applied {
             cover(&mut guard, &["covered"], at(START));
         }
-        let batch = guard.begin_last_batch(MANY, usize::MAX, at(START + 1));
+        let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START + 1));
         guard.leave_batch(batch.number, at(START + 1));
         // No answer is read.
         let mut next = next_visit(&mut guard);
-        let again = next.begin_batch(MANY, usize::MAX, at(START + 2));
+        let again = next.begin_batch(MANY, usize::MAX, Scope::All, at(START + 2));
         assert_eq!(texts(&again.impressions), due);
         assert_eq!(texts(&again.unseen), ["taken back"]);
     }
@@ -148,7 +170,7 @@ fn what_was_lost_as_the_page_hid_is_delivered_again_a_day_later() {
     let mut guard = reporting();
     guard.record(&["a"], at(START));
     cover(&mut guard, &["nothing of ours"], at(START));
-    let batch = guard.begin_last_batch(MANY, usize::MAX, at(START));
+    let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START));
     guard.leave_batch(batch.number, at(START));
     let mut next = next_visit(&mut guard);
     let later = at(START + 2 * 24 * 60 * MINUTE);
@@ -163,12 +185,12 @@ fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
         guard.record(&["a", "covered meanwhile"], at(START));
         guard.unsee(&["taken back"], at(START));
         cover(&mut guard, &["nothing of ours"], at(START));
-        let batch = guard.begin_last_batch(MANY, usize::MAX, at(START));
+        let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START));
         guard.leave_batch(batch.number, at(START));
         cover(&mut guard, &["covered meanwhile"], at(START + 1));
         assert_eq!(begin(&mut guard, at(START + 1)).0, 0);
         guard.end_batch(batch.number, arrived, at(START + 2));
-        let again = guard.begin_batch(MANY, usize::MAX, at(START + 2));
+        let again = guard.begin_batch(MANY, usize::MAX, Scope::All, at(START + 2));
         assert_eq!(texts(&again.impressions), due);
         assert_eq!(again.unseen.is_empty(), arrived);
         // It was delivered once, not twice: a day later it is due.
@@ -254,7 +276,7 @@ fn an_impression_recorded_again_is_delivered_again_and_inherits_nothing() {
     guard.record(&["a"], at(START + 100));
     let DeliveryBatch {
         number, impressions, ..
-    } = guard.begin_batch(MANY, usize::MAX, at(START + 100));
+    } = guard.begin_batch(MANY, usize::MAX, Scope::All, at(START + 100));
     assert_eq!((impressions[0].at, impressions.len()), (at(START + 100), 1));
     // While it is under way it is shown again: that is another one.
     guard.record(&["a"], at(START + 200));
@@ -271,7 +293,7 @@ fn what_was_pending_when_delivery_began_is_delivered_on_a_later_visit_though_it_
     guard.start_reporting();
     save(&mut guard, &mut device);
     // The page dies, and the next one does not deliver yet.
-    let mut next = device.next_visit().guard;
+    let mut next = device.next_visit();
     cover(&mut next, &["a"], at(START + 1));
     assert_eq!(next.pending(9, at(START)), ["b"]);
     assert_eq!(deliver(&mut next, at(START + 2)), ["a", "b"]);
@@ -306,7 +328,7 @@ fn a_batch_from_before_a_clear_says_nothing_of_one_that_came_after_it() {
         let mut guard = reporting();
         guard.record(&["before"], at(START));
         let (old, _) = begin(&mut guard, at(START));
-        guard.clear(at(START));
+        guard.reset(false);
         guard.record(&["after"], at(START + 1));
         let (new, ids) = begin(&mut guard, at(START + 1));
         assert_eq!(ids, ["after"]);

@@ -4,7 +4,7 @@
 use js_sys::{Uint8Array, WebAssembly};
 use seenguard::device::Explanation;
 use seenguard::web::batch::TextBatch;
-use seenguard::web::guard::Guard;
+use seenguard::web::guard::{FilterKind, Guard, RecordKind};
 use seenguard::{ChainOptions, MAX_BITS, Parameters, Shard, ShardChain, Time};
 use wasm_bindgen::{JsCast, JsValue};
 use wasm_bindgen_test::wasm_bindgen_test;
@@ -173,15 +173,15 @@ fn separated(texts: &[&str]) -> TextBatch {
 }
 
 fn guard() -> Guard {
-    Guard::new("home:reader", "seenguard/reader/", None, 30.0, 10_000.0, &[0.0]).unwrap()
+    Guard::new("home:reader", 30.0, 10_000, false, &[0.0])
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> usize {
-    guard.record(&separated(ids), false, WALL)
+    guard.record(&separated(ids), RecordKind::Seen, WALL)
 }
 
 fn fresh(guard: &mut Guard, ids: &[&str]) -> usize {
-    guard.filter(&mut separated(ids), false, WALL)
+    guard.filter(&mut separated(ids), FilterKind::Fresh, WALL)
 }
 
 fn apply(guard: &mut Guard, shards: &[&str], version: f64) {
@@ -198,9 +198,9 @@ fn impossible_ends_and_lengths_trap_nothing() {
     let ends: Vec<u8> = ends.collect();
     for length in [0, 4, usize::MAX] {
         write(batch.reserve_ends(4), &ends);
-        guard.filter(&mut batch, false, WALL);
+        guard.filter(&mut batch, FilterKind::Fresh, WALL);
         batch.separated(length);
-        guard.record(&batch, false, WALL);
+        guard.record(&batch, RecordKind::Seen, WALL);
     }
     assert_eq!(batch.reserve(usize::MAX), 0);
     assert_eq!(fresh(&mut guard, &["x", "y"]), 2);
@@ -212,10 +212,10 @@ fn a_batch_gives_back_unusual_memory_and_goes_on() {
     let many = ids(&"a rather long id ".repeat(8), 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let mut batch = separated(&many);
-    assert_eq!(guard.filter(&mut batch, false, WALL), 20_000);
-    batch.shrink();
+    assert_eq!(guard.filter(&mut batch, FilterKind::Fresh, WALL), 20_000);
+    batch.reserve(0);
     rewrite(&mut batch, &["a"]);
-    assert_eq!(guard.filter(&mut batch, false, WALL), 1);
+    assert_eq!(guard.filter(&mut batch, FilterKind::Fresh, WALL), 1);
 }
 
 /// Bytes of the module's memory, which never shrinks.

@@ -7,7 +7,7 @@ use crate::common::{
     DAY, START, apply, at, at_ms, cover_all, guard, guard_of, has_all, ids, list_of, shard_of, shard_with,
     shards_in_use, split_by,
 };
-use seenguard::device::{CoveredImpression, DEFAULT_REMEMBER, Explanation, Guard, MAX_REMEMBER};
+use seenguard::device::{CoveredImpression, DEFAULT_REMEMBER, Explanation, Guard, MAX_REMEMBER, Scope};
 use seenguard::wire::Reference;
 use seenguard::{ChainOptions, Format, Impression, Parameters, Shard, ShardChain, Snapshot, Time};
 
@@ -183,11 +183,11 @@ fn i1_reading_and_opening_at_a_wrong_time_delete_nothing() {
     for wrong in [0, START + 4_000 * DAY, u64::from(u32::MAX) + 5, 9_000_000_000_000] {
         let fresh = guard.filter(&ids("item", 0..300), at(wrong));
         assert!(wrong < START || fresh.len() == 300);
-        guard = device.next_visit().guard;
+        guard = device.next_visit();
         guard.record(&["at the wrong time"], at(wrong));
         save(&mut guard, &mut device);
     }
-    assert!(has_all(&device.next_visit().guard, &ids("item", 0..300), at(START)));
+    assert!(has_all(&device.next_visit(), &ids("item", 0..300), at(START)));
 }
 
 #[test]
@@ -264,18 +264,21 @@ fn what_is_unseen_is_pending_no_longer_and_is_delivered_as_such() {
     );
     let told = guard.pending_list(4_000, at(START));
     assert!(told.ends_with(&format!(".{}", list_of(&["b"]))), "{told}");
-    let batch = guard.begin_batch(9, usize::MAX, at(START));
+    let batch = guard.begin_batch(9, usize::MAX, Scope::All, at(START));
     let ids = |list: &[Impression]| list.iter().map(|one| one.id.clone()).collect::<Vec<_>>();
     assert_eq!(
         (ids(&batch.impressions), ids(&batch.unseen)),
         (vec!["b".into()], vec!["a".into()])
     );
     let mut later = next_visit(&mut guard);
-    let again = later.begin_batch(9, usize::MAX, at(START));
+    let again = later.begin_batch(9, usize::MAX, Scope::All, at(START));
     assert_eq!((&again.impressions, &again.unseen), (&batch.impressions, &batch.unseen));
     later.end_batch(again.number, true, at(START));
     assert_eq!(
-        (later.begin_batch(9, usize::MAX, at(START)).number, later.undelivered()),
+        (
+            later.begin_batch(9, usize::MAX, Scope::All, at(START)).number,
+            later.undelivered()
+        ),
         (0, 0)
     );
 }
@@ -318,7 +321,7 @@ fn i1_a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up
     save(&mut guard, &mut since);
     // It finds once more what is stored from before.
     save(&mut guard, &mut before);
-    for guard in [&guard, &since.next_visit().guard] {
+    for guard in [&guard, &since.next_visit()] {
         assert!(guard.explain("before", at(START + 21)).is_none());
         assert!(has_all(
             guard,
@@ -335,7 +338,7 @@ fn i1_what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
     guard.record(&["with a clock that went back"], at(START - 100 * DAY));
     let mut device = Device::default();
     save(&mut guard, &mut device);
-    let mut later = device.next_visit().guard;
+    let mut later = device.next_visit();
     apply_deletion(&mut later, START, None, at(START + 6));
     for guard in [&mut guard, &mut later] {
         save(guard, &mut device);
@@ -495,7 +498,7 @@ fn i1_what_is_recorded_for_this_device_alone_is_remembered_and_sent_to_no_server
         Some(Explanation::Device { .. })
     ));
     let is_nobodys = |guard: &mut Guard| {
-        let batch = guard.begin_batch(10, 10_000, at(START));
+        let batch = guard.begin_batch(10, 10_000, Scope::All, at(START));
         batch.number == 0 && guard.pending(10, at(START)).is_empty()
     };
     assert!(is_nobodys(&mut guard));

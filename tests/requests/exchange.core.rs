@@ -2,7 +2,7 @@
 
 use crate::common::device::{Device, save};
 use crate::common::{START, apply, at, guard, ids, shard_of, shards_in_use};
-use seenguard::device::{Guard, NotApplied};
+use seenguard::device::{Guard, NotApplied, Source};
 use seenguard::wire::Reference;
 use seenguard::{BloomFilter, Format, IdList, Impression, Parameters, Shard, Snapshot, Split, Time};
 
@@ -168,22 +168,21 @@ fn i2_a_snapshot_from_before_a_deletion_is_not_taken_over() {
         forget_before: Some(START as u32),
         ..deletion
     };
-    tab.guard.apply(deletion, at(START)).unwrap();
+    tab.apply(deletion, at(START)).unwrap();
     // These have a snapshot in use from before, and hear of it by what is stored.
     let (mut applied, mut restored) = (device.next_visit(), device.next_visit());
-    apply(&mut applied.guard, Some(7), &texts, at(START)).unwrap();
-    restored.guard.restore(of(None), at(START)).unwrap();
-    tab.flush(&mut device);
+    apply(&mut applied, Some(7), &texts, at(START)).unwrap();
+    restored.restore(of(None), at(START)).unwrap();
+    save(&mut tab, &mut device);
     for tab in [&mut applied, &mut restored] {
-        assert!(tab.has("old-0"));
-        tab.storage.signalled();
-        tab.work(&mut device);
-        assert!(!tab.has("old-0") && tab.guard.held().is_empty());
+        assert!(tab.explain("old-0", at(START)).is_some());
+        device.load(tab, Source::Row);
+        assert!(tab.explain("old-0", at(START)).is_none() && tab.held().is_empty());
     }
-    let replica = apply(&mut applied.guard, Some(8), &texts, at(START)).unwrap();
+    let replica = apply(&mut applied, Some(8), &texts, at(START)).unwrap();
     assert_eq!(replica.reason, Some(NotApplied::OlderVersion));
 
-    let mut later = device.next_visit().guard;
+    let mut later = device.next_visit();
     later.restore(of(Some(START - 1)), at(START)).unwrap();
     assert!(later.explain("old-0", at(START)).is_none());
     later.restore(of(Some(START)), at(START)).unwrap();
@@ -283,7 +282,7 @@ fn i1_an_unsee_of_this_device_lasts_until_the_id_is_recorded_again() {
         guard.apply(snapshot(&texts, listed), at(START + 4)).unwrap();
         assert!(guard.explain("a", at(START + 4)).is_none());
         save(&mut guard, &mut device);
-        let mut later = device.next_visit().guard;
+        let mut later = device.next_visit();
         apply(&mut later, None, &texts, at(START + 4)).unwrap();
         assert!(later.explain("a", at(START + 4)).is_none());
     }
@@ -306,7 +305,7 @@ fn feeds_are_notified_of_what_was_made_unseen_and_forgotten() {
     assert!(hears(&guard));
     let mut device = Device::default();
     save(&mut guard, &mut device);
-    let mut tab = device.next_visit().guard;
+    let mut tab = device.next_visit();
     tab.unsee(&["other"], at(START + 2));
     save(&mut tab, &mut device);
     save(&mut guard, &mut device);
@@ -336,7 +335,7 @@ fn feeds_are_notified_again_of_what_was_made_unseen_after_the_window() {
     guard.record(&["a"], at(START));
     let mut device = Device::default();
     save(&mut guard, &mut device);
-    let mut tab = device.next_visit().guard;
+    let mut tab = device.next_visit();
     tab.unsee(&["a"], at(START + 1));
     save(&mut tab, &mut device);
     save(&mut guard, &mut device);

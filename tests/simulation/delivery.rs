@@ -1,29 +1,53 @@
-//! Impressions go to the server in batches, over a network that loses requests and answers.
+//! Impressions go to the server in batches, over a network that loses requests and responses.
 
-use seenguard::device::DeliveryBatch;
+use seenguard::device::Scope;
 
 use super::chance::Chance;
 use super::conditions::DAY;
 use super::device::Device;
-use super::elsewhere::DeviceTold;
+use super::elsewhere::PendingList;
 use super::exceptions::listed;
 use super::items::Item;
-use super::ledger::Arrival;
+use super::ledger::{Arrival, Recording, What};
 use super::scene::Scene;
-use super::stream::Told;
-use super::tab::{Confirmed, Flight};
+use super::stream::Entry;
+use super::tab::Urgency;
 
 /// After this an impression that is still pending is delivered again, once.
 const REDELIVERY_MS: u64 = DAY;
 const BATCH_BYTES: usize = 40_000;
 
-/// A report begins on a page: what is here, and what comes, is to be delivered.
+/// A batch under way.
+#[derive(Debug)]
+pub struct Flight {
+    batch: u32,
+    impressions: Vec<(Item, u64)>,
+    unseen: Vec<(Item, u64)>,
+    sent_ms: u64,
+    /// The same by the device's clock.
+    sent_at: u64,
+    pub generation: usize,
+    has_arrived: bool,
+    pending: PendingList,
+}
+
+/// Impressions are delivered from now on: what is here, and what comes.
 pub fn start(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
+    let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
     page.guard.start_reporting();
     page.delivering = true;
-    page.is_reporting = true;
-    device.changed(tab, 0, scene);
+    page.facts.reports = true;
+    if page.is_loaded {
+        for id in page.guard.pending(usize::MAX, time) {
+            let item = scene.items.of(&id).expect("an item of this feed");
+            let recordings = page.candidates(&device.ledger, item).map(|(index, _)| index);
+            let recordings: Vec<usize> = recordings.collect();
+            for index in recordings {
+                device.ledger.recordings[index].to_deliver = true;
+            }
+        }
+    }
 }
 
 /// The next thing happens to a page's deliveries.
@@ -32,23 +56,20 @@ pub fn advance(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
         return;
     }
     let flights = device.tabs[tab].flights.len();
-    // A page that is hidden sends another batch while one is under way.
+    // A page that hides sends another batch while one is under way.
     let most = if scene.conditions.network_fails { 2 } else { 1 };
     if flights == 0 || (flights < most && scene.random.percent(15)) {
-        begin(device, tab, scene);
+        let scope = *scene.random.pick(&[Scope::Own, Scope::All, Scope::Hiding]);
+        begin(device, tab, scope, scene);
     }
-    if !scene.conditions.network_fails {
-        while !device.tabs[tab].flights.is_empty() {
-            arrive(device, tab, 0, scene);
-            answer(device, tab, 0, true, scene);
-        }
-    } else if !device.tabs[tab].flights.is_empty() {
-        let flight = scene.random.index(device.tabs[tab].flights.len());
+    let flights = device.tabs[tab].flights.len();
+    if flights > 0 {
+        let flight = scene.random.index(flights);
         match scene.random.below(10) {
-            0..5 => arrive(device, tab, flight, scene),
-            5 => answer(device, tab, flight, false, scene),
-            _ if device.tabs[tab].flights[flight].has_arrived => answer(device, tab, flight, true, scene),
-            _ => {}
+            _ if !scene.conditions.network_fails => answer(device, tab, flight, true, scene),
+            0..4 => arrive(device, tab, flight, scene),
+            4 => answer(device, tab, flight, false, scene),
+            _ => answer(device, tab, flight, true, scene),
         }
     }
 }
@@ -58,8 +79,7 @@ pub fn deliver_all(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     while !device.tabs[tab].flights.is_empty() {
         answer(device, tab, 0, false, scene);
     }
-    while begin(device, tab, scene) {
-        arrive(device, tab, 0, scene);
+    while begin(device, tab, Scope::All, scene) {
         answer(device, tab, 0, true, scene);
     }
     let undelivered = device.tabs[tab].guard.undelivered();
@@ -69,118 +89,112 @@ pub fn deliver_all(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     );
 }
 
-/// Takes the next batch. Whether there was one.
-fn begin(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> bool {
-    // The number of the latest clear is read first.
-    device.hear(tab, scene);
-    device.run(tab, scene);
+/// Begins the next batch. Whether there was one.
+fn begin(device: &mut Device, tab: usize, scope: Scope, scene: &mut Scene<'_>) -> bool {
     let time = device.time(scene.now);
     let most = *scene.random.pick(&[1, 20, 200, 200]);
     let page = &mut device.tabs[tab];
-    let DeliveryBatch {
-        number: batch,
-        impressions,
-        unseen,
-        ..
-    } = page.guard.begin_batch(most, BATCH_BYTES, time);
+    let batch = page.guard.begin_batch(most, BATCH_BYTES, scope, time);
+    let ids = || batch.impressions.iter().chain(&batch.unseen);
     assert_eq!(
-        batch == 0,
-        impressions.is_empty() && unseen.is_empty(),
+        batch.number == 0,
+        ids().next().is_none(),
         "batches: one has a number or nothing in it"
     );
-    if batch == 0 {
+    if batch.number == 0 {
         return false;
     }
-    let all = || impressions.iter().chain(&unseen);
-    let bytes: usize = all().map(|impression| impression.id.len() + 30).sum();
-    assert!(
-        all().count() <= most && (bytes <= BATCH_BYTES || all().count() == 1),
-        "batches: {} impressions of {bytes} bytes were not asked for",
-        all().count()
+    let (count, bytes) = (
+        ids().count(),
+        ids().map(|impression| impression.id.len() + 30).sum::<usize>(),
     );
-    let (impressions, unseen) = (listed(&impressions, scene.items), listed(&unseen, scene.items));
-    for &(item, at) in &impressions {
-        check_due(device, tab, item, at, scene);
+    assert!(
+        count <= most && (bytes <= BATCH_BYTES || count == 1),
+        "batches: {count} impressions of {bytes} bytes"
+    );
+    let impressions = listed(&batch.impressions, scene.items);
+    let unseen = listed(&batch.unseen, scene.items);
+    for (entries, is_unseen) in [(&impressions, false), (&unseen, true)] {
+        for &(item, at) in entries {
+            check_due(device, tab, (item, at, is_unseen), scope, scene);
+        }
     }
-    for &(item, at) in &unseen {
-        check_unseen_due(device, tab, item, at);
-    }
-    let told = DeviceTold::by(device, tab, time, scene.now, scene.items);
+    let pending = PendingList::by(device, tab, time, scene.now, scene.items);
     let page = &mut device.tabs[tab];
     page.flights.push(Flight {
-        told,
-        batch,
+        pending,
+        batch: batch.number,
         impressions,
         unseen,
         sent_ms: scene.now,
         sent_at: time.unix_ms(),
-        number: page.guard.number(),
+        generation: page.generation,
         has_arrived: false,
     });
     true
 }
 
-/// What was made unseen goes out if it was made unseen here, is not under way and did not arrive before.
-fn check_unseen_due(device: &Device, tab: usize, item: Item, at: u64) {
-    let (page, ledger) = (&device.tabs[tab], &device.ledger);
-    let unseen: Vec<usize> = page
-        .candidates(ledger, item)
-        .filter(|(_, recording)| recording.at == at && recording.unseen)
-        .map(|(index, _)| index)
-        .collect();
-    assert!(
-        !unseen.is_empty(),
-        "batches: {item:?} was not made unseen at {at}, or was recorded since"
-    );
-    let is_under_way = page
-        .flights
-        .iter()
-        .any(|flight| flight.number == page.guard.number() && flight.unseen.contains(&(item, at)));
-    assert!(!is_under_way, "batches: that {item:?} is unseen is under way already");
-    let is_kept = |&index: &usize| page.must_remember(ledger, index);
-    assert!(
-        !page.delivered_unseen.contains(&(item, at)) || !unseen.iter().all(is_kept),
-        "batches: that {item:?} is unseen goes again"
-    );
-}
-
 /// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the
-/// rule for that.
-fn check_due(device: &Device, tab: usize, item: Item, at: u64, scene: &mut Scene<'_>) {
-    let page = &device.tabs[tab];
-    let mut candidates = page.candidates(&device.ledger, item);
+/// rule for that. An unsee goes out once.
+fn check_due(
+    device: &Device,
+    tab: usize,
+    (item, at, is_unseen): (Item, u64, bool),
+    scope: Scope,
+    scene: &mut Scene<'_>,
+) {
+    let (page, ledger) = (&device.tabs[tab], &device.ledger);
+    let what = if is_unseen { What::Unseen } else { What::Seen };
+    let is_it = |recording: &Recording| recording.at == at && recording.what == what;
+    let recordings: Vec<_> = page.candidates(ledger, item).filter(|(_, one)| is_it(one)).collect();
     assert!(
-        candidates.any(|(_, recording)| recording.at == at && !recording.unseen && !recording.is_local),
-        "batches: {item:?} at {at} was not recorded for the server, or was made unseen since"
+        !recordings.is_empty(),
+        "batches: {item:?} at {at} was not recorded for the server, or another since"
     );
-    let dropped = |index| !page.must_keep_text(&device.ledger, index);
-    let mut recordings = device.ledger.of(item).filter(|(_, recording)| recording.at == at);
-    if recordings.any(|(index, _)| dropped(index)) {
+    // Of an item that this page has recorded it delivers the latest.
+    let is_own = page
+        .known_of(ledger, item)
+        .any(|(_, recording)| recording.author == page.serial);
+    assert!(
+        scope == Scope::All || is_own,
+        "batches: {item:?} was recorded elsewhere, in {scope:?}"
+    );
+    if !recordings.iter().all(|(index, _)| page.must_have_text(ledger, *index)) {
         // What was dropped may come back from a row that was not compacted yet.
         return;
     }
+    let is_in = |flight: &Flight| {
+        if is_unseen {
+            flight.unseen.contains(&(item, at))
+        } else {
+            flight.impressions.contains(&(item, at))
+        }
+    };
     let is_under_way = page
         .flights
         .iter()
-        .any(|flight| flight.number == page.guard.number() && flight.impressions.contains(&(item, at)));
+        .any(|flight| flight.generation == page.generation && is_in(flight));
     assert!(!is_under_way, "batches: {item:?} is under way already");
-    let Some(confirmed) = page.confirmed.get(&(item, at)) else {
-        return;
-    };
-    scene.tally.reach("an impression is delivered again");
-    if device.clock_jumped {
-        return;
-    }
-    let exceptions = &scene.server.exceptions;
-    if exceptions.was_made_unseen(item) || scene.server.refused.contains(&item) {
-        // The server has it and unsees it, or had refused it: no snapshot covers it.
-        return;
-    }
-    let waited = device.wall(scene.now).abs_diff(confirmed.wall_ms);
     assert!(
-        confirmed.times < 2 && waited >= REDELIVERY_MS && page.has_applied,
-        "redelivery: {item:?} goes for the {}. time after {waited} ms",
-        confirmed.times + 1
+        !is_unseen || !page.delivered_unseen.contains(&(item, at)),
+        "batches: that {item:?} is unseen goes again"
+    );
+    let state = recordings
+        .first()
+        .map(|(index, _)| page.known[index])
+        .unwrap_or_default();
+    if is_unseen || state.deliveries == 0 {
+        return;
+    }
+    scene.tally.reach("an impression is delivered again");
+    // What the server had refused, or has and unsees, no snapshot covers.
+    let is_covered_never = scene.server.exceptions.ever.contains(&item) || scene.server.refused.contains(&item);
+    let waited = device.wall(scene.now).abs_diff(state.delivered_at);
+    assert!(
+        device.clock_jumped
+            || is_covered_never
+            || (state.deliveries < 2 && waited >= REDELIVERY_MS && page.has_applied),
+        "redelivery: {item:?} after {waited} ms: {state:?}"
     );
 }
 
@@ -190,47 +204,53 @@ fn arrive(device: &mut Device, tab: usize, flight: usize, scene: &mut Scene<'_>)
     if std::mem::replace(&mut flight.has_arrived, true) {
         return;
     }
-    scene.server.devices.accept(&flight.told, scene.now);
+    scene.server.devices.accept(&flight.pending, scene.now);
     let Flight { sent_ms, sent_at, .. } = *flight;
-    let impressions = flight.impressions.iter().map(|&told| (told, false));
-    for ((item, at), is_unseen) in impressions.chain(flight.unseen.iter().map(|&told| (told, true))) {
+    let impressions = flight.impressions.iter().map(|&entry| (entry, false));
+    for ((item, at), is_unseen) in impressions.chain(flight.unseen.iter().map(|&entry| (entry, true))) {
         if is_unseen {
             device.ledger.unseen_arrived.insert((item, at));
         } else {
             device.ledger.arrived(item, Arrival { at, sent_ms });
         }
-        let told = Told {
+        let entry = Entry {
             item,
             is_unseen,
             at,
             sent_at,
         };
-        scene.server.send(told, scene.now, scene.conditions, scene.random);
+        scene.server.send(entry, scene.now, scene.conditions, scene.random);
     }
 }
 
-/// The page is told what became of a batch; an answer that was lost counts as none.
+/// The page reads the response to a batch; one that was lost counts as a failure.
 fn answer(device: &mut Device, tab: usize, flight: usize, arrived: bool, scene: &mut Scene<'_>) {
+    if arrived {
+        arrive(device, tab, flight, scene);
+    }
     let time = device.time(scene.now);
-    let page = &mut device.tabs[tab];
+    let (page, ledger) = (&mut device.tabs[tab], &device.ledger);
     let flight = page.flights.remove(flight);
     page.guard.end_batch(flight.batch, arrived, time);
     if !arrived {
         scene.tally.reach("a batch fails");
         return;
     }
-    let changes = flight.impressions.len() + flight.unseen.len();
-    if flight.number == page.guard.number() {
-        page.delivered_unseen.extend(flight.unseen);
-        for key in flight.impressions {
-            let wall_ms = time.unix_ms();
-            let confirmed = page.confirmed.entry(key).or_insert(Confirmed { times: 0, wall_ms });
-            *confirmed = Confirmed {
-                times: confirmed.times + 1,
-                wall_ms,
-            };
-            page.unsaved.delivered.insert(key, *confirmed);
+    if flight.generation != page.generation {
+        return;
+    }
+    for &(item, at) in flight.impressions.iter().chain(&flight.unseen) {
+        let candidates: Vec<usize> = page.candidates(ledger, item).map(|(index, _)| index).collect();
+        match candidates[..] {
+            [index] if ledger.recordings[index].at == at => {
+                let state = page.known.entry(index).or_default();
+                state.deliveries += 1;
+                state.delivered_at = time.unix_ms();
+                let is_sure = page.must_have_text(ledger, index);
+                page.changed(ledger, item, if is_sure { Urgency::Now } else { Urgency::Maybe });
+            }
+            _ => page.changed(ledger, item, Urgency::Maybe),
         }
     }
-    device.changed(tab, changes, scene);
+    page.delivered_unseen.extend(flight.unseen);
 }

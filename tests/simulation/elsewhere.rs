@@ -1,4 +1,4 @@
-//! What a person's devices have pending, as the server keeps it: a page leaves out what another device has shown.
+//! What a person's devices have pending, as the server stores it: a page leaves out what another device has shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,178 +13,135 @@ use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Question;
 
-/// So many of the newest pending ids are in what a device tells.
-const MOST_TOLD: usize = 1_000;
+/// Most ids of a pending list, the newest.
+const MOST_LISTED: usize = 1_000;
 /// A list has so many bits of an id's hash.
 const BITS: u32 = 24;
 
-/// What a device has told with a request or a report.
+/// What a device says with a request or a report.
 #[derive(Debug, Clone)]
-pub struct DeviceTold {
-    pub text: String,
-    /// What was pending and is in it, and the bits by which it is.
-    newest: BTreeSet<Item>,
+pub struct PendingList {
+    text: String,
+    /// Its name, empty: none; its counter, and when the history was deleted.
+    device: String,
+    counter: u64,
+    forgotten: u64,
+    /// What is in it, and the bits by which it is.
+    items: BTreeSet<Item>,
     bits: BTreeSet<u64>,
     at_ms: u64,
-    /// Whether a store must have kept it: there were not too many devices since.
-    is_surely_kept: bool,
 }
 
-/// The bits of an id in a list.
 fn bits_of(id: &str) -> u64 {
     hash_id(id.as_bytes(), 0) % (1 << BITS)
 }
 
-/// The parts of a text.
-struct Parts<'a> {
-    device: &'a str,
-    counter: u64,
-    forgotten: u64,
-    list: &'a str,
-}
-
-impl DeviceTold {
-    /// What a tab tells now.
-    pub fn by(device: &Device, tab: usize, time: Time, now: u64, items: &Items) -> DeviceTold {
-        let guard = &device.tabs[tab].guard;
-        let pending = guard.pending(usize::MAX, time);
-        let newest = &pending[pending.len().saturating_sub(MOST_TOLD)..];
-        let item_of = |text: &String| items.of(text).expect("an item of this feed");
-        let told = DeviceTold {
-            text: guard.pending_list(usize::MAX, time),
-            newest: newest.iter().map(item_of).collect(),
-            bits: newest.iter().map(|text| bits_of(text)).collect(),
-            at_ms: now,
-            is_surely_kept: true,
-        };
-        assert_eq!(
-            told.parts().list.len(),
-            4 * newest.len(),
-            "elsewhere: what is pending is told, 4 characters an id"
-        );
-        told
-    }
-
-    fn parts(&self) -> Parts<'_> {
-        let parts: Vec<&str> = self.text.split('.').collect();
+impl PendingList {
+    /// What a tab says now. It has a name if the store is known to have it.
+    pub fn by(device: &Device, tab: usize, time: Time, now: u64, items: &Items) -> PendingList {
+        let page = &device.tabs[tab];
+        let pending = page.guard.pending(usize::MAX, time);
+        let newest = &pending[pending.len().saturating_sub(MOST_LISTED)..];
+        let text = page.guard.pending_list(usize::MAX, time);
+        let parts: Vec<&str> = text.split('.').collect();
         let number = |text| u64::from_str_radix(text, 36).expect("numbers are to the base 36");
-        Parts {
-            device: parts[0],
+        assert_eq!(
+            parts[3].len(),
+            4 * newest.len(),
+            "elsewhere: what is pending is listed, 4 characters an id"
+        );
+        assert_eq!(
+            !parts[0].is_empty(),
+            page.stored.is_some(),
+            "elsewhere: a name is sent once it is stored"
+        );
+        PendingList {
+            device: parts[0].to_owned(),
             counter: number(parts[1]),
             forgotten: number(parts[2]),
-            list: parts[3],
+            items: newest
+                .iter()
+                .map(|text| items.of(text).expect("an item of this feed"))
+                .collect(),
+            bits: newest.iter().map(|text| bits_of(text)).collect(),
+            at_ms: now,
+            text,
         }
     }
 
     /// Whether it counts for a server that knows of this deletion of the history; Unix seconds.
     fn counts(&self, forget_before: u32) -> bool {
-        let Parts { forgotten, list, .. } = self.parts();
-        !list.is_empty() && forgotten >= forget_before.into()
+        !self.items.is_empty() && self.forgotten >= forget_before.into()
     }
 
-    fn contains(&self, item: Item, items: &Items) -> bool {
-        self.bits.contains(&bits_of(items.text(item)))
-    }
-
-    /// How often it contains an item that was not told.
+    /// How often it contains an item that is not in it.
     fn rate(&self) -> f64 {
-        self.newest.len() as f64 / 2f64.powi(BITS as i32)
+        self.items.len() as f64 / 2f64.powi(BITS as i32)
     }
 }
 
-/// What the store has, and what each device has told last.
+/// What the store has, and what each device has said last.
 #[derive(Debug, Default)]
 pub struct Devices {
     lines: String,
-    latest: BTreeMap<String, DeviceTold>,
+    latest: BTreeMap<String, PendingList>,
+    /// Whether there ever were more devices than it stores.
+    has_dropped: bool,
 }
 
 impl Devices {
     /// A request or a report has come.
-    pub fn accept(&mut self, told: &DeviceTold, now: u64) {
-        let (at, since) = (Time::from_unix_ms(now), kept_since(now));
-        if let Some(to_keep) = PendingToKeep::of(&told.text, None, at, PENDING_SECONDS)
+    pub fn accept(&mut self, list: &PendingList, now: u64) {
+        let at = Time::from_unix_ms(now);
+        if let Some(to_keep) = PendingToKeep::of(&list.text, None, at, PENDING_SECONDS)
             && let Some(lines) = to_keep.added_to(&self.lines).expect("there is memory")
         {
             self.lines = lines;
         }
-        self.latest
-            .retain(|_, told| told.at_ms / SECOND * SECOND >= since.unix_ms());
-        let Parts {
-            device, counter, list, ..
-        } = told.parts();
-        let known = self.latest.get(device);
-        if device.is_empty() || known.is_some_and(|known| counter < known.parts().counter) {
-            return;
+        let since = now.saturating_sub(u64::from(PENDING_SECONDS) * SECOND);
+        self.latest.retain(|_, list| list.at_ms / SECOND * SECOND >= since);
+        let known = self.latest.get(&list.device);
+        // What is said again changes nothing, and is stored no longer.
+        let is_news = known.is_none_or(|known| list.counter >= known.counter && list.text != known.text);
+        if !list.device.is_empty() && is_news && (known.is_some() || !list.items.is_empty()) {
+            self.latest.insert(list.device.clone(), list.clone());
+            self.has_dropped |= self.latest.len() > MAX_PENDING_DEVICES;
         }
-        // One that is kept stays, and with it its counter.
-        if list.is_empty() && known.is_none() {
-            return;
-        }
-        // What is told again changes nothing, and is kept no longer.
-        let again = known.filter(|known| known.text == told.text);
-        let at_ms = again.map_or(now, |known| known.at_ms);
-        self.latest
-            .insert(device.to_owned(), DeviceTold { at_ms, ..told.clone() });
-        self.drop_oldest();
     }
 
-    pub fn clear(&mut self) {
-        *self = Devices::default();
-    }
-
-    /// Of too many devices, those leave that have nothing pending, and then those that have told something least lately:
-    /// of several in one second, it is not known which.
-    fn drop_oldest(&mut self) {
-        let kept: Vec<&DeviceTold> = self.latest.values().filter(|told| told.is_surely_kept).collect();
-        let too_many = kept.len().saturating_sub(MAX_PENDING_DEVICES);
-        let rank = |told: &DeviceTold| (!told.newest.is_empty(), told.at_ms / SECOND);
-        let Some(oldest) = kept.iter().map(|told| rank(told)).min().filter(|_| too_many > 0) else {
-            return;
-        };
-        let is_known = kept.iter().filter(|told| rank(told) == oldest).count() == too_many;
-        let is_oldest = |told: &DeviceTold| told.is_surely_kept && rank(told) == oldest;
-        if is_known {
-            return self.latest.retain(|_, told| !is_oldest(told));
-        }
-        for told in self.latest.values_mut().filter(|told| is_oldest(told)) {
-            told.is_surely_kept = false;
-        }
+    /// The lists of other devices, which count in the store if there are not too many.
+    fn others<'a>(&'a self, requesting: &'a PendingList, forget_before: u32) -> impl Iterator<Item = &'a PendingList> {
+        let others = self.latest.values().filter(|list| list.device != requesting.device);
+        others.filter(move |list| list.counts(forget_before))
     }
 }
 
-fn kept_since(now: u64) -> Time {
-    Time::from_unix_ms(now.saturating_sub(u64::from(PENDING_SECONDS) * SECOND))
-}
-
-/// A device asks for a page of these candidates.
+/// A device requests a page of these candidates.
 pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) {
-    let time = device.time(scene.now);
-    let asking = DeviceTold::by(device, tab, time, scene.now, scene.items);
-    let Scene { server, items, now, .. } = scene;
-    let now = *now;
-    server.devices.accept(&asking, now);
-    let ids = candidates.distinct();
+    let (now, items) = (scene.now, &*scene.items);
+    let requesting = PendingList::by(device, tab, device.time(now), now, items);
+    scene.server.devices.accept(&requesting, now);
+    let server = &*scene.server;
     let pending = Pending {
-        asking: Some(&asking.text),
+        asking: Some(&requesting.text),
         kept: &server.devices.lines,
         ..Pending::default()
     };
-    let passed: BTreeSet<Item> = server.filter(&ids, pending, now, items);
-    for item in ids {
-        let why = why(server, &asking, item, now, items);
+    let passed = server.filter(&candidates.distinct(), pending, now, items);
+    for item in candidates.distinct() {
         let passes = passed.contains(&item);
+        let why = why(server, &requesting, item, now, items);
         assert!(
-            !passes || !why.must_be_left_out,
+            !passes || !why.must_be_left_out(),
             "elsewhere: {item:?} is on the page, and a device has shown it"
         );
-        if why.must_be_left_out && !why.is_own && !why.is_in_chain {
-            scene.tally.reach("a page leaves out what another device has shown");
-        }
         assert!(
             passes || why.may_be_left_out,
             "elsewhere: {item:?} is left out for no reason"
         );
+        if why.is_elsewhere && !why.is_own && !why.is_in_chain {
+            scene.tally.reach("a page leaves out what another device has shown");
+        }
         if why.is_fresh {
             scene.tally.ask(Question::Elsewhere, why.rate, !passes);
         }
@@ -192,39 +149,42 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
 }
 
 struct Why {
-    must_be_left_out: bool,
-    may_be_left_out: bool,
-    is_own: bool,
     is_in_chain: bool,
+    is_own: bool,
+    is_elsewhere: bool,
+    may_be_left_out: bool,
     /// Whether neither the chain nor any device has it.
     is_fresh: bool,
     /// The rate at which devices' lists leave such an item out.
     rate: f64,
 }
 
-fn why(server: &Server, asking: &DeviceTold, item: Item, now: u64, items: &Items) -> Why {
+impl Why {
+    fn must_be_left_out(&self) -> bool {
+        self.is_in_chain || self.is_own || self.is_elsewhere
+    }
+}
+
+fn why(server: &Server, requesting: &PendingList, item: Item, now: u64, items: &Items) -> Why {
     let forget_before = server.exceptions.forget_before;
-    let device = asking.parts().device.to_owned();
     let is_unseen = server.exceptions.contains(item);
     let is_in_chain = server.newest_shard(item, now, items).is_some();
-    let is_own = asking.counts(forget_before) && asking.newest.contains(&item);
-    let others = || {
-        let others = server.devices.latest.iter().filter(|&(name, _)| *name != device);
-        others.map(|(_, told)| told).filter(|told| told.counts(forget_before))
-    };
-    let is_elsewhere = others().any(|told| told.is_surely_kept && told.newest.contains(&item));
-    let counting = || {
-        others()
-            .filter(|_| !is_unseen)
-            .chain(Some(asking).filter(|asking| asking.counts(forget_before)))
-    };
-    let is_in_any = counting().any(|told| told.contains(item, items));
+    let own = Some(requesting).filter(|list| list.counts(forget_before));
+    // Another device's list yields to what the server made unseen.
+    let others: Vec<&PendingList> = server
+        .devices
+        .others(requesting, forget_before)
+        .filter(|_| !is_unseen)
+        .collect();
+    let are_all_stored = !server.devices.has_dropped;
+    let counting = || own.iter().copied().chain(others.iter().copied());
+    let bits = bits_of(items.text(item));
     Why {
-        must_be_left_out: is_in_chain || is_own || (is_elsewhere && !is_unseen),
-        may_be_left_out: is_in_chain || is_in_any,
-        is_own,
         is_in_chain,
-        is_fresh: !is_in_chain && counting().all(|told| !told.newest.contains(&item)),
-        rate: counting().map(DeviceTold::rate).sum(),
+        is_own: own.is_some_and(|own| own.items.contains(&item)),
+        is_elsewhere: are_all_stored && others.iter().any(|list| list.items.contains(&item)),
+        may_be_left_out: is_in_chain || counting().any(|list| list.bits.contains(&bits)),
+        is_fresh: !is_in_chain && counting().all(|list| !list.items.contains(&item)),
+        rate: counting().map(PendingList::rate).sum(),
     }
 }

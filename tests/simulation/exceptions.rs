@@ -1,13 +1,12 @@
 //! What a server must unsee and forget, by what truly reached it: the chain is judged by it.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use seenguard::{ChainSnapshot, Impression, Time};
 
 use super::conditions::SECOND;
 use super::items::{Item, Items};
-use super::shipment::State;
 
 #[derive(Debug, Default)]
 pub struct Exceptions {
@@ -18,12 +17,12 @@ pub struct Exceptions {
     /// What was and is seen again, each with the server's time of that.
     seen_again: BTreeMap<Item, u64>,
     /// What ever was.
-    ever: BTreeMap<Item, ()>,
+    pub ever: BTreeSet<Item>,
 }
 
 impl Exceptions {
-    /// A device tells of an item. Whether that changes anything.
-    pub fn take(&mut self, item: Item, at_ms: u64, is_unseen: bool) -> bool {
+    /// A device reports an item. Whether that changes anything.
+    pub fn ingest(&mut self, item: Item, at_ms: u64, is_unseen: bool) -> bool {
         if at_ms < u64::from(self.forget_before) * SECOND {
             return false;
         }
@@ -45,26 +44,19 @@ impl Exceptions {
         self.seen_again.remove(&item);
         let latest = self.unseen.entry(item).or_default();
         *latest = (*latest).max(at_ms);
-        self.ever.insert(item, ());
+        self.ever.insert(item);
         true
     }
 
     pub fn forget(&mut self, now: u64) {
-        self.unseen.clear();
-        self.seen_again.clear();
-        self.forget_before = self.forget_before.max(now.div_ceil(SECOND) as u32);
+        self.restore(&[], self.forget_before.max(now.div_ceil(SECOND) as u32));
     }
 
-    pub fn clear(&mut self) {
-        self.unseen.clear();
+    /// The store is that of another state.
+    pub fn restore(&mut self, unseen: &[(Item, u64)], forget_before: u32) {
+        self.unseen = unseen.iter().copied().collect();
         self.seen_again.clear();
-    }
-
-    /// The store is that of an earlier state.
-    pub fn roll_back(&mut self, state: &State, items: &Items) {
-        self.unseen = listed(&state.unseen, items).into_iter().collect();
-        self.seen_again.clear();
-        self.forget_before = state.forget_before;
+        self.forget_before = forget_before;
     }
 
     pub fn retain(&mut self, is_needed: impl Fn(Item) -> bool) {
@@ -80,28 +72,23 @@ impl Exceptions {
         self.unseen.contains_key(&item)
     }
 
-    /// Whether an item was ever made unseen.
-    pub fn was_made_unseen(&self, item: Item) -> bool {
-        self.ever.contains_key(&item)
-    }
-
-    /// A snapshot unsees exactly what it must, and tells of the deletion.
+    /// A snapshot unsees exactly what it must, and has the deletion.
     pub fn check(&self, shipped: &ChainSnapshot, is_in_shard: impl Fn(Item) -> bool, items: &Items) {
-        let told: BTreeMap<Item, u64> = listed(&shipped.unseen, items).into_iter().collect();
+        let listed: BTreeMap<Item, u64> = listed(&shipped.unseen, items).into_iter().collect();
         let needed = self.unseen.iter().filter(|&(&item, _)| is_in_shard(item));
         assert!(
-            needed.eq(told.iter()) && told.len() == shipped.unseen.len(),
-            "unseen: a snapshot lists {told:?}, and {:?} are",
+            needed.eq(listed.iter()) && listed.len() == shipped.unseen.len(),
+            "unseen: a snapshot lists {listed:?}, and {:?} are",
             self.unseen
         );
         assert!(
             shipped.unseen.is_sorted_by_key(|impression| Reverse(impression.at)),
             "unseen: the newest is listed first"
         );
+        let forget_before = seconds_of(shipped.forget_before);
         assert_eq!(
-            seconds_of(shipped.forget_before),
-            self.forget_before,
-            "deletions: a snapshot tells of the latest one"
+            forget_before, self.forget_before,
+            "deletions: a snapshot has the latest one"
         );
     }
 }

@@ -9,6 +9,7 @@ use seenguard::{Split, Time};
 use super::chance::Chance;
 use super::device::Device;
 use super::items::{Item, Items};
+use super::ledger::What;
 use super::scene::Scene;
 use super::server::Server;
 use super::view::View;
@@ -32,16 +33,12 @@ impl Candidates {
     }
 }
 
-/// What a feed brings: items that nobody has seen, and some that were seen.
+/// What a feed brings: items that nobody has seen, and some that were seen, half of them lately.
 pub fn candidates(device: &Device, scene: &mut Scene<'_>) -> Candidates {
     let fresh = scene.random.between(2, 20) as usize;
     let mut items: Vec<Item> = (0..fresh).map(|_| scene.items.publish(scene.random)).collect();
     let seen = &device.ledger.recordings;
-    for _ in 0..12 {
-        if seen.is_empty() {
-            break;
-        }
-        // Half of them are of the latest.
+    for _ in 0..12.min(seen.len()) {
         let from = if scene.random.percent(50) {
             seen.len().saturating_sub(50)
         } else {
@@ -91,44 +88,37 @@ pub fn check_server_list(server: &Server, list: &[Item], now: u64, items: &Items
     );
 }
 
-/// What was decided of an item. To unsee one that passed changes nothing.
-#[derive(Debug)]
-struct Verdict {
-    is_stopped: bool,
-    /// Recordings of the device so far.
-    recordings: usize,
-}
-
 /// The verdicts of a list that a page shows.
 #[derive(Debug, Default)]
 pub struct Verdicts {
-    of: BTreeMap<Item, Verdict>,
+    /// The items that were stopped, and how many recordings the device had then.
+    stopped: BTreeMap<Item, usize>,
     unseen_revision: u64,
     /// What the snapshot in use made unseen when it was shown last.
     listed: BTreeMap<Item, u64>,
-    /// Whether this page has learnt of a deletion of the history since.
+    /// Whether this page has learned of a deletion of the history since.
     pub owes_deletion: bool,
 }
 
-/// Shows a list: what was decided stays, but for what has stopped and was made unseen or forgotten since.
+/// Shows a list: what was decided stays, except what was made unseen or deleted since.
 pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'_>) {
     let mut verdicts = std::mem::take(&mut device.tabs[tab].verdicts);
-    let before = verdicts.of.len();
-    forget_unseen(&mut verdicts, device, tab, scene);
-    if verdicts.of.len() < before {
-        scene.tally.reach("a list decides anew what was made unseen");
+    let before = verdicts.stopped.len();
+    drop_unseen(&mut verdicts, device, tab, scene);
+    if verdicts.stopped.len() < before {
+        scene.tally.reach("a list decides again what was made unseen");
     }
     check_verdicts(&verdicts, device, tab, scene);
     let time = device.time(scene.now);
     let page = &device.tabs[tab];
-    if verdicts.of.len() > MOST_VERDICTS {
-        verdicts.of.clear();
+    if verdicts.stopped.len() > MOST_VERDICTS {
+        verdicts.stopped.clear();
     }
-    for &item in items {
-        verdicts.of.entry(item).or_insert_with(|| Verdict {
-            is_stopped: page.guard.explain(scene.items.text(item), time).is_some(),
-            recordings: device.ledger.recordings.len(),
-        });
+    for &item in items
+        .iter()
+        .filter(|item| page.guard.explain(scene.items.text(**item), time).is_some())
+    {
+        verdicts.stopped.entry(item).or_insert(device.ledger.recordings.len());
     }
     let listed = page.view.unseen.iter();
     verdicts.listed = listed.map(|(&item, unseen)| (item, unseen.stated)).collect();
@@ -136,32 +126,30 @@ pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'
     device.tabs[tab].verdicts = verdicts;
 }
 
-/// Asks which of the verdicts that stop are void, if any may be.
-fn forget_unseen(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
+/// Drops the verdicts that are void, if any may be.
+fn drop_unseen(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
     if page.guard.unseen_revision() == verdicts.unseen_revision {
         return;
     }
     verdicts.unseen_revision = page.guard.unseen_revision();
-    let stopped = verdicts.of.iter().filter(|(_, verdict)| verdict.is_stopped);
-    let ids: Vec<Item> = stopped.map(|(&item, _)| item).collect();
-    let named = page.guard.unseen(&scene.items.texts(&ids), time);
-    let named: Vec<Item> = named.into_iter().map(|index| ids[index as usize]).collect();
-    for &id in &named {
+    let ids: Vec<Item> = verdicts.stopped.keys().copied().collect();
+    for index in page.guard.unseen(&scene.items.texts(&ids), time) {
+        let id = ids[index as usize];
         assert!(
             page.guard.explain(scene.items.text(id), time).is_none(),
-            "lists: {id:?} is decided anew, and is stopped still"
+            "lists: {id:?} is decided again, and is stopped still"
         );
         assert!(
-            page.may_know_deletion > 0 || page.may_be_made_unseen(ledger, id, time.unix_ms()),
-            "lists: {id:?} is decided anew, and was not made unseen"
+            page.facts.floor.before > 0 || page.may_be_unseen(ledger, id, time.unix_ms()),
+            "lists: {id:?} is decided again, and was not made unseen"
         );
+        verdicts.stopped.remove(&id);
     }
-    verdicts.of.retain(|item, _| !named.contains(item));
 }
 
-/// Nothing is stopped still that was made unseen, or forgotten, since it was decided.
+/// Nothing is stopped still that was made unseen, or deleted, since it was decided.
 fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     if device.clock_jumped {
         // What was past its window when the list was shown may be within it again.
@@ -169,20 +157,20 @@ fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scen
     }
     let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
-    let must_pass = |id| page.must_pass(ledger, id, time.unix_ms());
-    for (&id, verdict) in verdicts.of.iter().filter(|(_, verdict)| verdict.is_stopped) {
-        // One that its tab had not heard of may hide what was made unseen, until it has expired.
-        let own = ledger
-            .of(id)
-            .next_back()
+    for (&id, &recordings) in &verdicts.stopped {
+        // One that its tab did not know may hide what was made unseen, until it has expired.
+        let last = page
+            .known_of(ledger, id)
+            .last()
             .filter(|(_, own)| own.missed_of_item.is_empty());
-        let is_own_since = own.is_some_and(|(index, recording)| recording.unseen && index >= verdict.recordings);
+        let is_unseen_since = last.is_some_and(|(index, one)| one.what == What::Unseen && index >= recordings);
         let listed = page.view.unseen.get(&id).map(|unseen| unseen.stated);
         let is_listed_since = listed.is_some() && verdicts.listed.get(&id).copied() != listed;
-        let is_forgotten = verdicts.owes_deletion && page.guard.explain(scene.items.text(id), time).is_none();
+        let must_pass = (is_unseen_since || is_listed_since) && page.must_pass(ledger, id, time.unix_ms());
+        let is_deleted = verdicts.owes_deletion && page.guard.explain(scene.items.text(id), time).is_none();
         assert!(
-            !((is_own_since || is_listed_since) && must_pass(id)) && !is_forgotten,
-            "lists: {id:?} was made unseen or forgotten, and its verdict stays"
+            !must_pass && !is_deleted,
+            "lists: {id:?} was made unseen or deleted, and its verdict stays"
         );
     }
 }

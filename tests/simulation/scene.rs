@@ -1,4 +1,4 @@
-//! What everything that happens on a device needs beside it.
+//! What everything that happens on a device needs besides the device.
 
 use super::conditions::Conditions;
 use super::items::Items;
@@ -8,19 +8,11 @@ use crate::random::Random;
 
 pub struct Scene<'a> {
     pub now: u64,
+    /// Whether nothing fails, is late or old any more.
+    pub is_well: bool,
     pub conditions: &'a Conditions,
     pub items: &'a mut Items,
     pub server: &'a mut Server,
     pub random: &'a mut Random,
     pub tally: &'a mut Tally,
-    /// Whether every step is printed.
-    pub traces: bool,
-}
-
-impl Scene<'_> {
-    pub fn trace(&self, what: impl FnOnce() -> String) {
-        if self.traces {
-            println!("                  {}", what());
-        }
-    }
 }

@@ -7,22 +7,21 @@ use seenguard::device::{Applied, Guard, NotApplied};
 use seenguard::{BloomFilter, Format, Parameters, Shard, Snapshot, Time};
 
 use super::chance::Chance;
-use super::conditions::{DAY, Versions};
-use super::coverage;
+use super::conditions::DAY;
 use super::device::Device;
 use super::exceptions::listed;
 use super::items::Item;
-use super::ledger::{Ledger, Recording};
+use super::ledger::{Ledger, Recording, What};
 use super::scene::Scene;
-use super::shipment::{Shipment, State};
-use super::tab::Tab;
+use super::server::{Shipment, State};
+use super::tab::{Facts, Floor, Tab, Urgency};
 use super::view::View;
 
 /// Requests of a page that may still be answered.
 const REQUESTS: usize = 4;
 
 /// How many shards a page has in use, also where it names none to the server.
-pub fn shards_in_use(guard: &Guard) -> usize {
+fn shards_in_use(guard: &Guard) -> usize {
     let texts = guard.shard_texts();
     texts.expect("those of one user are short enough to be stored").count()
 }
@@ -30,8 +29,9 @@ pub fn shards_in_use(guard: &Guard) -> usize {
 /// A request for a page, which says what is held, and what the server ships for it.
 pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Shipment {
     let held = held_by(device, tab, scene);
-    let server = &mut scene.server;
-    server.ship(scene.now, &held, scene.items, scene.conditions, scene.random)
+    scene
+        .server
+        .ship(scene.now, &held, scene.items, scene.conditions, scene.random)
 }
 
 /// What a page's request says that it holds; now and then that of an earlier request, whose answer was overtaken, or of
@@ -63,14 +63,9 @@ fn held_by(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
 /// Applies a state; what is covered leaves the pending ones, and nothing else does.
 pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
-    let has_version = match scene.conditions.versions {
-        Versions::Always => true,
-        Versions::Never => false,
-        Versions::Sometimes => scene.random.percent(50),
-    };
     let Shipment { state, shards } = shipment;
-    let version = has_version.then_some(state.version);
-    let now_ms = scene.conditions.tells_clock.then_some(scene.now);
+    let version = Some(state.version).filter(|_| scene.random.percent(scene.conditions.versioned_percent));
+    let now_ms = scene.conditions.has_server_time.then_some(scene.now);
     let page = &mut device.tabs[tab];
     let before = page.guard.pending(usize::MAX, time);
     let snapshot = Snapshot {
@@ -84,7 +79,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     let applied = page
         .guard
         .apply(snapshot, time)
-        .expect("snapshots: a whole one is taken");
+        .expect("snapshots: a whole one is applied");
     check_reason(page, shipment, version, &applied);
     if let Some(reason) = applied.reason {
         page.is_missing_shard |= reason == NotApplied::MissingShard;
@@ -92,158 +87,190 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
             NotApplied::OlderVersion => "an older snapshot is refused",
             NotApplied::MissingShard => "a snapshot refers to a shard that is not held",
         });
-        assert_eq!(
-            page.guard.pending(usize::MAX, time),
-            before,
-            "snapshots: one that is not taken settles nothing"
-        );
+        let after = page.guard.pending(usize::MAX, time);
+        assert_eq!(after, before, "snapshots: one that is not applied covers nothing");
         return;
     }
     let listed_before: BTreeSet<Item> = page.view.unseen.keys().copied().collect();
-    let next = View {
+    page.view = View {
         version,
         forget_before: state.forget_before,
-        may_forget_before: state.forget_before,
         shards: state.shards.clone(),
         server_ahead: now_ms.map(|now_ms| i128::from(now_ms) - i128::from(time.unix_ms())),
         unseen: page
             .view
             .next_unseen(&listed(&state.unseen, scene.items), now_ms, time.unix_ms()),
     };
-    let page = &mut device.tabs[tab];
-    page.view = next;
     page.has_applied = true;
     page.is_missing_shard = false;
-    let live = page.view.live(time).count();
+    let in_use = shards_in_use(&page.guard);
     assert_eq!(
-        shards_in_use(&page.guard),
+        in_use,
         state.shards.len(),
         "snapshots: what came is in use, as text or as a reference"
     );
-    if live < state.shards.len() {
+    if page.view.live(time).count() < state.shards.len() {
         scene.tally.reach("a shipped shard is past its expiry");
     }
     check_reach(device, tab, now_ms, scene);
-    let is_deleting = state.forget_before > device.tabs[tab].knows_deletion;
-    take_deletion(device, tab, state.forget_before, now_ms, scene);
-    device.tabs[tab].knew_deletion = device.tabs[tab].knows_deletion;
-    coverage::check_settled(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
-    device.changed(tab, applied.covered, scene);
+    let is_deleting = state.forget_before > device.tabs[tab].facts.floor.before;
+    delete(device, tab, state.forget_before, now_ms, scene);
+    check_covered(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
 }
 
-fn is_reference(element: &str) -> bool {
-    element.starts_with('~')
-}
-
-/// A snapshot is not taken if it is older, or else if it refers to what is not held; any other is.
+/// A snapshot is not applied if it is older, or else if it refers to what is not held; any other is.
 fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Option<u64>, applied: &Applied) {
     let view = &page.view;
     let order = version.zip(view.version);
-    let must_be_older =
+    let is_older =
         order.is_some_and(|(version, current)| (state.forget_before, version) < (view.forget_before, current));
-    let may_be_older = must_be_older || (order.is_some() && state.forget_before < view.may_forget_before);
     let is_held = |text: &String| view.shards.iter().any(|held| held.text == *text);
     let mut elements = state.shards.iter().zip(shards);
-    let is_missing = elements.any(|(shipped, element)| is_reference(element) && !is_held(&shipped.text));
-    if applied.reason == Some(NotApplied::OlderVersion) {
-        assert!(may_be_older, "snapshots: one that is not older is taken");
-        return;
-    }
-    assert!(!must_be_older, "snapshots: an older one is not taken");
+    let is_missing = elements.any(|(shipped, element)| element.starts_with('~') && !is_held(&shipped.text));
+    let reason = match (is_older, is_missing) {
+        (true, _) => Some(NotApplied::OlderVersion),
+        (false, true) => Some(NotApplied::MissingShard),
+        (false, false) => None,
+    };
     assert_eq!(
-        applied.reason == Some(NotApplied::MissingShard),
-        is_missing,
-        "references: exactly a snapshot that refers to what is not held is not taken"
+        applied.reason, reason,
+        "snapshots: one is refused if it is older, or refers to what is not held"
     );
 }
 
-/// Where time are what they seem, an unsee reaches exactly what was recorded before it.
-pub fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
-    if device.clock_was_set {
-        return;
-    }
+/// Where clocks are right, an unsee reaches exactly what was recorded before it.
+fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     let off = device.clock_off_ms;
     for (&item, unseen) in &device.tabs[tab].view.unseen {
         scene.tally.reach("the server unsees an item");
-        for (_, recording) in device.ledger.of(item).filter(|(_, recording)| !recording.unseen) {
+        let seen = device
+            .ledger
+            .of(item)
+            .filter(|(_, recording)| recording.what != What::Unseen);
+        for (_, recording) in seen.filter(|_| !device.clock_jumped) {
             let is_since = recording.true_ms > unseen.stated;
-            let is_unseen = recording.at <= unseen.reach;
+            let is_reached = recording.at <= unseen.reach;
+            let may_differ = match is_since {
+                true => server_ms.is_none() && off < 0,
+                false => off > 0 || (server_ms.is_none() && off != 0),
+            };
             assert!(
-                !is_since || !is_unseen || (server_ms.is_none() && off < 0),
-                "no repeat: {item:?} was recorded after it was made unseen: {recording:?}, {unseen:?}"
-            );
-            assert!(
-                is_since || is_unseen || off > 0 || (server_ms.is_none() && off != 0),
-                "unseen: {item:?} was recorded before it was made unseen: {recording:?}, {unseen:?}"
+                may_differ || is_reached != is_since,
+                "unseen: {unseen:?} and {recording:?}"
             );
         }
     }
 }
 
-/// After rows were merged: a snapshot from before a deletion that they tell of is not in use any more.
-pub fn note_dropped(page: &mut Tab, ledger: &Ledger, scene: &mut Scene<'_>) {
-    let is_in_use = page.has_applied || !page.view.shards.is_empty();
-    if !is_in_use || page.may_know_deletion <= page.view.forget_before {
+/// A tab learns of a deletion of the history, and when it was by the device's clock.
+fn delete(device: &mut Device, tab: usize, before: u32, server_ms: Option<u64>, scene: &mut Scene<'_>) {
+    if before == 0 {
         return;
     }
-    let is_other = !page.view.shards.is_empty() || page.guard.version() != page.view.version;
-    if shards_in_use(&page.guard) == 0 && is_other {
-        let deletions = ledger.deletions.iter().map(|deletion| deletion.before);
-        let later = deletions.filter(|&before| before > page.view.forget_before);
-        page.view = View {
-            version: page.view.version.map(|_| 0),
-            forget_before: later.min().unwrap_or(page.may_know_deletion),
-            may_forget_before: page.may_know_deletion,
-            ..View::default()
-        };
-        page.is_missing_shard = false;
-        scene
-            .tally
-            .reach("a tab drops its snapshot for a deletion that another tells of");
-    } else if page.view.shards.is_empty() {
-        // Whether it was dropped does not show.
-        page.view.may_forget_before = page.may_know_deletion;
-    }
-}
-
-/// A snapshot from before a deletion that the page has heard of since is not in use.
-pub fn check_dropped(page: &Tab) {
-    let known = page.view.forget_before.max(page.knew_deletion);
-    assert!(
-        page.view.shards.is_empty() || page.knows_deletion <= known,
-        "deletions: tab {} has heard of that at {}, and a snapshot of {} to {} is still in use",
-        page.serial,
-        page.knows_deletion,
-        page.view.forget_before,
-        page.knew_deletion
-    );
-}
-
-/// Notes that a tab has heard of a deletion of the history, and when it was by the device's clock.
-fn take_deletion(device: &mut Device, tab: usize, before: u32, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     let wall_ms = device.wall(scene.now) as i64;
     let offset = server_ms.map_or(0, |server_ms| wall_ms - server_ms as i64);
     let is_off = offset < 0 || offset > DAY as i64;
     let at = i64::from(before) * 1000 + if is_off { offset } else { 0 };
     let at = at.clamp(0, wall_ms) as u64;
     let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
-    if before <= page.knows_deletion {
-        ledger.date_deletion_back(before, at);
-        return;
-    }
-    page.verdicts.owes_deletion |= before > page.may_know_deletion;
-    page.knows_deletion = before;
-    page.may_know_deletion = page.may_know_deletion.max(before);
-    ledger.delete(before, at);
-    scene.tally.reach("a deletion of the history is taken");
-    let since = |recording: &&Recording| recording.true_ms >= u64::from(before) * 1000;
-    let is_certain = !device.clock_was_set && server_ms.is_some();
-    for recording in ledger.recordings.iter().filter(since) {
+    page.verdicts.owes_deletion |= before > page.facts.floor.before;
+    page.facts.merge(Facts {
+        floor: Floor { before, at },
+        reports: false,
+    });
+    ledger.deleted_until = ledger.deleted_until.max(at);
+    scene.tally.reach("a deletion of the history is applied");
+    let is_certain = !device.clock_jumped && server_ms.is_some();
+    for recording in ledger
+        .recordings
+        .iter()
+        .filter(|recording| recording.true_ms >= u64::from(before) * 1000)
+    {
+        let is_deleted = is_certain && recording.at < at;
         assert!(
-            !is_certain || recording.at >= at,
-            "deletions: what was recorded since is not forgotten: {recording:?}"
+            !is_deleted,
+            "deletions: what was recorded since is not deleted: {recording:?}"
         );
     }
+}
+
+/// Exactly those that a live shard contains are covered, except those that the server unsees, and those that leave
+/// because the history was deleted. What it no longer unsees is pending again.
+fn check_covered(
+    device: &mut Device,
+    tab: usize,
+    (before, listed_before): (&[String], &BTreeSet<Item>),
+    applied: &Applied,
+    is_deleting: bool,
+    scene: &mut Scene<'_>,
+) {
+    let time = device.time(scene.now);
+    let (page, ledger) = (&mut device.tabs[tab], &mut device.ledger);
+    let item_of = |text: &String| scene.items.of(text).expect("an item of this feed");
+    let is_covered = |item| !page.view.lists(item) && page.view.contains(scene.items.text(item), time);
+    let (covered, left): (Vec<Item>, Vec<Item>) = before.iter().map(item_of).partition(|&item| is_covered(item));
+    // What the snapshot before unsaw may have been pending.
+    let hidden: Vec<Item> = listed_before
+        .iter()
+        .copied()
+        .filter(|item| is_covered(*item) && !covered.contains(item))
+        .collect();
+    let after: Vec<Item> = page.guard.pending(usize::MAX, time).iter().map(item_of).collect();
+    // What an unsee may hide or show is not compared here.
+    let is_plain = |item: &&Item| !page.view.lists(**item) && !listed_before.contains(item);
+    let stays: Vec<&Item> = left.iter().filter(is_plain).collect();
+    let there: Vec<&Item> = after.iter().filter(is_plain).collect();
+    let is_right = if is_deleting {
+        there.iter().all(|item| stays.contains(item))
+    } else {
+        there == stays
+    };
+    assert!(
+        is_right,
+        "covered: of {} pending {} are covered, and {} left",
+        before.len(),
+        covered.len(),
+        after.len()
+    );
+    let counts = covered.len()..=covered.len() + hidden.len();
+    let count = applied.covered;
+    assert!(
+        counts.contains(&count) || is_deleting,
+        "covered: {count} are counted, {counts:?} were covered"
+    );
+    for lag in &applied.lags {
+        let item = item_of(&lag.id);
+        let is_right = |(_, recording): (usize, &Recording)| time.unix_ms().saturating_sub(recording.at) == lag.lag_ms;
+        assert!(
+            (covered.contains(&item) || hidden.contains(&item)) && ledger.of(item).any(is_right),
+            "lag: {lag:?} is the age of no impression"
+        );
+    }
+    for (item, urgency) in covered
+        .iter()
+        .map(|item| (*item, Urgency::Later))
+        .chain(hidden.iter().map(|item| (*item, Urgency::Maybe)))
+    {
+        cover(page, ledger, item, urgency);
+        if !scene.server.ever.contains(&item) {
+            scene.tally.reach("a false positive covers an impression");
+        }
+    }
+}
+
+/// Notes that a snapshot covered an item here that was pending, or that may have been.
+fn cover(page: &mut Tab, ledger: &mut Ledger, item: Item, urgency: Urgency) {
+    ledger.covered.insert(item);
+    if !page.facts.reports {
+        ledger.text_dropped.insert(item);
+    }
+    let candidates: Vec<usize> = page.candidates(ledger, item).map(|(index, _)| index).collect();
+    if let [index] = candidates[..]
+        && (urgency == Urgency::Later || page.must_have_text(ledger, index))
+    {
+        page.known.entry(index).or_default().is_covered = true;
+    }
+    page.changed(ledger, item, urgency);
 }
 
 /// A snapshot of which a part is damaged changes nothing.
@@ -265,26 +292,18 @@ pub fn apply_broken(device: &mut Device, tab: usize, state: &State, scene: &mut 
     scene.tally.reach("a damaged snapshot is refused");
 }
 
-/// A snapshot covers everything that a guard holds, and is not used any more.
-pub fn cover_everything(guard: &mut Guard, time: Time) {
+/// A guard of which nothing is pending, and that has no snapshot: a snapshot has covered everything, and is not used
+/// any more.
+pub fn table_alone(guard: &Guard, time: Time) -> Guard {
+    let mut guard = guard.clone();
     let mut everything = BloomFilter::new(Parameters::new(1, 1).expect("one bit is a filter"), 0);
     everything.insert("anything");
     let everything = Shard::new(everything, 0, 0).to_base64().expect("there is memory");
     for shards in [&[everything][..], &[]] {
         guard
             .apply(Snapshot::new(shards), time)
-            .expect("snapshots: any that can be read is taken");
+            .expect("snapshots: any that can be read is applied");
     }
-}
-
-/// A guard of which nothing is pending, and that has no snapshot.
-pub fn table_alone(guard: &Guard, time: Time) -> Guard {
-    let mut guard = guard.clone();
-    cover_everything(&mut guard, time);
-    assert_eq!(
-        guard.pending(1, time),
-        [""; 0],
-        "settled by coverage: something is pending still"
-    );
+    assert_eq!(guard.pending(1, time), [""; 0], "covered: something is pending still");
     guard
 }

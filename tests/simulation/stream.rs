@@ -1,4 +1,4 @@
-//! The stream that carries what devices tell: late, now and then not at all, twice, or in another order.
+//! The stream that carries what devices report: late, now and then not at all, twice, or in another order.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,9 +8,9 @@ use super::conditions::{Conditions, HOUR, MINUTE, SECOND};
 use super::items::Item;
 use crate::random::Random;
 
-/// What a device tells of an item. Times are milliseconds of the device's clock.
+/// What a device reports of an item. Times are milliseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Told {
+pub struct Entry {
     pub item: Item,
     pub is_unseen: bool,
     pub at: u64,
@@ -21,13 +21,13 @@ pub struct Told {
 /// The same when it has arrived, by the server's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
-    pub told: Told,
+    pub entry: Entry,
     pub arrived_ms: u64,
 }
 
 #[derive(Debug, Default)]
 pub struct Stream {
-    /// What is under way, by the time at which it leaves the stream: `(ms, serial, event)`.
+    /// The events in the stream, by the time at which they leave it: `(ms, serial, event)`.
     under_way: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sent: u64,
     last_out: u64,
@@ -36,13 +36,13 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// Takes what a device tells, which may be lost, sent twice, late and overtaken by others. Without conditions
-    /// nothing goes wrong.
-    pub fn send(&mut self, told: Told, now: u64, conditions: Option<&Conditions>, random: &mut Random) {
-        if conditions.is_some_and(|conditions| random.percent(conditions.lost_percent)) {
+    /// Without conditions nothing goes wrong.
+    pub fn send(&mut self, entry: Entry, now: u64, conditions: Option<&Conditions>, random: &mut Random) {
+        let percent = |percent: fn(&Conditions) -> u64| conditions.map_or(0, percent);
+        if random.percent(percent(|conditions| conditions.lost_percent)) {
             return;
         }
-        let is_doubled = conditions.is_some_and(|conditions| random.percent(conditions.duplicated_percent));
+        let is_doubled = random.percent(percent(|conditions| conditions.duplicated_percent));
         for _ in 0..1 + u64::from(is_doubled) {
             let lag = conditions.map_or(SECOND, |conditions| {
                 random.heavy_tailed(conditions.least_lag_ms, conditions.lag_has_mean)
@@ -53,23 +53,21 @@ impl Stream {
             }
             self.last_out = self.last_out.max(out);
             self.sent += 1;
-            let event = Event { told, arrived_ms: now };
+            let event = Event { entry, arrived_ms: now };
             self.under_way.push(Reverse((out, self.sent, event)));
         }
     }
 
     /// Nothing comes out for a while.
     pub fn stand_still(&mut self, now: u64, random: &mut Random) {
-        let end = now + random.between(MINUTE, 8 * HOUR);
-        self.still_until = self.still_until.max(end);
-        let held: Vec<_> = std::mem::take(&mut self.under_way).into_vec();
-        for Reverse((out, serial, event)) in held {
-            self.under_way.push(Reverse((out.max(end), serial, event)));
+        self.still_until = self.still_until.max(now + random.between(MINUTE, 8 * HOUR));
+        for Reverse((out, serial, event)) in std::mem::take(&mut self.under_way) {
+            self.under_way.push(Reverse((out.max(self.still_until), serial, event)));
         }
-        self.last_out = self.last_out.max(end);
+        self.last_out = self.last_out.max(self.still_until);
     }
 
-    /// When the last event that is under way comes out.
+    /// When the last event comes out.
     pub fn caught_up_at(&self) -> u64 {
         let outs = self.under_way.iter().map(|Reverse((out, _, _))| *out);
         outs.max().unwrap_or(0)
@@ -77,10 +75,7 @@ impl Stream {
 
     /// The next event that has come out by now, and when.
     pub fn next(&mut self, now: u64) -> Option<(u64, Event)> {
-        let &Reverse((out, _, _)) = self.under_way.peek()?;
-        if out > now {
-            return None;
-        }
+        self.under_way.peek().filter(|Reverse((out, _, _))| *out <= now)?;
         let Reverse((out, _, event)) = self.under_way.pop()?;
         Some((out, event))
     }

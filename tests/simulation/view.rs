@@ -1,24 +1,22 @@
-//! The snapshot in use, read plainly: one filter after the other, and beside them what the server has made unseen.
+//! The snapshot in use, read plainly: one filter after the other, and what the server has made unseen.
 
-use seenguard::Time;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use seenguard::Time;
+
 use super::items::Item;
-use super::shipment::Shipped;
+use super::server::Shipped;
 
 /// The snapshot in use.
 #[derive(Debug, Default)]
 pub struct View {
     pub version: Option<u64>,
-    /// The server's time of the latest deletion of the history that a snapshot told of, 0 if none did. And the latest
-    /// that orders snapshots here if another tab has told of it.
+    /// The server's time of the latest deletion of the history in it, or that dropped it; 0: none.
     pub forget_before: u32,
-    pub may_forget_before: u32,
     pub shards: Vec<Rc<Shipped>>,
-    /// The server's clock less the device's, if the snapshot told it.
+    /// The server's clock less the device's, if the snapshot has it.
     pub server_ahead: Option<i128>,
-    /// What it unsees.
     pub unseen: BTreeMap<Item, Unseen>,
 }
 
@@ -32,23 +30,19 @@ pub struct Unseen {
 }
 
 impl View {
-    fn seconds(&self, now: Time) -> u64 {
-        (i128::from(now.unix_ms()) + self.server_ahead.unwrap_or(0)).max(0) as u64 / 1000
-    }
-
-    /// The shards that are not past their expiry, each with its place.
+    /// The shards that have not expired, each with its index.
     pub fn live(&self, now: Time) -> impl Iterator<Item = (usize, &Shipped)> {
-        let seconds = self.seconds(now);
+        let seconds = (i128::from(now.unix_ms()) + self.server_ahead.unwrap_or(0)).max(0) as u64 / 1000;
         let is_live = move |expires: u32| expires == 0 || seconds < u64::from(expires);
         let shards = self.shards.iter().enumerate();
-        shards.filter_map(move |(place, shipped)| is_live(shipped.shard.expires).then_some((place, &**shipped)))
+        shards.filter_map(move |(index, shipped)| is_live(shipped.shard.expires).then_some((index, &**shipped)))
     }
 
-    /// The place of the first live shard that contains an id.
+    /// The index of the first live shard that contains an id.
     pub fn find(&self, text: &str, now: Time) -> Option<usize> {
         let mut live = self.live(now);
         let found = live.find(|(_, shipped)| shipped.shard.filter.contains(text));
-        found.map(|(place, _)| place)
+        found.map(|(index, _)| index)
     }
 
     pub fn contains(&self, text: &str, now: Time) -> bool {
@@ -64,8 +58,8 @@ impl View {
         self.unseen.get(&item).is_some_and(|unseen| at <= unseen.reach)
     }
 
-    /// What the next snapshot unsees, where this one is in use: to the earlier of the server's time as it stands
-    /// and as translated, and as long as it lists the same, never further than before.
+    /// What the next snapshot unsees, where this one is in use: to the earlier of the server's time as it stands and as
+    /// translated, and as long as it lists the same, never further than before.
     pub fn next_unseen(&self, listed: &[(Item, u64)], server_ms: Option<u64>, wall_ms: u64) -> BTreeMap<Item, Unseen> {
         let ahead = server_ms.map_or(0, |server_ms| i128::from(wall_ms) - i128::from(server_ms));
         let read = |&(item, stated): &(Item, u64)| {
@@ -78,7 +72,7 @@ impl View {
         listed.iter().map(read).collect()
     }
 
-    /// The references of its shards, as they go with a request.
+    /// The references of its shards, as a request names them.
     pub fn held(&self) -> String {
         let names: Vec<&str> = self.shards.iter().map(|shipped| shipped.reference.as_str()).collect();
         names.join(".")
