@@ -57,6 +57,6 @@ mod requests {
 }
 
 mod storage {
-    #[path = "steps.core.rs"]
-    mod steps;
+    #[path = "rows.core.rs"]
+    mod rows;
 }
