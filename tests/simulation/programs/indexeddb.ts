@@ -192,10 +192,14 @@ export class FakeTransaction extends Target {
       get: (key: string) => this.request("read", () => ledger.read(document, rows.get(key))),
       put: (value: string, key: string) => {
         const written = ledger.issued(document, key, value);
-        return this.request("write", () => {
-          rows.set(key, value);
-          ledger.applied(written);
-        }, written);
+        return this.request(
+          "write",
+          () => {
+            rows.set(key, value);
+            ledger.applied(written);
+          },
+          written,
+        );
       },
       delete: (query: unknown) => this.request("write", () => keys(query).forEach((key) => rows.delete(key))),
     };

@@ -351,7 +351,8 @@ class Program {
       for (const id of ledger.changes.keys())
         if (ledger.wasCleared(id) && guard.filter([id]).length === 0)
           ledger.violated(`${id} was cleared, and is known in ${what}`);
-    if (guard.filter(NEVER_RECORDED).length < NEVER_RECORDED.length) ledger.violated("what was never recorded is known");
+    if (guard.filter(NEVER_RECORDED).length < NEVER_RECORDED.length)
+      ledger.violated("what was never recorded is known");
     ledger.assert();
   }
 
