@@ -202,6 +202,7 @@ class Program {
       document.traps = true;
       // The new engine loads, in a hidden tab, too.
       document.mayList = true;
+      this.begin(document);
       guard.filter(["a"]);
     } else if (step.do === "ask") {
       this.ledger.returned(guard.pending());
@@ -215,8 +216,7 @@ class Program {
     const tab: Tab = { document, isClosing: false };
     this.tabs[index] = tab;
     const { browser, ledger, generation } = this;
-    const isClearing = [...this.waiting].some(({ what }) => what === "clear");
-    if (browser.world.local !== "works" && !isClearing && !this.hasClearFailed) ledger.opened(document);
+    const isClearing = this.begin(document);
     const storage = browser.world.isCustom ? { storage: customStore(document, () => this.lie) } : {};
     const [stored, outcomes, clears] = [ledger.durableIn(generation), browser.outcomes, ledger.clears.length];
     this.wait(document, "open", document.openGuard(storage), (guard) => {
@@ -225,6 +225,13 @@ class Program {
       const isQuiet = outcomes.length === 0 && browser.outcomes === outcomes && ledger.clears.length === clears;
       if (isQuiet && !isClearing && !this.isTroubled) this.checkVersions(guard, stored, "a tab that has opened");
     });
+  }
+
+  /** Where there is no signal, an engine learns by its first listing what was cleared. Returns whether a clear goes on. */
+  private begin(document: PageDocument): boolean {
+    const isClearing = [...this.waiting].some(({ what }) => what === "clear");
+    if (this.browser.world.local !== "works") this.ledger.begin(document, !isClearing && !this.hasClearFailed);
+    return isClearing;
   }
 
   private end(index: number, { document }: Tab, how: "leave" | "crash"): void {
