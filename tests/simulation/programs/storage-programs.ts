@@ -19,6 +19,8 @@ const NEVER_RECORDED = ["never recorded", "nor this one"];
 const SIGNAL = "seenguard-signal/home";
 /** By then a visible tab has tried again what failed, and opened a database that was silent. */
 const RETRIED_MS = 150_000;
+/** By then a tab that has opened has done what need not be done at once. */
+const SETTLED_MS = 6_000;
 /** How often a visible tab loads, and some time. */
 const LOADED_MS = 15_000;
 
@@ -425,7 +427,7 @@ class Program {
     this.isFinishing = true;
     const { world } = browser;
     await browser.task(() => this.open(0));
-    await browser.advance(PATIENCE_MS);
+    await browser.advance(SETTLED_MS);
     const [tab] = this.tabs;
     if (!tab?.guard) throw new Error("open waits for ever");
     this.checkKnown(tab.guard, "the next visit");
@@ -437,9 +439,9 @@ class Program {
     if (keys.length > 40) ledger.violated("keys grow without end");
     await this.take({ do: "record", tab: 0, ids: [0] });
     await this.take({ do: "close", tab: 0 });
-    await browser.advance(PATIENCE_MS);
+    await browser.advance(SETTLED_MS);
     await this.take({ do: "open", tab: 0 });
-    await browser.advance(PATIENCE_MS);
+    await browser.advance(SETTLED_MS);
     const [last] = this.tabs;
     if (last?.guard) this.checkKnown(last.guard, "the visit after it");
     await browser.task(() => last && this.end(0, last, "crash"));
