@@ -15,6 +15,7 @@ export function customStore(storage: SeenStorage): Store {
   const all = (works: readonly (() => unknown)[]) => Promise.all(works.map(async (work) => work()));
   return {
     kind: "custom",
+    opening: () => undefined,
     keys,
     getMany: async (wanted) => (await all(wanted.map((key) => () => storage.get(key)))).map(textOf),
     async write({ removeBelow, remove = [], set = [] }) {

@@ -89,6 +89,8 @@ async function transact<T>(mode: IDBTransactionMode, issue: (store: IDBObjectSto
 export const indexedDb: Store = {
   kind: "indexeddb",
 
+  opening: () => (database ? undefined : connect()),
+
   keys: (prefix) =>
     transact("readonly", (store) => {
       // Between two strings there are only strings.

@@ -10,6 +10,8 @@ export interface Change {
 /** Each method starts its requests in the calling task if it can, and rejects if one fails. */
 export interface Store {
   readonly kind: "indexeddb" | "custom";
+  /** Resolves when the store may be called at once; undefined: it may. */
+  opening(): Promise<unknown> | undefined;
   /** The keys with this prefix. */
   keys(prefix: string): Promise<string[]>;
   /** The values, `undefined` for keys that are absent. */

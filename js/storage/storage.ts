@@ -17,7 +17,7 @@ import type { GuardStats } from "../types/seenguard.js";
 import { cleanOthers } from "./cleaning.js";
 import { areOutdated, areSmall, DAMAGED, smallestRows, totalOf } from "./compaction.js";
 import * as keys from "./keys.js";
-import type { Store } from "./port.js";
+import type { Change, Store } from "./port.js";
 import { Retry } from "./retry.js";
 import { Stash, type OtherStash } from "./stash.js";
 import { VisibleTimers } from "./timers.js";
@@ -95,8 +95,7 @@ export class NamespaceStorage {
   /** Whether the first load has ended; until then, the stashes that it has found. */
   private hasLoaded = false;
   private firstStashes: readonly OtherStash[] = [];
-  /** Whether impressions of earlier visits are to be delivered, and may be since a load. */
-  private wantsFound = false;
+  /** Whether impressions of earlier visits may be delivered. */
   private isFoundDue = false;
   private compactedTotal = 0;
 
@@ -105,13 +104,12 @@ export class NamespaceStorage {
   private cancelNextLoad = (): void => {};
   private saving: Promise<unknown> = Promise.resolve();
   private nextSave: Promise<void> | undefined;
-  private nextDue: Due = 0;
   private willSave = false;
   private cancelStash: (() => void) | undefined;
   /** The latest mark of what was saved as the page hid; undefined: it is visible. */
   private hiddenMark: number | undefined;
   private savedSnapshot: object | undefined;
-  private willSaveSnapshot = false;
+  private cancelSnapshot: (() => void) | undefined;
   private isFull = false;
   /** Whether the storage was full on this visit: then no snapshot is stored. */
   private hasNoRoom = false;
@@ -126,7 +124,7 @@ export class NamespaceStorage {
     this.stash = store.kind === "indexeddb" ? new Stash(name, this.keyMaker) : undefined;
     this.timers = new VisibleTimers(clock);
     this.loads = new Retry(this.timers, () => void this.load());
-    this.saves = new Retry(this.timers, () => void this.save());
+    this.saves = new Retry(this.timers, () => this.saveFacts());
     this.compactions = new Retry(this.timers, () => this.compactLater());
     this.generation = keys.localGeneration(name);
     this.stopListening = this.listen();
@@ -161,16 +159,20 @@ export class NamespaceStorage {
   opened(): void {
     this.mergeStashes(this.firstStashes);
     this.timers.after(SETTLE_MS, () => void this.firstLoad.then(() => this.settle()));
-    this.timers.after(FOUND_MS * (1 + Math.random()), () => {
-      this.wantsFound = true;
-      void this.load();
+    this.timers.after(FOUND_MS * (1 + Math.random()), () => this.deliverFound());
+  }
+
+  private deliverFound(): void {
+    void this.load().then(() => {
+      this.isFoundDue = !this.loads.isFailing;
+      if (!this.isFoundDue) this.timers.after(FOUND_MS, () => this.deliverFound());
     });
   }
 
   private settle(): void {
     const { engine, store, name } = this;
     if (!engine || this.isStopped) return;
-    void this.save(engine.classes.Due.Facts);
+    this.saveFacts();
     this.compactLater();
     const nowMs = this.clock.wallMs();
     const isFirstToday = Math.floor(this.lastUseMs / DAY_MS) < Math.floor(nowMs / DAY_MS);
@@ -278,7 +280,6 @@ export class NamespaceStorage {
     this.cancelNextLoad();
     await this.attempt(this.loads, async () => {
       for (let listings = 0; listings < MAX_LISTINGS; listings++) if (await this.loadOnce()) break;
-      this.isFoundDue = this.wantsFound;
       this.cancelNextLoad = this.timers.after(LOAD_INTERVAL_MS, () => void this.load());
       if (this.engine) this.stash?.removeSaved(this.engine);
     });
@@ -362,6 +363,8 @@ export class NamespaceStorage {
       }
     }
     this.changed();
+    // It is removed when its facts are saved, too.
+    if (this.hasLoaded) this.saveFacts();
   }
 
   // Save.
@@ -383,15 +386,18 @@ export class NamespaceStorage {
     await Promise.race([this.end, flushed]);
   }
 
+  private saveFacts(): void {
+    void this.save(this.engine?.classes.Due.Facts);
+  }
+
   private save(due: Due = 0): Promise<void> {
-    this.nextDue = Math.max(this.nextDue, due);
-    if (this.nextSave) return this.nextSave;
-    this.saving = this.nextSave = this.saving.then(() => {
-      const next = this.nextDue;
-      [this.nextSave, this.nextDue] = [undefined, 0];
-      return this.maySave() ? this.attempt(this.saves, () => this.saveAll(next)) : undefined;
+    if (this.nextSave && due === 0) return this.nextSave;
+    const saving = this.saving.then(() => {
+      this.nextSave = undefined;
+      return this.maySave() ? this.attempt(this.saves, () => this.saveAll(due)) : undefined;
     });
-    return this.nextSave;
+    this.saving = this.nextSave = saving;
+    return saving;
   }
 
   private async saveAll(due: Due): Promise<void> {
@@ -422,14 +428,22 @@ export class NamespaceStorage {
 
   /** Writes a row. With an open connection the request is made before this returns. */
   private async put({ generation, text, mark, count }: Row): Promise<void> {
-    if (!this.isCurrent(generation)) return;
     const key = this.newKey();
-    await this.call(this.store.write({ set: [[key, text]] }));
-    if (!this.isCurrent(generation)) return;
+    if (!(await this.write(generation, { set: [[key, text]] }))) return;
     this.engine?.call((guard) => guard.saved(mark));
     this.rows.set(key, count);
     this.readSignal();
     keys.writeGeneration(keys.SIGNAL + this.name, this.generation);
+  }
+
+  /** Writes if this generation goes on. Returns whether it does so afterwards. */
+  private async write(generation: number, change: Change): Promise<boolean> {
+    const opening = this.store.opening();
+    if (opening) await this.call(opening);
+    this.readSignal();
+    if (!this.isCurrent(generation)) return false;
+    await this.call(this.store.write(change));
+    return this.isCurrent(generation);
   }
 
   private newKey(): string {
@@ -466,8 +480,7 @@ export class NamespaceStorage {
 
   /** A snapshot was applied. */
   snapshotChanged(): void {
-    if (!this.willSaveSnapshot) this.timers.after(SNAPSHOT_MS, () => void this.saveSnapshot());
-    this.willSaveSnapshot = true;
+    this.cancelSnapshot ??= this.timers.after(SNAPSHOT_MS, () => void this.saveSnapshot());
   }
 
   private async saveSnapshot(): Promise<void> {
@@ -476,10 +489,8 @@ export class NamespaceStorage {
     if (!latest || latest === this.savedSnapshot || this.hasNoRoom || !this.maySave()) return;
     const text = snapshot.text();
     try {
-      await this.call(
-        this.store.write(text === undefined ? { remove: [snapshotKey] } : { set: [[snapshotKey, text]] }),
-      );
-      if (this.isCurrent(generation)) this.savedSnapshot = latest;
+      const change = text === undefined ? { remove: [snapshotKey] } : { set: [[snapshotKey, text] as const] };
+      if (await this.write(generation, change)) this.savedSnapshot = latest;
     } catch (cause) {
       // A later one is stored. That the storage fails is reported by what is saved.
       this.hasNoRoom ||= isQuotaError(cause);
@@ -519,8 +530,7 @@ export class NamespaceStorage {
     const counts = engine.call((guard) => guard.numbers()) ?? [];
     const made = rewritten === "" ? [] : rewritten.split("\n");
     const set = made.map((text) => [this.newKey(), text] as const);
-    await this.call(this.store.write({ remove, set }));
-    if (!this.isCurrent(generation)) return;
+    if (!(await this.write(generation, { remove, set }))) return;
     for (const key of remove) this.rows.delete(key);
     for (const [index, [key]] of set.entries()) this.rows.set(key, counts[index] ?? 0);
     this.older = [];

@@ -29,10 +29,15 @@ export function customStore(document: PageDocument, lies: () => Lie | undefined)
     get: (key) => call("get", key, () => ledger.read(document, custom.get(key))),
     set: (key, value) => {
       const written = ledger.issued(document, key, value);
-      return call("set", key, () => {
-        custom.set(key, value);
-        ledger.applied(written);
-      }, written);
+      return call(
+        "set",
+        key,
+        () => {
+          custom.set(key, value);
+          ledger.applied(written);
+        },
+        written,
+      );
     },
     remove: (key) => call("remove", key, () => void custom.delete(key)),
     keys: () => call("keys", "", () => [...custom.keys()]),

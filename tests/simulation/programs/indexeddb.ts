@@ -79,7 +79,7 @@ export class FakeFactory {
     if (outcome.way !== "is silent")
       browser.after(outcome.way === "is late" ? outcome.ms : browser.random.below(3), document, () => {
         document.openings.splice(document.openings.indexOf(openedMs), 1);
-        if (outcome.way === "fails") fail(request, new DOMException("broken", "UnknownError"));
+        if (outcome.way === "fails") fail(request, errorOf("UnknownError", "broken"));
         else this.opened(request, name, version);
       });
     return request;
@@ -93,6 +93,9 @@ export class FakeFactory {
     request.emit("success");
   }
 }
+
+/** It has no stack, which takes long. */
+const errorOf = (name: string, message: string): object => ({ name, message });
 
 function fail(request: FakeRequest, error: unknown): void {
   request.error = error;
@@ -192,10 +195,14 @@ export class FakeTransaction extends Target {
       get: (key: string) => this.request("read", () => ledger.read(document, rows.get(key))),
       put: (value: string, key: string) => {
         const written = ledger.issued(document, key, value);
-        return this.request("write", () => {
-          rows.set(key, value);
-          ledger.applied(written);
-        }, written);
+        return this.request(
+          "write",
+          () => {
+            rows.set(key, value);
+            ledger.applied(written);
+          },
+          written,
+        );
       },
       delete: (query: unknown) => this.request("write", () => keys(query).forEach((key) => rows.delete(key))),
     };
@@ -218,7 +225,7 @@ export class FakeTransaction extends Target {
 
   abort(): void {
     if (this.isOver) throw new DOMException("it has ended", "InvalidStateError");
-    this.aborted(new DOMException("aborted", "AbortError"));
+    this.aborted(errorOf("AbortError", "aborted"));
   }
 
   private apply(): void {
@@ -233,14 +240,14 @@ export class FakeTransaction extends Target {
     if (outcome.way === "is silent") {
       this.isOver = true;
       if (outcome.isDone) this.apply();
-    } else if (outcome.way === "fails") this.aborted(new DOMException("broken", "UnknownError"));
-    else if (outcome.way === "is full" && writes) this.aborted(new DOMException("full", "QuotaExceededError"));
+    } else if (outcome.way === "fails") this.aborted(errorOf("UnknownError", "broken"));
+    else if (outcome.way === "is full" && writes) this.aborted(errorOf("QuotaExceededError", "full"));
     else if (outcome.way === "fails though done") {
       this.apply();
-      this.aborted(new DOMException("broken", "UnknownError"));
+      this.aborted(errorOf("UnknownError", "broken"));
     } else if (outcome.way === "loses the connection") {
       this.connection.lose();
-      this.aborted(new DOMException("lost", "AbortError"));
+      this.aborted(errorOf("AbortError", "lost"));
     } else this.complete();
   }
 

@@ -102,9 +102,9 @@ export class Ledger {
     this.heardAt.set(document, this.order);
   }
 
-  /** A document that cannot read signals learns all clears that have ended by its first listing, and keeps its own changes. */
-  opened(document: PageDocument): void {
-    this.heardAt.set(document, this.order);
+  /** An engine begins that knows all clears by its first listing, or no clear. */
+  begin(document: PageDocument, knowsAll: boolean): void {
+    this.heardAt.set(document, knowsAll ? this.order : 0);
   }
 
   /** The number of an id's latest change that a document's row of it can have. */

@@ -11,19 +11,21 @@ const stash = (from: string, to: string): Mutant => ({ file: "storage/stash.ts",
 const clear = (from: string, to: string): Mutant => ({ file: "storage/clear.ts", from, to });
 const database = (from: string, to: string): Mutant => ({ file: "storage/indexeddb.ts", from, to });
 
+const custom = (from: string, to: string): Mutant => ({ file: "storage/custom.ts", from, to });
+
 /** By the rule that each of them breaks. */
 export const mutants: Readonly<Record<string, Mutant>> = {
   // Load.
   "the stashes come after the keys": storage(
     `    const stashes = this.stash?.unread() ?? [];
-    if (this.hasLoaded) this.mergeStashes(stashes);
+    if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;
     const known = [...this.rows.keys()];
     const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));`,
     `    const known = [...this.rows.keys()];
     const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));
     const stashes = this.stash?.unread() ?? [];
-    if (this.hasLoaded) this.mergeStashes(stashes);
+    if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;`,
   ),
   "no load follows the first one by itself": storage(
@@ -31,106 +33,82 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
-  "a hidden tab loads": storage(
-    "(this.hasLoaded && isHidden())) return;\n      this.cancelNextLoad",
-    "false) return;\n      this.cancelNextLoad",
-  ),
+  "a hidden tab loads": storage("if (this.isStopped || (this.hasLoaded && isHidden())) return;", "if (this.isStopped) return;"),
   "a row that is gone is not looked for": storage("return texts.every((text) => text !== undefined);", "return true;"),
-  "what was read for another generation is merged": storage("if (!this.isCurrent(generation)) return false;", ""),
+  "what was read for another generation is merged": storage("    if (!this.isCurrent(generation)) return false;\n    this.mergeStashes", "    this.mergeStashes"),
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
   "a row counts as saved before it is": storage(
-    "    await this.call(this.store.write({ set: [[key, text]] }));",
-    "    this.engine?.call((guard) => guard.saved(mark));\n    await this.call(this.store.write({ set: [[key, text]] }));",
+    "    if (!(await this.write(generation, { set: [[key, text]] }))) return;",
+    "    this.engine?.call((guard) => guard.saved(mark));\n    if (!(await this.write(generation, { set: [[key, text]] }))) return;",
   ),
-  "no signal follows a save": storage(
-    "    this.rows.set(key, count);\n    this.writeSignal();",
-    "    this.rows.set(key, count);",
-  ),
+  "no signal follows a save": storage("    keys.writeGeneration(keys.SIGNAL + this.name, this.generation);", ""),
   "the signal is not read before a save": storage(
-    "return this.readSignal() || this.hasListed",
-    "return keys.readSignal(this.name) !== undefined || this.hasListed",
+    "return !this.isStopped && (this.readSignal() ||",
+    "return !this.isStopped && (keys.readGeneration(keys.SIGNAL + this.name) !== undefined ||",
   ),
-  "the signal is written without being read": storage(
-    "    this.readSignal();\n    keys.writeSignal",
-    "    keys.writeSignal",
+  "the signal is not read once the database is open": storage(
+    "    this.readSignal();\n    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
+    "    await this.call(this.store.write(change));",
   ),
   "keys have no number": {
     file: "storage/keys.ts",
     from: "this.latest = Math.max(this.latest + 1, Math.floor(wallMs));",
     to: "this.latest = 1;",
   },
-  "a failed save is not repeated": {
+  "what failed is not repeated": {
     file: "storage/retry.ts",
-    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures, LAST_MS), this.run);",
-    to: "",
+    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);",
+    to: "this.failures++;",
   },
-  "flush waits for nothing": storage(
-    "await this.save(this.engine?.classes.Due.All);",
-    "void this.save(this.engine?.classes.Due.All);",
+  "flush waits for the first load alone": storage(
+    "this.firstLoad.then(() => this.save(this.engine?.classes.Due.All))",
+    "this.firstLoad.then(() => void this.save(this.engine?.classes.Due.All))",
   ),
   // Hide.
   "a page that hides does not save": storage("      writes.push(this.put(row));", "      void row;"),
   "a page that hides saves a moment later": storage(
     "      writes.push(this.put(row));",
-    "      const later = row;\n      writes.push(Promise.resolve().then(() => this.put(later)));",
+    "      writes.push(Promise.resolve(row).then((later) => this.put(later)));",
   ),
-  "a page that hides writes no stash": storage("if (writes.length > 0 || !isAgain) this.writeStash();", ""),
-  "a page that hides saves one row": storage(
-    "for (let row; engine && (row",
-    "for (let row; this.hiddenMark === 0 && engine && (row",
-  ),
+  "a page that hides writes no stash": storage("if (writes.length > 0 || isFirst) this.writeStash(true);", ""),
   // Stashes.
   "a stash is removed although something of it is unsaved": stash(
     "if (engine.call((guard) => guard.hasUnsaved(text)) === false)",
     "if (engine.call((guard) => guard.hasUnsaved(text)) !== undefined)",
   ),
-  "a stash is removed as a save begins": storage(
-    '    const key = this.keyMaker.make(this.name, generation, "r"',
-    '    this.stash?.remove();\n    const key = this.keyMaker.make(this.name, generation, "r"',
-  ),
+  "a stash is removed as a save begins": storage("    const key = this.newKey();", "    this.stash?.remove();\n    const key = this.newKey();"),
   "a stash stays when all is saved": storage("    this.stash?.remove();\n    if (this.engine)", "    if (this.engine)"),
-  "stashes of others stay": storage("if (this.engine) this.stash?.removeSaved(this.engine);", ""),
+  "stashes of others stay": stash("    for (const key of [...this.merged]) {", "    for (const key of [] as string[]) {"),
   // Compact.
-  "nothing is compacted": {
-    file: "storage/compaction.ts",
-    from: "return small > MAX_SMALL_ROWS;",
-    to: "return false;",
-  },
+  "nothing is compacted": { file: "storage/compaction.ts", from: "return small > MAX_SMALL_ROWS;", to: "return false;" },
   "compaction removes rows that it has not read": storage(
-    "remove: [...chosen, ...garbage]",
-    "remove: [...this.rows.keys(), ...garbage]",
+    "const remove = [...chosen, ...damaged, ...this.older];",
+    "const remove = chosen.length > 0 ? [...this.rows.keys(), ...this.older] : [...damaged, ...this.older];",
   ),
-  "compaction goes on under another generation": storage(
-    "const mayGoOn = () => this.isCurrent(generation) && !isHidden();",
-    "const mayGoOn = () => true;",
+  "compaction goes on although rows are gone": storage("if (!mayGoOn() || texts.includes(undefined)) return;", "if (!mayGoOn()) return;"),
+  "compaction of an app's object removes first": custom(
+    "    async write({ removeBelow, remove = [], set = [] }) {\n",
+    "    async write({ removeBelow, remove = [], set = [] }) {\n      await all(remove.map((key) => () => storage.remove(key)));\n",
   ),
-  "compaction of a custom store removes first": {
-    file: "storage/custom.ts",
-    from: "      await all(set.map(([key, text]) => () => storage.set(key, text)));\n",
-    to: "      await all(remove.map((key) => () => storage.remove(key)));\n      await all(set.map(([key, text]) => () => storage.set(key, text)));\n",
-  },
   // The generation, and clears.
   "a new generation leaves the table": storage("this.engine?.call((guard) => guard.reset(keeps));", ""),
   "the generation in listed keys is not learned": storage(
-    "this.learn(keys.highestGeneration([...listed, ...this.firstStashes]), !this.hasListed && !this.hasMerged);",
+    "this.learn(keys.highestGeneration([...listed, ...this.firstStashes]), this.keepsOwn);",
     "",
   ),
-  "what is recorded before the first listing is dropped": storage(", !this.hasListed && !this.hasMerged);", ");"),
+  "what is recorded before the first listing is dropped": storage(", this.keepsOwn);", ");"),
   "a clear removes its own generation": clear(
     "write({ removeBelow: [prefix, below]",
     "write({ removeBelow: [prefix, `${below}\\uffff`]",
   ),
-  "a clear writes no signal": clear("    keys.writeSignal(name, generation);\n", ""),
-  "a clear keeps the open guard's impressions": clear(
-    "open()?.cleared(generation, round > 0);",
-    "open()?.cleared(generation, true);",
-  ),
+  "a clear writes no signal": clear("for (const prefix of [keys.CLEAR, keys.SIGNAL])", "for (const prefix of [keys.CLEAR])"),
+  "a clear keeps the open guard's impressions": clear("open()?.cleared(generation, round > 0);", "open()?.cleared(generation, true);"),
   "a clear does not go above what is known": clear(
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
   ),
-  "an unfinished clear stays": clear('keys.signalledNames("clear").map(finish)', "[].map(finish)"),
+  "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending impressions are returned without reading the signal": {
     file: "guard/namespace.ts",
     from: "  pending(limit?: number): string[] {\n    this.storage?.readSignal();",
@@ -148,8 +126,5 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // The end.
-  "timers go on after close": storage(
-    "    this.isStopped = true;\n    this.timers.stop();",
-    "    this.isStopped = true;",
-  ),
+  "timers go on after close": storage("    this.isStopped = true;\n    this.timers.stop();", "    this.isStopped = true;"),
 };
