@@ -45,8 +45,8 @@ test("the same with formats.wasm as a file of its own", async () => {
 test("a plain page with a script tag guards its feed, opened as a file", async () => {
   const url = pathToFileURL(join(inject("installed"), "script-tag/index.html")).href;
   const { page, complaints } = await openPage(url);
-  const script = `(${runScenario.toString()})(Seenguard, ${JSON.stringify(readScenario())}, { storage: "local" })`;
-  expectGuarded(await page.evaluate<Outcome>(script), "local");
+  const script = `(${runScenario.toString()})(Seenguard, ${JSON.stringify(readScenario())})`;
+  expectGuarded(await page.evaluate<Outcome>(script), "indexeddb");
   expect(complaints).toEqual([]);
 });
 
