@@ -10,7 +10,7 @@
  * Files are replaced one by one and whole, so a program that reads dist/ meanwhile never reads half a file.
  */
 import { pathToFileURL } from "node:url";
-import { bindModules, compileModules } from "./build/wasm.mjs";
+import { bindModules, compileModules, modules, translateModules } from "./build/wasm.mjs";
 import { removeOutdated } from "./lib/files.mjs";
 import { inProject } from "./lib/paths.mjs";
 import { withProgress } from "./lib/progress.mjs";
@@ -20,6 +20,7 @@ import { main, setUp } from "./setup.mjs";
 export async function build({ sizes = true } = {}) {
   await setUp({}, compileModules);
   await bindModules();
+  await translateModules();
   // These use npm packages, which are there only now.
   const [{ bundle }, { assemblePackage }, { copyTypes }, { measureSizes }] = await Promise.all([
     import("./build/bundle.mjs"),
@@ -32,6 +33,15 @@ export async function build({ sizes = true } = {}) {
   removeOutdated(inProject("dist"));
   assemblePackage();
   if (sizes) console.log(await withProgress("measuring sizes", measureSizes));
+}
+
+/** Of dist/ what the demo imports; the rest stays as an earlier build has made it, or is not there. */
+export async function buildForDemo() {
+  const wanted = modules.filter(({ inDemo }) => inDemo);
+  await setUp({}, () => compileModules(wanted));
+  await bindModules(wanted);
+  const { bundleForDemo } = await import("./build/bundle.mjs");
+  await bundleForDemo();
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) await main(() => build());

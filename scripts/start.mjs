@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
-import { build } from "./build.mjs";
+import { buildForDemo } from "./build.mjs";
 import { fromEnvironment, inProject, root } from "./lib/paths.mjs";
 import { main, needsOfDemo, setUp } from "./setup.mjs";
 
@@ -55,7 +55,7 @@ function readArguments() {
 const { backEnd, broker } = readArguments();
 
 await main(async () => {
-  await build({ sizes: false });
+  await buildForDemo();
   if (backEnd !== "memory") {
     const ownRedis = fromEnvironment("REDIS_URL") === undefined;
     const ownBroker = backEnd !== "redis" && broker === "";

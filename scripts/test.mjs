@@ -14,6 +14,7 @@ import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { CommandFailed } from "./lib/run.mjs";
 import { main, setUpCompilers, setUpLinters } from "./setup.mjs";
+import { measureIdle } from "./test/idle.mjs";
 import { withSetUp } from "./test/set-up.mjs";
 import { runSideBySide, runStep } from "./test/side-by-side.mjs";
 import { stepsOfRule } from "./test/rule.mjs";
@@ -40,9 +41,12 @@ async function test(args) {
   const chosen = await withSetUp(wanted);
   const mayBeSkipped = !values.fresh && values.only === undefined && values.rule === undefined;
   const options = { mayBeSkipped, atOnce: chosen.length === 1, chosen: wanted.map(({ name }) => name) };
-  const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, options));
+  const idle = measureIdle();
+  const runOne = (/** @type {Step} */ step) => runUnlessUnchanged(step, options);
+  const outcomes = await runSideBySide(chosen, (step) => (step.alone ? idle.except(() => runOne(step)) : runOne(step)));
+  const share = idle.share();
   const final = values.all ? await runAlone(chosen, outcomes) : outcomes;
-  summarise(final, (Date.now() - started) / 1000);
+  summarise(final, (Date.now() - started) / 1000, share);
 }
 
 /** Where more steps have failed, it is not for the load of the others. */
@@ -116,7 +120,7 @@ async function runUnlessUnchanged(step, { mayBeSkipped, atOnce, chosen }) {
     return { name, result: "skipped", seconds: 0, reason };
   }
   const outcome = await runStep(step, { atOnce, chosen });
-  if (outcome.result === "passed") notePassed(name, digest);
+  if (outcome.result === "passed") notePassed(name, digest, outcome.processor ?? 0);
   return outcome;
 }
 
@@ -126,20 +130,24 @@ const LAST_CHARACTERS = 4_000;
 /**
  * @param {readonly Outcome[]} outcomes
  * @param {number} seconds
+ * @param {number} idle the share of the processors' time in which they had nothing to do
  */
-function summarise(outcomes, seconds) {
+function summarise(outcomes, seconds, idle) {
   console.log("\n━━━ summary");
   console.log(`${"".padEnd(24)}seconds  of a processor`);
-  for (const { name, result, seconds, processor = "", reason = "" } of outcomes) {
+  for (const { name, result, seconds, processor, reason = "" } of outcomes) {
     const mark = result === "failed" ? "FAILED " : result;
-    console.log(`${name.padEnd(24)}${seconds.toFixed(1).padStart(7)}${processor.padStart(16)}  ${mark} ${reason}`);
+    const times = `${seconds.toFixed(1).padStart(7)}${(processor?.toFixed(1) ?? "").padStart(16)}`;
+    console.log(`${name.padEnd(24)}${times}  ${mark} ${reason}`);
   }
   for (const { name, result, said } of outcomes) {
     if (result === "failed" && said) console.log(`\n━━━ ${name} said at its end:\n${said.slice(-LAST_CHARACTERS)}`);
   }
   const count = (/** @type {Outcome["result"]} */ wanted) =>
     String(outcomes.filter(({ result }) => result === wanted).length);
-  console.log(`${"all".padEnd(24)}${seconds.toFixed(1).padStart(7)}`);
+  const used = outcomes.reduce((sum, { processor = 0 }) => sum + processor, 0);
+  const times = `${seconds.toFixed(1).padStart(7)}${used.toFixed(1).padStart(16)}`;
+  console.log(`${"all".padEnd(24)}${times}  processors idle for ${(idle * 100).toFixed(0)}% of the time`);
   console.log(`\n${count("passed")} passed, ${count("failed")} failed, ${count("skipped")} skipped`);
   if (count("failed") !== "0") process.exitCode = 1;
 }

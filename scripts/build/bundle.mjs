@@ -79,7 +79,19 @@ const generatedAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
 });
 
 export async function bundle() {
-  await Promise.all([bundleModules(), ...modules.map(writeText), ...generated.map(bundleGenerated), bundleScripts()]);
+  await Promise.all([
+    bundleModules(written.filter(({ hasWasmFile }) => !hasWasmFile)),
+    bundleModulesWithWasmFile(),
+    ...modules.map(writeText),
+    ...generated.map(bundleGenerated),
+    bundleScripts(),
+  ]);
+}
+
+/** Those of it that the demo imports. */
+export async function bundleForDemo() {
+  const isWanted = (/** @type {{ inDemo?: true }} */ { inDemo }) => inDemo;
+  await Promise.all([bundleModules(written.filter(isWanted)), ...modules.filter(isWanted).map(writeText)]);
 }
 
 /**
@@ -105,9 +117,8 @@ const asModules = /** @satisfies {import("esbuild").BuildOptions} */ ({
   external: ["seenguard", "node:*", ...bundles.flatMap(({ peers = [] }) => peers)],
 });
 
-/** Code of several entries is in a shared file. */
-async function bundleModules() {
-  const together = written.filter(({ hasWasmFile }) => !hasWasmFile);
+/** Code of several entries is in a shared file. @param {readonly Entry[]} together */
+async function bundleModules(together) {
   const points = together.map((entry) => [`${fileOf(entry)}${isApart(entry) ? ".bundle" : ""}`, sourceOf(entry)]);
   const files = await bundleFiles({
     ...asModules,
@@ -120,7 +131,6 @@ async function bundleModules() {
   const both = files.filter(({ path }) => !esmOnly.has(basename(path)));
   for (const entry of together.filter(isApart)) both.push(writeApart(entry, files));
   await Promise.all(both.map((file) => writeCommonJs(file)));
-  await bundleModulesWithWasmFile();
 }
 
 /**

@@ -21,16 +21,17 @@ import { inProject } from "../lib/paths.mjs";
  * @property {string} [inReactNative] what React Native takes in its place
  * @property {string} [inWorkerd] what tools for workerd take in its place
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
+ * @property {true} [inDemo] the demo imports it
  * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
  */
 
 /** @type {readonly Entry[]} */
 export const entries = [
-  { name: "index", types: "seenguard", inReactNative: "react-native" },
+  { name: "index", types: "seenguard", inReactNative: "react-native", inDemo: true },
   { name: "formats", inReactNative: "formats/react-native" },
   { name: "slim" },
-  { name: "server", inWorkerd: "server/workerd" },
-  { name: "near-duplicates", inWorkerd: "near-duplicates/workerd" },
+  { name: "server", inWorkerd: "server/workerd", inDemo: true },
+  { name: "near-duplicates", inWorkerd: "near-duplicates/workerd", inDemo: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
   { name: "svelte", source: "adapters/svelte", peers: ["svelte/reactivity"] },
@@ -43,7 +44,7 @@ export const entries = [
 /** In dist/ as the entries are, and not for apps to import. @type {readonly Entry[]} */
 const internal = [
   // All entries have one class of errors.
-  { name: "errors", source: "errors", peers: [] },
+  { name: "errors", source: "errors", peers: [], inDemo: true },
   // What the server's entries import where no Wasm is compiled.
   { name: "server/engine-js", isGenerated: true, isEsmOnly: true },
   { name: "server/workerd", source: "entries/server", hasWasmFile: true, isEsmOnly: true },

@@ -14,13 +14,14 @@ import { declarations, translate } from "./wasm2js.mjs";
  * @property {string} features of the crate
  * @property {string} file its place in dist/
  * @property {"3" | "s"} optLevel what makes it small after compression, or else quick
+ * @property {true} [inDemo] the demo runs it
  */
 
 /** @type {readonly WasmModule[]} */
 export const modules = [
-  { name: "client", features: "client", file: "seenguard.wasm", optLevel: "s" },
+  { name: "client", features: "client", file: "seenguard.wasm", optLevel: "s", inDemo: true },
   { name: "formats", features: "client,formats", file: "formats.wasm", optLevel: "s" },
-  { name: "server", features: "server,formats", file: "server.wasm", optLevel: "3" },
+  { name: "server", features: "server,formats", file: "server.wasm", optLevel: "3", inDemo: true },
 ];
 
 /**
@@ -61,23 +62,23 @@ const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
 const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/wasm.mjs"].map((path) => inProject(path));
 
 /**
- * Needs cargo alone, so that it may run while everything else is installed. Nothing is compiled if nothing has changed:
- * cargo has one place for a cdylib, so that each module would be compiled anew after the other.
+ * Needs cargo alone, so that it may run while everything else is installed. A module is compiled only if something has
+ * changed: cargo has one file for a cdylib, so that it would compile each module again after another.
+ * @param {readonly WasmModule[]} [wanted]
  */
-export async function compileModules() {
-  const stampFile = inProject("target", "wasm", "compiled.stamp");
+export async function compileModules(wanted = modules) {
   const { commit } = await rustc();
-  const stamp = () => `${hashOf([...sources, ...modules.map(({ name }) => compiledPath(name))])} ${commit}`;
-  if (readIfThere(stampFile)?.toString() === stamp()) return;
   const { target_directory: target } = await cargoMetadata();
   mkdirSync(inProject("target", "wasm"), { recursive: true });
-  for (const module of modules) {
-    const { name } = module;
-    await withProgress(`cargo build (${name})`, () => compile(module));
-    // cargo puts each into the same place.
-    copyFileSync(join(target, wasmTarget, "release", "seenguard.wasm"), compiledPath(name));
+  for (const module of wanted) {
+    const compiled = compiledPath(module.name);
+    const stampFile = compiled.replace(/wasm$/, "compiled.stamp");
+    const stamp = () => `${hashOf([...sources, compiled])} ${commit}`;
+    if (readIfThere(stampFile)?.toString() === stamp()) continue;
+    await withProgress(`cargo build (${module.name})`, () => compile(module));
+    copyFileSync(join(target, wasmTarget, "release", "seenguard.wasm"), compiled);
+    writeWhole(stampFile, stamp());
   }
-  writeWhole(stampFile, stamp());
 }
 
 /** @param {WasmModule} module */
@@ -94,11 +95,19 @@ async function compile({ features, optLevel }) {
   await run("cargo", [...args, "--config", `target.${wasmTarget}.rustflags=${JSON.stringify(remap)}`], { env });
 }
 
-/** Makes js/generated/ of the compiled modules, and those files of dist/ that are modules. */
-export async function bindModules() {
+/**
+ * Makes js/generated/ of the compiled modules, and those files of dist/ that are modules.
+ * @param {readonly WasmModule[]} [wanted]
+ */
+export async function bindModules(wanted = modules) {
   const flags = await wasmOptFlags();
-  await withProgress("wasm-bindgen, wasm-opt", () => Promise.all(modules.map((module) => bind(module, flags))));
+  await withProgress("wasm-bindgen, wasm-opt", () => Promise.all(wanted.map((module) => bind(module, flags))));
+}
+
+/** What js/generated/ has besides the modules: the glue of `seenguard/slim`, and the engines as JavaScript. */
+export async function translateModules() {
   copyGlue();
+  const flags = await wasmOptFlags();
   await withProgress("wasm2js", () => Promise.all(modules.map(({ name }) => translateModule(name, flags))));
 }
 

@@ -1,5 +1,7 @@
 /** Other programs' processes that end with this one. */
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
+import { readIfThere } from "./files.mjs";
 import { CommandFailed } from "./run.mjs";
 
 /** Several times what any of them takes on a busy machine. */
@@ -53,3 +55,43 @@ export async function untilItSays(child, name, pattern) {
     clearTimeout(tooLate);
   });
 }
+
+/**
+ * How long a process has used a processor, with all that it has started, in seconds. `undefined` where the system has no
+ * /proc.
+ * @param {number} pid
+ */
+export function processorSeconds(pid) {
+  if (statOf("self") === undefined) return undefined;
+  const processes = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => statOf(name) ?? []);
+  const family = new Set([pid]);
+  // Who is started has a higher number, until numbers begin again from below: then once again.
+  for (let size = 0; size < family.size;) {
+    size = family.size;
+    for (const { id, parent, group } of processes) if (family.has(parent) || group === pid) family.add(id);
+  }
+  return processes.reduce((sum, { id, seconds }) => (family.has(id) ? sum + seconds : sum), 0);
+}
+
+/**
+ * What proc(5) says of a process: its own time, and that of the processes that it has waited for.
+ * @param {number | string} pid
+ * @returns {{ id: number, parent: number, group: number, seconds: number } | undefined}
+ */
+export function statOf(pid) {
+  const stat = readIfThere(`/proc/${String(pid)}/stat`)?.toString();
+  if (stat === undefined) return undefined;
+  // The name of the program, in parentheses, may hold spaces.
+  const fields = stat
+    .replace(/^.*\) /s, "")
+    .split(" ")
+    .map(Number);
+  const [, parent = 0, group = 0] = fields;
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + field, 0);
+  return { id: Number(stat.split(" ")[0]), parent, group, seconds: ticks / TICKS_PER_SECOND };
+}
+
+/** Of the kernel's clock for programs, on every architecture that Linux has now. */
+const TICKS_PER_SECOND = 100;

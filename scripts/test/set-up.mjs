@@ -4,7 +4,7 @@ import { kafkaJars } from "../lib/kafka.mjs";
 import { npmCi, npmIsThere } from "../lib/npm.mjs";
 import { root } from "../lib/paths.mjs";
 import { programs } from "../lib/programs.mjs";
-import { findCargoTool } from "../lib/rust.mjs";
+import { findCargoTool, wasmBindgenTool } from "../lib/rust.mjs";
 import { pythonStamp } from "../lib/servers.mjs";
 import { brokerJars, cargoTool, missingPrograms, pythonPackages, systemPrograms } from "../setup.mjs";
 
@@ -13,19 +13,22 @@ import { brokerJars, cargoTool, missingPrograms, pythonPackages, systemPrograms 
 /** A part of it: for which steps it is. @typedef {Step & { isFor: (step: Step) => boolean }} Part */
 
 /**
- * The steps with the parts of set-up that are left to do, each before the first one that needs it.
+ * The steps with the parts of set-up that are left to do, each before the first one that needs it; those of the lowest
+ * priority before all.
  * @param {readonly Step[]} chosen
  * @returns {Promise<Step[]>}
  */
 export async function withSetUp(chosen) {
   const parts = await partsFor(chosen);
-  const listed = new Set();
-  return chosen.flatMap((step) => {
+  const inBackground = parts.filter(({ low }) => low);
+  const listed = new Set(inBackground);
+  const others = chosen.flatMap((step) => {
     const needed = parts.filter((part) => part.isFor(step));
     const first = needed.filter((part) => !listed.has(part));
     for (const part of first) listed.add(part);
     return [...first, { ...step, needs: [...needed.map(({ name }) => name), ...(step.needs ?? [])] }];
   });
+  return [...inBackground, ...others];
 }
 
 /** @param {readonly Step[]} chosen @returns {Promise<Part[]>} */
@@ -42,6 +45,8 @@ async function partsFor(chosen) {
       run: () => cargoTool(tool),
       isFor: (step) => step.tools?.includes(tool) === true,
       makesFiles: true,
+      // Minutes of a processor, for a step that may run last.
+      ...(tool === wasmBindgenTool ? {} : { low: true }),
     }),
   );
   if (!npmIsThere(root))

@@ -2,7 +2,8 @@
  * One of the chosen steps of `npm test`, in a process of its own: `node scripts/test/step.mjs NAME CHOSEN,CHOSEN`. The
  * last line that it prints says how long it has used a processor, where the system tells.
  */
-import { readIfThere } from "../lib/files.mjs";
+import { constants, setPriority } from "node:os";
+import { statOf } from "../lib/processes.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed } from "../lib/run.mjs";
 import { findStep } from "./rule.mjs";
@@ -18,6 +19,8 @@ process.env.SEENGUARD_PROGRAMS = Object.entries(programs)
   .filter(isNamed)
   .map(([name]) => name)
   .join(",");
+// What it starts inherits it.
+if (step.low) setPriority(constants.priority.PRIORITY_LOW);
 try {
   await step.run();
 } catch (error) {
@@ -26,12 +29,5 @@ try {
   process.exitCode = 1;
 }
 
-// Of this process and of those that it has waited for: the fields 14 to 17 of proc(5), in hundredths of a second.
-const fields = readIfThere("/proc/self/stat")
-  ?.toString()
-  .replace(/^.*\) /, "")
-  .split(" ");
-if (fields !== undefined) {
-  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
-  console.log(`processor: ${(ticks / 100).toFixed(1)} s`);
-}
+const used = statOf("self")?.seconds;
+if (used !== undefined) console.log(`processor: ${used.toFixed(1)} s`);

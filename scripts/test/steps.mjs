@@ -1,12 +1,12 @@
 /**
  * The steps of `npm test`. They begin in this order, as soon as they may: what many others need first, then what takes
- * long. It is read before anything is installed: what needs an npm package runs in a process of its own.
+ * long, as far as this machine does not know how long. It is read before anything is installed: what needs an npm package runs in a process of its own.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
-import { pathWith, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
+import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { kafka } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
@@ -31,7 +31,8 @@ import { checkWords } from "./words.mjs";
  * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
- * @property {true} [alone] nothing runs beside it
+ * @property {true} [low] it runs with the lowest priority next to all others: only what needs it waits for it
+ * @property {true} [alone] nothing runs beside it: it asserts times
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
  */
 
@@ -127,8 +128,8 @@ async function clippy() {
   await cargo("clippy", "--all-targets", ...denyWarnings);
   const wasmOnly = wasmTestFiles().flatMap((name) => ["--test", name]);
   await cargo("clippy", "--lib", ...wasmOnly, "--target", wasmTarget, ...denyWarnings);
-  // And on the modules that have a part of it, and on what an app in Rust has of it.
-  for (const features of [...modules.map((module) => module.features), ""]) {
+  // And as the modules are compiled. Without any feature it is part of the service, whose step checks that.
+  for (const { features } of modules) {
     const part = ["--no-default-features", "--features", features];
     await cargo("clippy", "--lib", ...part, "--target", wasmTarget, ...denyWarnings);
   }
@@ -185,7 +186,7 @@ export const steps = [
   {
     name: "modules",
     what: "the crate is compiled to Wasm",
-    run: compileModules,
+    run: () => compileModules(),
     lane: "cargo",
     makesFiles: true,
   },
@@ -193,7 +194,7 @@ export const steps = [
     name: "build",
     what: "the package is built",
     run: () => build(),
-    tools: [wasmTestRunner],
+    tools: [wasmBindgenTool],
     needs: ["modules"],
     makesFiles: true,
   },

@@ -1,6 +1,6 @@
 /**
  * Whether anything that a step reads has changed since it last passed: its files, the versions of Node, Rust and the
- * programs, and the variables that tests take.
+ * programs, and the variables that tests take. And how long it has used a processor here.
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -53,12 +53,30 @@ const variables = () =>
  * @param {string} step
  * @param {string} digest
  */
-export const hasPassedWith = (step, digest) => readIfThere(stampOf(step))?.toString() === digest;
+export const hasPassedWith = (step, digest) => stampIn(step).digest === digest;
+
+/**
+ * The most that the step has used a processor when it passed here, in seconds, if it has.
+ * @param {string} step
+ */
+export const mostSeconds = (step) => stampIn(step).seconds;
 
 /**
  * @param {string} step
  * @param {string} digest
+ * @param {number} seconds of a processor
  */
-export const notePassed = (step, digest) => {
-  writeWhole(stampOf(step), digest);
+export const notePassed = (step, digest, seconds) => {
+  writeWhole(stampOf(step), JSON.stringify({ digest, seconds: Math.max(seconds, mostSeconds(step) ?? 0) }));
 };
+
+/** @param {string} step @returns {{ digest?: string, seconds?: number }} */
+function stampIn(step) {
+  try {
+    /** @type {{ digest?: string, seconds?: number }} */
+    const stamp = JSON.parse(readIfThere(stampOf(step))?.toString() ?? "{}");
+    return stamp;
+  } catch {
+    return {};
+  }
+}

@@ -121,10 +121,13 @@ export function checkWords({ update = false } = {}) {
   const wrong = grown(allowed, now);
   if (wrong.length > 0) throw new CommandFailed(`${wrong.join("\n")}\nUse the words of the field instead.`);
   const sum = Object.values(now)
-    .flatMap(Object.values)
+    .flatMap((folders) => Object.values(folders))
     .reduce((a, b) => a + b, 0);
   console.log(`${String(Object.keys(patterns).length)} patterns, found ${String(sum)} times`);
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href)
-  await main(async () => Promise.resolve(checkWords({ update: process.argv.includes("--update") })));
+  await main(() => {
+    checkWords({ update: process.argv.includes("--update") });
+    return Promise.resolve();
+  });

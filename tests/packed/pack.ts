@@ -4,7 +4,7 @@
  * each a directory of its own.
  */
 import { execFile } from "node:child_process";
-import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -26,10 +26,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const exec = promisify(execFile);
 
 const FEED = '<ol id="feed"></ol><script type="module" src="./main.ts"></script>';
-const BODIES = {
-  "script-tag": '<script src="../node_modules/seenguard/dist/seenguard.iife.js"></script>',
-  ...{ vite: FEED, "vite-formats": FEED, "vite-slim": FEED },
-};
 
 /** A page of an app, with this in its body. */
 export const pageOf = (app: string, body: string): string => `<!doctype html>
@@ -47,10 +43,8 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const directory = await mkdtemp(join(tmpdir(), "seenguard-packaging-"));
   const { tarball, files } = await installPackage(directory, await versionsOf("react", "react-dom"));
   await cp(join(root, "tests/packed/apps"), directory, { recursive: true });
-  for (const [app, body] of Object.entries(BODIES)) {
-    await mkdir(join(directory, app), { recursive: true });
-    await writeFile(join(directory, app, "index.html"), pageOf(app, body));
-  }
+  for (const app of ["vite", "vite-formats", "vite-slim"])
+    await writeFile(join(directory, app, "index.html"), pageOf(app, FEED));
   provide("installed", directory);
   provide("tarball", join(directory, tarball));
   provide("packedFiles", files);

@@ -1,18 +1,11 @@
-/** The installed package on real pages in Chromium: bundled, from a plain script tag, under a content security policy. */
+/** The installed package on real pages in Chromium, bundled by Vite. tests/bundlers has other tools, and no tool. */
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import type { Page } from "@playwright/test";
 import { build } from "vite";
 import { expect, inject, test } from "vitest";
-import { runScenario, type Outcome } from "./apps/scenario.js";
+import type { Outcome } from "./apps/scenario.js";
 import { openPage, serve } from "./chromium.js";
-import { expectGuarded, expectRefused, readScenario } from "./scenarios.js";
-
-test("an app bundled by Vite guards its feed", async () => {
-  const { page, complaints } = await openPage(await serve(await bundleApp("vite")));
-  expectGuarded(await outcomeOn(page), "indexeddb");
-  expect(complaints).toEqual([]);
-});
+import { expectGuarded, expectRefused } from "./scenarios.js";
 
 test("an app bundled by Vite with the Wasm module as a file of its own guards its feed", async () => {
   const { page, complaints, requests } = await openPage(await serve(await bundleApp("vite-slim")));
@@ -40,20 +33,6 @@ test("the same with formats.wasm as a file of its own", async () => {
   expectGuarded(await outcomeOn(page), "indexeddb", "guava-scenario.json");
   expect(requests.filter((url) => /formats.*\.wasm$/.test(url))).toHaveLength(1);
   expect(complaints).toEqual([]);
-});
-
-test("a plain page with a script tag guards its feed, opened as a file", async () => {
-  const url = pathToFileURL(join(inject("installed"), "script-tag/index.html")).href;
-  const { page, complaints } = await openPage(url);
-  const script = `(${runScenario.toString()})(Seenguard, ${JSON.stringify(readScenario())})`;
-  expectGuarded(await page.evaluate<Outcome>(script), "indexeddb");
-  expect(complaints).toEqual([]);
-});
-
-test("under script-src 'self' the page guards its feed, by the JavaScript engine", async () => {
-  const { page, requests } = await openPage(await serve(await bundleApp("vite"), "script-src 'self'"));
-  expectGuarded(await outcomeOn(page), "indexeddb", "scenario.json", { engine: "js" });
-  expect(requests.filter((url) => url.endsWith(".js"))).toHaveLength(2);
 });
 
 test("under script-src 'self' 'wasm-unsafe-eval' the guard works", async () => {
