@@ -4,8 +4,8 @@
 
 use arbitrary::Arbitrary;
 use libfuzzer_sys::fuzz_target;
-use seenguard::device::Place;
-use seenguard_fuzz::common::device::{Device, PREFIX, Tab};
+use seenguard::Time;
+use seenguard_fuzz::common::device::{Device, save};
 use seenguard_fuzz::common::{base64_of, sealed};
 use seenguard_fuzz::pieces::{BEGINNING_MS, Bytes, Few, Id, texts};
 
@@ -32,27 +32,18 @@ impl Row<'_> {
     }
 }
 
-fn visit(device: &mut Device) -> Tab {
-    let mut tab = Tab::new(Place::IndexedDb);
-    tab.now_ms = BEGINNING_MS;
-    tab.work(device);
-    tab
-}
-
 fuzz_target!(|input: Input<'_>| {
-    let mut device = Device::default();
-    for (writer, row) in input.rows.0.iter().enumerate() {
-        device
-            .main
-            .insert(format!("{PREFIX}{:011}/r/{writer}/1", 0), row.text());
-    }
-    let mut tab = visit(&mut device);
-    tab.record(&texts(&input.recorded.0));
-    tab.unsee(&texts(&input.unseen.0));
-    tab.flush(&mut device);
-    let later = visit(&mut device);
+    let mut device = Device {
+        rows: input.rows.0.iter().map(Row::text).collect(),
+    };
+    let now = Time::from_unix_ms(BEGINNING_MS);
+    let mut guard = device.next_visit();
+    guard.record(&texts(&input.recorded.0), now);
+    guard.unsee(&texts(&input.unseen.0), now);
+    save(&mut guard, &mut device);
+    let later = device.next_visit();
     for id in (0..=255).map(|number| Id(number).text()) {
-        assert_eq!(later.has(&id), tab.has(&id), "{id:?}");
+        assert_eq!(later.explain(&id, now), guard.explain(&id, now), "{id:?}");
     }
-    assert_eq!(later.pending(), tab.pending());
+    assert_eq!(later.pending(usize::MAX, now), guard.pending(usize::MAX, now));
 });

@@ -41,7 +41,7 @@ export function freeStorage(): Promise<void> {
 /** The package's keys, and the characters of keys and values. */
 export async function storedKeys(): Promise<{ keys: string[]; characters: number }> {
   const database = await opened("seenguard");
-  const store = database.transaction("rows").objectStore("rows");
+  const store = database.transaction("entries").objectStore("entries");
   const all = <T>(request: IDBRequest<T>) =>
     new Promise<T>((resolve, reject) => {
       request.onsuccess = () => resolve(request.result);

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::device::{DEFAULT_REMEMBER, Guard, Place, Step, Storage};
+use seenguard::device::{DEFAULT_REMEMBER, Due, Guard, Mark};
 use seenguard::{ShardChain, Time};
 use seenguard_lab::report::Result;
 
@@ -149,11 +149,8 @@ impl Past {
     fn new(impressions: &[Impression], ids: Ids<'_>, devices: usize, now: u64) -> Result<Self> {
         let mut chain = ShardChain::new(chain_options())?;
         let mut tables = vec![Guard::new(WINDOW_DAYS, DEFAULT_REMEMBER)?; devices];
-        let mut guards = tables.clone();
-        for (number, guard) in guards.iter_mut().enumerate() {
-            name(guard, number as u64);
-            guard.start_reporting();
-        }
+        let mut guards = (0..devices as u64).map(named_guard).collect::<Result<Vec<Guard>>>()?;
+        guards.iter_mut().for_each(Guard::start_reporting);
         let mut seen = vec![Vec::new(); devices];
         let mut day = 0;
         for &Impression { item, device, at } in impressions {
@@ -178,24 +175,15 @@ impl Past {
     }
 }
 
-/// Opens an empty storage, by which a device has its name.
-fn name(guard: &mut Guard, seed: u64) {
+/// A guard whose facts an empty storage has received: from then on the device has a name.
+fn named_guard(seed: u64) -> Result<Guard> {
+    let mut guard = Guard::with_storage(NAMESPACE, seed, WINDOW_DAYS, DEFAULT_REMEMBER)?;
+    guard.loaded();
     let now = Time::from_unix_ms(FIRST_DAY_MS);
-    let prefix = ["seenguard/", NAMESPACE, "/"].concat();
-    let mut storage = Storage::new(&prefix, NAMESPACE, Some(Place::Custom), seed, guard);
-    storage.flush(guard);
-    loop {
-        match storage.next(guard, now) {
-            Step::Wait => return,
-            Step::Look | Step::Pass => {
-                storage.begin(guard, Place::Custom);
-                storage.list(guard, [].into_iter(), [].into_iter());
-                while storage.next_write(guard, now).is_some() {}
-                storage.completed(guard, storage.transaction(), now);
-            }
-            _ => {}
-        }
+    if let Some((_, mark)) = guard.unsaved(Mark::default(), Due::Facts, now) {
+        guard.saved(mark);
     }
+    Ok(guard)
 }
 
 /// Each device delivers what it has shown, and takes what the server ships.

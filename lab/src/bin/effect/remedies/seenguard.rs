@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use seenguard::device::Guard;
+use seenguard::device::{Guard, Scope};
 use seenguard::{ChainSnapshot, PageRequest, Pending, Repeats, Snapshot, Time};
 use seenguard_lab::report::Result;
 
@@ -140,7 +140,7 @@ pub fn apply(guard: &mut Guard, snapshot: &ChainSnapshot, at: u64) -> Result<()>
 /// Delivers what the guard has to deliver, for the first time or again.
 pub fn deliver(guard: &mut Guard, at: u64, mut send: impl FnMut(&str)) {
     loop {
-        let batch = guard.begin_batch(MAX_BATCH, MAX_BATCH_BYTES, now(at));
+        let batch = guard.begin_batch(MAX_BATCH, MAX_BATCH_BYTES, Scope::Own, now(at));
         if batch.number == 0 {
             return;
         }
