@@ -17,7 +17,7 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use seenguard::device::{DEFAULT_REMEMBER, Guard, Place as StoragePlace, Step, Storage};
+use seenguard::device::{DEFAULT_REMEMBER, Due, Guard, Mark};
 use seenguard::{ChainOptions, Impression, PageRequest, Report, ShardChain, StoredChain, Time};
 
 use crate::backend::{Backend, Replacement};
@@ -133,26 +133,13 @@ fn namespace_of(user: &str) -> String {
     format!("home:{user}")
 }
 
-/// A device of a user, with a name from an empty storage.
+/// A device of a user, with a name that an empty storage has received.
 pub fn device(user: &str, number: u64) -> Guard {
-    let namespace = namespace_of(user);
-    let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
-    let prefix = ["seenguard/", &namespace, "/"].concat();
-    let place = StoragePlace::Custom;
-    let mut storage = Storage::new(&prefix, &namespace, Some(place), number, &mut guard);
-    storage.flush(&guard);
-    loop {
-        match storage.next(&guard, START) {
-            Step::Wait => return guard,
-            Step::Look | Step::Pass => {
-                storage.begin(&guard, place);
-                storage.list(&mut guard, [].into_iter(), [].into_iter());
-                while storage.next_write(&guard, START).is_some() {}
-                storage.completed(&mut guard, storage.transaction(), START);
-            }
-            _ => {}
-        }
-    }
+    let mut guard = Guard::with_storage(&namespace_of(user), number, 30.0, DEFAULT_REMEMBER).unwrap();
+    guard.loaded();
+    let (_, mark) = guard.unsaved(Mark::default(), Due::Facts, START).unwrap();
+    guard.saved(mark);
+    guard
 }
 
 /// The value of a device's `Seen-Pending` after it has shown these.
