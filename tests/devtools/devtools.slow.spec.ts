@@ -161,8 +161,8 @@ test.describe("what is shown", () => {
   });
 
   test("while nothing is wrong, nothing is said to be", async ({ shown }) => {
-    await shown.openWithGuard({ storage: "local" });
-    await expect(shown.fact("Storage")).toHaveText("localStorage");
+    await shown.openWithGuard({ storage: "indexeddb" });
+    await expect(shown.fact("Storage")).toHaveText("IndexedDB");
     await expect(shown.panel.locator(".trouble")).toBeHidden();
   });
 });

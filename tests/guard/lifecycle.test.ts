@@ -277,14 +277,12 @@ describe("where there is no document", () => {
     expect(() => guard.observe(element, { id: "a", dwell: 1 } as object)).toThrow(SeenGuardError);
   });
 
-  for (const storage of ["indexeddb", "local"] as const) {
-    test(`the storage "${storage}" is not to be had, which is reported, and the guard works without`, async () => {
-      const { guard, codes } = await openGuard({ storage });
-      guard.record("a");
-      await guard.flush();
-      expect(guard.filter(["a", "b"])).toEqual(["b"]);
-      expect(guard.stats()).toMatchObject({ engine: ENGINE, storage: "unavailable" });
-      expect(new Set(codes())).toEqual(new Set(["storage"]));
-    });
-  }
+  test("IndexedDB is not there, which is reported once, and the guard works without", async () => {
+    const { guard, codes } = await openGuard({ storage: "indexeddb" });
+    guard.record("a");
+    await guard.flush();
+    expect(guard.filter(["a", "b"])).toEqual(["b"]);
+    expect(guard.stats()).toMatchObject({ engine: ENGINE, storage: "unavailable" });
+    expect(codes()).toEqual(["storage"]);
+  });
 });

@@ -43,12 +43,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-describe.each(["indexeddb", "local"] as const)("from a file, kept in %s", (storage) => {
-  const namespace = `home:${storage}`;
-
+describe("from a file", () => {
   test("ids in the server's shards and ids recorded here are stopped", async () => {
     await session.driver.get(pathToFileURL(join(directory, "index.html")).href);
-    expect(await openGuard(namespace, storage)).toEqual({ engine: "wasm", storage, errors: [] });
+    expect(await openGuard()).toEqual({ engine: "wasm", storage: "indexeddb", errors: [] });
     expect(fresh.length).toBeGreaterThan(30);
     expect(await inPage((shard) => guard.apply({ version: 1, shards: [shard] }), shard)).toMatchObject({
       applied: true,
@@ -62,24 +60,21 @@ describe.each(["indexeddb", "local"] as const)("from a file, kept in %s", (stora
   test("after a reload recorded ids are still stopped, before any snapshot", async () => {
     await session.driver.navigate().refresh();
     expect(await inPage(() => typeof (globalThis as { guard?: SeenGuard }).guard)).toBe("undefined");
-    expect(await openGuard(namespace, storage)).toEqual({ engine: "wasm", storage, errors: [] });
+    expect(await openGuard()).toEqual({ engine: "wasm", storage: "indexeddb", errors: [] });
     expect(await inPage(() => guard.pending())).toEqual(fresh.slice(0, 10));
     expect(await inPage((fresh) => guard.filter(fresh), fresh)).toEqual(fresh.slice(10));
   });
 });
 
 /** Opens a guard as the page's global `guard`. */
-function openGuard(namespace: string, storage: "indexeddb" | "local"): Promise<unknown> {
-  return inPage(
-    async ({ namespace, storage }) => {
-      const errors: string[] = [];
-      const onError = (error: Error) => errors.push(error.message);
-      const opened = await Seenguard.SeenGuard.open({ namespace, storage, onError });
-      Object.assign(globalThis, { guard: opened });
-      return { engine: opened.stats().engine, storage: opened.stats().storage, errors };
-    },
-    { namespace, storage },
-  );
+function openGuard(): Promise<unknown> {
+  return inPage(async () => {
+    const errors: string[] = [];
+    const onError = (error: Error) => errors.push(error.message);
+    const opened = await Seenguard.SeenGuard.open({ namespace: "home:reader", onError });
+    Object.assign(globalThis, { guard: opened });
+    return { engine: opened.stats().engine, storage: opened.stats().storage, errors };
+  });
 }
 
 /** Runs a function in the page, which sees nothing of this file but its argument. */

@@ -101,7 +101,7 @@ describe("a namespace of its own", () => {
     const codes: string[] = [];
     const ofApp = await SeenGuard.open({
       namespace,
-      storage: "local",
+      storage: "indexeddb",
       windowDays: 7,
       onError: ({ code }) => codes.push(code),
     });

@@ -174,8 +174,8 @@ test("while IndexedDB stands still the feed goes on, and what it showed is there
   await reader.scroll();
   const meanwhile = await reader.look();
   await reader.scroll();
-  const rows = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/r\//.test(key)).length;
-  await expect.poll(() => webview.evaluate(rows)).toBeGreaterThan(0);
+  const stashes = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)).length;
+  await expect.poll(() => webview.evaluate(stashes)).toBeGreaterThan(0);
   // It stays so, and so does localStorage.
   await webview.reload();
   await reader.hasStories();

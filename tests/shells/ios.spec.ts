@@ -36,8 +36,8 @@ for (const isHttpEnabled of [true, false]) {
     await reader.look();
     native.changeState(false);
     await expect.poll(() => timesTold(api, reader)).toEqual([1]);
-    const rows = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/r\//.test(key)).length;
-    await expect.poll(() => window.evaluate(rows)).toBeGreaterThan(0);
+    const stashes = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)).length;
+    await expect.poll(() => window.evaluate(stashes)).toBeGreaterThan(0);
     await window.close();
 
     const again = reader.continue(await shell.open(engine));

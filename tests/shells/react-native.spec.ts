@@ -231,7 +231,7 @@ class Device {
 
   /** The app's own store. */
   stored(): Promise<readonly string[]> {
-    return this.#app.evaluate(() => window.storage.keys());
+    return this.#app.evaluate(() => window.storage.keys("seenguard/"));
   }
 
   async store(key: string, value: string): Promise<void> {

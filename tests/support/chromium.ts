@@ -19,7 +19,7 @@ export const NAMESPACE = "home:reader-1";
 
 /** Options that can be sent to a page. */
 type PlainOptions = Partial<Pick<GuardOptions, "namespace" | "windowDays">> & {
-  storage?: "indexeddb" | "local" | "none";
+  storage?: "indexeddb" | "none";
 };
 
 /** The package as a script tag brings it. */

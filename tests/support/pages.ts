@@ -96,7 +96,7 @@ export function keysInIndexedDb(page: Evaluates): Promise<string[]> {
         };
         opening.onsuccess = () => {
           const database = opening.result;
-          const asking = database.transaction("rows").objectStore("rows").getAllKeys();
+          const asking = database.transaction("entries").objectStore("entries").getAllKeys();
           asking.onsuccess = () => {
             database.close();
             resolve(asking.result.map(String));
@@ -106,14 +106,14 @@ export function keysInIndexedDb(page: Evaluates): Promise<string[]> {
   );
 }
 
-/** The device has stored its name: what it tells the server has it from now on. */
+/** A row is stored, and with it the device's name: what the device reports to the server has it from now on. */
 export function untilNamed(page: Evaluates): Promise<void> {
-  return until("the device has a name", async () => (await keysInIndexedDb(page)).some((key) => key.endsWith("/m")));
+  return until("the device has a name", async () => (await keysInIndexedDb(page)).some((key) => key.includes("/r/")));
 }
 
-/** The keys of rows that the package has in localStorage. */
+/** The keys of the stashes that the package has in localStorage, each of which is a row. */
 export function rowsInLocalStorage(page: Evaluates): Promise<string[]> {
-  return page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/r\//.test(key)));
+  return page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)));
 }
 
 /** `count` ids, none of which another prefix has. */

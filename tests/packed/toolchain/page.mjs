@@ -6,7 +6,7 @@ import { readFile } from "node:fs/promises";
 const vectors = new URL("../../vectors/", import.meta.url);
 const [NATIVE, WINDOW_DAYS, REMEMBER, NOW_MS] = [/** @type {const} */ ([0, 0, 0]), 30, 10_000, 1_700_000_000_000];
 
-/** @typedef {Pick<typeof import("../../../js/generated/client/seenguard.js"), "Guard" | "TextBatch">} Classes */
+/** @typedef {Pick<typeof import("../../../js/generated/client/seenguard.js"), "FilterKind" | "Guard" | "RecordKind" | "TextBatch">} Classes */
 
 /** @param {string} name @returns {Promise<unknown>} */
 async function readJson(name) {
@@ -40,7 +40,7 @@ export async function stoppedBy(classes, memory) {
   /** @param {InstanceType<Classes["Guard"]>} guard */
   const stopped = (guard) => {
     write(batch, memory, ids);
-    const count = guard.filter(batch, false, NOW_MS);
+    const count = guard.filter(batch, classes.FilterKind.Fresh, NOW_MS);
     const fresh = new Set(new Uint32Array(memory.buffer, batch.indices(), count));
     return ids.filter((_, index) => !fresh.has(index));
   };
@@ -52,13 +52,12 @@ export async function stoppedBy(classes, memory) {
   });
   const guard = guardOf(classes);
   write(batch, memory, ids.slice(0, 10));
-  guard.record(batch, false, NOW_MS);
+  guard.record(batch, classes.RecordKind.Seen, NOW_MS);
   return { byShard, recorded: stopped(guard) };
 }
 
 /** One that is stored nowhere. @param {Classes} classes */
-const guardOf = ({ Guard }) =>
-  new Guard("home", "seenguard/home/", undefined, WINDOW_DAYS, REMEMBER, Float64Array.of(1));
+const guardOf = ({ Guard }) => new Guard("home", WINDOW_DAYS, REMEMBER, false, Float64Array.of(1));
 
 /**
  * @param {InstanceType<Classes["TextBatch"]>} batch
