@@ -108,22 +108,26 @@ export class Namespace implements OpenNamespace {
 
   private async load(options: OpenOptions): Promise<void> {
     this.cancelRetry();
-    const { store, clock, report } = this;
-    const name = nameOf(this.options.namespace);
-    const listeners = { report, onRead: this.noteChanges, onReset: this.reset };
-    // The engine and what is stored load at the same time.
-    this.storage = store && new NamespaceStorage(store, name, clock, listeners);
+    // The engine and what is stored load at the same time, unless the engine has failed before.
+    if (!this.failure) this.openStorage();
     try {
       await this.startEngine(options);
     } finally {
       if (!this.engine) this.stopStorage();
     }
-    const { storage } = this;
+    const { storage, store } = this;
     this.recordWaiting();
-    void finishClears(store, name);
+    void finishClears(store, nameOf(this.options.namespace));
     if (!storage) return;
     await withTimeout(OPEN_TIMEOUT_MS, storage.firstLoad);
     storage.opened();
+  }
+
+  private openStorage(): void {
+    const { store, clock, report } = this;
+    const listeners = { report, onRead: this.noteChanges, onReset: this.reset };
+    const name = nameOf(this.options.namespace);
+    this.storage ??= store && new NamespaceStorage(store, name, clock, listeners);
   }
 
   private stopStorage(): void {
@@ -133,15 +137,16 @@ export class Namespace implements OpenNamespace {
 
   private async startEngine(asked: OpenOptions): Promise<void> {
     try {
-      const { storage, clock, options } = this;
+      const { store, clock, options } = this;
       const loaded = await this.engines.load(asked);
       if (!this.isOpen) return;
-      const engine = new NamespaceEngine(loaded, options, storage !== undefined, clock, this.onTrap);
+      const engine = new NamespaceEngine(loaded, options, store !== undefined, clock, this.onTrap);
       if (!engine.isAlive) return;
       this.engine = engine;
+      this.openStorage();
       if (this.reporter?.isOn) this.call((guard) => guard.startReporting());
       this.snapshot = new LatestSnapshot(engine);
-      storage?.attach(engine, this.snapshot);
+      this.storage?.attach(engine, this.snapshot);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;

@@ -12,22 +12,18 @@ export function customStore(storage: SeenStorage): Store {
       (key): key is string => typeof key === "string" && key.startsWith(prefix),
     );
   };
-  const all = (works: readonly (() => unknown)[]) => Promise.all(works.map(async (work) => work()));
+  /** Calls for all of them in the calling task; a call that throws rejects. */
+  const forAll = <T>(values: readonly T[], call: (value: T) => unknown): Promise<unknown[]> =>
+    Promise.all(values.map((value) => new Promise((resolve) => resolve(call(value)))));
   return {
     kind: "custom",
     opening: () => undefined,
     keys,
-    getMany: async (wanted) => (await all(wanted.map((key) => () => storage.get(key)))).map(textOf),
+    getMany: async (wanted) => (await forAll(wanted, (key) => storage.get(key))).map(textOf),
     async write({ removeBelow, remove = [], set = [] }) {
-      await all(
-        set.map(
-          ([key, text]) =>
-            () =>
-              storage.set(key, text),
-        ),
-      );
+      await forAll(set, ([key, text]) => storage.set(key, text));
       const below = removeBelow ? (await keys(removeBelow[0])).filter((key) => key < removeBelow[1]) : [];
-      await all([...below, ...remove].map((key) => () => storage.remove(key)));
+      await forAll([...below, ...remove], (key) => storage.remove(key));
     },
     reconnect() {},
   };

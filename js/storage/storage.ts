@@ -141,6 +141,7 @@ export class NamespaceStorage {
     const stopStorage = listen(["storage"], (event) => {
       const { key, newValue, oldValue } = event as StorageEvent;
       if (key === keys.SIGNAL + this.name) {
+        this.readSignal();
         this.learn(Math.max(...[newValue, oldValue].map((value) => keys.generationIn(value) ?? 0)));
         if (!isHidden()) void this.load();
       } else if (newValue !== null && key?.startsWith(keys.prefixOf(this.name)) && this.hasLoaded && !isHidden())
@@ -200,6 +201,10 @@ export class NamespaceStorage {
     return this.isFoundDue && !isHidden();
   }
 
+  private isEnded(): boolean {
+    return this.isStopped;
+  }
+
   private isCurrent(generation: number): boolean {
     return !this.isStopped && generation === this.generation;
   }
@@ -225,7 +230,7 @@ export class NamespaceStorage {
 
   private failed(operation: Retry, cause: unknown): void {
     if (this.isStopped) return;
-    const isFull = isQuotaError(cause) || (this.isFull && errorNameOf(cause) === "InvalidStateError");
+    const isFull = isQuotaError(cause);
     if (operation === this.saves) this.isFull = isFull;
     // Browsers end connections of pages in the background.
     if (!isFull) this.store.reconnect();
@@ -284,7 +289,7 @@ export class NamespaceStorage {
       if (this.engine) this.stash?.removeSaved(this.engine);
     });
     await this.isAttached;
-    if (this.isStopped) return;
+    if (this.isEnded()) return;
     if (!this.hasLoaded) {
       this.mergeStashes(this.firstStashes);
       this.hasLoaded = true;
@@ -304,7 +309,7 @@ export class NamespaceStorage {
     else this.firstStashes = stashes;
     const known = [...this.rows.keys()];
     const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));
-    if (this.isStopped) return true;
+    if (this.isEnded()) return true;
     this.readSignal();
     this.learn(keys.highestGeneration([...listed, ...this.firstStashes]), this.keepsOwn);
     this.keepsOwn = false;
@@ -315,8 +320,7 @@ export class NamespaceStorage {
     const unread = listed.filter(isUnread);
     const texts = unread.length > 0 ? await this.call(this.store.getMany(unread.map(({ key }) => key))) : [];
     await this.isAttached;
-    if (this.isStopped) return true;
-    if (!this.isCurrent(generation)) return false;
+    if (!this.isCurrent(generation)) return this.isEnded();
     this.mergeStashes(this.firstStashes);
     for (const [index, { key, kind }] of unread.entries()) {
       const text = texts[index];
@@ -390,8 +394,8 @@ export class NamespaceStorage {
     void this.save(this.engine?.classes.Due.Facts);
   }
 
-  private save(due: Due = 0): Promise<void> {
-    if (this.nextSave && due === 0) return this.nextSave;
+  private save(due?: Due): Promise<void> {
+    if (this.nextSave && due === undefined) return this.nextSave;
     const saving = this.saving.then(() => {
       this.nextSave = undefined;
       return this.maySave() ? this.attempt(this.saves, () => this.saveAll(due)) : undefined;
@@ -400,7 +404,7 @@ export class NamespaceStorage {
     return saving;
   }
 
-  private async saveAll(due: Due): Promise<void> {
+  private async saveAll(due: Due = 0): Promise<void> {
     for (let row; this.maySave() && (row = this.unsaved(0, due));) await this.putWithRoom(row);
     if (!this.maySave()) return;
     this.isFull = false;

@@ -160,3 +160,64 @@ impl Guard {
         self.snapshots += 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::guard::Scope;
+
+    const NOW: Time = Time::from_unix_ms(1_764_000_000_000);
+
+    fn guard(seed: u64) -> Guard {
+        Guard::with_storage("home:ada", seed, 30.0, 10_000).unwrap()
+    }
+
+    #[test]
+    fn rewriting_counts_nothing_as_saved_and_loses_no_facts() {
+        let mut writer = guard(1);
+        let (facts_alone, mark) = writer.unsaved(Mark::default(), Due::Facts, NOW).unwrap();
+        writer.saved(mark);
+        writer.loaded();
+        writer.record(&["a"], NOW);
+        let (row, _) = writer.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+        let rewritten = writer.rewrite([&*row, "damaged", &*facts_alone]);
+        assert_eq!(rewritten.len(), 1);
+        assert!(writer.unsaved(Mark::default(), Due::Changes, NOW).is_some());
+        assert_eq!(writer.rewrite(rewritten.iter().map(String::as_str)), rewritten);
+        assert!(writer.rewrite(["damaged"]).is_empty());
+        // A row of facts alone is replaced by one.
+        let mut reader = guard(2);
+        let facts = reader.rewrite([&*facts_alone]);
+        assert_eq!((facts.len(), Guard::row_facts(&facts[0])), (1, Some((20_416, 30))));
+        assert_eq!(reader.merge_row(&rewritten[0], Source::Row), Some(1));
+        assert_eq!((reader.filter(&["a", "b"], NOW), reader.recordings()), (vec![1], 1));
+        assert_eq!((Guard::row_facts(""), Guard::row_facts("damaged")), (None, None));
+    }
+
+    #[test]
+    fn what_was_found_is_delivered_by_a_batch_of_all_and_what_another_tab_recorded_is_not() {
+        let mut writer = guard(1);
+        writer.loaded();
+        writer.record(&["a"], NOW);
+        let (row, _) = writer.unsaved(Mark::default(), Due::Changes, NOW).unwrap();
+        for (source, found) in [(Source::Row, 0), (Source::Found, 1), (Source::Stash, 1)] {
+            let mut reader = guard(2);
+            reader.merge_row(&row, source);
+            reader.loaded();
+            reader.record(&["b", "c"], NOW);
+            let mut batch = |most, scope| {
+                let batch = reader.begin_batch(most, 1_000, scope, NOW);
+                reader.end_batch(batch.number, false, NOW);
+                batch
+                    .impressions
+                    .into_iter()
+                    .map(|impression| impression.id)
+                    .collect::<Vec<_>>()
+            };
+            assert_eq!(batch(9, Scope::All).len(), 2 + found, "{source:?}");
+            assert_eq!(batch(9, Scope::Own), ["b", "c"]);
+            assert_eq!(batch(1, Scope::Own), ["b"]);
+            assert_eq!(batch(1, Scope::Hiding), ["c"]);
+        }
+    }
+}

@@ -12,7 +12,8 @@ pub enum Source {
     Row,
     /// The store; written on an earlier visit: its impressions are delivered by the tabs that read it.
     Found,
-    /// A stash: the store may lack what it has, so what is new here becomes unsaved. Before [`Table::loaded`] its
+    /// A stash: the store may lack what it has, so what is new here becomes unsaved. Before [`Guard::loaded`](crate::device::Guard::loaded)
+    /// its
     /// impressions are found ones.
     Stash,
 }
@@ -50,6 +51,8 @@ impl Table {
             recording.drop_unneeded_text(self.facts.reported);
             self.tally.add(recording);
         }
+        self.drop_texts();
+        self.evict();
     }
 
     /// Merges a recording of an id from a row.
@@ -94,8 +97,11 @@ impl Table {
         if source == Source::Stash && self.get(hash).map(Recording::state) != known_state {
             self.change_unsaved(hash, false, &|_| {});
         }
-        self.drop_texts();
-        self.evict();
+        // While rows are loaded, what is outdated in one is still to be replaced by another.
+        if self.has_loaded {
+            self.drop_texts();
+            self.evict();
+        }
     }
 
     /// Merges the facts of a row.

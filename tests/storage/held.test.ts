@@ -62,10 +62,10 @@ function keysIn(storage: Pick<MapStorage, "values">): string[] {
   return [...storage.values.keys()].filter((key) => key.endsWith("/h"));
 }
 
-/** The shards of the stored snapshot: it is a checksum and JSON. */
+/** The shards of the stored snapshot, which is JSON. */
 function shardsIn({ values }: Pick<MapStorage, "values">): string[] {
   const [key = ""] = keysIn({ values });
-  const { snapshot } = JSON.parse(values.get(key)?.slice(8) ?? "") as { snapshot: { shards: string[] } };
+  const { snapshot } = JSON.parse(values.get(key) ?? "") as { snapshot: { shards: string[] } };
   return snapshot.shards;
 }
 

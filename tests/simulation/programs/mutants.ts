@@ -33,7 +33,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
-  "a hidden tab loads": storage("if (this.isStopped || (this.hasLoaded && isHidden())) return;", "if (this.isStopped) return;"),
   "a row that is gone is not looked for": storage("return texts.every((text) => text !== undefined);", "return true;"),
   "what was read for another generation is merged": storage("    if (!this.isCurrent(generation)) return false;\n    this.mergeStashes", "    this.mergeStashes"),
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
