@@ -182,7 +182,7 @@ describe("the answer 409", () => {
     await pass(5000);
     const next = await openGuard({ namespace, storage }, pageOver(server));
     next.guard.report({ url: "/impressions" });
-    await pass(5000);
+    await pass(15_000);
     expect(server.requests.map(({ ids }) => ids)).toEqual([["a", "b"], ["c"], ["a", "b"]]);
   });
 });
