@@ -1,3 +1,9 @@
+/** A style sheet, as the build inlines it. */
+declare module "*.css" {
+  const text: string;
+  export default text;
+}
+
 /** A Wasm module as the build inlines it: text, or in CommonJS its bytes. */
 declare module "*.wasm" {
   const wasm: string | Uint8Array<ArrayBuffer>;

@@ -1,5 +1,0 @@
-/** A style sheet, as the build inlines it. */
-declare module "*.css" {
-  const text: string;
-  export default text;
-}
