@@ -77,7 +77,7 @@ function matches(request: MatchedRequest, match: GuardedFetchOptions["match"]): 
 }
 
 /** `init` with our headers added to the app's, in the form in which the app passed them. */
-function initWith(ours: Record<string, string>, input: RequestInfo | URL, init: RequestInit = {}): RequestInit {
+function initWith(added: Record<string, string>, input: RequestInfo | URL, init: RequestInit = {}): RequestInit {
   const all: Record<string, unknown> = {};
   // `init` may be a Request, whose fields are inherited, as are its methods.
   for (const name in init) {
@@ -89,21 +89,21 @@ function initWith(ours: Record<string, string>, input: RequestInfo | URL, init: 
   // An `init` replaces a Request's headers, and resets its referrer and referrer policy.
   const { referrer, referrerPolicy, headers = {} } = request ?? {};
   const kept = request && { referrer, referrerPolicy };
-  return { ...kept, ...all, headers: addHeaders(init.headers ?? headers, ours) } as RequestInit;
+  return { ...kept, ...all, headers: addHeaders(init.headers ?? headers, added) } as RequestInit;
 }
 
-function addHeaders(given: HeadersInit, ours: Record<string, string>): HeadersInit {
-  const names = Object.keys(ours).map((name) => name.toLowerCase());
+function addHeaders(given: HeadersInit, added: Record<string, string>): HeadersInit {
+  const names = Object.keys(added).map((name) => name.toLowerCase());
   const isOther = ([name]: readonly unknown[]) => !names.includes(String(name).toLowerCase());
-  if (Array.isArray(given)) return [...given.filter(isOther), ...Object.entries(ours)];
-  if (!(Symbol.iterator in given)) return { ...Object.fromEntries(Object.entries(given).filter(isOther)), ...ours };
+  if (Array.isArray(given)) return [...given.filter(isOther), ...Object.entries(added)];
+  if (!(Symbol.iterator in given)) return { ...Object.fromEntries(Object.entries(given).filter(isOther)), ...added };
   const headers = new Headers(given);
-  for (const [name, value] of Object.entries(ours)) headers.set(name, value);
+  for (const [name, value] of Object.entries(added)) headers.set(name, value);
   return headers;
 }
 
 /**
- * Sends a request with the headers. A GET that is refused is sent once more without them: no other request may be sent
+ * Sends a request with the headers. A GET that is refused is sent again without them: no other request may be sent
  * twice, so those get the headers on the page's own origin alone, where no preflight request can refuse them. The app
  * gets the last response, even if it is the refusal.
  */

@@ -417,7 +417,7 @@ export class Namespace implements OpenNamespace {
     return this.engine?.beginBatch(maxImpressions, maxBytes, scope);
   }
 
-  /** Ends a batch. One that was left as the page hid may end once more: the page may never read the response. */
+  /** Ends a batch. One that was left as the page hid may end again: the page may never read the response. */
   endBatch(batch: number, end: keyof typeof BatchEnd): void {
     const { engine } = this;
     engine?.call((guard, wallMs) => guard.endBatch(batch, engine.classes.BatchEnd[end], wallMs));

@@ -30,7 +30,7 @@ export function areOutdated(rows: Rows, recordings: () => number): boolean {
   return total > FULL_ROW && total > 2 * recordings() + FULL_ROW;
 }
 
-/** The smallest rows: some, and then each that is no larger than those before it together. */
+/** The smallest rows: some, and then each that has at most as many recordings as those before it together. */
 export function smallestRows(rows: Rows): string[] {
   const sorted = [...rows].filter(([, count]) => count !== DAMAGED).sort(([, one], [, other]) => one - other);
   const chosen: string[] = [];

@@ -46,7 +46,7 @@ export function under(name: string, generation: number): string {
   return `${prefixOf(name)}${digits(generation)}/`;
 }
 
-/** Parses the keys of ours. */
+/** Parses keys, and leaves out those of other packages. */
 export function parseKeys(keys: readonly string[]): ParsedKey[] {
   return keys.flatMap((key): ParsedKey[] => {
     const [, name, digits, snapshot, kind = snapshot, n = ""] = KEY.exec(key) ?? [];

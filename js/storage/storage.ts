@@ -454,7 +454,7 @@ export class NamespaceStorage {
     return this.keyMaker.make(this.name, this.generation, "r", this.clock.wallMs());
   }
 
-  /** Writes a row; in a full storage once more, when there is room. */
+  /** Writes a row; in a full storage again, when there is room. */
   private async putWithRoom(row: Row): Promise<void> {
     try {
       await this.put(row);

@@ -1,4 +1,4 @@
-//! The guard as it is stored: rows of the table, and another generation after a clear.
+//! The guard in storage: rows of the table, and another generation after a clear.
 
 use super::Guard;
 use super::server_view::ServerView;

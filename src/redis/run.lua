@@ -1,4 +1,4 @@
--- What every script begins with: an error of Redis is answered as it is, with its code, in any of its versions.
+-- What every script begins with: an error of Redis is answered unchanged, with its code, in any of its versions.
 local function run(...)
   local answer = redis.pcall(...)
   if type(answer) == 'table' and answer.err then

@@ -55,7 +55,7 @@ pub(super) fn room_in(characters: usize) -> usize {
     (characters / 4 * 3).saturating_sub(FRAME_BYTES)
 }
 
-/// Most bytes that a recording takes in a row.
+/// The largest size in bytes of a recording within a row.
 pub(super) fn most_bytes_of(recording: &Recording) -> usize {
     RECORDING_BYTES + recording.text_bytes()
 }

@@ -2,7 +2,7 @@
 
 use super::facts::Facts;
 
-/// A row as it is to be stored.
+/// A row that is to be stored.
 #[derive(Debug)]
 pub(crate) struct WrittenText {
     pub(crate) text: String,
