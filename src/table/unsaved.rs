@@ -1,7 +1,7 @@
 //! What no row in the store has yet, and the rows that take it there.
 //!
-//! Each change of a recording has a number. A row has the recordings with the next up to 1,000 changes, as they are
-//! now. Once the store has it, they are saved, except those that have changed since: these have higher numbers. Rows
+//! Each change of a recording has a number. A row has the current state of the recordings with the next up to 1,000
+//! changes. Once the store has it, they are saved, except those that have changed since: these have higher numbers. Rows
 //! may be saved in any order, and a row that was never confirmed does no harm: rows merge.
 
 use super::facts::Facts;
