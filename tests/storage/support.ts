@@ -1,5 +1,6 @@
 /** A person's browser in the process, with a clock of the test's: see tests/simulation/programs/browser.ts. */
 import { Browser, type World } from "../simulation/programs/browser.js";
+import { globalsOf } from "../simulation/programs/globals.js";
 import { Ledger } from "../simulation/programs/ledger.js";
 import { bundlePackage, type LoadPackage } from "../simulation/programs/package.js";
 
@@ -9,9 +10,9 @@ export { Browser };
 let load: LoadPackage | undefined;
 
 export async function newBrowser(world: Partial<World> = {}): Promise<Browser> {
-  load ??= await bundlePackage();
+  const run = (load ??= await bundlePackage());
   const all: World = { seed: 1, indexedDb: "works", local: "works", isCustom: false, ...world };
-  const browser = new Browser(all, new Ledger(), load);
+  const browser = new Browser(all, new Ledger(), (document) => run(globalsOf(document)));
   browser.survives = () => true;
   return browser;
 }

@@ -5,16 +5,14 @@
  */
 import { writeSync } from "node:fs";
 import type { SeenGuard, SeenGuardError } from "seenguard";
-import { FakeFactory, FakeKeyRange, type DatabaseConnection } from "./indexeddb.js";
 import type { Ledger } from "./ledger.js";
-import { localStorageOf } from "./local-storage.js";
-import { wasmModule, type Globals, type LoadPackage, type Package } from "./package.js";
+import { wasmModule, type Package } from "./package.js";
 
 /** When every program begins, Unix ms. */
 export const BEGIN_MS = 1_764_000_000_000;
 
 /** Random numbers that a seed repeats (mulberry32). */
-class Random {
+export class Random {
   private state: number;
 
   constructor(seed: number) {
@@ -72,7 +70,8 @@ export class Browser {
   readonly world: World;
   readonly random: Random;
   readonly ledger: Ledger;
-  readonly load: LoadPackage;
+  /** Gives a document a copy of the package. */
+  readonly load: (document: PageDocument) => Package;
   nowMs = BEGIN_MS;
   /** The difference between the device's clock and the time that has passed. */
   clockMs = 0;
@@ -93,7 +92,7 @@ export class Browser {
   /** The bodies of requests to the server. */
   readonly requests: string[] = [];
 
-  constructor(world: World, ledger: Ledger, load: LoadPackage) {
+  constructor(world: World, ledger: Ledger, load: Browser["load"]) {
     [this.world, this.ledger, this.load] = [world, ledger, load];
     this.random = new Random(world.seed);
   }
@@ -180,7 +179,7 @@ export class Browser {
   }
 }
 
-type Listener = (event: object) => void;
+export type Listener = (event: object) => void;
 
 /** A document in a tab, with the package loaded. */
 export class PageDocument {
@@ -189,7 +188,7 @@ export class PageDocument {
   readonly seenguard: Package;
   readonly errors: SeenGuardError[] = [];
   readonly timers = new Set<unknown>();
-  readonly connections = new Set<DatabaseConnection>();
+  readonly connections = new Set<object>();
   /** Ids that requests to the server had. */
   readonly sent: string[] = [];
   isDead = false;
@@ -214,7 +213,7 @@ export class PageDocument {
   constructor(browser: Browser, number: number, isHidden: boolean) {
     [this.browser, this.number] = [browser, number];
     if (isHidden) this.hiddenAtMs = browser.nowMs;
-    this.seenguard = browser.load(globalsOf(this));
+    this.seenguard = browser.load(this);
   }
 
   openGuard(options: object): Promise<SeenGuard> {
@@ -291,100 +290,4 @@ export class PageDocument {
       return call(...given);
     };
   }
-}
-
-/** What a document has of its browser. */
-function globalsOf(document: PageDocument): Globals {
-  const { browser } = document;
-  const { world, random } = browser;
-  const listening = {
-    addEventListener: (type: string, listener: Listener) => document.listen(type, listener),
-    removeEventListener: (type: string, listener: Listener) => document.ignore(type, listener),
-  };
-  const page = {
-    ...listening,
-    get visibilityState() {
-      return document.isHidden ? "hidden" : "visible";
-    },
-    get hidden() {
-      return document.isHidden;
-    },
-    readyState: "complete",
-    baseURI: "https://feed.test/",
-  };
-  const globals: Partial<Globals> = {
-    ...listening,
-    document: page,
-    navigator: { onLine: true },
-    location: { href: "https://feed.test/", origin: "https://feed.test" },
-    ...(world.indexedDb !== "absent" && { indexedDB: new FakeFactory(document), IDBKeyRange: FakeKeyRange }),
-    ...(world.local !== "absent" && { localStorage: localStorageOf(document) }),
-    ...timersOf(document),
-    Date: dateOf(browser),
-    Math: Object.create(Math, Object.getOwnPropertyDescriptors({ random: () => random.next() })) as object,
-    performance: { timeOrigin: BEGIN_MS, now: () => browser.nowMs - BEGIN_MS },
-    crypto: { getRandomValues: <T extends ArrayLike<number>>(list: T) => fill(list, random) },
-    fetch: (_: string, { body }: { body: string }) => {
-      browser.count();
-      browser.requests.push(body);
-      browser.ledger.sent(document, body);
-      return Promise.resolve(new Response());
-    },
-    WebAssembly: {
-      ...wasmNames(),
-      instantiate: (...given: Parameters<PageDocument["instantiate"]>) => document.instantiate(...given),
-    },
-  };
-  const { TextEncoder, TextDecoder, URL, AbortController, Headers, Request, Response, queueMicrotask } = globalThis;
-  const all = {
-    TextEncoder,
-    TextDecoder,
-    URL,
-    AbortController,
-    Headers,
-    Request,
-    Response,
-    queueMicrotask,
-    ...globals,
-  };
-  return Object.assign(all, { globalThis: all, window: all, self: all }) as object as Globals;
-}
-
-function timersOf(document: PageDocument): Pick<Globals, "setTimeout" | "clearTimeout"> {
-  const { browser } = document;
-  return {
-    setTimeout: (run: () => void, ms = 0) => {
-      browser.count();
-      const task = browser.after(ms, document, () => {
-        document.timers.delete(task);
-        run();
-      });
-      document.timers.add(task);
-      return task;
-    },
-    clearTimeout: (task: unknown) => {
-      document.timers.delete(task);
-      browser.cancel(task);
-    },
-  };
-}
-
-function dateOf(browser: Browser): object {
-  return class extends Date {
-    static override now(): number {
-      return browser.wallMs;
-    }
-  };
-}
-
-/** They are no own enumerable properties of the global. */
-function wasmNames(): object {
-  const { Module, Instance, RuntimeError, Memory, Table } = WebAssembly;
-  return { Module, Instance, RuntimeError, Memory, Table };
-}
-
-function fill<T extends ArrayLike<number>>(list: T, random: Random): T {
-  const numbers = list as unknown as Record<number, number>;
-  for (let index = 0; index < list.length; index++) numbers[index] = Math.floor(random.next() * 2 ** 32);
-  return list;
 }

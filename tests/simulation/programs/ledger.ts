@@ -5,7 +5,14 @@
  * The ids of a document are its own, so its changes of one id have an order. A row that storage has completed has, of
  * each id in it, the change that was the latest as it was written, or that its writer had read before.
  */
-import type { PageDocument } from "./browser.js";
+/** What is looked at of a document. */
+export interface Tab {
+  readonly number: number;
+  readonly engines: number;
+  readonly hiddenAtMs: number;
+  readonly mayList: boolean;
+  readonly browser: { readonly nowMs: number };
+}
 
 export type Kind = "seen" | "unseen";
 
@@ -13,7 +20,7 @@ interface Change {
   readonly kind: Kind;
   /** Counts everything that happens. */
   readonly order: number;
-  readonly document: PageDocument;
+  readonly document: Tab;
   /** Which engine of its document recorded it. */
   readonly engine: number;
   /** Its document knew of all clears up to then. */
@@ -23,12 +30,12 @@ interface Change {
 interface Clear {
   readonly order: number;
   readonly generation: number;
-  readonly document: PageDocument;
+  readonly document: Tab;
 }
 
 /** A value on its way into storage: the number of the change of each id in it. */
 export interface Written {
-  readonly document: PageDocument;
+  readonly document: Tab;
   readonly generation: number;
   readonly contents: ReadonlyMap<string, number>;
   readonly isStash: boolean;
@@ -68,7 +75,7 @@ export class Ledger {
   private readonly known = new Map<string, number>();
   private readonly delivered = new Set<string>();
   private readonly keys = new Map<string, string>();
-  private readonly heardAt = new Map<PageDocument, number>();
+  private readonly heardAt = new Map<Tab, number>();
   private readonly stashes = new Map<string, Written>();
 
   next(): number {
@@ -84,7 +91,7 @@ export class Ledger {
     if (this.violations.length > 0) throw new Error(this.violations.join("; "));
   }
 
-  change(document: PageDocument, id: string, kind: Kind): void {
+  change(document: Tab, id: string, kind: Kind): void {
     const changes = this.changes.get(id) ?? [];
     changes.push({
       kind,
@@ -97,30 +104,30 @@ export class Ledger {
   }
 
   /** A document has begun a clear, which has this generation. */
-  clear(document: PageDocument, generation: number): void {
+  clear(document: Tab, generation: number): void {
     this.clears.push({ order: this.next(), generation, document });
     this.heardAt.set(document, this.order);
   }
 
   /** An engine begins that knows all clears by its first listing, or no clear. */
-  begin(document: PageDocument, knowsAll: boolean): void {
+  begin(document: Tab, knowsAll: boolean): void {
     this.heardAt.set(document, knowsAll ? this.order : 0);
   }
 
   /** The number of an id's latest change that a document's row of it can have. */
-  private versionFor(document: PageDocument, id: string): number {
+  private versionFor(document: Tab, id: string): number {
     const changes = this.changes.get(id) ?? [];
     const last = changes.at(-1);
     if (last?.document === document && last.engine === document.engines) return changes.length;
     return this.known.get(this.nameFor(document, id)) ?? 1;
   }
 
-  private nameFor(document: PageDocument, id: string): string {
+  private nameFor(document: Tab, id: string): string {
     return `${String(document.number)} ${String(document.engines)} ${id}`;
   }
 
   /** A document has begun to write a value. */
-  issued(document: PageDocument, key: string, text: string): Written {
+  issued(document: Tab, key: string, text: string): Written {
     const generation = generationOf(key);
     const isStash = kindOf(key) === "s";
     const isRow = kindOf(key) === "r" || isStash;
@@ -167,7 +174,7 @@ export class Ledger {
     if (written) written.isConfirmed = true;
   }
 
-  read(document: PageDocument, text: string | undefined): string | undefined {
+  read(document: Tab, text: string | undefined): string | undefined {
     for (const id of idsIn(text ?? "")) {
       const stored = Math.max(1, ...(this.durable.get(id)?.values() ?? []));
       const name = this.nameFor(document, id);
@@ -176,17 +183,17 @@ export class Ledger {
     return text;
   }
 
-  readLocal(document: PageDocument, key: string, value: string | undefined): void {
+  readLocal(document: Tab, key: string, value: string | undefined): void {
     if (key === SIGNAL) this.heard(document, key);
     else this.read(document, value);
   }
 
   /** A document knows of all clears that were called. */
-  heard(document: PageDocument, key: string): void {
+  heard(document: Tab, key: string): void {
     if (key === SIGNAL) this.heardAt.set(document, this.order);
   }
 
-  writeLocal(document: PageDocument, key: string, value: string): void {
+  writeLocal(document: Tab, key: string, value: string): void {
     if (key === SIGNAL) {
       const former = parseInt(this.keys.get(key) ?? "0", 36);
       if (this.hasSignals && parseInt(value, 36) < former) this.violated("an older generation replaces the signal's");
@@ -214,12 +221,12 @@ export class Ledger {
   }
 
   /** A document lists the keys of IndexedDB. */
-  listed({ browser, hiddenAtMs, mayList }: PageDocument): void {
+  listed({ browser, hiddenAtMs, mayList }: Tab): void {
     if (hiddenAtMs < browser.nowMs - PATIENCE_MS && !mayList) this.violated("a hidden tab loads");
   }
 
   /** A request to the server. */
-  sent(_: PageDocument, body: string): void {
+  sent(_: Tab, body: string): void {
     for (const id of body.match(ID) ?? []) {
       this.delivered.add(id);
       if (this.hasSignals && this.wasCleared(id)) this.violated(`${id} was cleared, and is sent`);
@@ -236,7 +243,7 @@ export class Ledger {
    * The ids of a document whose latest change nobody has confirmed, and that it must not lose: no clear came since, and
    * it knew of all clears when it made the change.
    */
-  unsavedOf(document: PageDocument): string[] {
+  unsavedOf(document: Tab): string[] {
     return [...this.changes].flatMap(([id, changes]) => {
       const last = changes.at(-1);
       if (last?.document !== document || last.engine !== document.engines || this.delivered.has(id)) return [];
@@ -251,7 +258,7 @@ export class Ledger {
   }
 
   /** Whether a document has written an id's latest change to the store, in a write after the first ones. */
-  isWritten(document: PageDocument, id: string, after: number, isConfirmed = false): boolean {
+  isWritten(document: Tab, id: string, after: number, isConfirmed = false): boolean {
     const version = this.changes.get(id)?.length ?? 0;
     return this.written
       .slice(after)

@@ -10,6 +10,7 @@ import { customStore, type Lie } from "./custom-store.js";
 import { hostile } from "./hostile.js";
 import { generationOf, kindOf, Ledger, PATIENCE_MS } from "./ledger.js";
 import { sizeOf } from "./local-storage.js";
+import { globalsOf } from "./globals.js";
 import type { LoadPackage } from "./package.js";
 import { countCommands } from "./programs.js";
 
@@ -135,7 +136,7 @@ class Program {
   private wasSilent = false;
 
   constructor(world: World, load: LoadPackage) {
-    this.browser = new Browser(world, this.ledger, load);
+    this.browser = new Browser(world, this.ledger, (document) => load(globalsOf(document)));
     this.ledger.hasSignals = world.local === "works";
   }
 
