@@ -156,7 +156,7 @@ const rust = /^(src|tests\/(.*\.rs$|vectors))|^(README|CHANGELOG|docs\/.*)\.md$|
 /** The package and its tests in Rust for wasm32. */
 const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))|^webdriver\.json$/;
 const allRust = /\.(rs|toml)$/;
-const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$|^\.oxlintrc/;
+const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 

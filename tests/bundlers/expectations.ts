@@ -1,9 +1,10 @@
 /** What each app must answer, on a page, from a server or in a test of its own. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Page } from "@playwright/test";
-import { expect } from "vitest";
+import { chromium, type Page } from "@playwright/test";
+import { expect, onTestFinished } from "vitest";
 import type { Report } from "../../js/types/seenguard.js";
+import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import type { Outcome } from "../packed/apps/scenario.js";
 import { newPage } from "../packed/chromium.js";
 import { expectGuarded, expectServed, readScenario, type ServerOutcome } from "../packed/scenarios.js";
@@ -126,4 +127,29 @@ export async function expectEndpoint(url: string): Promise<void> {
 /** What a program or a test of the app has written as JSON. */
 export async function readAnswer<T>(directory: string, file: string): Promise<T> {
   return JSON.parse(await readFile(join(directory, file), "utf8")) as T;
+}
+
+/** An extension in Chromium: its background, a page of it, and its script in a site's page. @param site the address of a page that the extension has a script for */
+export async function expectExtension(directory: string, site: string): Promise<void> {
+  const context = await chromium.launchPersistentContext("", {
+    executablePath: programs.chromium.find() ?? "",
+    args: [...chromiumArguments, `--disable-extensions-except=${directory}`, `--load-extension=${directory}`],
+    ignoreDefaultArgs: ["--disable-extensions"],
+  });
+  onTestFinished(() => context.close());
+  const complaints: string[] = [];
+  context.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  const background = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
+
+  const page = await context.newPage();
+  await page.goto(new URL("/page.html", background.url()).href);
+  expectOutcomes(await outcomesOn(page, complaints), { parts: ["page", "worker"] });
+
+  await page.goto(site);
+  const written = () => page.locator("body").innerText();
+  await expect.poll(written).not.toBe("");
+  expectOutcomes(JSON.parse(await written()) as Outcomes, { parts: ["page"] });
+  expect(complaints).toEqual([]);
 }

@@ -7,6 +7,7 @@ import { serve } from "../packed/chromium.js";
 import { expectServed, type ServerOutcome } from "../packed/scenarios.js";
 import {
   expectEndpoint,
+  expectExtension,
   expectOffline,
   expectOutcomes,
   expectPage,
@@ -15,7 +16,6 @@ import {
   type Outcomes,
   type Part,
 } from "./expectations.js";
-import { expectExtension } from "./extension.js";
 import { runScript, startServer } from "./programs.js";
 import { expectTypes } from "./types.js";
 

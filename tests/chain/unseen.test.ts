@@ -44,6 +44,20 @@ describe("an id made unseen", () => {
 });
 
 describe("a report", () => {
+  test("brings unseen ids and impressions, each with its own time", async () => {
+    const chain = await createChain();
+    chain.record(["a", "b"], { now: NOW });
+    chain.unsee("b", { now: NOW + 2 });
+    const unseen = [{ id: "a", at: NOW_MS + 3000 }];
+    const impressions = [
+      { id: "b", at: NOW_MS + 1000 },
+      { id: "c", at: NOW_MS + 4000 },
+    ];
+    expect(chain.ingest(report({ receivedAt: NOW_MS + 5000, unseen, impressions }))).toBe(1);
+    expect(chain.snapshot({ now: NOW + 5 }).unseen).toEqual([...unseen, { id: "b", at: NOW_MS + 2000 }]);
+    expect(chain.filter(["a", "b", "c"], { now: NOW + 5 })).toEqual(["a", "b"]);
+  });
+
   const impression = { id: "b", at: NOW_MS };
   const wrong: readonly [string, unknown][] = [
     ["nothing", undefined],
@@ -87,6 +101,17 @@ describe("a report", () => {
     expect(() => chain.ingest(given as ReceivedReport)).toThrow(throwing("bad-report"));
     expect(chain.snapshot({ now: NOW })).toEqual(before);
   });
+});
+
+test("a deleted history leaves an empty chain that says when, and stays deleted", async () => {
+  const chain = await createChain();
+  chain.record(["a", "b"], { now: NOW });
+  chain.forget({ now: NOW + 10 });
+  const empty = { version: 0, shards: [], now: NOW + 20, forgetBefore: NOW + 10 };
+  expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
+  chain.ingest(report({ receivedAt: NOW_MS + 20_000, impressions: [{ id: "a", at: NOW_MS + 9_999 }] }));
+  chain.forget({ now: NOW });
+  expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
 });
 
 describe("a chain that goes on from a stored snapshot", () => {

@@ -1,7 +1,8 @@
-/** What `npm start` says of its options. */
+/** What `npm start` says of its options; and what the scripts import that begin on a fresh clone. */
 import { spawnSync } from "node:child_process";
+import { build } from "esbuild";
 import { expect, test } from "vitest";
-import { inProject } from "../../scripts/lib/paths.mjs";
+import { inProject, root } from "../../scripts/lib/paths.mjs";
 
 const start = (...args: string[]) =>
   spawnSync(process.execPath, [inProject("scripts", "start.mjs"), ...args], { encoding: "utf8" });
@@ -32,4 +33,41 @@ test("an argument that is no option is refused", () => {
   const { status, stderr } = start("flink");
   expect(stderr).toMatch(/^Unexpected argument 'flink'\n\nusage/);
   expect(status).toBe(2);
+});
+
+// Until set-up has installed packages, they have modules of Node alone.
+const scripts = [
+  "scripts/setup.mjs",
+  "scripts/build.mjs",
+  "scripts/test.mjs",
+  "scripts/start.mjs",
+  "lab/benches/run.mjs",
+  "lab/fuzz/run.mjs",
+  "tests/simulation/programs/run.mjs",
+  "lab/soak/run.mjs",
+];
+
+test.each(scripts)("%s imports no package before it has set up", async (script) => {
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [script],
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: "node",
+    format: "esm",
+    packages: "external",
+  });
+  const packages: string[] = [];
+  const reached = new Set([script]);
+  for (const file of reached) {
+    // What is imported on demand may need packages: it is asked for after set-up.
+    for (const { path, kind, external } of metafile.inputs[file]?.imports ?? []) {
+      if (kind !== "import-statement") continue;
+      if (external !== true) reached.add(path);
+      else if (!path.startsWith("node:")) packages.push(`${file}: ${path}`);
+    }
+  }
+  expect(packages).toEqual([]);
+  expect(reached).toContain("scripts/lib/paths.mjs");
 });

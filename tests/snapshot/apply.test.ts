@@ -194,6 +194,12 @@ describe("what is not a shard", () => {
       [{ shards: [...large(4), shardOf({ hashes: 33 })] }, "bad-parameters"],
     ]);
   });
+
+  test("is named by its index", async () => {
+    const { guard } = await openGuard();
+    const report = guard.apply({ shards: [await shardText(["a"]), "!"] });
+    expect(report.error?.message).toContain("bad-base64: shard 1 is refused");
+  });
 });
 
 describe("a snapshot at the limits", () => {
