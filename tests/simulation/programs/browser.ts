@@ -154,8 +154,15 @@ export class Browser {
   /** Lets time pass, and all that is due in it happen. */
   async advance(ms: number): Promise<void> {
     const endMs = this.nowMs + ms;
+    let tasks = 0;
     for (let task = this.tasks[0]; task && task.dueMs <= endMs; task = this.tasks[0]) {
       this.tasks.shift();
+      // No time passes, or hardly any.
+      tasks = task.dueMs > this.nowMs + 1 ? 0 : tasks + 1;
+      if (tasks > MOST_CALLS) {
+        this.ledger.violated("tasks follow each other for ever");
+        this.ledger.assert();
+      }
       this.nowMs = Math.max(this.nowMs, task.dueMs);
       if (!task.document?.isDead) await this.task(task.run);
     }

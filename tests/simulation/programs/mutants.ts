@@ -34,7 +34,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
   "a row that is gone is not looked for": storage("return texts.every((text) => text !== undefined);", "return true;"),
-  "what was read for another generation is merged": storage("    if (!this.isCurrent(generation)) return false;\n    this.mergeStashes", "    this.mergeStashes"),
+  "what was read for another generation is merged": storage(
+    "if (!this.isCurrent(generation)) return this.isEnded();",
+    "if (this.isEnded()) return true;",
+  ),
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
   "a row counts as saved before it is": storage(
@@ -42,10 +45,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "    this.engine?.call((guard) => guard.saved(mark));\n    if (!(await this.write(generation, { set: [[key, text]] }))) return;",
   ),
   "no signal follows a save": storage("    keys.writeGeneration(keys.SIGNAL + this.name, this.generation);", ""),
-  "the signal is not read before a save": storage(
-    "return !this.isStopped && (this.readSignal() ||",
-    "return !this.isStopped && (keys.readGeneration(keys.SIGNAL + this.name) !== undefined ||",
-  ),
   "the signal is not read once the database is open": storage(
     "    this.readSignal();\n    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
     "    await this.call(this.store.write(change));",
@@ -76,19 +75,28 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "if (engine.call((guard) => guard.hasUnsaved(text)) === false)",
     "if (engine.call((guard) => guard.hasUnsaved(text)) !== undefined)",
   ),
-  "a stash is removed as a save begins": storage("    const key = this.newKey();", "    this.stash?.remove();\n    const key = this.newKey();"),
+  "a stash is removed as a save begins": storage(
+    "    const key = this.newKey();",
+    "    this.stash?.remove();\n    const key = this.newKey();",
+  ),
   "a stash stays when all is saved": storage("    this.stash?.remove();\n    if (this.engine)", "    if (this.engine)"),
-  "stashes of others stay": stash("    for (const key of [...this.merged]) {", "    for (const key of [] as string[]) {"),
+  "stashes of others stay": stash(
+    "    for (const key of [...this.merged]) {",
+    "    for (const key of [] as string[]) {",
+  ),
   // Compact.
-  "nothing is compacted": { file: "storage/compaction.ts", from: "return small > MAX_SMALL_ROWS;", to: "return false;" },
+  "nothing is compacted": {
+    file: "storage/compaction.ts",
+    from: "return small > MAX_SMALL_ROWS;",
+    to: "return false;",
+  },
   "compaction removes rows that it has not read": storage(
     "const remove = [...chosen, ...damaged, ...this.older];",
     "const remove = chosen.length > 0 ? [...this.rows.keys(), ...this.older] : [...damaged, ...this.older];",
   ),
-  "compaction goes on although rows are gone": storage("if (!mayGoOn() || texts.includes(undefined)) return;", "if (!mayGoOn()) return;"),
   "compaction of an app's object removes first": custom(
     "    async write({ removeBelow, remove = [], set = [] }) {\n",
-    "    async write({ removeBelow, remove = [], set = [] }) {\n      await all(remove.map((key) => () => storage.remove(key)));\n",
+    "    async write({ removeBelow, remove = [], set = [] }) {\n      for (const key of remove) await storage.remove(key);\n",
   ),
   // The generation, and clears.
   "a new generation leaves the table": storage("this.engine?.call((guard) => guard.reset(keeps));", ""),
@@ -101,8 +109,14 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "write({ removeBelow: [prefix, below]",
     "write({ removeBelow: [prefix, `${below}\\uffff`]",
   ),
-  "a clear writes no signal": clear("for (const prefix of [keys.CLEAR, keys.SIGNAL])", "for (const prefix of [keys.CLEAR])"),
-  "a clear keeps the open guard's impressions": clear("open()?.cleared(generation, round > 0);", "open()?.cleared(generation, true);"),
+  "a clear writes no signal": clear(
+    "for (const prefix of [keys.CLEAR, keys.SIGNAL])",
+    "for (const prefix of [keys.CLEAR])",
+  ),
+  "a clear keeps the open guard's impressions": clear(
+    "open()?.cleared(generation, round > 0);",
+    "open()?.cleared(generation, true);",
+  ),
   "a clear does not go above what is known": clear(
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
@@ -125,5 +139,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // The end.
-  "timers go on after close": storage("    this.isStopped = true;\n    this.timers.stop();", "    this.isStopped = true;"),
+  "timers go on after close": storage(
+    "    this.isStopped = true;\n    this.timers.stop();",
+    "    this.isStopped = true;",
+  ),
 };
