@@ -104,7 +104,11 @@ impl Devices {
         // What is said again changes nothing, and is stored no longer.
         let is_news = known.is_none_or(|known| list.counter >= known.counter && list.text != known.text);
         if !list.device.is_empty() && is_news && (known.is_some() || !list.items.is_empty()) {
-            self.latest.insert(list.device.clone(), list.clone());
+            let list = PendingList {
+                at_ms: now,
+                ..list.clone()
+            };
+            self.latest.insert(list.device.clone(), list);
             self.has_dropped |= self.latest.len() > MAX_PENDING_DEVICES;
         }
     }

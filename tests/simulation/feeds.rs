@@ -270,9 +270,12 @@ fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mu
     watched
 }
 
-/// Nothing is past its limits.
+/// Nothing is past its limits, once all rows are merged.
 fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
+    if !device.tabs[tab].is_loaded {
+        return;
+    }
     let (guard, remember) = (&device.tabs[tab].guard, device.ledger.remember);
     let stats = guard.stats(time);
     assert!(stats.pending <= MOST_TEXTS, "limits: {} are pending", stats.pending);

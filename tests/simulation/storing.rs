@@ -155,7 +155,12 @@ impl Device {
             length <= characters,
             "limits: a stash of {length} characters, not {characters}"
         );
-        let newest = page.unsaved.last().filter(|change| change.urgency == Urgency::Now);
+        let is_newest = |change: &&Change| {
+            let is_last = change.recording + 1 == self.ledger.recordings.len();
+            let is_own = self.ledger.recordings[change.recording].author == page.serial;
+            is_last && is_own && change.urgency == Urgency::Now
+        };
+        let newest = page.unsaved.last().filter(is_newest);
         let newest = newest.filter(|change| page.must_have_change(&self.ledger, change));
         let has_room = |change: &&Change| 2 * scene.items.text(change.item).len() + 200 < characters;
         let left_out = newest.filter(has_room).filter(|change| !items.contains(&change.item));
