@@ -45,53 +45,45 @@ async function comeBack(page: Page): Promise<void> {
   await page.waitForFunction(() => window.persisted);
 }
 
-for (const storage of ["indexeddb", "local"] as const) {
-  test(`i6: a page stays in the cache while other tabs open, record and close, with ${storage}`, async ({
-    cachingContext,
-    site,
-  }) => {
-    const page = await visit(await cachingContext.newPage(), site, { storage });
-    await record(page, idsOf("before leaving", 5));
-    await leave(page);
-    const other = await visit(await cachingContext.newPage(), site, { storage });
-    expect(await fresh(other, idsOf("before leaving", 5))).toEqual([]);
-    // Enough to be compacted meanwhile.
-    for (const id of idsOf("meanwhile", 40)) {
-      await record(other, [id]);
-      await flush(other);
-    }
-    await other.close();
-    const third = await visit(await cachingContext.newPage(), site, { storage });
-    await record(third, ["and a third"]);
-    await flush(third);
+test("i6: a page stays in the cache while other tabs open, record and close", async ({ cachingContext, site }) => {
+  const page = await visit(await cachingContext.newPage(), site);
+  await record(page, idsOf("before leaving", 5));
+  await leave(page);
+  const other = await visit(await cachingContext.newPage(), site);
+  expect(await fresh(other, idsOf("before leaving", 5))).toEqual([]);
+  // Enough to be compacted meanwhile.
+  for (const id of idsOf("meanwhile", 40)) {
+    await record(other, [id]);
+    await flush(other);
+  }
+  await other.close();
+  const third = await visit(await cachingContext.newPage(), site);
+  await record(third, ["and a third"]);
+  await flush(third);
 
-    await comeBack(page);
-    await expect.poll(() => fresh(page, [...idsOf("meanwhile", 40), "and a third", "new"])).toEqual(["new"]);
-    await record(page, ["after returning"]);
-    await expect.poll(() => fresh(third, ["after returning", "new"])).toEqual(["new"]);
-    expect((await stats(page)).pending).toBe(47);
-    expect(await codes(page)).toEqual([]);
-  });
+  await comeBack(page);
+  await expect.poll(() => fresh(page, [...idsOf("meanwhile", 40), "and a third", "new"])).toEqual(["new"]);
+  await record(page, ["after returning"]);
+  await expect.poll(() => fresh(third, ["after returning", "new"])).toEqual(["new"]);
+  expect((await stats(page)).pending).toBe(47);
+  expect(await codes(page)).toEqual([]);
+});
 
-  test(`a page that comes back after another tab cleared has forgotten, with ${storage}`, async ({
-    cachingContext,
-    site,
-  }) => {
-    const page = await visit(await cachingContext.newPage(), site, { storage });
-    await record(page, ["before"]);
-    await flush(page);
-    await leave(page);
-    const other = await visit(await cachingContext.newPage(), site, { storage });
-    await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
-    await comeBack(page);
-    await expect.poll(() => fresh(page, ["before"])).toEqual(["before"]);
-    await record(page, ["after"]);
-    await flush(page);
-    await other.close();
-    const later = await visit(await cachingContext.newPage(), site, { storage });
-    expect(await fresh(later, ["before", "after"])).toEqual(["before"]);
-  });
-}
+test("a page that comes back after another tab cleared has forgotten", async ({ cachingContext, site }) => {
+  const page = await visit(await cachingContext.newPage(), site);
+  await record(page, ["before"]);
+  await flush(page);
+  await leave(page);
+  const other = await visit(await cachingContext.newPage(), site);
+  await other.evaluate((namespace) => Seenguard.SeenGuard.clear(namespace), NAMESPACE);
+  await comeBack(page);
+  await expect.poll(() => fresh(page, ["before"])).toEqual(["before"]);
+  await record(page, ["after"]);
+  await flush(page);
+  await other.close();
+  const later = await visit(await cachingContext.newPage(), site);
+  expect(await fresh(later, ["before", "after"])).toEqual(["before"]);
+});
 
 test("i6: a page that records as it is left enters the cache, and loses no impression", async ({
   cachingContext,

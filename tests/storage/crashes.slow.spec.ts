@@ -3,19 +3,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
 import { Profile } from "../support/browsers.js";
-import {
-  codes,
-  expect,
-  flush,
-  fresh,
-  idsOf,
-  openGuard,
-  record,
-  stats,
-  test as base,
-  visit,
-  type PageOptions,
-} from "../support/pages.js";
+import { codes, expect, flush, fresh, idsOf, openGuard, record, stats, test as base, visit } from "../support/pages.js";
 
 const test = base.extend<{ profile: Profile }>({
   profile: async ({}, use) => {
@@ -58,91 +46,83 @@ async function rendererOf(page: Page): Promise<number> {
   return most.id;
 }
 
-for (const storage of ["indexeddb", "local"] as const) {
-  test(`i6: a renderer killed a moment after record loses nothing, with ${storage}`, async ({ context, site }) => {
-    const all: string[] = [];
-    for (let again = 0; again < 5; again++) {
-      const page = await visit(await context.newPage(), site, { storage });
-      expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
-      const ids = idsOf(`visit-${String(again)}`, 20);
-      await record(page, ids.slice(0, 10));
-      await record(page, ids.slice(10));
-      all.push(...ids);
-      await pause(MOMENT_MS);
-      await killRenderer(page);
-      await page.close();
-    }
-    const page = await visit(await context.newPage(), site, { storage });
+test("i6: a renderer killed a moment after record loses nothing", async ({ context, site }) => {
+  const all: string[] = [];
+  for (let again = 0; again < 5; again++) {
+    const page = await visit(await context.newPage(), site);
     expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
-    expect((await stats(page)).pending).toBe(all.length);
-    expect(await codes(page)).toEqual([]);
-  });
-
-  test(`of two tabs the one that lives loses nothing when the other dies, with ${storage}`, async ({
-    context,
-    site,
-  }) => {
-    const [dying, living] = [await context.newPage(), await context.newPage()];
-    for (const page of [dying, living]) await visit(page, site, { storage });
-    await Promise.all([record(dying, idsOf("dying", 50)), record(living, idsOf("living", 50))]);
+    const ids = idsOf(`visit-${String(again)}`, 20);
+    await record(page, ids.slice(0, 10));
+    await record(page, ids.slice(10));
+    all.push(...ids);
     await pause(MOMENT_MS);
-    await killRenderer(dying);
-    await record(living, ["after"]);
-    await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);
-    const later = await visit(await context.newPage(), site, { storage });
-    expect(await fresh(later, [...idsOf("dying", 50), ...idsOf("living", 50), "after", "new"])).toEqual(["new"]);
-  });
+    await killRenderer(page);
+    await page.close();
+  }
+  const page = await visit(await context.newPage(), site);
+  expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
+  expect((await stats(page)).pending).toBe(all.length);
+  expect(await codes(page)).toEqual([]);
+});
 
-  test(`of two tabs the one that runs is held up by nothing when the other's process stops, with ${storage}`, async ({
-    context,
-    site,
-  }) => {
-    const [stopping, running] = [await context.newPage(), await context.newPage()];
-    for (const page of [stopping, running]) await visit(page, site, { storage });
-    const renderer = await rendererOf(stopping);
-    expect(await rendererOf(running)).not.toBe(renderer);
-    for (let again = 0; again < 3; again++) {
-      const ids = idsOf(`of the stopping ${String(again)}`, 50);
-      await record(stopping, ids);
-      process.kill(renderer, "SIGSTOP");
-      try {
-        await record(running, [`of the running ${String(again)}`]);
-        const began = Date.now();
-        await flush(running);
-        expect(Date.now() - began).toBeLessThan(5_000);
-        // What was recorded was on its way before the process stopped.
-        const later = await visit(await context.newPage(), site, { storage });
-        expect(await fresh(later, [`of the running ${String(again)}`, ...ids, "new"])).toEqual(["new"]);
-        await later.close();
-      } finally {
-        process.kill(renderer, "SIGCONT");
-      }
-      await expect.poll(() => fresh(stopping, [`of the running ${String(again)}`, "new"])).toEqual(["new"]);
-    }
-    for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
-  });
+test("of two tabs the one that lives loses nothing when the other dies", async ({ context, site }) => {
+  const [dying, living] = [await context.newPage(), await context.newPage()];
+  for (const page of [dying, living]) await visit(page, site);
+  await Promise.all([record(dying, idsOf("dying", 50)), record(living, idsOf("living", 50))]);
+  await pause(MOMENT_MS);
+  await killRenderer(dying);
+  await record(living, ["after"]);
+  await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);
+  const later = await visit(await context.newPage(), site);
+  expect(await fresh(later, [...idsOf("dying", 50), ...idsOf("living", 50), "after", "new"])).toEqual(["new"]);
+});
 
-  test(`i6: a reload in the middle of a burst loses nothing that was recorded, with ${storage}`, async ({
-    page,
-    site,
-  }) => {
-    await page.goto(site.origin);
-    for (let again = 0; again < 8; again++) {
-      // A namespace for each: one guard remembers no more than 10,000.
-      const options = { storage, namespace: `reader-${String(again)}` };
-      await openGuard(page, options);
-      await page.evaluate(burst);
-      await page.waitForFunction(() => localStorage.getItem("recorded") !== "0");
-      // Some way into the burst, each time another.
-      await pause(60 + 13 * again);
-      await page.reload();
-      const recorded = Number(await page.evaluate(() => localStorage.getItem("recorded")));
-      await openGuard(page, options);
-      expect(await fresh(page, [...idsOf("id", recorded), "new"])).toEqual(["new"]);
-      expect(await codes(page)).toEqual([]);
+test("of two tabs the one that runs is held up by nothing when the other's process stops", async ({
+  context,
+  site,
+}) => {
+  const [stopping, running] = [await context.newPage(), await context.newPage()];
+  for (const page of [stopping, running]) await visit(page, site);
+  const renderer = await rendererOf(stopping);
+  expect(await rendererOf(running)).not.toBe(renderer);
+  for (let again = 0; again < 3; again++) {
+    const ids = idsOf(`of the stopping ${String(again)}`, 50);
+    await record(stopping, ids);
+    process.kill(renderer, "SIGSTOP");
+    try {
+      await record(running, [`of the running ${String(again)}`]);
+      const began = Date.now();
+      await flush(running);
+      expect(Date.now() - began).toBeLessThan(5_000);
+      // What was recorded was on its way before the process stopped.
+      const later = await visit(await context.newPage(), site);
+      expect(await fresh(later, [`of the running ${String(again)}`, ...ids, "new"])).toEqual(["new"]);
+      await later.close();
+    } finally {
+      process.kill(renderer, "SIGCONT");
     }
-  });
-}
+    await expect.poll(() => fresh(stopping, [`of the running ${String(again)}`, "new"])).toEqual(["new"]);
+  }
+  for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
+});
+
+test("i6: a reload in the middle of a burst loses nothing that was recorded", async ({ page, site }) => {
+  await page.goto(site.origin);
+  for (let again = 0; again < 8; again++) {
+    // A namespace for each: one guard remembers no more than 10,000.
+    const options = { namespace: `reader-${String(again)}` };
+    await openGuard(page, options);
+    await page.evaluate(burst);
+    await page.waitForFunction(() => localStorage.getItem("recorded") !== "0");
+    // Some way into the burst, each time another.
+    await pause(60 + 13 * again);
+    await page.reload();
+    const recorded = Number(await page.evaluate(() => localStorage.getItem("recorded")));
+    await openGuard(page, options);
+    expect(await fresh(page, [...idsOf("id", recorded), "new"])).toEqual(["new"]);
+    expect(await codes(page)).toEqual([]);
+  }
+});
 
 /**
  * Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses.
@@ -160,18 +140,27 @@ function burst(): void {
   channel.port2.postMessage(undefined);
 }
 
-async function visitIn(profile: Profile, origin: string, options: PageOptions) {
+/** A visit in which IndexedDB is denied. */
+const denied = (page: Page) =>
+  page.addInitScript(() => {
+    IDBFactory.prototype.open = () => {
+      throw new DOMException("denied", "SecurityError");
+    };
+  });
+
+async function visitIn(profile: Profile, origin: string, prepare?: (page: Page) => Promise<unknown>) {
   const browser = await profile.start();
   const page = await browser.newPage();
+  await prepare?.(page);
   await page.goto(origin);
-  await openGuard(page, options);
+  await openGuard(page);
   return { browser, page };
 }
 
 test("i6: a browser killed a moment after record loses nothing with the default storage", async ({ profile, site }) => {
   const all: string[] = [];
   for (let again = 0; again < 3; again++) {
-    const { browser, page } = await visitIn(profile, site.origin, {});
+    const { browser, page } = await visitIn(profile, site.origin);
     expect((await stats(page)).storage).toBe("indexeddb");
     expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
     const ids = idsOf(`visit-${String(again)}`, 30);
@@ -180,7 +169,7 @@ test("i6: a browser killed a moment after record loses nothing with the default 
     await pause(MOMENT_MS);
     await browser.kill();
   }
-  const { page } = await visitIn(profile, site.origin, {});
+  const { page } = await visitIn(profile, site.origin);
   expect(await fresh(page, [...all, "new"])).toEqual(["new"]);
   expect((await stats(page)).pending).toBe(all.length);
   expect(await codes(page)).toEqual([]);
@@ -189,17 +178,16 @@ test("i6: a browser killed a moment after record loses nothing with the default 
 /** How long the person reads before the browser dies: `SEENGUARD_LOCAL_SECONDS` for another measurement. */
 const READING_SECONDS = Number(process.env.SEENGUARD_LOCAL_SECONDS ?? 15);
 
-test(`i6: with "local" a killed browser loses only data that it had not written to disk: measured`, async ({
+test("i6: in a visit without IndexedDB a killed browser loses only what localStorage had not written to disk: measured", async ({
   profile,
   site,
 }) => {
   test.setTimeout(120_000 + READING_SECONDS * 1000);
-  const options = { storage: "local" } as const;
-  const first = await visitIn(profile, site.origin, options);
+  const first = await visitIn(profile, site.origin, denied);
   await record(first.page, idsOf("earlier", 10));
   await first.browser.quit();
 
-  const second = await visitIn(profile, site.origin, options);
+  const second = await visitIn(profile, site.origin, denied);
   const ids = idsOf("id", READING_SECONDS * 4);
   for (const id of ids) {
     await record(second.page, [id]);
@@ -207,15 +195,12 @@ test(`i6: with "local" a killed browser loses only data that it had not written 
   }
   await second.browser.kill();
 
-  const { page } = await visitIn(profile, site.origin, options);
+  const { page } = await visitIn(profile, site.origin, denied);
   const lost = await fresh(page, ids);
   console.log(
-    `"local", killed after ${String(READING_SECONDS)} s with an impression every 250 ms: the last ${String(lost.length / 4)} s lost (${String(lost.length)} of ${String(ids.length)})`,
+    `localStorage alone, killed after ${String(READING_SECONDS)} s with an impression every 250 ms: the last ${String(lost.length / 4)} s lost (${String(lost.length)} of ${String(ids.length)})`,
   );
   // What an orderly end has put on the disk stays; and it is the latest that is lost, so that nothing is half there.
   expect(await fresh(page, idsOf("earlier", 10))).toEqual([]);
   expect(lost).toEqual(ids.slice(ids.length - lost.length));
-  await record(page, lost);
-  expect(await fresh(page, ids)).toEqual([]);
-  expect(await codes(page)).toEqual([]);
 });

@@ -9,6 +9,7 @@ import {
   fresh,
   held,
   idsOf,
+  keysInIndexedDb,
   NAMESPACE,
   openGuard,
   record,
@@ -30,23 +31,7 @@ function textsIn({ shards }: { shards: string[] }): string[] {
 }
 
 /** How many snapshots are stored. */
-function snapshotsIn(page: Page): Promise<number> {
-  return page.evaluate(
-    () =>
-      new Promise<number>((resolve) => {
-        const opening = indexedDB.open("seenguard");
-        opening.onsuccess = () => {
-          const { result } = opening;
-          const [name = ""] = result.objectStoreNames;
-          const listing = result.transaction(name).objectStore(name).getAllKeys();
-          listing.onsuccess = () => {
-            result.close();
-            resolve(listing.result.filter((key) => String(key).endsWith("/h")).length);
-          };
-        };
-      }),
-  );
-}
+const snapshotsIn = async (page: Page) => (await keysInIndexedDb(page)).filter((key) => key.endsWith("/h")).length;
 
 /** Ends the visit, and opens a guard on the next one. */
 async function nextVisit(page: Page): Promise<void> {
