@@ -11,16 +11,16 @@ type Handler = ((event: object) => void) | null;
 /** An event target with handlers as properties, too. */
 class Target {
   [handler: `on${string}`]: Handler | undefined;
-  private readonly heard = new Map<string, Handler[]>();
+  private readonly handlers = new Map<string, Handler[]>();
 
   addEventListener(type: string, handler: Handler): void {
-    this.heard.set(type, [...(this.heard.get(type) ?? []), handler]);
+    this.handlers.set(type, [...(this.handlers.get(type) ?? []), handler]);
   }
 
   emit(type: string): void {
     const event = { type, target: this, preventDefault: () => {}, stopPropagation: () => {} };
     this[`on${type}`]?.(event);
-    for (const handler of this.heard.get(type) ?? []) handler?.(event);
+    for (const handler of this.handlers.get(type) ?? []) handler?.(event);
   }
 }
 

@@ -184,12 +184,12 @@ export class Ledger {
   }
 
   readLocal(document: Tab, key: string, value: string | undefined): void {
-    if (key === SIGNAL) this.heard(document, key);
+    if (key === SIGNAL) this.signalled(document, key);
     else this.read(document, value);
   }
 
   /** A document knows of all clears that were called. */
-  heard(document: Tab, key: string): void {
+  signalled(document: Tab, key: string): void {
     if (key === SIGNAL) this.heardAt.set(document, this.order);
   }
 
