@@ -32,7 +32,8 @@ impl Loaded {
     pub fn of_text(text: &str, revision: u64, kept: impl Into<String>) -> Result<Self, Error> {
         let stored = match text {
             "" => StoredChain::default(),
-            text => serde_json::from_str(text).map_err(|error| Error::new(ErrorKind::WrongType, error))?,
+            // serde's message would quote the text.
+            text => serde_json::from_str(text).map_err(|_| ErrorKind::WrongType)?,
         };
         Ok(Loaded {
             stored: Arc::new(stored),
@@ -103,7 +104,7 @@ pub trait Backend: Send + Sync + 'static {
     /// Errors of the backend.
     async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
-    /// Whether it has a connection: a page waits a little longer for the first one.
+    /// Whether it was ever connected: a page waits a little longer for the first connection.
     fn is_connected(&self) -> bool {
         true
     }

@@ -33,6 +33,8 @@ pub enum ErrorKind {
     WrongNamespace,
     /// An option, a user or a size is invalid.
     BadOption,
+    /// A panic: a mistake of this program, of a backend or of a listener.
+    Internal,
 }
 
 impl ErrorKind {
@@ -42,12 +44,13 @@ impl ErrorKind {
         matches!(self, Timeout | Unavailable | ReadOnly | OutOfMemory | Conflict)
     }
 
-    /// The stable code, as in the `ErrorCode` of the TypeScript declarations.
+    /// The stable code, as in the `ErrorCode` of the TypeScript declarations, or `internal`.
     pub fn code(self) -> &'static str {
         match self {
             ErrorKind::BadReport => "bad-report",
             ErrorKind::WrongNamespace => "wrong-namespace",
             ErrorKind::BadOption => "bad-option",
+            ErrorKind::Internal => "internal",
             _ => "storage",
         }
     }
@@ -69,6 +72,7 @@ impl ErrorKind {
                 "the report is of another namespace than this user's: it is of a session that is over"
             }
             ErrorKind::BadOption => "an option has no meaning",
+            ErrorKind::Internal => "this is a mistake of the program, whose log says more",
         }
     }
 }

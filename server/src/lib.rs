@@ -108,6 +108,7 @@ mod error;
 pub mod json;
 #[cfg(feature = "kafka")]
 mod kafka;
+mod log;
 mod memory;
 mod metrics;
 mod options;
@@ -130,6 +131,8 @@ pub use self::consumer::{Consumer, ConsumerHealth, ConsumerOptions, ReportStream
 pub use self::error::{Error, ErrorKind};
 #[cfg(feature = "kafka")]
 pub use self::kafka::{EventMapping, Kafka};
+#[doc(hidden)]
+pub use self::log::may_log;
 pub use self::memory::MemoryStore;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};

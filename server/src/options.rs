@@ -99,7 +99,7 @@ impl StoreOptions {
         StoreOptions { patience, ..self }
     }
 
-    /// The same while the backend has no connection yet. 1 s.
+    /// The same until the backend was connected once. 1 s.
     pub fn connecting_patience(self, connecting_patience: Duration) -> Self {
         StoreOptions {
             connecting_patience,

@@ -52,12 +52,21 @@ pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<Receiv
     })
 }
 
-/// The text of a report's record, without the device's pending impressions, which the store has.
+/// The texts of a report's records, without the device's pending impressions, which the store has: one, or more if it
+/// would be longer than a record may be, as with many long ids.
 #[cfg(feature = "consumer")]
-pub(crate) fn record_of(report: &ReceivedReport) -> Result<String, Error> {
-    let mut report = report.clone();
-    report.pending = None;
-    serde_json::to_string(&report).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))
+pub(crate) fn records_of(report: &ReceivedReport) -> Result<Vec<String>, Error> {
+    let mut first = report.clone();
+    first.pending = None;
+    let text = serde_json::to_string(&first).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
+    if text.len() <= MAX_BYTES || first.impressions.len() + first.unseen.len() < 2 {
+        return Ok(vec![text]);
+    }
+    let mut second = first.clone();
+    second.forgotten = false;
+    second.impressions = first.impressions.split_off(first.impressions.len().div_ceil(2));
+    second.unseen = first.unseen.split_off(first.unseen.len() / 2);
+    Ok([records_of(&first)?, records_of(&second)?].concat())
 }
 
 /// Removes entries with too long ids, and counts them.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
@@ -18,6 +18,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind, in_time};
+use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;
 
@@ -45,9 +46,6 @@ pub struct SeenStore {
     options: Arc<StoreOptions>,
     /// A permit for each read in progress.
     reads: Arc<Semaphore>,
-    /// Whether degraded pages were logged.
-    has_told_degraded: Arc<AtomicBool>,
-    has_told_refusal: Arc<AtomicBool>,
     even_if_full: bool,
     /// By how many milliseconds the backend's clock was ahead of this process's.
     ahead_ms: Arc<AtomicI64>,
@@ -79,8 +77,6 @@ impl SeenStore {
             backend: Arc::new(backend),
             reads: Arc::new(Semaphore::new(options.reads_at_once)),
             options: Arc::new(options),
-            has_told_degraded: Arc::default(),
-            has_told_refusal: Arc::default(),
             even_if_full: false,
             ahead_ms: Arc::default(),
         })
@@ -515,9 +511,8 @@ impl SeenStore {
         }
         let (store, stored) = (self.clone(), stored.clone());
         let restoring = spawn_blocking(move || store.restore(&stored));
-        restoring
-            .await
-            .unwrap_or_else(|panic| Err(Error::new(ErrorKind::Unavailable, panic)))
+        // What a panic says may have an id.
+        restoring.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into()))
     }
 
     /// Reads a stored chain. Ignores and reports data that cannot be read.
@@ -566,15 +561,11 @@ impl SeenStore {
     }
 
     fn note_read(&self, loaded: &Loaded) {
-        if self.has_told_degraded.swap(false, Ordering::Relaxed) {
-            tracing::info!("pages know again what was seen");
-        }
         if let Some(refusal) = &loaded.refusal {
             self.options.tell(&StoreEvent::NotKept(refusal));
             counter!("seenguard_pending_not_kept_total").increment(1);
-            // Once: a replica or a full Redis refuses each time.
-            if !self.has_told_refusal.swap(true, Ordering::Relaxed) {
-                tracing::warn!(error = %refusal, "what devices have pending cannot be kept: pages go on without it");
+            if may_log("pending", refusal.code()) {
+                tracing::warn!(error = %refusal, "pending impressions cannot be stored: pages are made without them");
             }
         }
     }
@@ -582,15 +573,17 @@ impl SeenStore {
     fn note_degraded(&self, error: &Error) {
         self.options.tell(&StoreEvent::Degraded(error));
         counter!("seenguard_degraded_pages_total").increment(1);
-        if !self.has_told_degraded.swap(true, Ordering::Relaxed) {
-            tracing::warn!(%error, "pages are made without what is stored of their users");
+        if may_log("degraded", error.code()) {
+            tracing::warn!(%error, "pages are made without the users' stored chains");
         }
     }
 
     fn note_damaged(&self, error: &seenguard::Error) {
         self.options.tell(&StoreEvent::Damaged(error));
         counter!("seenguard_damaged_total", "code" => error.code()).increment(1);
-        tracing::warn!(code = error.code(), %error, "something stored cannot be read, and counts for nothing");
+        if may_log("damaged", error.code()) {
+            tracing::warn!(code = error.code(), %error, "stored data cannot be read, and is ignored");
+        }
     }
 
     fn note_conflict(&self) {
@@ -651,6 +644,8 @@ fn check_user(user: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use seenguard::ChainOptions;
     use tokio::task::yield_now;
 

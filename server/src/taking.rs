@@ -57,7 +57,7 @@ pub(crate) struct Outcome {
     pub(crate) done: Vec<EntryId>,
     pub(crate) dead: Vec<DeadLetter>,
     /// Entries that have failed for a reason of their own, which may be removed.
-    pub(crate) struck: Vec<EntryId>,
+    pub(crate) struck: Vec<DeadLetter>,
     /// The failure of all other entries.
     pub(crate) failure: Option<Error>,
 }
@@ -71,8 +71,17 @@ impl Outcome {
     }
 }
 
-/// Applies entries: those of a user in their order in one change, within this time.
-pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, within: Duration) -> Outcome {
+/// How entries are applied.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taking {
+    /// Timeout of all attempts for a user.
+    pub(crate) within: Duration,
+    /// Whether a rebuild reads them, long after they were new: then their lag says nothing.
+    pub(crate) is_replay: bool,
+}
+
+/// Applies entries: those of a user in their order in one change.
+pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, taking: Taking) -> Outcome {
     let mut all = Outcome::default();
     let mut users: BTreeMap<String, (Vec<EntryId>, Vec<ReceivedReport>)> = BTreeMap::new();
     for Entry { id, content } in entries {
@@ -86,7 +95,7 @@ pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, within: Dura
         }
     }
     let mut outcomes = iter(users)
-        .map(async |(user, (ids, reports))| take_in_user(store, &user, &ids, &reports, within).await)
+        .map(async |(user, (ids, reports))| take_in_user(store, &user, &ids, &reports, taking).await)
         .buffer_unordered(USERS_AT_ONCE);
     while let Some(outcome) = outcomes.next().await {
         all.add(outcome);
@@ -100,32 +109,33 @@ async fn take_in_user(
     user: &str,
     ids: &[EntryId],
     reports: &[ReceivedReport],
-    within: Duration,
+    taking: Taking,
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    match ingest(store, user, reports, within).await {
-        Ok(()) => outcome.done.extend(ids),
+    // A panic fails the entry, not the consumer.
+    let ingested = AssertUnwindSafe(store.ingest_all(user, reports, taking.within)).catch_unwind();
+    match ingested.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into())) {
+        Ok(_) => {
+            note_taken(reports, taking.is_replay);
+            outcome.done.extend(ids);
+        }
         Err(error) if error.is_transient() || error.kind() == ErrorKind::Denied => outcome.failure = Some(error),
         Err(_) if reports.len() > 1 => {
             for (id, report) in ids.chunks(1).zip(reports.chunks(1)) {
-                outcome.add(Box::pin(take_in_user(store, user, id, report, within)).await);
+                outcome.add(Box::pin(take_in_user(store, user, id, report, taking)).await);
             }
         }
-        // The key has another type, or it panicked: the cause may be removed.
-        Err(error) if error.kind() == ErrorKind::WrongType => outcome.struck.extend(ids),
         Err(error) => {
             let code = error.code();
-            outcome.dead.extend(ids.iter().map(|&id| DeadLetter { id, code }));
+            // The key has another type, or it panicked: the cause may be removed.
+            let may_pass = matches!(error.kind(), ErrorKind::WrongType | ErrorKind::Internal);
+            let letters = if may_pass {
+                &mut outcome.struck
+            } else {
+                &mut outcome.dead
+            };
+            letters.extend(ids.iter().map(|&id| DeadLetter { id, code }));
         }
     }
     outcome
-}
-
-async fn ingest(store: &SeenStore, user: &str, reports: &[ReceivedReport], within: Duration) -> Result<(), Error> {
-    let taking = store.ingest_all(user, reports, within);
-    // A panic fails the entry, not the consumer.
-    let taken = AssertUnwindSafe(taking).catch_unwind().await;
-    taken.unwrap_or_else(|_| Err(Error::new(ErrorKind::WrongType, "what takes it in panics")))?;
-    note_taken(reports);
-    Ok(())
 }

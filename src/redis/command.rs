@@ -13,7 +13,8 @@ pub enum RedisScript {
     /// Loads a user, all as of one moment (a history that was deleted must not meet the shards from before), after
     /// keeping what a device has told: [`LoadedFromRedis`](super::LoadedFromRedis) reads the answer.
     Load,
-    /// Keeps what a device has told.
+    /// Keeps what a device has told. Answers what is kept of devices if it is of more than 8, for
+    /// [`StoreKeys::drop_devices`].
     Keep,
     /// Drops what is kept of devices.
     Drop,

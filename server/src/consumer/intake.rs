@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::fmt;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use seenguard::ReceivedReport;
@@ -32,29 +31,6 @@ pub trait ReportStream: fmt::Debug + Send + Sync {
     /// Whether applied entries stay, in their order: then chains can be rebuilt from them.
     fn is_kept(&self) -> bool {
         false
-    }
-}
-
-#[async_trait]
-impl<S: ReportStream + ?Sized> ReportStream for Arc<S> {
-    async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
-        (**self).append(user, report).await
-    }
-
-    async fn ping(&self) -> Result<(), Error> {
-        (**self).ping().await
-    }
-
-    fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error> {
-        (**self).open(options)
-    }
-
-    fn is_with_the_chains(&self) -> bool {
-        (**self).is_with_the_chains()
-    }
-
-    fn is_kept(&self) -> bool {
-        (**self).is_kept()
     }
 }
 

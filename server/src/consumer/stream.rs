@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use metrics::{counter, gauge};
-use redis::streams::{StreamAutoClaimOptions, StreamAutoClaimReply, StreamId, StreamReadOptions, StreamReadReply};
-use redis::{AsyncCommands, RedisResult, Value, cmd};
+use redis::{AsyncCommands, Cmd, RedisResult, Value, cmd};
 use seenguard::{ReceivedReport, Time};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::ConsumerOptions;
 use super::intake::{Intake, ReportStream};
 use crate::error::{Error, ErrorKind, in_time};
+use crate::log::may_log;
 use crate::received;
-use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, error_of};
+use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, TIDY, error_of};
 use crate::taking::{DeadLetter, Entry, EntryId};
 
 const USER: &str = "user";
@@ -28,6 +28,12 @@ const BEGINNING: EntryId = EntryId(0, 0);
 const CONNECTING: Duration = Duration::from_millis(50);
 /// How often the size of the stream is checked on appending.
 const LOOK: Duration = Duration::from_secs(2);
+/// The longest wait for entries: a connection that is silent for a second is replaced.
+const MAX_WAIT: Duration = Duration::from_millis(500);
+/// Bytes of a batch, as far as the largest of the latest entries tells.
+const BATCH_BYTES: usize = 16 << 20;
+/// Assumed of the first entries.
+const FIRST_BYTES: usize = 1 << 20;
 
 /// A stream of reports in Redis, with a connection of its own: a command that waits for entries blocks all others on
 /// it.
@@ -67,8 +73,9 @@ impl Stream {
         Stream { room, ..self }
     }
 
-    /// The stream of dead letters, about 10,000 entries: consume it once the cause is removed. On a cluster it shares
-    /// the stream's slot.
+    /// The stream of dead letters: consume it once the cause is removed. A letter expires after 7 days. While there are
+    /// 10,000, or 64 MiB, entries that cannot be applied stay in the stream, and consumers are not ready. On a cluster
+    /// it shares the stream's slot.
     pub fn dead_letters(&self) -> String {
         match self.name.contains('{') {
             true => format!("{}:dead", self.name),
@@ -88,11 +95,15 @@ impl Stream {
                 "the stream is as large as it may be",
             ));
         }
-        let report = received::record_of(report)?;
-        let mut append = cmd("XADD");
-        append.arg(&self.name).arg("*").arg(&[USER, user, REPORT, &report]);
-        let id: RedisResult<String> = append.query_async(&mut self.connection.clone()).await;
-        id.map(drop).map_err(error_of)
+        for report in received::records_of(report)? {
+            let mut append = cmd("XADD");
+            append.arg(&self.name).arg("*").arg(&[USER, user, REPORT, &report]);
+            append
+                .exec_async(&mut self.connection.clone())
+                .await
+                .map_err(error_of)?;
+        }
+        Ok(())
     }
 
     /// Whether the stream is full, as of the latest check, which one of the appending calls repeats.
@@ -112,7 +123,10 @@ impl Stream {
             let bytes: RedisResult<Option<u64>> = look.query_async(&mut self.connection.clone()).await;
             match bytes {
                 Ok(bytes) => room.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
-                Err(error) => tracing::warn!(%error, "Redis does not say how large the stream is"),
+                Err(error) if may_log("stream size", "") => {
+                    tracing::warn!(%error, "cannot read the size of the stream")
+                }
+                Err(_) => {}
             }
         }
         room.bytes.load(Ordering::Relaxed) > room.max_bytes
@@ -135,6 +149,8 @@ impl ReportStream for Stream {
             options: options.clone(),
             own_after: Some(BEGINNING),
             next_claim: Instant::now(),
+            largest: FIRST_BYTES,
+            end: None,
         }))
     }
 
@@ -151,35 +167,37 @@ struct Reader {
     /// While this consumer's own unacknowledged entries are read again: the last one read.
     own_after: Option<EntryId>,
     next_claim: Instant,
+    /// Bytes of the largest of the latest entries.
+    largest: usize,
+    /// The last entry when it began; `None`: there was none.
+    end: Option<EntryId>,
 }
 
 #[async_trait]
 impl Intake for Reader {
     /// First this consumer's own unacknowledged entries, then abandoned ones of others, then new ones.
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
+        let most = most.min(BATCH_BYTES / self.largest).max(1);
         if self.own_after == Some(BEGINNING) {
             self.prepare().await?;
         }
         if let Some(after) = self.own_after.take() {
-            let after = after.to_string();
-            let own = self.read(&after, StreamReadOptions::default(), most);
-            let own = in_time(self.options.call_within, own).await?;
+            let own = self.read(&after.to_string(), None, most).await?;
             self.own_after = own.last().map(|entry| entry.id);
             if !own.is_empty() {
                 return Ok(own);
             }
         }
         if Instant::now() >= self.next_claim {
-            let claimed = in_time(self.options.call_within, self.claim(most)).await?;
+            let claimed = self.claim(most).await?;
             // There may be more of them.
             if !claimed.is_empty() {
                 return Ok(claimed);
             }
             self.next_claim = Instant::now() + self.options.claim_after / 2;
+            self.tidy().await?;
         }
-        let wait = self.options.wait;
-        let options = StreamReadOptions::default().block(wait.as_millis() as usize);
-        in_time(wait + self.options.call_within, self.read(">", options, most)).await
+        self.read(">", Some(self.options.wait.min(MAX_WAIT)), most).await
     }
 
     fn give_again(&mut self) {
@@ -187,18 +205,22 @@ impl Intake for Reader {
     }
 
     async fn hold(&self, entries: &[EntryId]) -> Infallible {
-        let ids: Vec<String> = entries.iter().map(EntryId::to_string).collect();
         let mut ticks = interval((self.options.claim_after / 3).max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first tick comes at once.
         ticks.tick().await;
         loop {
             ticks.tick().await;
-            if ids.is_empty() {
+            if entries.is_empty() {
                 continue;
             }
-            if let Err(error) = in_time(self.options.call_within, self.renew(&ids)).await {
-                tracing::debug!(%error, "another consumer may take over what this one works on");
+            let mut renew = self.command("XCLAIM");
+            renew.arg(&self.options.name).arg(0);
+            for id in entries {
+                renew.arg(id.to_string());
+            }
+            if let Err(error) = self.send(renew.arg("JUSTID"), Duration::ZERO).await {
+                tracing::debug!(%error, "another consumer may claim the entries in progress");
             }
         }
     }
@@ -215,92 +237,155 @@ impl Intake for Reader {
             let arguments = [&options.group, &id.to_string(), *code];
             let keys = [stream.name.clone(), stream.dead_letters()];
             let set_aside = SET_ASIDE.run(&stream.connection, &keys, &arguments);
-            in_time(options.call_within, set_aside).await?;
+            if in_time(options.call_within, set_aside).await? == Value::Int(0) {
+                let what = "the stream of dead letters is full: consume or delete them";
+                return Err(Error::new(ErrorKind::OutOfMemory, what));
+            }
         }
         Ok(())
     }
 
+    /// Whether all entries are gone that there were when it began.
     async fn is_at_end(&mut self) -> Result<bool, Error> {
-        Ok(in_time(self.options.call_within, self.stream.len()).await? == 0)
+        let Some(end) = self.end else { return Ok(true) };
+        let mut range = cmd("XRANGE");
+        range
+            .arg(&self.stream.name)
+            .arg("-")
+            .arg(end.to_string())
+            .arg("COUNT")
+            .arg(1);
+        let left = list(self.send(&range, Duration::ZERO).await?);
+        Ok(left.is_empty())
     }
 }
 
 impl Reader {
     /// Creates the stream and its group if they do not exist, also in a full Redis.
-    async fn prepare(&self) -> Result<(), Error> {
+    async fn prepare(&mut self) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
         // The first connection takes a moment.
         let patience = Instant::now() + options.call_within;
-        while !stream.connection.is_connected() && Instant::now() < patience {
+        while !stream.connection.was_connected() && Instant::now() < patience {
             sleep(CONNECTING).await;
         }
         let arguments = [&options.group];
         let prepare = PREPARE.run(&stream.connection, slice::from_ref(&stream.name), &arguments);
-        in_time(options.call_within, prepare).await.map(drop)
+        in_time(options.call_within, prepare).await?;
+        if options.until_end && self.end.is_none() {
+            let mut last = cmd("XREVRANGE");
+            last.arg(&self.stream.name).arg(&["+", "-", "COUNT", "1"]);
+            let last = list(self.send(&last, Duration::ZERO).await?).into_iter().next();
+            self.end = last.map(entry_of).transpose()?.map(|(entry, _)| entry.id);
+        }
+        Ok(())
+    }
+
+    /// A command about the stream's group.
+    fn command(&self, name: &str) -> Cmd {
+        let mut command = cmd(name);
+        command.arg(&self.stream.name).arg(&self.options.group);
+        command
+    }
+
+    /// Sends a command that may block for this long.
+    async fn send(&self, command: &Cmd, wait: Duration) -> Result<Value, Error> {
+        let mut connection = self.stream.connection.clone();
+        let answer = async { command.query_async(&mut connection).await.map_err(error_of) };
+        in_time(wait + self.options.call_within, answer).await
     }
 
     /// The entries after this one; after `>`, those that no consumer of the group has read yet.
-    async fn read(&self, after: &str, options: StreamReadOptions, most: usize) -> Result<Vec<Entry>, Error> {
+    async fn read(&mut self, after: &str, wait: Option<Duration>, most: usize) -> Result<Vec<Entry>, Error> {
         let ConsumerOptions { group, name, .. } = &self.options;
-        let options = options.group(group, name).count(most);
-        let mut connection = self.stream.connection.clone();
-        let reply: RedisResult<Option<StreamReadReply>> =
-            connection.xread_options(&[&self.stream.name], &[after], &options).await;
-        let keys = reply.map_err(error_of)?.map(|reply| reply.keys).unwrap_or_default();
-        keys.into_iter().flat_map(|key| key.ids).map(entry_of).collect()
+        let mut read = cmd("XREADGROUP");
+        read.arg("GROUP").arg(group).arg(name).arg("COUNT").arg(most);
+        if let Some(wait) = wait {
+            read.arg("BLOCK").arg(wait.as_millis() as u64);
+        }
+        read.arg("STREAMS").arg(&self.stream.name).arg(after);
+        let streams = list(self.send(&read, wait.unwrap_or_default()).await?);
+        let entries = streams.into_iter().next().and_then(|stream| list(stream).pop());
+        self.entries_of(entries)
     }
 
     /// Takes over entries that another consumer of the group has read long ago and not acknowledged.
-    async fn claim(&self, most: usize) -> Result<Vec<Entry>, Error> {
-        let ConsumerOptions {
-            group,
-            name,
-            claim_after,
-            ..
-        } = &self.options;
-        let options = StreamAutoClaimOptions::default().count(most);
-        let after = claim_after.as_millis() as usize;
-        let mut connection = self.stream.connection.clone();
-        let reply: RedisResult<StreamAutoClaimReply> = connection
-            .xautoclaim_options(&self.stream.name, group, name, after, BEGINNING.to_string(), options)
-            .await;
-        let claimed = reply.map_err(error_of)?.claimed;
-        counter!("seenguard_claimed_total").increment(claimed.len() as u64);
-        gauge!("seenguard_stream_entries").set(self.stream.len().await? as f64);
-        claimed.into_iter().map(entry_of).collect()
-    }
-
-    async fn renew(&self, ids: &[String]) -> Result<(), Error> {
-        let ConsumerOptions { group, name, .. } = &self.options;
-        let mut claim = cmd("XCLAIM");
+    async fn claim(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
+        let mut claim = self.command("XAUTOCLAIM");
         claim
-            .arg(&self.stream.name)
-            .arg(group)
-            .arg(name)
-            .arg(0)
-            .arg(ids)
-            .arg("JUSTID");
-        let claimed: RedisResult<Value> = claim.query_async(&mut self.stream.connection.clone()).await;
-        claimed.map(drop).map_err(error_of)
+            .arg(&self.options.name)
+            .arg(self.options.claim_after.as_millis() as u64);
+        claim.arg(BEGINNING.to_string()).arg("COUNT").arg(most);
+        let claimed = list(self.send(&claim, Duration::ZERO).await?).into_iter().nth(1);
+        let claimed = self.entries_of(claimed)?;
+        counter!("seenguard_claimed_total").increment(claimed.len() as u64);
+        let length: RedisResult<u64> = self.stream.connection.clone().xlen(&self.stream.name).await;
+        gauge!("seenguard_stream_entries").set(length.map_err(error_of)? as f64);
+        Ok(claimed)
+    }
+
+    /// Removes what has expired: dead letters, and consumers.
+    async fn tidy(&self) -> Result<(), Error> {
+        let Reader { stream, options, .. } = self;
+        let idle = options.forgotten_after.as_millis().to_string();
+        let arguments = [&options.group, &options.name, &idle];
+        let keys = [stream.name.clone(), stream.dead_letters()];
+        let tidy = TIDY.run(&stream.connection, &keys, &arguments);
+        in_time(options.call_within, tidy).await.map(drop)
+    }
+
+    fn entries_of(&mut self, answer: Option<Value>) -> Result<Vec<Entry>, Error> {
+        let read: Result<Vec<_>, Error> = answer.map(list).unwrap_or_default().into_iter().map(entry_of).collect();
+        let read = read?;
+        if let Some(largest) = read.iter().map(|(_, bytes)| *bytes).max() {
+            self.largest = largest.max(self.largest / 2).max(1);
+        }
+        Ok(read.into_iter().map(|(entry, _)| entry).collect())
     }
 }
 
-impl Stream {
-    /// The number of entries.
-    async fn len(&self) -> Result<u64, Error> {
-        self.connection.clone().xlen(&self.name).await.map_err(error_of)
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(list) => list,
+        _ => Vec::new(),
     }
 }
 
-fn entry_of(StreamId { id, map, .. }: StreamId) -> Result<Entry, Error> {
-    let id: EntryId = id.parse().map_err(|error| Error::new(ErrorKind::WrongType, error))?;
-    let text = |name: &str| -> Option<String> { redis::from_redis_value_ref(map.get(name)?).ok() };
-    let content = match (text(USER), text(REPORT)) {
+/// Text; `None` for anything else, such as the name of another program's field.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// An entry, and its bytes.
+fn entry_of(entry: Value) -> Result<(Entry, usize), Error> {
+    let mut parts = list(entry).into_iter();
+    let id = parts.next().and_then(text).and_then(|id| id.parse::<EntryId>().ok());
+    let id = id.ok_or_else(|| Error::new(ErrorKind::WrongType, "an entry of the stream has no id"))?;
+    // Of one that was deleted meanwhile there are none.
+    let fields = parts.next().map(list).unwrap_or_default();
+    let size = |field: &Value| match field {
+        Value::BulkString(bytes) => bytes.len(),
+        _ => 0,
+    };
+    let bytes = fields.iter().map(size).sum();
+    let (mut user, mut report) = (None, None);
+    let mut fields = fields.into_iter().map(text);
+    while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
+        match name.as_deref() {
+            Some(USER) => user = value,
+            Some(REPORT) => report = value,
+            _ => {}
+        }
+    }
+    let content = match (user, report) {
         (Some(user), Some(report)) => {
             let report = received::of_record(report.as_bytes(), Time::from_unix_ms(id.0));
             report.map(|report| (user, report)).map_err(|error| error.code())
         }
         _ => Err(ErrorKind::BadReport.code()),
     };
-    Ok(Entry { id, content })
+    Ok((Entry { id, content }, bytes))
 }

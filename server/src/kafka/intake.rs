@@ -18,6 +18,7 @@ use rdkafka::producer::FutureRecord;
 use rdkafka::{ClientContext, Statistics, TopicPartitionList};
 use seenguard::Time;
 use tokio::sync::{Notify, oneshot};
+use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use super::partitions::Partitions;
@@ -30,6 +31,10 @@ use crate::taking::{DeadLetter, Entry, EntryId};
 
 /// With this many unreadable events and no readable one, the mapping is wrong.
 const MOST_UNREADABLE: usize = 100;
+/// Timeout of a question to the group's coordinator, or to a partition's leader.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(3);
+/// How often it is checked whether the end is reached.
+const LOOK: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(100);
 /// A batch ends this long after its first record, or when it is full.
 const LINGER: Duration = Duration::from_millis(20);
@@ -48,9 +53,13 @@ pub(super) struct Reader {
     consumer: Weak<BaseConsumer<Context>>,
     /// Ends with the thread.
     closed: oneshot::Receiver<()>,
-    /// Whether the event mapping has read an event, and how many it could not read before.
+    /// Whether the event mapping has read an event, here or in an earlier consumer of the group, and how many it could
+    /// not read before.
     has_read_one: bool,
     unreadable: usize,
+    /// Where the topic's partitions ended when it began, without those that were empty; `None`: not known yet.
+    ends: Option<Arc<Vec<(i32, i64)>>>,
+    next_look: Instant,
 }
 
 /// State shared by the polling thread and the consumer.
@@ -90,6 +99,8 @@ impl Reader {
             closed,
             has_read_one: false,
             unreadable: 0,
+            ends: None,
+            next_look: Instant::now(),
         })
     }
 
@@ -98,23 +109,75 @@ impl Reader {
         self.shared.has_settled.notify_all();
     }
 
-    /// Holds unreadable events back until one could be read: the mapping may be wrong.
-    fn checked(&mut self, given: Vec<Entry>) -> Result<Vec<Entry>, Error> {
-        if self.kafka.mapping.is_none() || self.has_read_one {
+    /// The next records, and those that the event mapping skips.
+    fn give(&self, most: usize) -> Result<(Vec<Entry>, Vec<EntryId>), Error> {
+        let Shared { told, .. } = &*self.shared;
+        let mut partitions = self.shared.lock();
+        if let Some(failure) = &partitions.failure {
+            return Err(Error::new(ErrorKind::BadOption, failure.clone()));
+        }
+        let mapping = self.kafka.mapping.as_deref();
+        let (mut given, mut skipped) = (Vec::new(), Vec::new());
+        for (id, record) in partitions.give(most, self.options.batch_bytes) {
+            match record.content(mapping).transpose() {
+                Some(content) => given.push(Entry { id, content }),
+                None => skipped.push(id),
+            }
+        }
+        if let (true, Some(code)) = (given.is_empty(), told.refusal()) {
+            return Err(Error::new(ErrorKind::Denied, KafkaError::MessageConsumption(code)));
+        }
+        if given.is_empty() && told.is_away() {
+            return Err(Error::new(ErrorKind::Unavailable, "no broker can be reached"));
+        }
+        if given.is_empty() && partitions.newer().next().is_some() {
+            let what = "a partition has records of a newer version, and waits for it";
+            return Err(Error::new(ErrorKind::Unavailable, what));
+        }
+        Ok((given, skipped))
+    }
+
+    /// Asks a broker. An answer may take a while.
+    async fn ask<T: Send + 'static>(
+        &self,
+        ask: impl FnOnce(&BaseConsumer<Context>, &str) -> KafkaResult<T> + Send + 'static,
+    ) -> Result<T, Error> {
+        let (consumer, topic) = (self.consumer.upgrade(), self.kafka.topic.clone());
+        let consumer = consumer.ok_or_else(|| Error::new(ErrorKind::Unavailable, "the consumer has ended"))?;
+        let asked = spawn_blocking(move || ask(&consumer, &topic)).await;
+        asked.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
+    }
+
+    /// Whether the group has committed offsets of the topic.
+    async fn has_committed(&self) -> Result<bool, Error> {
+        self.ask(|consumer, topic| {
+            let ends = ends_of(consumer, topic)?;
+            let committed = committed_of(consumer, topic, &ends)?;
+            Ok(committed.into_iter().any(|offset| offset >= 0))
+        })
+        .await
+    }
+
+    /// Holds unreadable events back until one could be read: the mapping may be wrong. A group that has committed
+    /// offsets has read some.
+    async fn checked(&mut self, given: Vec<Entry>) -> Result<Vec<Entry>, Error> {
+        if self.kafka.mapping.is_none() || self.has_read_one || given.is_empty() {
             return Ok(given);
         }
-        self.has_read_one = given.iter().any(|entry| entry.content.is_ok());
+        self.has_read_one = given.iter().any(|entry| entry.content.is_ok()) || self.has_committed().await?;
         if self.has_read_one {
             // The events held back are read again.
             self.shared.lock().give_again();
             return Ok(Vec::new());
         }
         self.unreadable += given.len();
+        // Beyond so many bytes no more are read.
+        let is_full = self.shared.lock().bytes >= 2 * self.options.batch_bytes;
         match self.unreadable {
-            ..MOST_UNREADABLE => Ok(Vec::new()),
+            ..MOST_UNREADABLE if !is_full => Ok(Vec::new()),
             _ => Err(Error::new(
                 ErrorKind::BadOption,
-                "none of the first 100 events could be read by the event mapping: nothing was done with them",
+                "none of the first events could be read by the event mapping: nothing was done with them",
             )),
         }
     }
@@ -161,7 +224,7 @@ impl Reader {
 #[async_trait]
 impl Intake for Reader {
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
-        let Shared { has_arrived, told, .. } = &*self.shared;
+        let Shared { has_arrived, .. } = &*self.shared;
         let end = Instant::now() + self.options.wait;
         while self.shared.lock().fresh() == 0 && Instant::now() < end {
             let _ = timeout(end.saturating_duration_since(Instant::now()), has_arrived.notified()).await;
@@ -169,31 +232,12 @@ impl Intake for Reader {
         if (1..most).contains(&self.shared.lock().fresh()) {
             sleep(LINGER).await;
         }
-        let mut partitions = self.shared.lock();
-        if let Some(failure) = &partitions.failure {
-            return Err(Error::new(ErrorKind::BadOption, failure.clone()));
-        }
-        let mapping = self.kafka.mapping.as_deref();
-        let (mut given, mut skipped) = (Vec::new(), Vec::new());
-        for (id, record) in partitions.give(most, self.options.batch_bytes) {
-            match record.content(mapping).transpose() {
-                Some(content) => given.push(Entry { id, content }),
-                None => skipped.push(id),
-            }
-        }
-        if given.is_empty() && told.is_away() {
-            return Err(Error::new(ErrorKind::Unavailable, "no broker can be reached"));
-        }
-        if given.is_empty() && partitions.newer().next().is_some() {
-            let what = "a partition has records of a newer version, and waits for it";
-            return Err(Error::new(ErrorKind::Unavailable, what));
-        }
-        drop(partitions);
+        let (given, skipped) = self.give(most)?;
         if !skipped.is_empty() {
             counter!("seenguard_skipped_records_total").increment(skipped.len() as u64);
             self.settle_ids(skipped.into_iter());
         }
-        self.checked(given)
+        self.checked(given).await
     }
 
     fn give_again(&mut self) {
@@ -214,8 +258,27 @@ impl Intake for Reader {
         Ok(())
     }
 
+    /// Whether the group has committed all that the topic had when it began: also what other consumers of it have.
     async fn is_at_end(&mut self) -> Result<bool, Error> {
-        Ok(self.shared.lock().are_at_end())
+        if Instant::now() < self.next_look {
+            return Ok(false);
+        }
+        self.next_look = Instant::now() + LOOK;
+        let ends = match &self.ends {
+            Some(ends) => ends.clone(),
+            None => {
+                let ends = self.ask(ends_of).await?;
+                self.ends.insert(Arc::new(ends)).clone()
+            }
+        };
+        self.ask(move |consumer, topic| {
+            let committed = committed_of(consumer, topic, &ends)?;
+            Ok(committed
+                .into_iter()
+                .zip(&*ends)
+                .all(|(offset, (_, end))| offset >= *end))
+        })
+        .await
     }
 
     async fn close(mut self: Box<Self>) {
@@ -227,6 +290,34 @@ impl Intake for Reader {
             );
         }
     }
+}
+
+/// Where the partitions of a topic end now, without empty ones.
+fn ends_of(consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<Vec<(i32, i64)>> {
+    let metadata = consumer.fetch_metadata(Some(topic), ANSWERED_WITHIN)?;
+    let mut ends = Vec::new();
+    for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {
+        let (first, end) = consumer.fetch_watermarks(topic, partition.id(), ANSWERED_WITHIN)?;
+        if end > first {
+            ends.push((partition.id(), end));
+        }
+    }
+    Ok(ends)
+}
+
+/// The committed offset of each of these partitions; -1 for none.
+fn committed_of(consumer: &BaseConsumer<Context>, topic: &str, ends: &[(i32, i64)]) -> KafkaResult<Vec<i64>> {
+    // librdkafka refuses an empty list.
+    if ends.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut list = TopicPartitionList::new();
+    for &(partition, _) in ends {
+        list.add_partition(topic, partition);
+    }
+    let committed = consumer.committed_offsets(list, ANSWERED_WITHIN)?;
+    let offset = |&(partition, _): &(i32, i64)| committed.find_partition(topic, partition)?.offset().to_raw();
+    Ok(ends.iter().map(|end| offset(end).unwrap_or(-1)).collect())
 }
 
 impl Drop for Reader {
@@ -266,17 +357,13 @@ impl Shared {
             match consumer.poll(POLL) {
                 None => {}
                 Some(Ok(message)) => self.push(consumer, &message),
-                Some(Err(KafkaError::PartitionEOF(partition))) => {
-                    self.told.note_success();
-                    self.lock().note_end(partition);
-                }
+                Some(Err(KafkaError::PartitionEOF(_))) => self.told.note_success(),
                 Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
                     self.lock().failure = Some(error.to_string());
                     self.has_arrived.notify_one();
                     return;
                 }
-                // The context has handled the error.
-                Some(Err(_)) => {}
+                Some(Err(error)) => self.told.note_reading_failure(&error),
             }
             // At an interval, not for each record.
             if counted.elapsed() >= POLL {

@@ -31,12 +31,14 @@ const FORM_HEADER: &str = "seenguard";
 /// Java's clients: the order of a user's reports is kept with any writer. Topics are not created here.
 ///
 /// ```no_run
+/// use std::sync::Arc;
+///
 /// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryStore, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
 /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
 /// let kafka = Kafka::new("localhost:9092", "seenguard-reports").properties("security.protocol=SSL")?;
-/// let consumer = Consumer::new(store, kafka.dead_letters("seenguard-dead"), ConsumerOptions::new("first"));
+/// let consumer = Consumer::new(store, Arc::new(kafka.dead_letters("seenguard-dead")), ConsumerOptions::new("first"));
 /// let asked_to_end = std::future::pending();
 /// consumer.run(asked_to_end).await
 /// # }
@@ -94,9 +96,11 @@ impl Kafka {
     /// the size limit of the topic's records. [`ErrorKind::OutOfMemory`] while too many wait, [`ErrorKind::Denied`],
     /// and other errors of Kafka.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
-        let value = received::record_of(report)?;
-        let at = report.received_at;
-        self.producer.send_report(self, user, value.as_bytes(), at).await
+        for value in received::records_of(report)? {
+            let at = report.received_at;
+            self.producer.send_report(self, user, value.as_bytes(), at).await?;
+        }
+        Ok(())
     }
 }
 

@@ -23,8 +23,6 @@ struct Partition {
     unsettled: BTreeMap<i64, Record>,
     /// The offset after the last record read; `None`: none was read.
     read_to: Option<i64>,
-    /// Whether its end was reached once.
-    is_at_end: bool,
     /// The first offset with a record of a newer version, and its time in Unix ms.
     newer_from: Option<(i64, u64)>,
 }
@@ -66,17 +64,6 @@ impl Partitions {
         if let Some(of) = self.all.get_mut(&partition) {
             of.newer_from.get_or_insert((offset, written));
         }
-    }
-
-    pub(super) fn note_end(&mut self, partition: i32) {
-        if let Some(of) = self.all.get_mut(&partition) {
-            of.is_at_end = true;
-        }
-    }
-
-    /// Whether all partitions are settled up to their end.
-    pub(super) fn are_at_end(&self) -> bool {
-        !self.all.is_empty() && self.all.values().all(|of| of.is_at_end && of.unsettled.is_empty())
     }
 
     /// The number of records that were not returned yet.

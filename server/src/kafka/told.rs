@@ -18,7 +18,7 @@ impl Told {
         let mut told = self.lock();
         if !told.contains(&code) {
             told.push(code);
-            tracing::error!(%error, reason, "Kafka does not do what it is asked for");
+            tracing::error!(%error, reason, "Kafka client error");
         }
     }
 
@@ -26,6 +26,35 @@ impl Told {
         if !mem::take(&mut *self.lock()).is_empty() {
             tracing::info!("Kafka is back");
         }
+    }
+
+    /// A failure to read, which librdkafka retries.
+    pub(super) fn note_reading_failure(&self, error: &KafkaError) {
+        use RDKafkaErrorCode::{BrokerTransportFailure, PollExceeded, Resolve};
+        match error.rdkafka_error_code() {
+            Some(PollExceeded) => counter!("seenguard_kafka_lost_total").increment(1),
+            // Of one broker.
+            Some(BrokerTransportFailure | Resolve) => return,
+            _ => {}
+        }
+        self.note_failure(error, "the topic cannot be read");
+    }
+
+    /// A failure that lasts until an operator removes it: a wrong topic, password or permission.
+    pub(super) fn refusal(&self) -> Option<RDKafkaErrorCode> {
+        use RDKafkaErrorCode::*;
+        let told = self.lock();
+        told.iter().flatten().copied().find(|code| {
+            matches!(
+                code,
+                Authentication
+                    | ClusterAuthorizationFailed
+                    | GroupAuthorizationFailed
+                    | SaslAuthenticationFailed
+                    | TopicAuthorizationFailed
+                    | UnknownTopicOrPartition
+            )
+        })
     }
 
     /// Whether no broker can be reached.
@@ -60,10 +89,6 @@ impl ClientContext for Told {
             ("OFFSET", RDKafkaLogLevel::Warning) => {
                 counter!("seenguard_kafka_resets_total").increment(1);
                 tracing::error!(message, "records are lost that the topic has deleted");
-            }
-            ("MAXPOLL", _) => {
-                counter!("seenguard_kafka_lost_total").increment(1);
-                tracing::error!(message, "this consumer was too slow, and is out of its group");
             }
             _ => tracing::debug!(facility, message, "librdkafka"),
         }

@@ -3,7 +3,6 @@
 mod connection;
 mod failures;
 mod script;
-mod security;
 
 use std::any::Any;
 use std::fmt;
@@ -23,7 +22,7 @@ pub use self::connection::RedisConnection;
 #[cfg(feature = "consumer")]
 pub(crate) use self::failures::error_of;
 #[cfg(feature = "consumer")]
-pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE};
+pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE, TIDY};
 
 const DEFAULT_PREFIX: &str = "seen:";
 
@@ -121,7 +120,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
             let _ = run(&self.connection, &drop).await;
         }
         if let (Some(refusal), Some(ours)) = (&loaded.refusal, ours(&self.connection))
-            && refusal.kind() == ErrorKind::ReadOnly
+            && refusal.to_string().contains("READONLY ")
         {
             ours.renew();
         }
@@ -129,7 +128,15 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
     }
 
     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
-        run(&self.connection, &self.keys_of(user)?.keep(told)).await.map(drop)
+        let keys = self.keys_of(user)?;
+        let mut kept = Vec::new();
+        texts_of(run(&self.connection, &keys.clone().keep(told)).await?, &mut kept);
+        // Of devices of the same second this one stays.
+        kept.sort_by_key(|line: &String| !line.ends_with(told.text()));
+        match keys.drop_devices(&kept.join("\n")) {
+            Some(drop) => run(&self.connection, &drop).await.map(std::mem::drop),
+            None => Ok(()),
+        }
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
@@ -141,7 +148,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
     }
 
     fn is_connected(&self) -> bool {
-        ours(&self.connection).is_none_or(RedisConnection::is_connected)
+        ours(&self.connection).is_none_or(RedisConnection::was_connected)
     }
 }
 

@@ -13,20 +13,26 @@ use crate::error::Error;
 static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
     LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
-/// Creates a stream and a group of its consumers, unless they exist.
-#[cfg(feature = "consumer")]
-pub(crate) static PREPARE: LazyLock<Script> =
-    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/prepare.lua")].concat()));
+macro_rules! scripts {
+    ($($(#[$doc:meta])* $name:ident: $($file:literal)*;)*) => {$(
+        $(#[$doc])*
+        #[cfg(feature = "consumer")]
+        pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
+            Script::new([RedisScript::BEGINNING, $(include_str!(concat!("../../lua/", $file))),*].concat())
+        });
+    )*};
+}
 
-/// Acknowledges entries of a stream, and deletes them.
-#[cfg(feature = "consumer")]
-pub(crate) static ACKNOWLEDGE: LazyLock<Script> =
-    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/acknowledge.lua")].concat()));
-
-/// Acknowledges an entry that cannot be applied, and adds it to the dead letters.
-#[cfg(feature = "consumer")]
-pub(crate) static SET_ASIDE: LazyLock<Script> =
-    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/set_aside.lua")].concat()));
+scripts! {
+    /// Creates a stream and a group of its consumers, unless they exist.
+    PREPARE: "prepare.lua";
+    /// Acknowledges entries of a stream, and deletes them.
+    ACKNOWLEDGE: "acknowledge.lua";
+    /// Acknowledges an entry that cannot be applied, and adds it to the dead letters, unless they are full.
+    SET_ASIDE: "expire.lua" "set_aside.lua";
+    /// Removes old dead letters, and consumers that are gone.
+    TIDY: "expire.lua" "tidy.lua";
+}
 
 /// Sends a command of the core.
 pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {

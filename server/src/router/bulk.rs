@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use seenguard::{ReceivedReport, Time};
@@ -11,12 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use super::{Problem, Raw, Service};
+use super::{Problem, Service};
 use crate::error::ErrorKind;
 use crate::received;
-use crate::taking::{Entry, EntryId, take_in};
+use crate::taking::{DeadLetter, Entry, EntryId, Taking, take_in};
 
-const MAX_BYTES: usize = 1 << 20;
 const MAX_USERS: usize = 500;
 const MAX_IDS: usize = 10_000;
 
@@ -35,13 +35,7 @@ const MAX_IDS: usize = 10_000;
         (status = 503, description = "Some may be stored: send all of them again in a moment. With the code newer-form a newer version has written one: wait for a newer service", body = Problem, content_type = "application/problem+json"),
     )
 )]
-pub(super) async fn impressions_of_many(
-    State(service): State<Arc<Service>>,
-    Raw(body, _room): Raw,
-) -> Result<Response, Problem> {
-    if body.len() > MAX_BYTES {
-        return Err(Problem::too_large("the body has more than 1 MB: send fewer lines"));
-    }
+pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, body: Bytes) -> Result<Response, Problem> {
     let store = &service.store;
     let arrived = store.now(None);
     let lines = body
@@ -56,17 +50,22 @@ pub(super) async fn impressions_of_many(
     }
     check_sizes(&entries)?;
     let lines = entries.len();
-    let outcome = take_in(store, entries, store.deadline()).await;
+    let taking = Taking {
+        within: store.deadline(),
+        is_replay: false,
+    };
+    let outcome = take_in(store, entries, taking).await;
     if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
-    let struck = outcome.struck.into_iter().map(|id| (id, ErrorKind::WrongType.code()));
-    let mut refused: Vec<Refused> = outcome
-        .dead
-        .into_iter()
-        .map(|letter| (letter.id, letter.code))
-        .chain(struck)
-        .map(|(EntryId(_, line), code)| Refused { line, code })
+    let letters = outcome.dead.into_iter().chain(outcome.struck);
+    let mut refused: Vec<Refused> = letters
+        .map(
+            |DeadLetter {
+                 id: EntryId(_, line),
+                 code,
+             }| Refused { line, code },
+        )
         .collect();
     refused.sort_by_key(|refused| refused.line);
     let taken = lines - refused.len();

@@ -1,58 +1,102 @@
-//! Limits of concurrent requests and bodies: beyond them a request is refused before it uses resources.
+//! Limits of a group of routes: beyond them a request is refused at once, so that one kind cannot take another's room.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::BoxError;
+use axum::body::Body;
+use axum::error_handling::HandleErrorLayer;
 use axum::extract::{Request, State};
-use axum::http::header;
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
+use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+use tower::ServiceBuilder;
+use tower::limit::GlobalConcurrencyLimitLayer;
+use tower::load_shed::LoadShedLayer;
+use utoipa_axum::router::OpenApiRouter;
 
 use super::problem::Problem;
 
-pub(super) const MAX_REQUESTS: usize = 4_096;
-/// Most bytes of all bodies together.
-const MAX_BYTES: usize = 64 << 20;
 /// Timeout of receiving a body.
-pub(super) const BODY_WITHIN: Duration = Duration::from_secs(5);
+const BODY_WITHIN: Duration = Duration::from_secs(5);
 
+/// The limits of a group.
 pub(super) struct Limits {
-    /// One permit for each byte.
-    bodies: Arc<Semaphore>,
-    max_body_bytes: usize,
+    /// Most requests at the same time.
+    pub(super) requests: usize,
+    /// Most bytes of all their bodies together.
+    pub(super) bodies: usize,
+    /// Most bytes of one.
+    pub(super) body: usize,
 }
 
 impl Limits {
-    pub(super) fn new(max_body_bytes: usize) -> Self {
-        Limits {
-            bodies: Arc::new(Semaphore::new(MAX_BYTES)),
-            max_body_bytes,
-        }
-    }
-
-    /// Reserves memory for the body of a request: its stated length, or the limit if it states none.
-    pub(super) fn room_for(&self, request: &Request) -> Result<OwnedSemaphorePermit, Problem> {
-        let length = request.headers().get(header::CONTENT_LENGTH);
-        let length = length.and_then(|length| length.to_str().ok()?.parse().ok());
-        let bytes = length.unwrap_or(self.max_body_bytes).min(self.max_body_bytes);
-        self.bodies
-            .clone()
-            .try_acquire_many_owned(bytes as u32)
-            .map_err(|_| busy())
+    /// These routes, within the limits.
+    pub(super) fn around<S>(self, routes: OpenApiRouter<S>) -> OpenApiRouter<S>
+    where
+        S: Clone + Send + Sync + 'static,
+    {
+        let bodies = Bodies {
+            budget: Arc::new(Semaphore::new(self.bodies)),
+            most: self.body,
+        };
+        let layers = ServiceBuilder::new()
+            .layer(HandleErrorLayer::new(shed))
+            .layer(LoadShedLayer::new())
+            .layer(GlobalConcurrencyLimitLayer::new(self.requests))
+            .layer(from_fn_with_state(bodies, received));
+        routes.route_layer(layers)
     }
 }
 
-/// Passes requests for which there is memory.
-pub(super) async fn with_room(
-    State(requests): State<Arc<Semaphore>>,
-    request: Request,
-    next: Next,
-) -> Result<Response, Problem> {
-    let _permit = requests.try_acquire().map_err(|_| busy())?;
-    Ok(next.run(request).await)
+async fn shed(_: BoxError) -> Problem {
+    busy()
 }
 
 fn busy() -> Problem {
     Problem::unavailable("busy", "there are too many requests at once: try again in a moment")
+}
+
+#[derive(Clone)]
+struct Bodies {
+    /// One permit for each byte.
+    budget: Arc<Semaphore>,
+    most: usize,
+}
+
+/// Receives the body before the route sees the request. Its memory is reserved until there is a response.
+async fn received(State(bodies): State<Bodies>, request: Request, next: Next) -> Result<Response, Problem> {
+    let (parts, body) = request.into_parts();
+    let received = timeout(BODY_WITHIN, bodies.receive(body)).await;
+    let (body, _room) =
+        received.map_err(|_| Problem::unavailable("timeout", "the body has not come in time: try again"))??;
+    Ok(next.run(Request::from_parts(parts, body.into())).await)
+}
+
+impl Bodies {
+    /// Reserves memory for what has arrived, not for what is announced. It never waits for memory: bodies that have
+    /// arrived in part would wait for each other.
+    async fn receive(&self, body: Body) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
+        let mut frames = body.into_data_stream();
+        let (mut bytes, mut room) = (Vec::new(), None::<OwnedSemaphorePermit>);
+        while let Some(frame) = frames.next().await {
+            let frame = frame.map_err(|_| Problem::bad_request("the body has not arrived whole"))?;
+            if frame.len() > self.most - bytes.len() {
+                return Err(Problem::too_large(format!(
+                    "the body has more than {} bytes: send fewer ids at once, or raise --max-body-bytes if it is a page's",
+                    self.most
+                )));
+            }
+            let more = self.budget.clone().try_acquire_many_owned(frame.len() as u32);
+            let more = more.map_err(|_| busy())?;
+            match &mut room {
+                Some(room) => room.merge(more),
+                None => room = Some(more),
+            }
+            bytes.extend_from_slice(&frame);
+        }
+        Ok((bytes, room))
+    }
 }

@@ -12,33 +12,34 @@ use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Path, Query, Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
-use axum::middleware::from_fn_with_state;
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
 use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, ReceivedReport, Report, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa::{IntoParams, OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use self::ids::{Ids, IdsAt};
-use self::limits::{BODY_WITHIN, Limits, MAX_REQUESTS, with_room};
+use self::limits::Limits;
 use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::ReportStream;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::metrics::note_taken;
 use crate::seen_store::SeenStore;
 
 pub use self::problem::{Problem, Reason};
 
-/// Most ids of a request's list.
-const MAX_IDS: usize = 20_000;
+/// Most candidates of a page.
+const MAX_RANKED: usize = 20_000;
+/// Most ids that become unseen at once: a chain stores no more.
+const MAX_UNSEEN: usize = 1_000;
+/// Most bytes of a body that is not a page's.
+const MAX_BODY: usize = 1 << 20;
 
 /// The options of the routes.
 #[derive(Debug, Clone)]
@@ -49,8 +50,10 @@ pub struct RouterOptions {
 }
 
 impl RouterOptions {
-    /// Reports are applied at once; a body has at most 2 MiB, and 5 s to arrive; 64 MiB of bodies and 4,096 requests
-    /// are handled at the same time.
+    /// The largest value of [`RouterOptions::max_body_bytes`], in bytes: 64 MiB, the memory for the bodies of all pages.
+    pub const MAX_BODY_BYTES: usize = 64 << 20;
+
+    /// Reports are applied at once; the body of a page has at most 2 MiB.
     pub fn new() -> Self {
         RouterOptions {
             #[cfg(feature = "consumer")]
@@ -61,14 +64,14 @@ impl RouterOptions {
 
     /// Reports go into this stream, for a [`Consumer`](crate::Consumer).
     #[cfg(feature = "consumer")]
-    pub fn stream(mut self, stream: impl ReportStream + 'static) -> Self {
-        self.stream = Some(Arc::new(stream));
+    pub fn stream(mut self, stream: Arc<dyn ReportStream>) -> Self {
+        self.stream = Some(stream);
         self
     }
 
-    /// Most bytes of a request's body.
+    /// Most bytes of the body of a page, up to [`RouterOptions::MAX_BODY_BYTES`]. Other bodies have at most 1 MiB.
     pub fn max_body_bytes(mut self, max_body_bytes: usize) -> Self {
-        self.max_body_bytes = max_body_bytes;
+        self.max_body_bytes = max_body_bytes.min(Self::MAX_BODY_BYTES);
         self
     }
 }
@@ -84,7 +87,6 @@ struct Service {
     store: SeenStore,
     #[cfg(feature = "consumer")]
     stream: Option<Arc<dyn ReportStream>>,
-    limits: Limits,
 }
 
 impl Service {
@@ -112,22 +114,30 @@ impl Service {
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
 pub fn router(store: SeenStore, options: RouterOptions) -> Router {
-    let limits = Limits::new(options.max_body_bytes);
-    let requests = Arc::new(Semaphore::new(MAX_REQUESTS));
     let service = Service {
         store,
-        limits,
         #[cfg(feature = "consumer")]
         stream: options.stream,
     };
-    let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(page))
+    let group = |requests, bodies, body, routes| Limits { requests, bodies, body }.around(routes);
+    let routes = OpenApiRouter::new;
+    let pages = routes().routes(routes!(page)).routes(routes!(snapshot));
+    let reports = routes()
         .routes(routes!(impressions))
-        .routes(routes!(bulk::impressions_of_many))
-        .routes(routes!(snapshot))
         .routes(routes!(unsee))
-        .routes(routes!(forget))
-        .routes(routes!(plan_chain))
+        .routes(routes!(forget));
+    let bulk = routes().routes(routes!(bulk::impressions_of_many));
+    let administration = routes().routes(routes!(plan_chain));
+    let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
+        .merge(group(
+            4_096,
+            RouterOptions::MAX_BODY_BYTES,
+            options.max_body_bytes,
+            pages,
+        ))
+        .merge(group(2_048, 32 << 20, MAX_BODY, reports))
+        .merge(group(64, 32 << 20, MAX_BODY, bulk))
+        .merge(group(64, 1 << 20, MAX_BODY, administration))
         .with_state(Arc::new(service))
         .split_for_parts();
     let description = Json(description);
@@ -142,11 +152,10 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
             Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
         })
         .layer(CatchPanicLayer::custom(|_| {
-            let detail = "this is a mistake of the server, whose log says more";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail).into_response()
+            Problem::from(Error::from(ErrorKind::Internal)).into_response()
         }))
-        .layer(DefaultBodyLimit::max(options.max_body_bytes))
-        .layer(from_fn_with_state(requests, with_room))
+        // The groups have limits of their own.
+        .layer(DefaultBodyLimit::disable())
 }
 
 /// A page of ranked ids.
@@ -175,7 +184,7 @@ async fn page(
     device: Device,
     Body(body): Body<PageBody>,
 ) -> Result<Response, Problem> {
-    check_count(body.ranked.len())?;
+    check_count(body.ranked.len(), MAX_RANKED)?;
     let request = PageRequest {
         size: body.size,
         cursor: body.cursor.as_deref(),
@@ -267,7 +276,7 @@ struct PageAnswer<'a> {
 async fn impressions(
     State(service): State<Arc<Service>>,
     User(user): User,
-    Raw(body, _room): Raw,
+    body: Bytes,
 ) -> Result<StatusCode, Problem> {
     let store = &service.store;
     let report = store.check(&user, &body)?;
@@ -282,7 +291,7 @@ async fn impressions(
     let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep(&user, &report));
     ingested?;
     kept?;
-    note_taken(&[report]);
+    note_taken(&[report], false);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -306,7 +315,7 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
 
 /// Makes ids unseen.
 ///
-/// They are fresh until they are recorded again. The newest 1,000 are kept.
+/// They are fresh until they are recorded again. At most 1,000 at once; the newest 1,000 of a user are stored.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/unsee",
@@ -315,6 +324,7 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
     responses(
         (status = 204, description = "They are fresh"),
         (status = 400, description = "These are no ids", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -323,7 +333,7 @@ async fn unsee(
     User(user): User,
     Body(body): Body<UnseeBody>,
 ) -> Result<StatusCode, Problem> {
-    check_count(body.ids.len())?;
+    check_count(body.ids.len(), MAX_UNSEEN)?;
     let done = service.store.unsee_as_report(&user, &body.ids).await?;
     service.log(&user, &done).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -420,11 +430,11 @@ struct PlanAnswer {
     bytes_refresh: u64,
 }
 
-fn check_count(ids: usize) -> Result<(), Problem> {
-    match ids {
-        ..=MAX_IDS => Ok(()),
-        _ => Err(Problem::too_large(format!(
-            "{ids} ids are more than {MAX_IDS}: send fewer"
+fn check_count(ids: usize, most: usize) -> Result<(), Problem> {
+    match ids <= most {
+        true => Ok(()),
+        false => Err(Problem::too_large(format!(
+            "{ids} ids are more than {most}: send fewer"
         ))),
     }
 }
@@ -470,31 +480,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Device {
     }
 }
 
-/// A body as received, and its reservation of memory.
-struct Raw(Bytes, OwnedSemaphorePermit);
-
-impl FromRequest<Arc<Service>> for Raw {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, Problem> {
-        let room = service.limits.room_for(&request)?;
-        let body = timeout(BODY_WITHIN, Bytes::from_request(request, service)).await;
-        let body = body.map_err(|_| Problem::unavailable("timeout", "the body has not come in time: try again"))??;
-        Ok(Raw(body, room))
-    }
-}
-
 /// A body of JSON, regardless of its content type.
 struct Body<T>(T);
 
-impl<T: DeserializeOwned> FromRequest<Arc<Service>> for Body<T> {
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
-    async fn from_request(request: Request, service: &Arc<Service>) -> Result<Self, Problem> {
-        let Raw(bytes, _room) = Raw::from_request(request, service).await?;
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let refused = |error: String| Problem::bad_request(format!("the body is not what it must be: {error}"));
+        let bytes = Bytes::from_request(request, state).await;
+        let bytes = bytes.map_err(|rejection| refused(rejection.body_text()))?;
         let parsed = crate::json::from_slice(&bytes);
-        Ok(Body(parsed.map_err(|error| {
-            Problem::bad_request(format!("the body is not what it must be: {error}"))
-        })?))
+        Ok(Body(parsed.map_err(|error| refused(error.to_string()))?))
     }
 }

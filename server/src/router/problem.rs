@@ -1,6 +1,6 @@
 //! Problems of requests by RFC 9457: `application/problem+json`.
 
-use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -70,6 +70,7 @@ impl From<Error> for Problem {
                 let todo = "answer the device by 409, too: then it keeps its impressions until its person is back";
                 Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
             }
+            ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, text),
             // The storage's address and error are only for the log.
             _ => Problem {
                 cause: text,
@@ -92,17 +93,6 @@ impl Problem {
                 cause: error.to_string(),
                 ..Problem::unavailable("stream", "the stream does not take reports now: try again in a moment")
             },
-        }
-    }
-}
-
-impl From<BytesRejection> for Problem {
-    fn from(rejection: BytesRejection) -> Self {
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => {
-                Problem::too_large("the body is too large: send fewer ids, or raise --max-body-bytes")
-            }
-            _ => Problem::bad_request("the body has not arrived whole"),
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use seenguard::{ChainOptions, PENDING_SECONDS};
+use seenguard_server::RouterOptions;
 
 /// What {user} stands for in a namespace.
 const USER: &str = "{user}";
@@ -66,8 +67,8 @@ pub struct Serve {
     /// 503
     #[arg(long, env = "SEENGUARD_STREAM_MAX_BYTES", value_name = "BYTES", default_value_t = 1 << 30)]
     pub stream_max_bytes: u64,
-    /// Most bytes of a request's body
-    #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..))]
+    /// Most bytes of the body of a page, up to 64 MiB
+    #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..=RouterOptions::MAX_BODY_BYTES as i64))]
     pub max_body_bytes: u32,
     /// After so many seconds a request is given up, and answered by 503
     #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
@@ -118,6 +119,10 @@ pub struct Consume {
     /// End when all is taken in that was in the stream at the beginning: for a rebuild, with a group and a prefix of its own
     #[arg(long)]
     pub until_end: bool,
+    /// Set aside reports of another namespace or key, even if none could be applied before. Without it a consumer ends with
+    /// status 78 if the first 100 are such: then --namespace or --prefix is wrong
+    #[arg(long)]
+    pub set_aside_all: bool,
     /// After so many seconds another consumer takes over what one was given from Redis and has not acknowledged
     #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     claim_seconds: u64,

@@ -14,20 +14,23 @@ use crate::shutdown::{self, Stage};
 #[cfg(feature = "kafka")]
 use crate::store::topic;
 use crate::store::{connect, open};
-use crate::{Failure, listen};
+use crate::{Failure, Misconfigured, listen};
 
 pub async fn consume(options: Consume) -> Result<(), Failure> {
     let recorder = monitoring::start()?;
     // There is nothing to drain: other consumers take over.
     let mut stage = shutdown::requested(Duration::ZERO)?;
     let (store, connection) = open(&options.common)?;
-    let consumer_options = ConsumerOptions::new(&options.name)
-        .group(&options.group)
-        .batch(options.batch as usize)
-        .until_end(options.until_end)
-        .claim_after(options.claim_after());
+    let mut consumer_options = ConsumerOptions::new(&options.name);
+    consumer_options.group = options.group.clone();
+    consumer_options.batch = options.batch as usize;
+    consumer_options.until_end = options.until_end;
+    consumer_options.set_aside_all = options.set_aside_all;
+    consumer_options.claim_after = options.claim_after();
     #[cfg(feature = "kafka")]
-    let consumer_options = consumer_options.batch_bytes(options.batch_bytes as usize);
+    {
+        consumer_options.batch_bytes = options.batch_bytes as usize;
+    }
     let stream = stream(&options)?;
     let consumer = Consumer::new(store, stream.clone(), consumer_options);
     let monitoring = Monitoring {
@@ -40,7 +43,8 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
     };
     let serving = serve(&options, monitoring).await?;
     tracing::info!(?stream, group = options.group, consumer = options.name, "consuming");
-    consumer.run(shutdown::wait(&mut stage, Stage::Stopping)).await?;
+    let run = consumer.run(shutdown::wait(&mut stage, Stage::Stopping)).await;
+    run.map_err(Misconfigured)?;
     if let Some(serving) = serving.filter(|_| *stage.borrow() == Stage::Stopping) {
         serving.await??;
     }

@@ -30,13 +30,28 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error}");
-            ExitCode::FAILURE
+            match error.is::<Misconfigured>() {
+                true => ExitCode::from(78),
+                false => ExitCode::FAILURE,
+            }
         }
     }
 }
 
 /// An error that ends the program, with a message for a person.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+/// What the program reads shows that its options are wrong: to start it again changes nothing (EX_CONFIG of sysexits.h).
+#[derive(Debug)]
+struct Misconfigured(seenguard_server::Error);
+
+impl std::fmt::Display for Misconfigured {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+impl std::error::Error for Misconfigured {}
 
 #[tokio::main]
 async fn run(cli: Cli) -> Result<(), Failure> {

@@ -1,7 +1,6 @@
 //! Monitoring: liveness, readiness, and metrics for Prometheus.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -12,7 +11,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use seenguard_server::{ConsumerHealth, Error, Problem, Reason, RedisConnection, ReportStream, describe_metrics};
+use seenguard_server::{
+    ConsumerHealth, Error, Problem, Reason, RedisConnection, ReportStream, describe_metrics, may_log,
+};
 use tokio::sync::watch;
 use tokio::time::{interval, timeout};
 
@@ -26,8 +27,6 @@ const REQUEST_SECONDS: [f64; 12] = [
 const LAG_SECONDS: [f64; 12] = [
     0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0, 604_800.0,
 ];
-/// Requests that fail for the same cause are logged at most this often.
-const LOG_EVERY: Duration = Duration::from_secs(1);
 /// How often the recorder updates its buckets.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// Timeout of a check of the storage or the stream.
@@ -170,7 +169,8 @@ pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -
         histogram!("seenguard_request_seconds", "route" => route.clone()).record(seconds);
     }
     let (status_code, ms) = (status.as_u16(), (seconds * 1000.0).round());
-    if status.is_server_error() && may_log(code) {
+    let is_due = (status.is_server_error() || status.is_client_error()) && may_log("request", code);
+    if is_due && status.is_server_error() {
         tracing::warn!(
             method,
             route,
@@ -180,22 +180,12 @@ pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -
             ms,
             "a request has failed"
         );
+    } else if is_due {
+        tracing::info!(method, route, status = status_code, code, ms, "a request was refused");
     } else {
         tracing::debug!(method, route, status = status_code, code, ms, "a request");
     }
     response
-}
-
-/// Limits the log to one line for each second and code: in an outage all requests fail for the same reason.
-fn may_log(code: &'static str) -> bool {
-    static LAST: Mutex<BTreeMap<&str, Instant>> = Mutex::new(BTreeMap::new());
-    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    let now = Instant::now();
-    let is_due = last.get(code).is_none_or(|&last| now.duration_since(last) >= LOG_EVERY);
-    if is_due {
-        last.insert(code, now);
-    }
-    is_due
 }
 
 /// Limits the label: clients can invent any number of methods.

@@ -22,8 +22,14 @@ use crate::waiting::PATIENCE;
 
 const STREAM: &str = "reports";
 
-fn stream(url: String) -> Stream {
-    Stream::new(RedisConnection::open(url).unwrap(), STREAM)
+fn stream(url: String) -> Arc<Stream> {
+    Arc::new(Stream::new(RedisConnection::open(url).unwrap(), STREAM))
+}
+
+fn options(name: &str, set: impl FnOnce(&mut ConsumerOptions)) -> ConsumerOptions {
+    let mut options = ConsumerOptions::new(name);
+    set(&mut options);
+    options
 }
 
 fn store(backend: impl Backend) -> SeenStore {
@@ -93,7 +99,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     assert!(bytes > BYTES_A_SECOND, "{bytes} bytes would come in time");
     let proxy = Proxy::to(redis.port).await;
     proxy.slow_down(BYTES_A_SECOND);
-    let options = ConsumerOptions::new("one").call_within(Duration::from_secs(1));
+    let options = options("one", |options| options.call_within = Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
     consumer.run(until_all_is_taken_in(&redis)).await.unwrap();
     for user in (0..USERS).map(|user| format!("user-{user}")) {
@@ -106,9 +112,10 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
 
 pub async fn a_consumer_that_cannot_read_is_not_ready() {
     let mut redis = RedisServer::start(&[]);
-    let options = ConsumerOptions::new("one")
-        .wait(Duration::from_millis(50))
-        .ready_within(Duration::from_secs(2));
+    let options = options("one", |options| {
+        options.wait = Duration::from_millis(50);
+        options.ready_within = Duration::from_secs(2);
+    });
     let consumer = Consumer::new(store(MemoryStore::default()), stream(redis.url()), options);
     let health = consumer.health();
     assert!(health.is_ready());
@@ -132,7 +139,7 @@ pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
         }
         ready(())
     }));
-    let options = ConsumerOptions::new("one").mended_within(Duration::from_secs(1));
+    let options = options("one", |options| options.mended_within = Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(redis.url()), options);
     consumer.run(until_all_is_taken_in(&redis)).await.unwrap();
     for id in ["a", "b", "c"] {
@@ -153,7 +160,7 @@ pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
 pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
     let redis = RedisServer::start(&[]);
     append(&redis, &[("a", true)]).await;
-    let options = |name: &str| ConsumerOptions::new(name).claim_after(Duration::from_secs(2));
+    let options = |name: &str| options(name, |options| options.claim_after = Duration::from_secs(2));
     let slow = store(Odd::new(|replacement| {
         sleep(Duration::from_secs(if replacement.is_some() { 6 } else { 0 }))
     }));

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use super::odd::Odd;
 use crate::proxy::Proxy;
 use crate::redis_server::{RedisServer, Servers};
-use crate::waiting::PATIENCE;
+use crate::waiting::{PATIENCE, promised};
 
 /// How often a store has told what.
 type Told = Arc<Mutex<HashMap<&'static str, usize>>>;
@@ -228,7 +228,7 @@ pub async fn a_master_that_has_become_a_replica_is_left() {
     }
 }
 
-pub async fn a_slow_answer_is_waited_for_on_its_connection() {
+pub async fn a_slow_answer_is_waited_for() {
     const SHARDS: usize = 18;
     const BYTES_A_SECOND: u64 = 2_000_000;
     let redis = RedisServer::start(&[]);
@@ -256,13 +256,64 @@ pub async fn a_slow_answer_is_waited_for_on_its_connection() {
         "{bytes} bytes would come within a second"
     );
     proxy.slow_down(BYTES_A_SECOND);
-    // Longer than the silence after which a connection is replaced, and than a page waits.
+    // Longer than the silence after which another connection is opened, and than a page waits.
     assert!(ask(&store, &["article-0-0"], None).await.degraded);
     store
         .update("ada", |chain, now| chain.record(&["new"], now))
         .await
         .unwrap();
+    assert!(proxy.opened() <= 3, "{}", proxy.opened());
+}
+
+pub async fn a_redis_that_refuses_writes_is_not_left() {
+    let redis = RedisServer::start(&[]);
+    let proxy = Proxy::to(redis.port).await;
+    let (store, told) = store_at(proxy.url());
+    record(&store, "a").await.unwrap();
+    // NOREPLICAS: another connection would lead to the same.
+    let mut client = redis.client();
+    cmd("CONFIG")
+        .arg(&["SET", "min-replicas-to-write", "1"])
+        .exec(&mut client)
+        .unwrap();
+    let mut device = device("ada", 1);
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_secs(3) {
+        let pending = shows(&mut device, &["b"], now());
+        assert!(!ask(&store, &["a", "b"], Some(&pending)).await.degraded);
+        sleep(Duration::from_millis(100)).await;
+    }
+    assert!(count(&told, "not kept") > 0);
+    assert_eq!(record(&store, "c").await.unwrap_err().kind(), ErrorKind::ReadOnly);
     assert_eq!(proxy.opened(), 1);
+}
+
+pub async fn i5_pages_wait_no_longer_for_a_redis_that_was_there() {
+    let mut redis = RedisServer::start(&[]);
+    let (store, _) = store_over(&redis);
+    record(&store, "a").await.unwrap();
+    redis.kill();
+    for _ in 0..10 {
+        let begun = Instant::now();
+        assert!(ask(&store, &["a"], None).await.degraded);
+        let took = begun.elapsed();
+        assert!(took < promised("a page waits for Redis"), "{took:?}");
+    }
+    for stops in [false, true] {
+        if stops {
+            redis.pause();
+            assert!(ask(&store, &["a"], None).await.degraded);
+            sleep(Duration::from_secs(5)).await;
+            redis.go_on();
+        } else {
+            tokio::task::block_in_place(|| redis.start_again());
+        }
+        let back = Instant::now();
+        while ask(&store, &["a"], None).await.degraded {
+            let since = back.elapsed();
+            assert!(since < promised("pages are degraded after Redis is back"), "{since:?}");
+        }
+    }
 }
 
 pub async fn i5_an_outage_costs_no_memory_and_no_time() {
@@ -315,35 +366,108 @@ pub async fn a_backend_that_never_answers_holds_no_read_for_ever() {
     }
 }
 
-pub async fn a_master_that_hangs_holds_up_its_own_users_alone() {
-    let servers = tokio::task::block_in_place(Servers::start);
+/// Connections that this Redis has accepted so far.
+fn accepted(redis: &RedisServer) -> usize {
+    let said: String = cmd("INFO").arg("stats").query(&mut redis.client()).unwrap();
+    let (_, number) = said.split_once("total_connections_received:").unwrap();
+    number.lines().next().unwrap().trim().parse().unwrap()
+}
+
+fn users() -> Vec<String> {
+    (0..30).map(|user| format!("user-{user}")).collect()
+}
+
+/// A store over the nodes of a cluster.
+fn store_on(servers: &Servers) -> SeenStore {
     let urls = servers.cluster.iter().map(RedisServer::url);
     let backend = RedisStore::new(RedisConnection::open_cluster(urls).unwrap());
-    let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
-    let users: Vec<String> = (0..30).map(|user| format!("user-{user}")).collect();
-    for user in &users {
+    SeenStore::new(backend, StoreOptions::new()).unwrap()
+}
+
+/// Of each user whether this page was degraded, all asked for at once.
+async fn degraded(store: &SeenStore) -> HashMap<String, bool> {
+    let mut pages = JoinSet::new();
+    for user in users() {
+        let store = store.clone();
+        pages.spawn(async move {
+            let request = PageRequest {
+                size: 10,
+                ..PageRequest::default()
+            };
+            let page = store.page(&user, &["a", "b"], &request).await.unwrap();
+            assert_eq!(page.items.len(), if page.degraded { 2 } else { 1 }, "{user}");
+            (user, page.degraded)
+        });
+    }
+    pages.join_all().await.into_iter().collect()
+}
+
+/// Lets a master hang whom the others do not give up, and returns its keys.
+fn hang(servers: &Servers) -> Vec<String> {
+    for node in &servers.cluster {
+        let longer = ["SET", "cluster-node-timeout", "60000"];
+        cmd("CONFIG").arg(&longer).exec(&mut node.client()).unwrap();
+    }
+    let keys = servers.cluster[0].client().keys("seen:*}").unwrap();
+    servers.cluster[0].pause();
+    keys
+}
+
+async fn record_all(store: &SeenStore) {
+    for user in users() {
         store
-            .update(user, |chain, now| chain.record(&["a"], now))
+            .update(&user, |chain, now| chain.record(&["a"], now))
             .await
             .unwrap();
     }
+}
+
+pub async fn a_master_that_hangs_holds_up_its_own_users_alone() {
+    let servers = tokio::task::block_in_place(Servers::start);
+    let store = store_on(&servers);
+    record_all(&store).await;
+    let keys = hang(&servers);
+    assert!(!keys.is_empty() && keys.len() < users().len(), "{keys:?}");
+    let before = accepted(&servers.cluster[1]);
+    let begun = Instant::now();
+    let mut rounds = 0;
+    while begun.elapsed() < Duration::from_secs(4) {
+        for (user, is_degraded) in degraded(&store).await {
+            assert_eq!(is_degraded, keys.contains(&format!("seen:{{{user}}}")), "{user}");
+        }
+        rounds += 1;
+    }
+    // All the time commands wait, and others are answered: no other connection is opened.
+    let opened = accepted(&servers.cluster[1]) - before - 1;
+    assert!(rounds > 3 && opened == 0, "{rounds} {opened}");
+    servers.cluster[0].go_on();
+}
+
+pub async fn a_master_that_hangs_at_the_start_does_not_block_the_others() {
+    let servers = tokio::task::block_in_place(Servers::start);
+    record_all(&store_on(&servers)).await;
+    let keys = hang(&servers);
+    let store = store_on(&servers);
+    let begun = Instant::now();
+    let other = users()
+        .into_iter()
+        .find(|user| !keys.contains(&format!("seen:{{{user}}}")))
+        .unwrap();
     let request = PageRequest {
         size: 10,
         ..PageRequest::default()
     };
-    let hung = &servers.cluster[0];
-    let keys: Vec<String> = hung.client().keys("seen:*}").unwrap();
-    hung.pause();
-    let mut others = 0;
-    for user in &users {
-        let page = store.page(user, &["a", "b"], &request).await.unwrap();
-        let is_its_own = keys.contains(&format!("seen:{{{user}}}"));
-        assert_eq!(page.degraded, is_its_own, "{user}");
-        assert_eq!(page.items.len(), if is_its_own { 2 } else { 1 }, "{user}");
-        others += usize::from(!is_its_own);
+    while store.page(&other, &["a", "b"], &request).await.unwrap().degraded {
+        assert!(
+            begun.elapsed() < Duration::from_secs(10),
+            "it waits for the master that hangs"
+        );
     }
-    assert!(others > 0 && others < users.len(), "{others}");
-    hung.go_on();
+    servers.cluster[0].go_on();
+    while degraded(&store).await.into_values().any(|is_degraded| is_degraded) {
+        assert!(begun.elapsed() < PATIENCE, "its users stay degraded");
+        sleep(Duration::from_millis(50)).await;
+    }
 }
 
 pub async fn a_node_that_hangs_does_not_block_the_other_nodes() {
@@ -358,6 +482,53 @@ pub async fn a_node_that_hangs_does_not_block_the_other_nodes() {
         sleep(Duration::from_millis(50)).await;
     }
     hung.go_on();
+}
+
+pub async fn what_is_pending_of_many_devices_is_bounded_where_it_is_stored() {
+    let redis = RedisServer::start(&[]);
+    let (store, _) = store_over(&redis);
+    let mut client = redis.client();
+    for number in 1..=40 {
+        // By reports alone: no page of this person is loaded.
+        let pending = shows(&mut device("ada", number), &["a"], now());
+        let report = body("ada", &["a"], now(), Some(pending.clone()));
+        store.accept("ada", &report).await.unwrap();
+        let kept: Vec<String> = client.hvals("seen:ada:pending").unwrap();
+        assert!(kept.len() <= 8, "{}", kept.len());
+        assert!(kept.iter().any(|line| line.ends_with(&pending)), "{number}");
+    }
+    // Where other programs have left more, a new one is refused.
+    for number in 0..32 {
+        client
+            .hset::<_, _, _, ()>("seen:eve:pending", number, "1 foreign")
+            .unwrap();
+    }
+    let pending = shows(&mut device("eve", 1), &["a"], now());
+    let refused = store.accept("eve", &body("eve", &["a"], now(), Some(pending))).await;
+    assert!(refused.unwrap_err().is_transient());
+}
+
+pub async fn an_unchanged_list_is_stored_again_before_it_expires() {
+    let redis = RedisServer::start(&[]);
+    let (store, _) = store_over(&redis);
+    let pending = shows(&mut device("ada", 1), &["a"], now());
+    let report = body("ada", &[], now(), Some(pending.clone()));
+    store.accept("ada", &report).await.unwrap();
+    let mut client = redis.client();
+    let name: String = client.hkeys::<_, Vec<String>>("seen:ada:pending").unwrap().remove(0);
+    let line = |seconds_ago| format!("{} {pending}", now().unix_seconds() - seconds_ago);
+    let mut stored_again = async |seconds_ago| {
+        let before = line(seconds_ago);
+        client.hset::<_, _, _, ()>("seen:ada:pending", &name, &before).unwrap();
+        store.accept("ada", &report).await.unwrap();
+        let after: String = client.hget("seen:ada:pending", &name).unwrap();
+        after != before
+    };
+    assert!(!stored_again(60).await, "each time costs a write");
+    assert!(stored_again(3_700).await);
+    // Long after it had expired, too.
+    assert!(stored_again(3 * 86_400).await);
+    assert_eq!(page(&store, &["a", "b"], None).await, [1]);
 }
 
 pub async fn what_is_stored_expires_with_the_chain() {

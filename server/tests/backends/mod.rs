@@ -63,11 +63,16 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there,
         a_connection_whose_other_end_is_gone_is_replaced,
         a_master_that_has_become_a_replica_is_left,
-        a_slow_answer_is_waited_for_on_its_connection,
+        a_slow_answer_is_waited_for,
+        a_redis_that_refuses_writes_is_not_left,
+        i5_pages_wait_no_longer_for_a_redis_that_was_there,
         i5_an_outage_costs_no_memory_and_no_time,
         a_backend_that_never_answers_holds_no_read_for_ever,
         a_master_that_hangs_holds_up_its_own_users_alone,
         a_node_that_hangs_does_not_block_the_other_nodes,
+        a_master_that_hangs_at_the_start_does_not_block_the_others,
+        what_is_pending_of_many_devices_is_bounded_where_it_is_stored,
+        an_unchanged_list_is_stored_again_before_it_expires,
         what_is_stored_expires_with_the_chain,
         what_is_no_address_is_told,
     );
@@ -78,7 +83,13 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_a_slow_one_works_on_is_taken_over_by_no_other,
     );
     over!("memory", clock: a_server_whose_clock_is_ahead_loses_nothing);
-    over!("memory", routes: a_panic_is_answered_and_the_next_request_too);
+    over!("memory", routes:
+        a_panic_is_answered_and_the_next_request_too,
+    );
+    over!("redis", routes:
+        a_panic_is_a_mistake_of_the_program_however_large_the_chain,
+        i5_reports_that_wait_in_an_outage_leave_pages_their_room,
+    );
     trials
 }
 

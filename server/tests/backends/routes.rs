@@ -1,14 +1,39 @@
-//! The routes in an app of axum, over a backend of its own.
+//! The routes in an app of axum, without a connection.
 
-use std::future::{IntoFuture, ready};
+use std::future::ready;
+use std::time::{Duration, Instant};
 
-use seenguard::Time;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::Request;
+use redis::Commands;
+use seenguard::{ChainOptions, Time};
 use seenguard_server::testing::body;
-use seenguard_server::{RouterOptions, SeenStore, StoreOptions, router};
-use tokio::net::TcpListener;
-use tokio::task::spawn_blocking;
+use seenguard_server::{RedisConnection, RedisStore, RouterOptions, SeenStore, StoreEvent, StoreOptions, router};
+use tokio::task::JoinSet;
+use tokio::time::sleep;
+use tower::ServiceExt;
 
 use super::odd::Odd;
+use crate::redis_server::RedisServer;
+use crate::waiting::promised;
+
+const PAGE: &str = r#"{"ranked": ["a"], "size": 1}"#;
+
+/// Posts to a route of a user. Returns the status, and the body as text.
+async fn post(app: &Router, user: &str, route: &str, body: impl Into<Body>) -> (u16, String) {
+    let request = Request::post(format!("/v1/users/{user}/{route}"))
+        .body(body.into())
+        .unwrap();
+    let answer = app.clone().oneshot(request).await.unwrap();
+    let status = answer.status().as_u16();
+    let bytes = to_bytes(answer.into_body(), usize::MAX).await.unwrap();
+    (status, String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+fn report(user: &str) -> Vec<u8> {
+    body(user, &["a"], Time::from_unix_seconds(1_764_000_000), None)
+}
 
 pub async fn a_panic_is_answered_and_the_next_request_too() {
     let backend = Odd::new(|replacement| {
@@ -16,27 +41,82 @@ pub async fn a_panic_is_answered_and_the_next_request_too() {
         ready(())
     });
     let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let users = format!("http://{}/v1/users/ada", listener.local_addr().unwrap());
-    tokio::spawn(axum::serve(listener, router(store, RouterOptions::new())).into_future());
-    let posted = |path: &str, body: Vec<u8>| {
-        let url = format!("{users}/{path}");
-        spawn_blocking(move || {
-            let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-            let mut answer = agent.post(url).send(&body).unwrap();
-            (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap())
-        })
-    };
-    let (status, problem) = posted(
-        "impressions",
-        body("ada", &["a"], Time::from_unix_seconds(1_764_000_000), None),
-    )
-    .await
-    .unwrap();
+    let app = router(store, RouterOptions::new());
+    let (status, problem) = post(&app, "ada", "impressions", report("ada")).await;
     assert!(
         status == 500 && problem.contains(r#""code":"internal""#),
         "{status} {problem}"
     );
-    let (status, page) = posted("page", r#"{"ranked": ["a"], "size": 1}"#.into()).await.unwrap();
+    let (status, page) = post(&app, "ada", "page", PAGE).await;
     assert!(status == 200 && page.contains(r#""items":["a"]"#), "{status} {page}");
+}
+
+pub async fn a_panic_is_a_mistake_of_the_program_however_large_the_chain() {
+    let redis = RedisServer::start(&[]);
+    for capacity in [100, 50_000] {
+        let user = format!("user-{capacity}");
+        let chain = ChainOptions {
+            capacity,
+            shards: 4,
+            ..ChainOptions::default()
+        };
+        let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+        let options = StoreOptions::new().chain(chain).on_event(|event| {
+            assert!(!matches!(event, StoreEvent::Damaged(_)), "the listener panics");
+        });
+        let store = SeenStore::new(backend, options).unwrap();
+        let ids: Vec<String> = (0..capacity * 4).map(|id| format!("article-{id}")).collect();
+        for ids in ids.chunks(capacity as usize) {
+            store.update(&user, |chain, now| chain.record(ids, now)).await.unwrap();
+        }
+        let app = router(store, RouterOptions::new());
+        assert_eq!(post(&app, &user, "page", PAGE).await.0, 200, "{capacity}");
+        // The listener is called while the chain is read.
+        redis
+            .client()
+            .lpush::<_, _, ()>(format!("seen:{user}"), "no shard")
+            .unwrap();
+        let (status, problem) = post(&app, &user, "page", PAGE).await;
+        assert!(
+            status == 500 && problem.contains(r#""code":"internal""#),
+            "{capacity}: {status} {problem}"
+        );
+    }
+}
+
+pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
+    const REPORTS: usize = 5_000;
+    const AT_ONCE: usize = 2_048;
+    let redis = RedisServer::start(&[]);
+    let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+    let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
+    store
+        .update("ada", |chain, now| chain.record(&["b"], now))
+        .await
+        .unwrap();
+    let app = router(store, RouterOptions::new());
+    redis.pause();
+    let mut reports = JoinSet::new();
+    for user in 0..REPORTS {
+        let app = app.clone();
+        reports.spawn(async move {
+            let user = format!("user-{user}");
+            post(&app, &user, "impressions", report(&user)).await
+        });
+    }
+    sleep(Duration::from_millis(500)).await;
+    for _ in 0..5 {
+        let begun = Instant::now();
+        let (status, page) = post(&app, "ada", "page", PAGE).await;
+        assert!(status == 200 && page.contains(r#""degraded":true"#), "{status} {page}");
+        let took = begun.elapsed();
+        assert!(took < promised("a page waits for Redis"), "{took:?}");
+    }
+    let answers = reports.join_all().await;
+    assert!(answers.iter().all(|(status, _)| *status == 503));
+    let busy = answers
+        .iter()
+        .filter(|(_, problem)| problem.contains(r#""code":"busy""#));
+    assert_eq!(busy.count(), REPORTS - AT_ONCE);
+    redis.go_on();
 }

@@ -212,11 +212,10 @@ pub fn brokers_that_are_away_are_told_of_once_and_counted() {
     knows(&service, "ada", &["a", "b"]);
     for program in [&service, &consumer] {
         let log = program.log();
-        // Of the service's requests that fail, one a second is in the log.
-        let told = log
-            .lines()
-            .filter(|line| !line.contains("a request has failed"))
-            .count();
+        // Of requests and rounds that fail, one a second is in the log.
+        let each_second = ["a request has failed", "entries stay in the stream"];
+        let is_other = |line: &&str| !each_second.iter().any(|event| line.contains(event));
+        let told = log.lines().filter(is_other).count();
         assert!((2..=8).contains(&told), "{told} lines: {log}");
         assert!(log.contains("Kafka is back"), "{log}");
     }
@@ -337,7 +336,14 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
     let service = topic.serve();
     service.report("ada", &["a"]);
     // With a wrong setting it sets aside what is right.
-    let wrong = ["consume", "--listen", "127.0.0.1:0", "--namespace", "work:{user}"];
+    let wrong = [
+        "consume",
+        "--listen",
+        "127.0.0.1:0",
+        "--namespace",
+        "work:{user}",
+        "--set-aside-all",
+    ];
     let kafka = [
         "--kafka",
         &topic.hosts,
@@ -448,12 +454,8 @@ pub fn an_outage_of_redis_moves_no_offset() {
     eventually("it tells what waits", || {
         (consumer.number_so_far("seenguard_kafka_lag_records") == Some(USERS as f64)).then_some(())
     });
-    assert_eq!(
-        consumer.log().matches("taken again later").count(),
-        1,
-        "{}",
-        consumer.log()
-    );
+    let log = consumer.log();
+    assert!(log.contains("entries stay in the stream"), "{log}");
     // Another one begins where it was.
     consumer.kill();
     redis.go_on();
@@ -661,4 +663,100 @@ pub fn a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing() {
     assert_eq!(consumer.number("seenguard_skipped_records_total"), 1.0);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     std::fs::remove_file(&file).unwrap();
+}
+
+/// A file with a mapping of events of which the user is at this pointer.
+fn mapping(name: &str, user: &str) -> std::path::PathBuf {
+    let file = std::env::temp_dir().join(format!("seenguard-mapping-{name}-{}.json", std::process::id()));
+    let mapping = json!({ "user": user, "id": "/id", "at": "/ts", "namespace": "home:{user}" });
+    std::fs::write(&file, mapping.to_string()).unwrap();
+    file
+}
+
+pub fn unreadable_events_after_readable_ones_end_no_consumer() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let service = Program::serve(&topic.place.arguments, &[]);
+    let file = mapping("later", "/user");
+    let consume = || topic.consume("one", &["--kafka-event-mapping", file.to_str().unwrap()]);
+    let event = |id: &str| json!({ "user": "ada", "id": id, "ts": now().unix_ms() }).to_string();
+    topic.write(Some("ada"), Some(&event("a")), None);
+    let consumer = consume();
+    knows(&service, "ada", &["a"]);
+    consumer.ask_to_end();
+    assert!(consumer.ended().0.success());
+    for _ in 0..120 {
+        topic.write(Some("ada"), Some("{}"), None);
+    }
+    topic.write(Some("ada"), Some(&event("b")), None);
+    let consumer = consume();
+    knows(&service, "ada", &["a", "b"]);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 120.0);
+    std::fs::remove_file(&file).unwrap();
+}
+
+pub fn large_events_that_a_wrong_mapping_cannot_read_end_the_consumer() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let file = mapping("large", "/user");
+    let large = json!({ "person": "ada", "more": "x".repeat(50_000) }).to_string();
+    for _ in 0..90 {
+        topic.write(Some("ada"), Some(&large), None);
+    }
+    let (status, log) = topic
+        .consume("one", &["--kafka-event-mapping", file.to_str().unwrap()])
+        .ended();
+    assert_eq!(status.code(), Some(78), "{log}");
+    assert!(log.contains("by the event mapping"), "{log}");
+    std::fs::remove_file(&file).unwrap();
+}
+
+pub fn a_rebuild_from_a_topic_in_use_ends() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let service = topic.serve();
+    for user in 0..USERS {
+        service.report(&format!("user-{user}"), &["a"]);
+    }
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // Each partition is written to all the time.
+        for user in 0..8 {
+            let (is_done, service) = (&is_done, &service);
+            scope.spawn(move || {
+                while !is_done.load(Ordering::SeqCst) {
+                    service.report(&format!("user-{user}"), &["b"]);
+                }
+            });
+        }
+        let options = [
+            "--kafka",
+            &topic.hosts,
+            "--kafka-topic",
+            TOPIC,
+            "--group",
+            "rebuild-1",
+            "--until-end",
+        ];
+        let mut rebuild = Program::consume(&topic.place.arguments, &options);
+        let ended = eventually("it ends", || rebuild.has_ended());
+        is_done.store(true, Ordering::SeqCst);
+        assert!(ended.success(), "{}", rebuild.log());
+    });
+    let rebuilt = Program::serve(&topic.place.arguments, &[]);
+    for user in 0..USERS {
+        knows(&rebuilt, &format!("user-{user}"), &["a"]);
+    }
+}
+
+pub fn a_consumer_of_a_wrong_topic_is_not_ready() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let options = ["--kafka", &topic.hosts, "--kafka-topic", "nowhere", "--name", "one"];
+    let consumer = Program::consume(&topic.place.arguments, &options);
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
+    });
+    assert!(consumer.number("seenguard_failed_rounds_total") >= 1.0);
 }

@@ -95,6 +95,8 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again,
         methods_that_a_client_makes_up_are_one_series,
         what_comes_beyond_its_limits_is_refused,
+        bodies_of_an_unknown_length_take_only_the_room_that_they_need,
+        what_is_refused_again_and_again_is_one_line_a_second,
         metrics_and_health_may_listen_elsewhere,
         i5_without_redis_the_service_makes_degraded_pages,
         a_service_started_without_redis_is_ready_after_a_while,
@@ -117,6 +119,14 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
         a_stream_that_has_filled_redis_drains,
+        dead_letters_are_never_dropped_by_their_number,
+        an_entry_of_another_program_holds_up_nothing,
+        a_batch_is_bounded_in_bytes,
+        a_report_that_is_too_long_for_an_entry_becomes_two,
+        a_consumer_that_is_gone_leaves_the_group,
+        a_rebuild_from_a_stream_in_use_ends_and_says_nothing_of_lag,
+        a_consumer_with_a_wrong_namespace_or_prefix_takes_nothing,
+        entries_of_another_namespace_are_held_until_one_is_applied,
     );
     #[cfg(feature = "kafka")]
     {
@@ -137,6 +147,10 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer,
             wrong_settings_of_kafka_end_the_service_with_a_message,
             a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing,
+            unreadable_events_after_readable_ones_end_no_consumer,
+            large_events_that_a_wrong_mapping_cannot_read_end_the_consumer,
+            a_rebuild_from_a_topic_in_use_ends,
+            a_consumer_of_a_wrong_topic_is_not_ready,
         );
     }
     trials

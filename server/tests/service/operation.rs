@@ -74,6 +74,7 @@ pub fn wrong_options_end_the_service_with_a_message() {
         (vec!["--namespace", "home"], 1, "{user}"),
         (vec!["--redis", "redis://127.0.0.1"], 1, "--namespace"),
         (vec!["--redis-file", "/nowhere"], 1, "/nowhere"),
+        (vec!["--max-body-bytes", "67108865"], 2, "--max-body-bytes"),
         (vec!["--token-file", "/nowhere"], 1, "/nowhere"),
         (vec!["--stream", "reports"], 1, "--redis"),
         (vec!["--redis", "nothing", "--namespace", "{user}"], 1, "redis://"),
@@ -149,35 +150,69 @@ pub fn the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again() 
     assert!(program.ended().0.success());
 }
 
+/// The beginning of a request with a body of an unknown length, of which this is the first part.
+fn chunked(part: &str) -> String {
+    let head = "POST /v1/users/ada/page HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+    format!("{head}{:x}\r\n{part}\r\n", part.len())
+}
+
+pub fn bodies_of_an_unknown_length_take_only_the_room_that_they_need() {
+    let program = Program::serve(&[], &[]);
+    let mut slow: Vec<_> = (0..100).map(|_| program.connect()).collect();
+    for stream in &mut slow {
+        send(stream, &chunked("{"));
+    }
+    for _ in 0..10 {
+        assert_eq!(program.page("ada", &["a"], 1), ["a"]);
+    }
+}
+
 pub fn what_comes_beyond_its_limits_is_refused() {
     let program = Program::serve(&[], &[]);
-    // 32 bodies of 2 MiB are on their way, of which nothing comes.
-    let head = format!(
-        "POST /v1/users/ada/page HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\n\r\n{{",
-        2 << 20
-    );
+    // 32 bodies of 2 MiB are on their way, of which the end does not come.
+    let part = chunked(&" ".repeat((2 << 20) - 1));
     let mut slow: Vec<_> = (0..32).map(|_| program.connect()).collect();
     for stream in &mut slow {
-        send(stream, &head);
+        send(stream, &part);
     }
-    let page = r#"{"ranked": ["a"], "size": 1}"#;
-    eventually("there is no room", || {
-        let answer = program.post("/v1/users/ada/page", page);
-        (answer.status == 503).then(|| assert_eq!(answer.code(503), "busy"))
+    let page = json!({ "ranked": ["an id that needs more room than is left"], "size": 1 }).to_string();
+    let busy = eventually("there is no room", || {
+        let answer = program.post("/v1/users/ada/page", &page);
+        (answer.status == 503).then_some(answer)
     });
-    // What is asked for without a body has its answer, and in a while the bodies are given up.
+    assert_eq!(busy.code(503), "busy");
+    // What is asked for without a body has its answer, as have reports, and in a while the bodies are given up.
     assert_eq!(program.get("/v1/users/ada/snapshot").status, 200);
+    program.report("ada", &["a"]);
     let answer = rest(slow.remove(0));
     assert!(
         answer.starts_with("HTTP/1.1 503") && answer.contains(r#""code":"timeout""#),
         "{answer}"
     );
     eventually("there is room again", || {
-        (program.post("/v1/users/ada/page", page).status == 200).then_some(())
+        (program.post("/v1/users/ada/page", &page).status == 200).then_some(())
     });
     // One line a second and cause.
-    let told = program.log().matches(r#""code":"timeout""#).count();
-    assert!((1..5).contains(&told), "{told}");
+    let logged = program.log().matches(r#""code":"timeout""#).count();
+    assert!((1..5).contains(&logged), "{logged}");
+}
+
+pub fn what_is_refused_again_and_again_is_one_line_a_second() {
+    let program = Program::serve(&[], &[]);
+    let begun = std::time::Instant::now();
+    for _ in 0..200 {
+        let posted = program.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
+        assert_eq!(posted.code(409), "wrong-namespace");
+        assert_eq!(
+            program.post("/v1/users/ada/impressions", "no JSON").code(400),
+            "bad-report"
+        );
+    }
+    let most = begun.elapsed().as_secs() as usize + 1;
+    for code in ["wrong-namespace", "bad-report"] {
+        let logged = program.log().matches(code).count();
+        assert!((1..=most).contains(&logged), "{code}: {logged} of {most}");
+    }
 }
 
 pub fn metrics_and_health_may_listen_elsewhere() {

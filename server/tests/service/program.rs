@@ -173,6 +173,21 @@ impl Program {
         (status, self.log())
     }
 
+    /// The number of a program that may end meanwhile.
+    pub fn number_if_running(&self, name: &str) -> Option<f64> {
+        let numbers = ureq::get(format!("http://{}/metrics", self.address)).call().ok()?;
+        let numbers = numbers.into_body().read_to_string().ok()?;
+        let line = numbers
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
+        line.parse().ok()
+    }
+
+    /// How it has ended, if it has.
+    pub fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.process.try_wait().unwrap()
+    }
+
     /// Stops it: it does nothing, and its connections stay.
     pub fn pause(&self) {
         kill_process(Pid::from_child(&self.process), Signal::STOP).unwrap();

@@ -99,6 +99,18 @@ impl<'a> Stream<'a> {
     }
 }
 
+impl Stream<'_> {
+    /// The same, while there may be no group yet.
+    fn unacknowledged_so_far(&self) -> usize {
+        type Pending = (usize, Option<String>, Option<String>, redis::Value);
+        let pending: RedisResult<Pending> = cmd("XPENDING")
+            .arg(&self.name)
+            .arg("seenguard")
+            .query(&mut connection(&self.place.url));
+        pending.map_or(0, |pending| pending.0)
+    }
+}
+
 fn connection(url: &str) -> Connection {
     Client::open(url).unwrap().get_connection().unwrap()
 }
@@ -454,4 +466,277 @@ pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(pl
     eventually("both go on", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b", "before", "c", "d"], 5), ["before", "c"]);
     drop((stopped, other));
+}
+
+/// Adds an entry of another program.
+fn add(stream: &Stream<'_>, fields: &[&[u8]]) {
+    stream.ask(|connection, name| cmd("XADD").arg(name).arg("*").arg(fields).exec(connection));
+}
+
+pub fn dead_letters_are_never_dropped_by_their_number() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let dead = format!("{{{}}}:dead", stream.name);
+    let mut client = redis.client();
+    let length = |client: &mut Connection| -> usize { client.xlen(&dead).unwrap() };
+    // One of them has expired.
+    let fill = "redis.call('XADD', KEYS[1], '1-1', 'code', 'old') \
+        for number = 1, 10000 do redis.call('XADD', KEYS[1], '*', 'code', 'storage') end";
+    cmd("EVAL").arg(fill).arg(1).arg(&dead).exec(&mut client).unwrap();
+    let service = stream.serve();
+    let consumer = stream.consume("one", "1");
+    eventually("what has expired is removed, though nothing is added", || {
+        (length(&mut client) == 10_000).then_some(())
+    });
+    assert_eq!(consumer.get("/readyz").status, 200);
+    add(&stream, &[b"no", b"report"]);
+    service.report("ada", &["a"]);
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
+    });
+    assert_eq!(length(&mut client), 10_000);
+    assert!(stream.unacknowledged() > 0);
+    client
+        .xtrim::<_, ()>(&dead, redis::streams::StreamMaxlen::Equals(9_000))
+        .unwrap();
+    eventually("it goes on", || (stream.len() == 0).then_some(()));
+    eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
+    assert_eq!(length(&mut client), 9_001);
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+}
+
+pub fn an_entry_of_another_program_holds_up_nothing() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    add(&stream, &[b"\xff", b"\xfe", b"user", b"ada"]);
+    let long = "x".repeat(100);
+    let fields: Vec<&[u8]> = (0..20_000).map(|_| long.as_bytes()).collect();
+    add(&stream, &fields);
+    service.report("ada", &["a"]);
+    let _consumer = stream.consume("one", "1");
+    eventually("all are taken", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
+    let letters: redis::Value = cmd("XRANGE")
+        .arg(&[&format!("{{{}}}:dead", stream.name), "-", "+"])
+        .query(&mut redis.client())
+        .unwrap();
+    type Letter = (String, Vec<Vec<u8>>);
+    let letters: Vec<Letter> = redis::from_redis_value(letters).unwrap();
+    assert_eq!(letters.len(), 2);
+    for (_, fields) in &letters {
+        assert_eq!(fields[..2], [b"code".to_vec(), b"bad-report".to_vec()]);
+    }
+    assert_eq!((letters[0].1.len(), letters[1].1.len()), (8, 6));
+    assert_eq!((&*letters[1].1[4], letters[1].1[5].len()), (&b"content"[..], 65_536));
+}
+
+pub fn a_batch_is_bounded_in_bytes() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let large = vec![b'x'; 1 << 20];
+    for _ in 0..40 {
+        add(&stream, &[b"user", b"ada", b"report", &large]);
+    }
+    let consumer = Program::consume(&place.arguments, &["--stream", &stream.name, "--name", "one"]);
+    let mut most = 0;
+    eventually("all are taken", || {
+        most = most.max(stream.unacknowledged_so_far());
+        (stream.len() == 0).then_some(())
+    });
+    assert!((1..=16).contains(&most), "{most} MiB at once");
+    drop(consumer);
+}
+
+pub fn a_report_that_is_too_long_for_an_entry_becomes_two() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    // The device's clock has fewer digits than the server's, by which the times are in the stream.
+    let ids: Vec<String> = (0..1_000).map(|id| format!("{id:-<240}")).collect();
+    let impressions: Vec<_> = ids.iter().map(|id| json!({ "id": id, "at": 1000 })).collect();
+    let report = json!({ "namespace": "home:ada", "now": 1000, "impressions": impressions }).to_string();
+    assert!(report.len() < 256 << 10, "{}", report.len());
+    assert_eq!(service.post("/v1/users/ada/impressions", report).status, 204);
+    assert_eq!(stream.len(), 2);
+    let consumer = stream.consume("one", "1");
+    eventually("both are taken in", || (stream.len() == 0).then_some(()));
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+    let ranked: Vec<&str> = ids.iter().map(String::as_str).chain(["new"]).collect();
+    assert_eq!(service.page("ada", &ranked, 10), ["new"]);
+}
+
+pub fn a_consumer_that_is_gone_leaves_the_group() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let consumers = || -> Vec<String> {
+        let about: redis::streams::StreamInfoConsumersReply =
+            redis.client().xinfo_consumers(&stream.name, "seenguard").unwrap();
+        about.consumers.into_iter().map(|consumer| consumer.name).collect()
+    };
+    // It has an entry, and the other one has none.
+    stream.serve().report("ada", &["a"]);
+    stream.give("has one", 1);
+    for name in ["has none", "late"] {
+        let create = ["CREATECONSUMER", &stream.name, "seenguard", name];
+        cmd("XGROUP").arg(&create).exec(&mut redis.client()).unwrap();
+    }
+    assert_eq!(consumers().len(), 3);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    let connection = || seenguard_server::RedisConnection::open(redis.url()).unwrap();
+    let store = seenguard_server::SeenStore::new(
+        seenguard_server::MemoryStore::default(),
+        seenguard_server::StoreOptions::new(),
+    );
+    let mut options = seenguard_server::ConsumerOptions::new("one");
+    options.claim_after = Duration::from_secs(3_600);
+    options.forgotten_after = Duration::from_millis(500);
+    sleep(Duration::from_secs(1));
+    let consumer = seenguard_server::Consumer::new(
+        store.unwrap(),
+        std::sync::Arc::new(seenguard_server::Stream::new(connection(), &stream.name)),
+        options,
+    );
+    runtime.spawn(consumer.run(std::future::pending()));
+    eventually("those without entries are removed", || {
+        let mut left = consumers();
+        left.sort();
+        (left == ["has one", "one"]).then_some(())
+    });
+}
+
+pub fn a_rebuild_from_a_stream_in_use_ends_and_says_nothing_of_lag() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let ids: Vec<String> = (0..50).map(|id| format!("article-{id}")).collect();
+    for id in &ids {
+        service.report("ada", &[id]);
+    }
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        // It is appended to all the time.
+        scope.spawn(|| {
+            while !is_done.load(Ordering::SeqCst) {
+                service.report("bob", &["a"]);
+            }
+        });
+        let mut consumer = Program::consume(
+            &place.arguments,
+            &["--stream", &stream.name, "--name", "one", "--batch", "5", "--until-end"],
+        );
+        let mut lag = None;
+        let ended = eventually("it ends", || {
+            lag = consumer.number_if_running("seenguard_lag_seconds_count").or(lag);
+            consumer.has_ended()
+        });
+        is_done.store(true, Ordering::SeqCst);
+        assert!(ended.success(), "{}", consumer.log());
+        assert!(lag.is_none_or(|lag| lag == 0.0), "{lag:?}");
+    });
+    let ranked: Vec<&str> = ids.iter().map(String::as_str).chain(["new"]).collect();
+    assert_eq!(service.page("ada", &ranked, 10), ["new"]);
+}
+
+/// A consumer that was given wrong options.
+fn mistaken(stream: &Stream<'_>, options: &[&str]) -> Program {
+    let own = [
+        "consume",
+        "--listen",
+        "127.0.0.1:0",
+        "--stream",
+        &stream.name,
+        "--name",
+        "one",
+    ];
+    let own = own.into_iter().chain(options.iter().copied()).map(str::to_owned);
+    Program::start(own.chain(stream.place.arguments[..2].iter().cloned()))
+}
+
+pub fn a_consumer_with_a_wrong_namespace_or_prefix_takes_nothing() {
+    const REPORTS: usize = 150;
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let users: Vec<String> = (0..REPORTS).map(|user| format!("user-{user}")).collect();
+    for user in &users {
+        service.report(user, &["a"]);
+        redis
+            .client()
+            .set::<_, _, ()>(format!("other:{user}"), "no list")
+            .unwrap();
+    }
+    for (options, named) in [
+        (["--namespace", "other:{user}", "--prefix", "seen:"], "--namespace"),
+        (["--namespace", "home:{user}", "--prefix", "other:"], "--prefix"),
+    ] {
+        let (status, log) = mistaken(&stream, &options).ended();
+        assert_eq!(status.code(), Some(78), "{log}");
+        assert!(log.contains(named), "{log}");
+        assert_eq!(stream.len(), REPORTS);
+        assert!(
+            !redis
+                .client()
+                .exists::<_, bool>(format!("{{{}}}:dead", stream.name))
+                .unwrap()
+        );
+    }
+    let _consumer = stream.consume("one", "1");
+    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    for user in &users {
+        assert_eq!(service.page(user, &["a", "b"], 2), ["b"], "{user}");
+    }
+}
+
+pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let dead = || {
+        redis
+            .client()
+            .xlen::<_, usize>(format!("{{{}}}:dead", stream.name))
+            .unwrap()
+    };
+    let at = now().unix_ms();
+    let report = json!({ "namespace": "home:eve", "receivedAt": at, "impressions": [{ "id": "a", "at": at }] });
+    let report = report.to_string();
+    let add_odd = || {
+        for _ in 0..3 {
+            add(&stream, &[b"user", b"ada", b"report", report.as_bytes()]);
+        }
+    };
+    add_odd();
+    let consumer = stream.consume("one", "1");
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
+    });
+    assert_eq!((stream.len(), stream.unacknowledged(), dead()), (3, 3, 0));
+    service.report("ada", &["a"]);
+    eventually("they are set aside", || (stream.len() == 0).then_some(()));
+    assert_eq!(dead(), 3);
+    eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
+    add_odd();
+    eventually("later ones are at once", || {
+        (stream.len() == 0 && dead() == 6).then_some(())
+    });
+    consumer.kill();
+    add_odd();
+    let _consumer = Program::consume(
+        &place.arguments,
+        &["--stream", &stream.name, "--name", "one", "--set-aside-all"],
+    );
+    eventually("they are set aside as the operator says", || {
+        (dead() == 9).then_some(())
+    });
 }
