@@ -1,4 +1,4 @@
-//! What a chain keeps beside its shards, and references in place of those that a device holds.
+//! What a chain stores next to its shards, and references in place of those that a device holds.
 
 use crate::common::model_chain::ModelChain;
 use crate::common::random::Random;

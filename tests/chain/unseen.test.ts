@@ -1,4 +1,4 @@
-/** What a chain keeps beside its shards, and references in place of those that a device holds. */
+/** What a chain stores next to its shards, and references in place of those that a device holds. */
 import { ShardChain, type ChainOptions, type ReceivedReport, type Snapshot } from "seenguard/server";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { xxh64 } from "../support/shards.js";

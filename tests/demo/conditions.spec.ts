@@ -88,7 +88,7 @@ test("two tabs that look at the same time count together, and neither brings bac
   await expect(second.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
   for (let round = 0; round < 3; round++) {
     await Promise.all([first.look(), second.look()]);
-    // Each guard has heard of what the other recorded.
+    // Each guard has been notified of what the other recorded.
     await expect.poll(() => pendingOfBoth(first, second)).toBe("the same");
     const seen = new Set([...first.seen, ...second.seen]);
     await Promise.all([first.refresh(), second.refresh()]);

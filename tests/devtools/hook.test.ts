@@ -11,7 +11,7 @@ async function followed() {
   return { guard, ...follow(guard) };
 }
 
-/** Has a tool hear of each decision. Returns stop. */
+/** Reports each decision to a tool. Returns stop. */
 function hear(guard: SeenGuard, decided: Tool["decided"]): () => void {
   return (guard as object as HookedGuard)[HOOK]({ decided, applied: () => {} });
 }

@@ -84,7 +84,7 @@ export class Webview implements Shell {
     await this.evaluate(script);
   }
 
-  /** The system ends the process of the webview, whose app loads the page anew: nothing in the page hears of it. */
+  /** The system ends the process of the webview, whose app loads the page again: nothing in the page is notified. */
   async endProcess(): Promise<void> {
     const crashed = new Promise((resolve) => this.session.once("Inspector.targetCrashed", resolve));
     // No answer comes from what is gone.

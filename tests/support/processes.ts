@@ -7,7 +7,7 @@ import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Something that runs beside the test until it is stopped. */
+/** Something that runs next to the test until it is stopped. */
 export interface Running {
   readonly process: ChildProcess;
   stop(signal?: NodeJS.Signals): Promise<void>;
