@@ -267,8 +267,8 @@ impl Rounds {
         !self.strikes.is_empty() && Instant::now() >= self.next_strike
     }
 
-    /// Takes out what no chain takes of the outcome, as long as nothing was applied: with a wrong namespace or prefix all
-    /// entries are such.
+    /// Removes from the outcome what no chain accepts, as long as nothing was applied: with a wrong namespace or prefix
+    /// all entries are such.
     fn hold(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
         let is_odd = |letter: &DeadLetter| MISTAKES.contains(&letter.code);
         let letters = outcome.dead.iter().chain(&outcome.struck);

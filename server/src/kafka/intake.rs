@@ -144,8 +144,8 @@ impl Reader {
     ) -> Result<T, Error> {
         let (consumer, topic) = (self.consumer.upgrade(), self.kafka.topic.clone());
         let consumer = consumer.ok_or_else(|| Error::new(ErrorKind::Unavailable, "the consumer has ended"))?;
-        let asked = spawn_blocking(move || ask(&consumer, &topic)).await;
-        asked.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
+        let answer = spawn_blocking(move || ask(&consumer, &topic)).await;
+        answer.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
     }
 
     /// Whether the group has committed offsets of the topic.
@@ -171,7 +171,7 @@ impl Reader {
             return Ok(Vec::new());
         }
         self.unreadable += given.len();
-        // Beyond so many bytes no more are read.
+        // Reading ends at this number of bytes.
         let is_full = self.shared.lock().bytes >= 2 * self.options.batch_bytes;
         match self.unreadable {
             ..MOST_UNREADABLE if !is_full => Ok(Vec::new()),

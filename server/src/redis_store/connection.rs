@@ -151,11 +151,11 @@ impl RedisConnection {
 
     /// Awaits an answer. Opens another connection if it leads nowhere.
     async fn watched<T>(&self, mut answer: RedisFuture<'_, T>, parts: fn(&T) -> &[Value]) -> RedisResult<T> {
-        let asked = self.0.micros();
+        let sent = self.0.micros();
         let answer = match timeout(SILENCE, &mut answer).await {
             Ok(answer) => answer,
             Err(_) => {
-                if self.0.answered.load(Ordering::Relaxed) <= asked {
+                if self.0.answered.load(Ordering::Relaxed) <= sent {
                     self.renew();
                 }
                 answer.await

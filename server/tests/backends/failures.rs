@@ -384,7 +384,7 @@ fn store_on(servers: &Servers) -> SeenStore {
     SeenStore::new(backend, StoreOptions::new()).unwrap()
 }
 
-/// Of each user whether this page was degraded, all asked for at once.
+/// Of each user whether this page was degraded; all are requested at once.
 async fn degraded(store: &SeenStore) -> HashMap<String, bool> {
     let mut pages = JoinSet::new();
     for user in users() {

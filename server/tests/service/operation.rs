@@ -181,7 +181,7 @@ pub fn what_comes_beyond_its_limits_is_refused() {
         (answer.status == 503).then_some(answer)
     });
     assert_eq!(busy.code(503), "busy");
-    // What is asked for without a body has its answer, as have reports, and in a while the bodies are given up.
+    // Requests without a body have their answers, as have reports, and in a while the bodies are given up.
     assert_eq!(program.get("/v1/users/ada/snapshot").status, 200);
     program.report("ada", &["a"]);
     let answer = rest(slow.remove(0));
