@@ -1,4 +1,0 @@
-/** Bundles js/ into dist/, in the copy of the project in which Stryker has put its mutants. */
-import { bundle } from "../build/bundle.mjs";
-
-await bundle();
