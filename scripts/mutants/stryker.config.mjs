@@ -8,7 +8,6 @@ export default {
   vitest: { configFile: "scripts/mutants/vitest.config.ts", related: false },
   mutate: ["js/**/*.ts", "!js/**/*.d.ts", "!js/generated/**"],
   // Of the copy of the project that is tried.
-  // In the copy of the project that has the mutants.
   buildCommand: `node --eval "import('./scripts/build/bundle.mjs').then(({ bundle }) => bundle())"`,
   ignorePatterns: ["target", "test-results", "bench", "lab", "docs", "examples"],
   tempDirName: "target/stryker/copies",
