@@ -1,7 +1,7 @@
 //! A simulation of many users over the whole core, judged by an exact record of what truly happened.
 //!
 //! Each user lives under conditions of its own, drawn from a seed: devices with several tabs, which store through an
-//! [adversarial bag of rows](bag) and die in the midst of it; clocks that differ and jump; a server whose chain rotates,
+//! [adversarial bag of rows](simulation::bag) and die in the midst of it; clocks that differ and jump; a server whose chain rotates,
 //! expires, is flushed and rolled back; replicas that lag; a stream with a heavy-tailed delay that stands still, loses,
 //! doubles and reorders. After every step the guards' answers are compared with the truth, and in the end everything
 //! must have been delivered and covered. How many fresh items are stopped is a matter of chance, and tested as such.
@@ -20,29 +20,9 @@
 #[path = "../common/random.rs"]
 mod random;
 
-mod bag;
-mod chance;
-mod conditions;
-mod delivery;
-mod device;
-mod elsewhere;
-mod ending;
-mod exceptions;
-mod feeds;
-mod items;
-mod ledger;
-mod lists;
-mod recording;
 mod run;
-mod scene;
-mod server;
-mod snapshots;
-mod statistics;
-mod storing;
-mod stream;
-mod tab;
-mod view;
-mod world;
+#[path = "mod.rs"]
+mod simulation;
 
 #[test]
 fn i1_no_user_meets_a_repeat_or_loses_an_impression() {

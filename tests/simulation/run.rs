@@ -4,10 +4,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::conditions::Kind;
-use super::statistics::Tally;
-use super::world::World;
 use crate::random::Random;
+use crate::simulation::conditions::Kind;
+use crate::simulation::statistics::Tally;
+use crate::simulation::world::World;
 
 const MASTER_SEED: u64 = 0x5EE9_0A2D;
 const USERS: usize = 1_000;
