@@ -104,7 +104,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "this.learn(keys.highestGeneration([...listed, ...this.firstStashes]), this.keepsOwn);",
     "",
   ),
-  "what is recorded before the first listing is dropped": storage(", this.keepsOwn);", ");"),
   "a clear removes its own generation": clear(
     "write({ removeBelow: [prefix, below]",
     "write({ removeBelow: [prefix, `${below}\\uffff`]",
@@ -122,11 +121,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "0",
   ),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
-  "pending impressions are returned without reading the signal": {
-    file: "guard/namespace.ts",
-    from: "  pending(limit?: number): string[] {\n    this.storage?.readSignal();",
-    to: "  pending(limit?: number): string[] {",
-  },
   // IndexedDB.
   "a transaction is not committed": database("(transaction as Partial<IDBTransaction>).commit?.();", ""),
   "a read may write": database(

@@ -22,8 +22,6 @@ const NEVER_RECORDED = ["never recorded", "nor this one"];
 const SIGNAL = "seenguard-signal/home";
 /** By then a visible tab has tried again what failed, and opened a database that was silent. */
 const RETRIED_MS = 150_000;
-/** So slow that `open` does not wait for a load. */
-const SLOW_MS = 6_000;
 /** Quick enough for a load to end before `open` no longer waits for it. */
 const QUICK_MS = 100;
 /** By then a tab that has opened has done what need not be done at once. */
@@ -142,18 +140,11 @@ class Program {
     this.ledger.hasSignals = world.local === "works";
   }
 
-  /** A past visit has left as many rows as may stay, or what it could not save; without a signal a clear, and a slow storage. */
+  /** A past visit has left as many rows as may stay, or what it could not save. */
   async past(): Promise<void> {
     const { browser } = this;
     await this.take({ do: "open", tab: 0 });
     await browser.advance(50);
-    if (browser.world.local !== "works") {
-      await this.take({ do: "clear", tab: 0 });
-      await browser.advance(200);
-      await this.take({ do: "crash", tab: 0 });
-      await this.take({ do: "storage", outcomes: [{ way: "is late", ms: SLOW_MS }] });
-      return;
-    }
     const isSilent = browser.random.next() < 0.5;
     if (isSilent) browser.outcomes = [{ way: "is silent", isDone: false }];
     for (let row = 0; row < (isSilent ? 1 : ROWS); row++) {
@@ -294,8 +285,6 @@ class Program {
     const clearing = document.seenguard.SeenGuard.clear("home", storage);
     ledger.clear(document, parseInt(browser.local.get(SIGNAL) ?? "0", 36));
     document.mayList = true;
-    // The event has reached no other tab yet.
-    for (const tab of this.tabs) if (tab?.guard && browser.random.next() < 0.3) ledger.returned(tab.guard.pending());
     this.wait(document, "clear", clearing, () => (document.mayList = false));
   }
 
