@@ -215,10 +215,11 @@ export class Reporter {
   }
 
   private begin(most: number, maxBytes: number, reason: Reason): Batch | undefined {
+    // Reading it learns of a clear, after which the batch has nothing that was cleared.
+    const { generation } = this.deliveries;
     const begun = this.deliveries.beginBatch(most, maxBytes, reason);
     if (!begun) return undefined;
     const count = begun.impressions.length + begun.unseen.length;
-    const { generation } = this.deliveries;
     return { ...begun, count, generation, isLast: reason === "hide", bytes: 0, giveUp: () => {} };
   }
 
