@@ -32,7 +32,7 @@ test("i1: while the stream is stopped, nothing that one device showed comes on t
       expect(offered).toBeGreaterThan(0);
       await expect(page.locator("#phone .score b")).toHaveText(String(offered), { timeout: 100 });
     }).toPass();
-    const isNamed = () => Object.keys(sessionStorage).some((key) => /seenguard\/.*\/m$/.test(key));
+    const isNamed = () => Object.keys(sessionStorage).some((key) => /seenguard\/.*\/r\//.test(key));
     await expect.poll(() => phone.evaluate(isNamed)).toBe(true);
     for (let refreshes = 0; refreshes < 4; refreshes++) {
       expect(count(await idsOn(phone, "guarded"), seenOnDesk)).toBe(0);

@@ -110,7 +110,11 @@ describe("a snapshot with a wrong format is refused with the remedy", () => {
     [{ format: { kind: "go-bloomfilter", capacity: 9 }, shards: [] }, "bad-snapshot", /falsePositiveRate/],
     [{ format: { kind: "go-bloomfilter", hashes: 1, capacity: 9 }, shards: [] }, "bad-snapshot", /hashes/],
     [{ format: { kind: "go-bloomfilter", capacity: 9, falsePositiveRate: 1 }, shards: [] }, "bad-snapshot", /capacity/],
-    [{ format: { kind: "go-bloomfilter", capacity: 4e9, falsePositiveRate: 0.1 }, shards: [] }, "too-large", /the snapshot is refused/],
+    [
+      { format: { kind: "go-bloomfilter", capacity: 4e9, falsePositiveRate: 0.1 }, shards: [] },
+      "too-large",
+      /the snapshot is refused/,
+    ],
     [{ format: "redisbloom", shards: ["AAAA"] }, "bad-snapshot", /shard 0 is no list.*BF\.SCANDUMP/],
     [{ format: "redisbloom", shards: [[1]] }, "bad-snapshot", /shard 0 is no list of texts/],
     [{ format: "redisbloom", shards: [["AAAA,AAAA"]] }, "bad-base64", /shard 0/],

@@ -373,10 +373,15 @@ test("a match that throws is the app's uncaught error, and the request goes out 
   await vi.waitFor(() => expect(uncaught).toHaveBeenCalledOnce());
 });
 
-test.each([undefined, {}, { match: "" }, { match: "api/page" }, { match: 7 }, { match: "/", fetch: "fetch" }, { match: "/", typo: 1 }])(
-  "the options %j are wrong",
-  async (options) => {
-    const { guard } = await openGuard();
-    expect(() => guard.fetch(options as GuardedFetchOptions)).toThrow(expect.objectContaining({ code: "bad-option" }));
-  },
-);
+test.each([
+  undefined,
+  {},
+  { match: "" },
+  { match: "api/page" },
+  { match: 7 },
+  { match: "/", fetch: "fetch" },
+  { match: "/", typo: 1 },
+])("the options %j are wrong", async (options) => {
+  const { guard } = await openGuard();
+  expect(() => guard.fetch(options as GuardedFetchOptions)).toThrow(expect.objectContaining({ code: "bad-option" }));
+});
