@@ -127,6 +127,8 @@ for (const [hasApplied, times] of [
     await report(next);
     await record(next, ["of the next"]);
     await expect.poll(() => site.delivered).toContain("of the next");
+    // By then what was found is delivered.
+    await next.waitForTimeout(11_000);
     expect(site.delivered.filter((id) => id === "last")).toHaveLength(times);
   });
 }

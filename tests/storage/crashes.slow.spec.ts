@@ -3,7 +3,19 @@
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
 import { Profile } from "../support/browsers.js";
-import { codes, expect, flush, fresh, idsOf, openGuard, record, stats, test as base, visit } from "../support/pages.js";
+import {
+  codes,
+  expect,
+  flush,
+  fresh,
+  idsOf,
+  openGuard,
+  record,
+  stashesOn,
+  stats,
+  test as base,
+  visit,
+} from "../support/pages.js";
 
 const test = base.extend<{ profile: Profile }>({
   profile: async ({}, use) => {
@@ -185,6 +197,7 @@ test("i6: in a visit without IndexedDB a killed browser loses only what localSto
   test.setTimeout(120_000 + READING_SECONDS * 1000);
   const first = await visitIn(profile, site.origin, denied);
   await record(first.page, idsOf("earlier", 10));
+  await expect.poll(() => stashesOn(first.page)).not.toEqual([]);
   await first.browser.quit();
 
   const second = await visitIn(profile, site.origin, denied);

@@ -1,17 +1,6 @@
 /** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
 import type { Page } from "@playwright/test";
-import {
-  expect,
-  flush,
-  fresh,
-  idsOf,
-  NAMESPACE,
-  openGuard,
-  record,
-  rowsInLocalStorage,
-  test,
-  visit,
-} from "../support/pages.js";
+import { expect, flush, fresh, idsOf, NAMESPACE, openGuard, record, stashesOn, test, visit } from "../support/pages.js";
 
 /** From now on IndexedDB refuses every write. */
 const refuseWrites = (page: Page) =>
@@ -44,7 +33,7 @@ test("i6: while IndexedDB refuses writes it leaves one stash, however often it h
     await record(page, ids.slice(start, start + 80));
     await hide(page);
   }
-  expect(await rowsInLocalStorage(page)).toHaveLength(1);
+  expect(await stashesOn(page)).toHaveLength(1);
   expect(await charactersInLocalStorage(page)).toBeLessThanOrEqual(50_000);
   expect(uncaught).toEqual([]);
   await page.reload();
@@ -53,7 +42,7 @@ test("i6: while IndexedDB refuses writes it leaves one stash, however often it h
   expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
   await page.waitForTimeout(2_500);
   await flush(page);
-  await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+  await expect.poll(() => stashesOn(page)).toEqual([]);
   await page.reload();
   await openGuard(page);
   expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
@@ -88,7 +77,7 @@ test("i6: a put that is under way as it hides is made again, and is in localStor
     return { puts: puts.length, local: local.length };
   });
   expect(counted).toEqual({ puts: 2, local: 1 });
-  await expect.poll(() => rowsInLocalStorage(page)).toEqual([]);
+  await expect.poll(() => stashesOn(page)).toEqual([]);
   await page.reload();
   await openGuard(page);
   expect(await fresh(page, ["a", "new"])).toEqual(["new"]);
@@ -120,7 +109,7 @@ test("what it puts as it hides is committed in that task, all of it", async ({ p
     },
     idsOf("id", 2_500),
   );
-  expect(begun).toEqual(["put", "put", "put", "commit"]);
+  expect(begun).toEqual(["put", "commit", "put", "commit", "put", "commit"]);
   await page.reload();
   await openGuard(page);
   expect(await fresh(page, [...idsOf("id", 2_500), "new"])).toEqual(["new"]);

@@ -112,7 +112,7 @@ export function untilNamed(page: Evaluates): Promise<void> {
 }
 
 /** The keys of the stashes that the package has in localStorage, each of which is a row. */
-export function rowsInLocalStorage(page: Evaluates): Promise<string[]> {
+export function stashesOn(page: Evaluates): Promise<string[]> {
   return page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)));
 }
 
