@@ -1,5 +1,5 @@
 /** One request of a report, and the meaning of its response. */
-import { attempt, inTime } from "../platform/host.js";
+import { attempt, inTime, urlOf } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
@@ -51,10 +51,14 @@ export async function deliver(
   const how = { credentials, redirect: "manual", keepalive: reason === "hide", signal } as const;
   const response = await fetch(url, { method: "POST", headers: all, body, ...how });
   // An app's function may resolve to anything.
-  const { redirected, type, body: unread } = (response as Partial<Response> | undefined) ?? {};
+  const { redirected, type, url: answered, body: unread } = (response as Partial<Response> | undefined) ?? {};
   // Otherwise it would hold the connection.
   attempt(() => void unread?.cancel().catch(() => {}));
-  if (redirected === true || type === "opaqueredirect") throw new Error("the server redirects");
+  // A native bridge in place of the global `fetch` follows redirects, which the final address alone shows; an app's own
+  // `fetch` may put a base path in front.
+  const path = urlOf(url)?.pathname;
+  const hasMoved = options.fetch === undefined && !!answered && !!path && urlOf(answered)?.pathname !== path;
+  if (redirected === true || type === "opaqueredirect" || hasMoved) throw new Error("the server redirects");
   checkStatus(response);
 }
 

@@ -20,8 +20,9 @@ export function customStore(storage: SeenStorage): Store {
     opening: () => undefined,
     keys,
     getMany: async (wanted) => (await forAll(wanted, (key) => storage.get(key))).map(textOf),
-    async write({ removeBelow, remove = [], set = [] }) {
-      await forAll(set, ([key, text]) => storage.set(key, text));
+    // Hermes cannot parse a shorthand `set = []`.
+    async write({ removeBelow, remove = [], set: rows = [] }) {
+      await forAll(rows, ([key, text]) => storage.set(key, text));
       const below = removeBelow ? (await keys(removeBelow[0])).filter((key) => key < removeBelow[1]) : [];
       await forAll([...below, ...remove], (key) => storage.remove(key));
     },

@@ -104,12 +104,12 @@ export const indexedDb: Store = {
       return () => requests.map(({ result }) => textOf(result));
     }),
 
-  write: ({ removeBelow, remove = [], set = [] }: Change) =>
+  write: ({ removeBelow, remove = [], set: rows = [] }: Change) =>
     transact("readwrite", (store) => {
       // In a full storage, what is removed first makes room.
       if (removeBelow) store.delete(IDBKeyRange.bound(...removeBelow, false, true));
       for (const key of remove) store.delete(key);
-      for (const [key, text] of set) store.put(text, key);
+      for (const [key, text] of rows) store.put(text, key);
       return () => {};
     }),
 

@@ -131,6 +131,8 @@ describe("an answer", () => {
 
   test.each([
     ["of the page of a sign-in, to which a bridge was redirected", { redirected: true }],
+    ["of another path", { url: "https://feed.test/signin" }],
+    ["of the path of another host's sign-in", { url: "https://login.test/?back=/impressions" }],
     ["of a redirect that was not followed", { status: 0, type: "opaqueredirect" as const }],
   ])("%s is no receipt", async (_, answer) => {
     const server = serve(() => ({ status: 200, ...answer }));
@@ -153,18 +155,23 @@ describe("an answer", () => {
     expect(errors).toEqual([]);
   });
 
-  // A bridge in an app's shell may put a base path in front.
-  test.each([{}, { url: "" }, { url }, { url: `${url}?at=1` }, { url: "https://feed.test/base/impressions" }])(
-    "of %o is one",
-    async (answer) => {
-      serve(() => ({ status: 200, ...answer }));
-      const { guard, errors } = await reporting();
-      guard.record("a");
-      await pass(5000);
-      expect(guard.stats().undelivered).toBe(0);
-      expect(errors).toEqual([]);
-    },
-  );
+  test.each([{}, { url: "" }, { url }, { url: `${url}?at=1` }])("of %o is one", async (answer) => {
+    serve(() => ({ status: 200, ...answer }));
+    const { guard, errors } = await reporting();
+    guard.record("a");
+    await pass(5000);
+    expect(guard.stats().undelivered).toBe(0);
+    expect(errors).toEqual([]);
+  });
+
+  test("of another path is one to a `fetch` of the app's own, which puts a base path in front", async () => {
+    const fetch = () => Promise.resolve({ status: 200, url: "https://feed.test/base/impressions" } as Response);
+    const { guard, errors } = await reporting({ fetch });
+    guard.record("a");
+    await pass(5000);
+    expect(guard.stats().undelivered).toBe(0);
+    expect(errors).toEqual([]);
+  });
 
   test("with Retry-After is respected, regardless of the form of its headers", async () => {
     const times: number[] = [];
