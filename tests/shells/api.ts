@@ -7,8 +7,6 @@ import { ShardChain } from "seenguard/server";
 const PAGE = 12;
 const STORIES = 600;
 
-type Refusal = "redirect" | "error";
-
 export class Api {
   readonly origin: string;
   /** How often it was told of each story. */
@@ -18,8 +16,8 @@ export class Api {
   /** The headers of the guard that came with requests for the feed. */
   readonly feedHeaders: string[][] = [];
   preflights = 0;
-  /** How reports are answered, if not well; then they count for nothing. */
-  refusal: Refusal | undefined;
+  /** Whether reports are answered by an error; then they count for nothing. */
+  refuses = false;
   /** How many reports it has refused so. */
   refused = 0;
   private readonly chain: ShardChain;
@@ -79,9 +77,10 @@ export class Api {
       return { items, next, ...(this.isStreamRunning ? { snapshot: this.chain.snapshot() } : {}) };
     });
     server.post("/seen", async (request, reply) => {
-      if (this.refusal) this.refused++;
-      if (this.refusal === "redirect") return reply.redirect("/sign-in");
-      if (this.refusal === "error") return reply.code(500).send("out of order");
+      if (this.refuses) {
+        this.refused++;
+        return reply.code(500).send("out of order");
+      }
       this.take(request.body as string | undefined);
       return reply.code(204).send();
     });
