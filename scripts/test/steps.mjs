@@ -427,6 +427,7 @@ export const steps = [
     name: "js-engine",
     what: "the guard and chains in Node on the JavaScript engine",
     run: () => vitest("--project", "js-engine"),
+    programs: [chromium],
     reads: packageAndTests,
     needs: ["build"],
     slow: true,
