@@ -38,7 +38,7 @@ export const entries = [
   { name: "engine-js", isGenerated: true, isEsmOnly: true },
   { name: "formats/engine-js", types: "engine-js", isGenerated: true, isEsmOnly: true },
   { name: "testing", source: "adapters/testing", peers: [], hasEffect: true },
-  { name: "devtools", peers: [], hasEffect: true },
+  { name: "devtools", peers: [], hasEffect: true, inDemo: true },
 ];
 
 /** In dist/ as the entries are, and not for apps to import. @type {readonly Entry[]} */
