@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg(feature = "formats")]
 use super::{go_bloomfilter, guava};
 use crate::bloom::FilterSpec;
-use crate::error::{self, Error};
+use crate::error::Error;
 use crate::params::Parameters;
 
 /// The format of a snapshot's or a chain's shards.
@@ -74,7 +74,7 @@ impl Format {
             }),
             #[cfg(feature = "formats")]
             5 => Format::go_bloomfilter(number, rate),
-            _ => Err(Error::BadSnapshot(error::message(
+            _ => Err(Error::BadSnapshot(crate::error::message(
                 "this copy of seenguard reads its native format alone: import \"seenguard/formats\" instead of \
                  \"seenguard\" everywhere, or give \"seenguard/slim\" formats.wasm",
             ))),
@@ -99,7 +99,7 @@ impl Format {
             #[cfg(feature = "formats")]
             Format::Guava => guava::spec(capacity, rate),
             #[cfg(feature = "formats")]
-            Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(error::message(
+            Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(crate::error::message(
                 "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \
                  \"guava\"",
             ))),
