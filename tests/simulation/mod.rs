@@ -1,4 +1,4 @@
-//! A world of one user, and the record that judges it.
+//! A world of one user, and the exact record of what happened in it.
 
 pub mod bag;
 pub mod chance;
