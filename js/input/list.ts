@@ -1,4 +1,5 @@
 /** Reads a list of the app, and reports misuse. */
+import { attempt } from "../platform/host.js";
 import type { SeenGuardError } from "../errors.js";
 import { misuseOfList } from "./misuse.js";
 import type { IdOf } from "../types/seenguard.js";
@@ -15,7 +16,9 @@ export function readList<T>(
   const list = copyList(items);
   const collected = collectIds(list, idOf);
   if (collected.ids.length === 0 || collected.thrown) {
-    tell(misuseOfList(Array.isArray(items) ? list : items, idOf, collected));
+    // A revoked proxy throws.
+    const isList = attempt(() => Array.isArray(items)) ?? true;
+    tell(misuseOfList(isList ? list : items, idOf, collected));
   }
   return { list, collected };
 }
