@@ -2,15 +2,11 @@
 import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
 import type { BatchEnd, Count, Guard, RecordKind, Scope, TextBatch } from "../generated/client/seenguard.js";
-import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
+import type { Explanation, GuardOptions, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
 import type { ApplyOutcome, Batch, SnapshotArguments, Split } from "./engine-types.js";
 
-interface NamespaceOptions {
-  readonly namespace: string;
-  readonly windowDays: number;
-  readonly remember: number;
-}
+type Options = Required<Pick<GuardOptions, "namespace" | "windowDays" | "remember">>;
 
 /** Impressions, impressions of which no server is to learn, or ids that become unseen. */
 export type Recording = keyof typeof RecordKind;
@@ -26,7 +22,7 @@ export class EngineGuard {
   private guard: Guard | undefined;
 
   /** `isStored`: recordings with `local` wait for the first load. */
-  constructor(engine: Engine, options: NamespaceOptions, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
+  constructor(engine: Engine, options: Options, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
     [this.engine, this.clock, this.onTrap] = [engine, clock, onTrap];
     [this.kind, this.classes] = [engine.kind, engine.classes];
     const { namespace, windowDays, remember } = options;
