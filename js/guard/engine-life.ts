@@ -3,6 +3,7 @@
  * What is recorded while there is none is queued.
  */
 import { EngineGuard, type Recording } from "../engine/engine-guard.js";
+import type { Engine } from "../engine/engine.js";
 import type { Engines } from "../engine/load.js";
 import type { ErrorListener, SeenGuardError } from "../errors.js";
 import { listen, retryDelayMs, type Clock } from "../platform/host.js";
@@ -67,7 +68,8 @@ export class EngineLife {
     // The engine and what is stored load at the same time, unless the engine has failed before.
     if (!this.failure) owner.openStorage();
     try {
-      this.guard = await this.makeGuard(options);
+      const engine = await owner.engines.load(options);
+      if (this.isOpen) this.begin(engine);
     } catch (cause) {
       const error = cause as SeenGuardError;
       if (error.code === "bad-option") throw error;
@@ -86,11 +88,10 @@ export class EngineLife {
     await owner.whenLoaded();
   }
 
-  private async makeGuard(asked: OpenOptions): Promise<EngineGuard | undefined> {
-    const { engines, options, store, clock } = this.owner;
-    const engine = await engines.load(asked);
-    const guard = this.isOpen ? new EngineGuard(engine, options, store !== undefined, clock, this.onTrap) : undefined;
-    return guard?.isAlive ? guard : undefined;
+  private begin(engine: Engine): void {
+    const { options, store, clock } = this.owner;
+    const guard = new EngineGuard(engine, options, store !== undefined, clock, this.onTrap);
+    if (guard.isAlive) this.guard = guard;
   }
 
   /** Schedules another attempt if the app provides a source of the engine, which may be reachable later. */
