@@ -119,8 +119,9 @@ export class Namespace implements OpenNamespace {
 
   apply(snapshot: unknown): ApplyResult {
     try {
-      const checked = this.guard && checkSnapshot(snapshot, this.engines.readShards);
-      const outcome = checked && this.guard?.apply(checked, false);
+      const { guard } = this;
+      const checked = guard && checkSnapshot(snapshot, this.engines.readShards);
+      const outcome = checked && guard.apply(checked, false);
       if (!outcome) return refused("no-engine");
       if (outcome.reason) return refused(outcome.reason);
       this.snapshot?.note(checked, this.clock.wallMs());
