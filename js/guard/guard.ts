@@ -1,11 +1,20 @@
 /** `SeenGuard`: one handle of a namespace. */
 import { deviceClock, inTime, isOnDevice, withTimeout } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
-import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
+import { callBack, failure, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { collectRecorded, freshItems, isUsable, splitItems } from "../input/ids.js";
 import { readList } from "../input/list.js";
-import { CLOSED, CONTENTS, GONE, misuse, misuseOfRecorded, misuseOfRoot, misuseOfServer } from "../input/misuse.js";
+import {
+  CLOSED,
+  CONTENTS,
+  GONE,
+  misuse,
+  misuseOfRecorded,
+  misuseOfRoot,
+  misuseOfServer,
+  misuseOnce,
+} from "../input/misuse.js";
 import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
 import { checkOptions, type Rules } from "../input/options.js";
 import { storeOf } from "../storage/choice.js";
@@ -15,9 +24,9 @@ import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { CHANGES, HOOK, type Tool } from "./hook.js";
 import {
+  checkClear,
   checkGuardOptions,
   checkReportOptions,
-  clearRules,
   feedRules,
   fetchRules,
   flushRules,
@@ -216,8 +225,8 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
       return new SeenGuard(namespace, holder);
     }
 
-    static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-      checkOptions("SeenGuard.clear", { namespace, storage }, clearRules);
+    static async clear(namespace: string, given?: Api.GuardOptions["storage"]): Promise<void> {
+      const { storage } = checkClear(namespace, given);
       const open = findNamespace(namespace);
       const store = storage === undefined && open ? open.store : storeOf(storage);
       const wallMs = (open?.clock ?? deviceClock).wallMs();

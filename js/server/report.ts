@@ -1,10 +1,13 @@
 /** Reads a device's report, from the request's body in any framework's form. */
 import { readGiven, SeenGuardError } from "../errors.js";
-import { copyImpressions, REPORTED } from "../input/impressions.js";
+import { copyImpressions, IMPRESSIONS } from "../input/impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../input/options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
 import { call, callWith, serverEngine } from "./engine.js";
+
+/** The requirement of a list in a report. */
+const REPORTED = `must be a list, ${IMPRESSIONS}`;
 
 /** The common rules of reports from devices and received reports. */
 const commonRules = {

@@ -4,7 +4,7 @@ import { MAX_MS } from "../../platform/host.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
 import {
   aFunction,
-  checkOptions,
+  checkAllOptions,
   isFunction,
   isSeconds,
   isText,
@@ -68,7 +68,7 @@ export class ChainStore implements Api.SeenStore {
   private waiting = 0;
 
   constructor(method: string, options: unknown, backend: Api.Backend) {
-    const checked = checkOptions(method, options, rules) as CheckedStore;
+    const checked = checkAllOptions(method, options, rules) as CheckedStore;
     const { namespaceOf, clock, onError, pendingSeconds, patienceMs, deadlineMs, ...chainOptions } = checked;
     this.options = withFormat(chainOptions);
     this.namespaceOf = namespaceOf;
