@@ -1,7 +1,7 @@
 /** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
 import type { Action } from "svelte/action";
 import type { SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, UseSeenGuardOptions } from "./react.js";
-import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
+import type { AnyCursor, FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
 
 export type { SeenElement, SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, UseSeenGuardOptions };
 
@@ -34,12 +34,12 @@ export declare function seenFeed<T>(
  * A list that loads its own pages: the first ones as soon as it is read while the guard is open, more with `loadMore`.
  * The fetch in progress is aborted when nothing reads the list any more, and restarted when something does.
  */
-export declare function seenPages<T, C = string>(
+export declare function seenPages<T, C = AnyCursor>(
   guard: () => SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: (SeenPagesOptions & { id: IdOf<T> }) | (() => SeenPagesOptions & { id: IdOf<T> }),
 ): SeenPages<T>;
-export declare function seenPages<T extends Identified, C = string>(
+export declare function seenPages<T extends Identified, C = AnyCursor>(
   guard: () => SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: SeenPagesOptions | (() => SeenPagesOptions),

@@ -1,7 +1,7 @@
 /** `seenguard/vue`; its one peer is vue, 3.4 or newer. For server rendering, too. */
 import type { ComputedRef, MaybeRefOrGetter, ObjectDirective } from "vue";
 import type { SeenFeedOptions, SeenPagesOptions, UseSeenGuardOptions } from "./react.js";
-import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
+import type { AnyCursor, FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
 
 export type { SeenElement, SeenFeedOptions, SeenPagesOptions, UseSeenGuardOptions };
 
@@ -57,12 +57,12 @@ export interface SeenPages<T> {
  * A list that loads its own pages: the first ones as soon as the guard is open, more with `loadMore`. The fetch in
  * progress is aborted when the last component that shows the list unmounts, and restarted when one mounts again.
  */
-export declare function useSeenPages<T, C = string>(
+export declare function useSeenPages<T, C = AnyCursor>(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
   fetchPage: FetchPage<T, C>,
   options: MaybeRefOrGetter<SeenPagesOptions & { id: IdOf<T> }>,
 ): SeenPages<T>;
-export declare function useSeenPages<T extends Identified, C = string>(
+export declare function useSeenPages<T extends Identified, C = AnyCursor>(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
   fetchPage: FetchPage<T, C>,
   options: MaybeRefOrGetter<SeenPagesOptions>,

@@ -9,12 +9,15 @@ export type Answer =
     }
   | { readonly items?: undefined; readonly fails: boolean };
 
-export interface Result {
-  readonly items: readonly string[];
-  readonly end: string;
-  readonly done: boolean;
-  readonly next: string | null | undefined;
-}
+/** What a call resolves to, or why it rejects. */
+export type Result =
+  | {
+      readonly items: readonly string[];
+      readonly end: string;
+      readonly done: boolean;
+      readonly next: string | null | undefined;
+    }
+  | { readonly rejects: "left" | "reset" | "failed" };
 
 interface Call {
   readonly caller: number;
@@ -49,12 +52,12 @@ export class FillModel {
 
   leave(caller: number): void {
     const call = this.calls.find((each) => each.caller === caller);
-    if (call) this.end(call, "aborted");
+    if (call) this.reject(call, "left");
     this.goOn();
   }
 
   reset(): void {
-    for (const call of this.calls) this.end(call, "aborted");
+    for (const call of this.calls) this.reject(call, "reset");
     this.page = 0;
     this.cursor = undefined;
     this.hasEnded = false;
@@ -68,7 +71,7 @@ export class FillModel {
     const [call] = this.calls;
     if (!call) return;
     if (answer.items) this.take(call, answer);
-    else if (answer.fails) this.end(call, "error");
+    else if (answer.fails) this.reject(call, "failed");
     else this.hasEnded = true;
     this.goOn();
   }
@@ -95,17 +98,21 @@ export class FillModel {
       const mostPages = call.maxPages ?? (this.buffer.length > 0 ? 5 : 20);
       if (this.buffer.length >= call.want) this.end(call, "filled");
       else if (this.hasEnded) this.end(call, "exhausted");
-      else if (call.pages >= mostPages || call.degraded === 2) this.end(call, "max-pages");
+      else if (call.degraded === 2) this.end(call, "degraded");
+      else if (call.pages >= mostPages) this.end(call, "max-pages");
       else return;
     }
   }
 
   private end(call: Call, end: string): void {
-    this.calls = this.calls.filter((each) => each !== call);
-    const takesNothing = end === "aborted" || end === "error";
-    const items = takesNothing ? [] : this.buffer;
-    if (!takesNothing) this.buffer = [];
     const next = this.hasEnded ? null : this.cursor;
-    this.results.set(call.caller, { items, end, done: this.hasEnded && !takesNothing, next });
+    this.results.set(call.caller, { items: this.buffer, end, done: this.hasEnded, next });
+    this.calls = this.calls.filter((each) => each !== call);
+    this.buffer = [];
+  }
+
+  private reject(call: Call, rejects: "left" | "reset" | "failed"): void {
+    this.results.set(call.caller, { rejects });
+    this.calls = this.calls.filter((each) => each !== call);
   }
 }

@@ -39,6 +39,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reset" as const) }) },
 );
 
+const NO_ANSWER = new Error("the server does not answer");
+const LEFT = new Error("the caller has left");
+
+/** Which of the errors it is with which a call may reject. */
+function reasonOf(error: unknown): "left" | "reset" | "failed" {
+  if (error === LEFT || error === NO_ANSWER) return error === LEFT ? "left" : "failed";
+  expect(error).toMatchObject({ name: "AbortError" });
+  return "reset";
+}
+
 interface Waiting {
   readonly request: PageRequest;
   readonly answer: (answer: Answer) => void;
@@ -53,7 +63,7 @@ function gatedSource() {
         if (answer.items) {
           const { next, ...page } = answer;
           resolve(next === "untold" ? page : { ...page, next });
-        } else if (answer.fails) reject(new Error("the server does not answer"));
+        } else if (answer.fails) reject(NO_ANSWER);
         else resolve(null);
       };
       waiting.push({ request, answer });
@@ -86,13 +96,16 @@ runPrograms("filling a feed", () =>
       const controller = new AbortController();
       const caller = callers.push(controller) - 1;
       const filling = feed.fill(source.fetchPage, want, { signal: controller.signal, ...(maxPages && { maxPages }) });
-      void filling.then(({ error: _, ...result }) => results.set(caller, result));
+      void filling.then(
+        (result) => results.set(caller, result),
+        (error: unknown) => results.set(caller, { rejects: reasonOf(error) }),
+      );
       model.fill(caller, want, maxPages);
     };
     const perform = (step: Step): void => {
       if (step.do === "fill") fill(step.want, step.maxPages);
       else if (step.do === "leave") {
-        callers[step.caller]?.abort();
+        callers[step.caller]?.abort(LEFT);
         model.leave(step.caller);
       } else if (step.do === "answer") {
         source.answerCurrent(step.answer);
