@@ -8,6 +8,7 @@ import type { CheckedReportOptions } from "../delivery/request.js";
 import { readGiven, refuse } from "../errors.js";
 import {
   aFunction,
+  aSignal,
   anything,
   checkEach,
   checkOptions,
@@ -103,6 +104,7 @@ export const fetchRules = {
 const CREDENTIALS = ["omit", "same-origin", "include"];
 
 const reportRules = {
+  signal: aSignal,
   url: [__DEV__ ? "the address that takes impressions" : "", isText],
   headers: [
     __DEV__ ? "an object of texts, or a function that returns one" : "",
@@ -118,7 +120,9 @@ const reportRules = {
   intervalMs: upTo(MAX_MS, false, 5000),
 } satisfies Rules;
 
-export const flushRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
+export const deliverRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
+
+export const signOutRules = { ...deliverRules, ...storageRules } satisfies Rules;
 
 /** Checks the options of `open`. `more`: the entry's additional options. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {

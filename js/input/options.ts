@@ -13,6 +13,10 @@ export type Rules = Readonly<Record<string, Rule>>;
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
 export const aFunction: Rule = ["a function", isFunction];
+export const aSignal: Rule = [
+  __DEV__ ? "an AbortSignal or null" : "",
+  (value) => value === null || isSignal(value as AbortSignal),
+];
 
 export function positive(fallback: unknown): Rule {
   return ["a number over 0", (value) => Number.isFinite(value) && (value as number) > 0, fallback];
@@ -55,6 +59,16 @@ export function isSeconds(value: unknown): boolean {
 
 export function isFunction(value: unknown): boolean {
   return typeof value === "function";
+}
+
+/** Whether a signal accepts listeners: a proxy of one may not. */
+function isSignal(signal: AbortSignal): boolean {
+  const listen = () => {
+    signal.addEventListener("abort", listen);
+    signal.removeEventListener("abort", listen);
+    return typeof signal.aborted;
+  };
+  return attempt(listen) === "boolean";
 }
 
 /** Whether a value is a text that is not empty. */
