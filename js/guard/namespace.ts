@@ -22,6 +22,7 @@ import type { Store } from "../storage/port.js";
 import type { ApplyResult, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import type { StoppedItem, Tool } from "./hook.js";
 import type { OpenOptions } from "./options.js";
+import type { Subscribers } from "./subscribers.js";
 import { checkSnapshot } from "../input/snapshot.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
 
@@ -48,6 +49,7 @@ const LOAD_INTERVAL_MS = 60_000;
 export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
+  readonly subscribers: Subscribers;
 }
 
 /** Whether an event is being dispatched to tools, by any namespace: calls that they make meanwhile cause no events. */
@@ -66,9 +68,8 @@ export class Namespace implements OpenNamespace {
   readonly holders = new Set<Holder>();
   readonly tools = new Set<Tool>();
   readonly observed = new ObservedItems();
-  /** Called when an id becomes unseen or is forgotten. */
-  readonly onChanges = new Set<() => void>();
-  private toldRevision = 0;
+  /** The revision of which subscribers were notified last. */
+  private notifiedRevision = 0;
   /** Whether it is open in this document: it has an engine, or loads one. */
   private isOpen = false;
   private starting: Promise<void> | undefined;
@@ -103,7 +104,11 @@ export class Namespace implements OpenNamespace {
   start(options: OpenOptions): Promise<void> {
     if (this.isAlive && !this.starting) return Promise.resolve();
     this.isOpen = true;
-    return (this.starting ??= this.load(options).finally(() => (this.starting = undefined)));
+    return (this.starting ??= this.load(options).finally(() => {
+      this.starting = undefined;
+      // For an engine that loads late.
+      if (this.isAlive) this.notifySubscribers();
+    }));
   }
 
   private async load(options: OpenOptions): Promise<void> {
@@ -303,13 +308,15 @@ export class Namespace implements OpenNamespace {
     return stopped;
   }
 
-  /** Notifies listeners of unseen ids, also after the call has returned. */
+  /** Notifies subscribers if an id has become unseen or was deleted. */
   private readonly noteChanges = (): void => {
-    const { unseenRevision } = this;
-    if (this.toldRevision === unseenRevision) return;
-    this.toldRevision = unseenRevision;
-    queueMicrotask(() => this.onChanges.forEach((listener) => callBack(listener)));
+    if (this.notifiedRevision !== this.unseenRevision) this.notifySubscribers();
   };
+
+  private notifySubscribers(): void {
+    this.notifiedRevision = this.unseenRevision;
+    for (const { subscribers } of this.holders) subscribers.notify();
+  }
 
   /** The list, or the last ids of one that is too long. */
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
