@@ -69,6 +69,12 @@ test.each(["testing", "devtools"] as const)("%s", async (name) => {
   expect(bytes).toBeLessThan(MAX_BYTES[name]);
 });
 
+test("lazy imports the core by its name, on demand", async () => {
+  const { bytes, inputs } = await bundle("lazy");
+  expect(inputs.filter((path) => /wasm|index\.|engine|shared/.test(path))).toEqual([]);
+  expect(bytes).toBeLessThan(200);
+});
+
 test("these are all", () => {
-  expect(withoutCore.map(({ name }) => name)).toEqual([...hooks, "testing", "devtools"]);
+  expect(withoutCore.map(({ name }) => name)).toEqual(["lazy", ...hooks, "testing", "devtools"]);
 });
