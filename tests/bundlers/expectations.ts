@@ -79,7 +79,7 @@ async function serveFeed(page: Page): Promise<Set<string>> {
     const articles = items.slice(from, from + PAGE_SIZE).map(({ id }) => ({ id, title: id }));
     return route.fulfill({ json: { items: articles, snapshot, next } });
   });
-  await page.route("**/api/impressions", (route) => {
+  await page.route("**/api/feed/seen", (route) => {
     const { impressions } = route.request().postDataJSON() as Report;
     for (const { id } of impressions) delivered.add(id);
     return route.fulfill({ status: 204 });

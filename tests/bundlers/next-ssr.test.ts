@@ -32,7 +32,7 @@ async function openReader() {
   const { page, complaints } = await newPage();
   const context = page.context();
   await context.addCookies([{ name: "session", value: USER, url: address }]);
-  await page.route("**/api/impressions", (route) => route.fulfill({ status: 204 }));
+  await page.route("**/api/feed/seen", (route) => route.fulfill({ status: 204 }));
   await page.addInitScript(watchPage);
   const devtools = await context.newCDPSession(page);
 
@@ -222,7 +222,7 @@ async function firstIds(address: string): Promise<string[]> {
 
 /** Reports as a device of USER does. Returns the status. */
 async function report(address: string, body: object, headers: Record<string, string> = {}): Promise<number> {
-  const { status } = await fetch(`${address}/api/impressions`, {
+  const { status } = await fetch(`${address}/api/feed/seen`, {
     method: "POST",
     headers: { "content-type": "application/json", cookie: `session=${USER}`, ...headers },
     body: JSON.stringify({ namespace: `home:${USER}`, now: Date.now(), ...body }),

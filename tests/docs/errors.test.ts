@@ -60,7 +60,7 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   delivery: async () => {
     const { guard, errors } = await openGuard();
     guard.record("a");
-    guard.report({ url: "/api/impressions", fetch: () => Promise.reject(new Error("Failed to fetch")) });
+    guard.report({ url: "/api/feed/seen", fetch: () => Promise.reject(new Error("Failed to fetch")) });
     await guard.flush();
     return errors[0];
   },

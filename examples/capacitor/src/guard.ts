@@ -2,18 +2,15 @@
 import { App } from "@capacitor/app";
 import { useEffect } from "react";
 import { SeenGuard } from "seenguard";
-import { useSeenGuard } from "seenguard/react";
+import { useReport, useSeenGuard } from "seenguard/react";
 import { addressOf, apiFetch, authorizationOf } from "./api.ts";
 import { endSession, type Session } from "./session.ts";
 
 const namespaceOf = ({ userId }: Session) => `home:${userId}`;
 
 export function useGuard(session: Session): SeenGuard | null | undefined {
-  const guard = useSeenGuard({
-    namespace: namespaceOf(session),
-    open: SeenGuard.open,
-    report: { url: addressOf("/seen"), headers: authorizationOf(session.token), fetch: apiFetch },
-  });
+  const { guard } = useSeenGuard({ namespace: namespaceOf(session), open: SeenGuard.open });
+  useReport(guard, { url: addressOf("/seen"), headers: authorizationOf(session.token), fetch: apiFetch });
   // The app leaves and comes back without events of the page on some devices: what waits is stored and delivered then.
   useEffect(() => {
     const listening = App.addListener("appStateChange", () => void guard?.flush());

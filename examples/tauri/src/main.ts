@@ -20,7 +20,7 @@ const guard = await SeenGuard.open({ namespace, storage });
 const guardedFetch = guard.fetch({ match: new URL(`${SERVER}/api/feed`), fetch });
 const feed = guard.feed();
 guard.observe(list);
-const stopReport = guard.report({ url: `${SERVER}/api/impressions`, fetch, intervalMs: 1_000 });
+const stopReport = guard.report({ url: `${SERVER}/api/feed/seen`, fetch, intervalMs: 1_000 });
 
 async function refresh(): Promise<void> {
   // No event tells of what other windows have put into the app's own store: this reads it, and delivers nothing.
