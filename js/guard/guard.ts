@@ -210,7 +210,11 @@ class OpenGuard implements Api.SeenGuard {
 
   report(options: Api.ReportOptions): () => void {
     const checked = checkReportOptions(options);
-    return this.untilClosed(this.namespace().startReport(checked), checked.signal);
+    const stop = this.untilClosed(this.namespace().startReport(checked), checked.signal);
+    // `close` delivers what waits, and ends the report then: components let go of a closed guard before.
+    return () => {
+      if (!this.handle().isClosed) stop();
+    };
   }
 
   [HOOK](tool: Tool): () => void {

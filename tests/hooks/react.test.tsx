@@ -744,6 +744,25 @@ describe("useReport", () => {
     expect(running.mock.lastCall?.[0].headers).toEqual({ name: "third" });
   });
 
+  test("lets a guard that the app closes deliver what waits, and goes on with the next one", async () => {
+    const { sent, to } = collector();
+    const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
+    const { latest } = await renderHook(() => {
+      const guard = useGuard(options);
+      useReport(guard, { url: "/seen", fetch: to("it") });
+      return guard;
+    }, undefined);
+    await opened(latest);
+    const guard = latest();
+    guard?.record("a");
+    await act(async () => guard?.close());
+    expect(sent).toEqual(["it a"]);
+    await opened(latest);
+    latest()?.record("b");
+    await act(async () => latest()?.close());
+    expect(sent).toEqual(["it a", "it b"]);
+  });
+
   test("begins as soon as there is a guard, and throws wrong options", async () => {
     const guard = await testGuard();
     const { sent, to } = collector();
