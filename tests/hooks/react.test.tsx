@@ -657,7 +657,9 @@ describe("useReport", () => {
     options: ReportOptions | null;
     guard?: Guard;
   }
-  const use = ({ options, guard }: Props): undefined => void useReport(guard, options);
+  const use = ({ options, guard }: Props) => {
+    useReport(guard, options);
+  };
 
   /** A server that notes who reported which ids. */
   function collector() {
@@ -681,7 +683,7 @@ describe("useReport", () => {
     type Headers = Record<string, string>;
     let answer: (headers: Headers) => void = () => undefined;
     const headers = () => new Promise<Headers>((resolve) => (answer = resolve));
-    const { show } = await renderHook<Props, undefined>(use, { guard, options: null });
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: null });
     guard.record("before");
     await pass(guard);
     expect(sent).toEqual([]);
@@ -703,7 +705,7 @@ describe("useReport", () => {
     const sent: string[] = [];
     const send = ({ impressions }: { impressions: { id: string }[] }) =>
       Promise.resolve(sent.push(...impressions.map(({ id }) => id)));
-    const { show, unmount } = await renderHook<Props, undefined>(use, { guard, options: null });
+    const { show, unmount } = await renderHook<Props, unknown>(use, { guard, options: null });
     guard.record("a");
     await show({ guard, options: { send } });
     await pass(guard);
@@ -718,7 +720,7 @@ describe("useReport", () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     const never = () => new Promise<never>(() => undefined);
-    const { show } = await renderHook<Props, undefined>(use, { guard, options: { url: "/old", fetch: never } });
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: { url: "/old", fetch: never } });
     guard.record("a");
     await pass(guard);
     await show({ guard, options: { url: "/new", fetch: to("new") } });
@@ -731,7 +733,7 @@ describe("useReport", () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     const running = vi.spyOn(guard, "report");
-    const { show } = await renderHook<Props, undefined>(use, { guard, options: { url: "/seen", fetch: to("first") } });
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: { url: "/seen", fetch: to("first") } });
     guard.record("a");
     for (const name of ["second", "third"]) {
       guard.advance(900);
@@ -767,7 +769,7 @@ describe("useReport", () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     const options: ReportOptions = { url: "/seen", fetch: to("it") };
-    const { show } = await renderHook<Props, undefined>(use, { options });
+    const { show } = await renderHook<Props, unknown>(use, { options });
     guard.record("a");
     await show({ guard, options });
     await pass(guard);
