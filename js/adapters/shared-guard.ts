@@ -96,6 +96,8 @@ export class SharedGuard implements SharedHandle {
   private readonly opened = (guard: SeenGuard): void => {
     this.isOpening = false;
     if (this.state.guard || !this.isShared) return void guard.close();
+    // A sign-out has closed it meanwhile.
+    if (isClosed(guard)) return;
     guard.subscribe(() => {
       if (this.state.guard === guard && isClosed(guard)) this.closed();
     });

@@ -106,7 +106,9 @@ const reportRules = {
   intervalMs: upTo(MAX_MS, false, 5000),
 } satisfies Rules;
 
-export const flushRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
+export const deliverRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
+
+export const signOutRules = { ...deliverRules, storage: clearRules.storage } satisfies Rules;
 
 /** Checks the options of `open`. `more`: the entry's additional options. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {

@@ -31,6 +31,8 @@ interface Registry {
   readonly verdicts: Map<string, KeyedVerdicts>;
   /** The guards that components share, the one that was held last at the end. */
   readonly shared: Map<string, SharedHandle>;
+  /** The sign-outs in progress. */
+  readonly signOuts: Map<string, Promise<void>>;
 }
 
 const PREFIX = "seenguard.registry.";
@@ -52,12 +54,25 @@ function registry(): Registry {
     namespaces: new Map(),
     verdicts: new Map(),
     shared: new Map(),
+    signOuts: new Map(),
   });
+}
+
+/** Runs a sign-out. Who opens the namespace meanwhile waits for it, as components do whose guard it has closed. */
+export async function signOutOf(name: string, run: () => Promise<void>): Promise<void> {
+  const { signOuts } = registry();
+  const running = run().finally(() => {
+    if (signOuts.get(name) === running) signOuts.delete(name);
+  });
+  signOuts.set(name, running);
+  await running;
 }
 
 /** Opens a namespace for `holder`, or shares the one that is open. Rejects only for wrong options. */
 export async function hold(options: OpenOptions, holder: Holder, make: () => Namespace): Promise<Namespace> {
   const { namespace: name } = options;
+  const signOut = registry().signOuts.get(name);
+  if (signOut) await signOut.catch(() => {});
   const open = findNamespace(name);
   const namespace = open ?? make();
   if (!open) registry().namespaces.set(name, namespace);
@@ -91,6 +106,7 @@ export async function release(namespace: Namespace, holder: Holder): Promise<voi
   if (namespace.holders.size > 0) return;
   const { namespace: name } = namespace.options;
   if (findNamespace(name) === namespace) registry().namespaces.delete(name);
+  namespace.reporter?.end();
   namespace.engine.end();
 }
 

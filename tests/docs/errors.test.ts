@@ -61,7 +61,7 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
     const { guard, errors } = await openGuard();
     guard.record("a");
     guard.report({ url: "/api/feed/seen", fetch: () => Promise.reject(new Error("Failed to fetch")) });
-    await guard.flush();
+    await guard.deliver();
     return errors[0];
   },
   engine: async () => {

@@ -184,6 +184,26 @@ describe("after a trap", () => {
     await expect.poll(() => sent).toEqual([["a"], ["b"]]);
   });
 
+  test("what was refused before it says nothing of a batch of the fresh engine", async () => {
+    const sent: string[] = [];
+    const send = ({ impressions }: Report) => {
+      const ids = impressions.map(({ id }) => id);
+      sent.push(...ids);
+      // By then the fresh engine has loaded.
+      const headers = { "retry-after": "3" };
+      return Promise.resolve(ids.includes("refused") ? { status: 400, headers } : { status: 204 });
+    };
+    const { guard } = await open(newTrappingPage(), uniqueNamespace());
+    guard.report({ send, intervalMs: 20 });
+    guard.record("refused");
+    await expect.poll(() => sent).toEqual(["refused"]);
+    guard.explain("a");
+    guard.record("accepted");
+    await expect.poll(() => sent).toContain("accepted");
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(sent.filter((id) => id === "accepted")).toHaveLength(1);
+  });
+
   test("nothing of the old module is freed, which would trap again", async () => {
     const uncaught: unknown[] = [];
     const onUncaught = (error: unknown) => uncaught.push(error);

@@ -139,7 +139,7 @@ export class Reader {
   /** No component reports any more: what is recorded from now on is not delivered. */
   async expectNoReport(): Promise<void> {
     await this.page.evaluate(() => window.adapterApp.guard?.record("later"));
-    baseExpect(await this.page.evaluate(() => window.adapterApp.guard?.flush())).toEqual({ delivered: 0, left: 1 });
+    baseExpect(await this.page.evaluate(() => window.adapterApp.guard?.deliver())).toEqual({ delivered: 0, left: 1 });
   }
 
   /** Which items have ever been in this document. */

@@ -736,11 +736,11 @@ describe("useReport", () => {
     const { show } = await renderHook<Props, unknown>(use, { guard, options: { url: "/seen", fetch: to("first") } });
     guard.record("a");
     for (const name of ["second", "third"]) {
-      guard.advance(900);
+      guard.advance(400);
       await show({ guard, options: { url: "/seen", fetch: to(name), headers: { name } } });
     }
-    // A report that began with each rendering would have begun its interval with it, too.
-    guard.advance(4_100);
+    // It is due a second after the record: a report that began with each rendering would be due later.
+    guard.advance(300);
     await settle();
     expect(sent).toEqual(["third a"]);
     expect(running.mock.lastCall?.[0].headers).toEqual({ name: "third" });

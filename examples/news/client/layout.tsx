@@ -32,7 +32,7 @@ function Reader() {
           <NavLink to="/history">History</NavLink>
         </nav>
         {/* What was seen until now is reported while the session is still this reader's. */}
-        <AccountMenu beforeLeaving={async () => guard?.flush()} />
+        <AccountMenu beforeLeaving={async () => guard?.deliver()} />
       </header>
       <main>
         <Outlet />

@@ -203,7 +203,7 @@ class App {
   }
 
   async deliver(): Promise<Note<{ delivered: number; left: number }>> {
-    return this.settle((await this.guard?.flush({ timeoutMs: 20_000 })) ?? { delivered: 0, left: 0 });
+    return this.settle((await this.guard?.deliver({ timeoutMs: 20_000 })) ?? { delivered: 0, left: 0 });
   }
 
   async measure(): Promise<Note<Measured | null>> {

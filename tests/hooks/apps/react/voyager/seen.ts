@@ -16,8 +16,5 @@ export function useSeenTimeline(account: string | null, posts: readonly Post[]) 
 /** Delivers what waits, and deletes what this device has of the account. */
 export async function forgetAccount(account: string): Promise<void> {
   const { SeenGuard } = await import("seenguard");
-  const guard = await SeenGuard.open({ namespace: namespaceOf(account) });
-  await guard.flush();
-  await guard.close();
-  await SeenGuard.clear(namespaceOf(account));
+  await SeenGuard.signOut(namespaceOf(account));
 }
