@@ -1,4 +1,4 @@
-/** `seenguard/testing`: a real guard whose clock is told. */
+/** `seenguard/testing`: a real guard with a clock of the test. */
 import { SeenGuard, type Impression } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
