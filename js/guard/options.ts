@@ -6,7 +6,6 @@ import { refuse } from "../errors.js";
 import {
   aFunction,
   aSignal,
-  anything,
   checkOptions,
   isFunction,
   isObject,
@@ -15,7 +14,9 @@ import {
   upTo,
   type Rules,
 } from "../input/options.js";
-import type { GuardOptions } from "../types/seenguard.js";
+import { DEFAULTS, type DwellSettings } from "../observer/dwell.js";
+import type { ObserverSettings } from "../observer/observer.js";
+import type { GuardOptions, ObserveItemOptions, ObserveOptions } from "../types/seenguard.js";
 
 /** Options of `open`, checked, with defaults. */
 export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
@@ -62,15 +63,23 @@ export const recordRules = {
   local: ["true or false", (value) => typeof value === "boolean", false],
 } satisfies Rules;
 
-export const observeRules = {
+export const observeItemRules = {
   ...recordRules,
-  id: anything,
-  attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
-  threshold: upTo(1, true, 0.5),
-  dwellMs: upTo(MAX_MS, true, 1000),
-  idsOf: aFunction,
+  threshold: upTo(1, true, DEFAULTS.threshold),
+  dwellMs: upTo(MAX_MS, true, DEFAULTS.dwellMs),
   onImpression: aFunction,
+  signal: aSignal,
 } satisfies Rules;
+
+export const observeRules = {
+  ...observeItemRules,
+  attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
+  idsOf: aFunction,
+} satisfies Rules;
+
+/** Options of `observe` and `observeItem`, checked, with defaults. */
+export type CheckedItemOptions = Omit<ObserveItemOptions, keyof DwellSettings> & DwellSettings;
+export type CheckedObserveOptions = Omit<ObserveOptions, keyof ObserverSettings> & ObserverSettings;
 
 export const fetchRules = {
   match: [
