@@ -1,5 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock, inTime, isOnDevice, withTimeout } from "../platform/host.js";
+import { deviceClock, isOnDevice, withTimeout } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -27,8 +27,6 @@ import {
 } from "./options.js";
 import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./registry.js";
 
-/** How long `clear` waits for a storage that does not respond. */
-const CLEAR_TIMEOUT_MS = 10_000;
 /** How long `close` waits for a server that does not respond. */
 const LEAVE_TIMEOUT_MS = 2_000;
 
@@ -227,7 +225,7 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
       const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
       clearVerdicts(namespace);
       try {
-        await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
+        await clearing;
       } catch (cause) {
         throw failure("storage", "the namespace is not cleared: the storage failed", cause);
       }

@@ -134,6 +134,42 @@ test("a clear rejects after ten seconds if IndexedDB is silent, and at once leav
   expect(outcome).toMatchObject([{ code: "storage" }]);
 });
 
+test("i6: a clear that was given up does nothing when IndexedDB answers", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [await visit(browser, []), await visit(browser, [])];
+  browser.outcomes = [{ way: "is late", ms: 15_000 }];
+  const outcome: unknown[] = [];
+  await browser.task(() => {
+    one.document.seenguard.SeenGuard.clear("home").catch((error: unknown) => outcome.push(error));
+  });
+  browser.outcomes = [];
+  await browser.advance(11_000);
+  expect(outcome).toMatchObject([{ code: "storage" }]);
+  await until(browser, two.document.seenguard.SeenGuard.clear("home"));
+  await browser.task(() => two.guard.record("after"));
+  await browser.advance(10_000);
+  expect((await next(browser)).filter(["after", "new"])).toEqual(["new"]);
+});
+
+test("i6: a clear that the next page could not finish within ten seconds is left to the page after it", async () => {
+  const browser = await newBrowser();
+  browser.survives = () => false;
+  const { document } = await visit(browser, ["secret"]);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => {
+    document.seenguard.SeenGuard.clear("home").catch(() => {});
+    document.end();
+  });
+  browser.outcomes = [{ way: "is late", ms: 11_000 }];
+  const page = browser.open();
+  await until(browser, page.openGuard({ namespace: "explore", storage: "none" }));
+  await browser.advance(40_000);
+  expect(browser.local.has("seenguard-clear/home")).toBe(true);
+  browser.outcomes = [];
+  await next(browser, "explore");
+  expect(browser.local.has("seenguard-clear/home")).toBe(false);
+});
+
 test("a clear needs no engine, and a guard that gets one later has nothing that was cleared", async () => {
   const browser = await newBrowser();
   const past = await visit(browser, ["secret"]);
