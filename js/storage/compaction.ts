@@ -15,10 +15,15 @@ export class Compaction {
 
   /** Runs after the loads in progress if there is something to do. */
   runLater(): void {
-    const { hasLoaded, older, rows } = this.context;
-    const hasGarbage = older.length > 0 || [...rows.values()].includes(DAMAGED);
-    if (!hasLoaded || isHidden() || !(hasGarbage || this.areMany())) return;
+    if (!this.context.hasLoaded || isHidden() || !(this.garbage().length > 0 || this.areMany())) return;
     if (this.retry.mayRun()) void this.context.queue(() => this.retry.attempt(() => this.run(false)));
+  }
+
+  /** Damaged rows, and those of older generations. Some sound row stays, whose key tells others the generation. */
+  private garbage(): string[] {
+    const { rows, older } = this.context;
+    const damaged = [...rows].filter(([, count]) => count === DAMAGED).map(([key]) => key);
+    return rows.size > damaged.length ? [...damaged, ...older] : [];
   }
 
   private areMany(): boolean {
@@ -36,15 +41,14 @@ export class Compaction {
     const mayGoOn = () => context.isCurrent(generation) && !isHidden();
     if (!engine || !mayGoOn()) return;
     const chosen = isForced || this.areMany() ? smallestRows(rows) : [];
-    const damaged = [...rows].filter(([, count]) => count === DAMAGED).map(([key]) => key);
-    const remove = [...chosen, ...damaged, ...context.older];
+    const remove = [...chosen, ...this.garbage()];
     if (remove.length === 0) return;
     const texts = chosen.length > 0 ? await context.call(store.getMany(chosen)) : [];
     // If another tab has compacted, the next load says what there is.
     if (!mayGoOn() || texts.includes(undefined)) return;
     const all = texts.filter((text) => text !== "").join("\n");
     const rewritten = all === "" ? "" : engine.call((guard) => guard.rewrite(context.encoder.encode(all)));
-    // Some row stays, since its key has the generation.
+    // Whatever was read, some row stays.
     if (rewritten === undefined || (rewritten === "" && chosen.length > 0)) return;
     const counts = engine.call((guard) => guard.numbers()) ?? [];
     const made = rewritten === "" ? [] : rewritten.split("\n");
@@ -52,7 +56,7 @@ export class Compaction {
     if (!(await context.write(generation, { remove, set }))) return;
     for (const key of remove) rows.delete(key);
     for (const [index, [key]] of set.entries()) rows.set(key, counts[index] ?? 0);
-    context.older = [];
+    context.older = context.older.filter((key) => !remove.includes(key));
     if (chosen.length > 0) this.compactedTotal = totalOf(rows);
   }
 }

@@ -105,8 +105,8 @@ export class StorageContext {
   }
 
   /**
-   * Learns a generation: a higher one clears memory, except, if `keeps`, the tab's own recordings, which are unsaved
-   * then. Returns whether it is higher.
+   * Learns a generation: a higher one clears memory, except, if `keeps`, the tab's own recordings. Returns whether these
+   * are to be saved again.
    */
   learn(generation: number, keeps = false): boolean {
     if (this.isStopped || generation <= this.generation) return false;
@@ -116,7 +116,7 @@ export class StorageContext {
     this.engine?.call((guard) => guard.reset(keeps));
     this.listeners.onReset(keeps);
     this.listeners.onRead();
-    return true;
+    return keeps;
   }
 
   // The table.

@@ -151,6 +151,20 @@ test("i6: a clear that was given up does nothing when IndexedDB answers", async 
   expect((await next(browser)).filter(["after", "new"])).toEqual(["new"]);
 });
 
+test("i6: a tab whose clear has failed removes nothing that another tab, which knows of no clear, has stored", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [await visit(browser, ["a"]), await visit(browser, [])];
+  await browser.advance(3_000);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => two.guard.record("b"));
+  await browser.task(() => void two.document.seenguard.SeenGuard.clear("home").catch(() => {}));
+  await browser.task(() => void two.guard.report({ url: "https://feed.test/impressions" }));
+  browser.outcomes = [];
+  await browser.advance(60_000);
+  const known = one.guard.filter(["a"]);
+  expect((await next(browser)).filter(["a"])).toEqual(known);
+});
+
 test("i6: a clear that the next page could not finish within ten seconds is left to the page after it", async () => {
   const browser = await newBrowser();
   browser.survives = () => false;

@@ -119,16 +119,20 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "return false;",
   },
   "compaction removes rows that it has not read": compaction(
-    "const remove = [...chosen, ...damaged, ...context.older];",
-    "const remove = chosen.length > 0 ? [...rows.keys(), ...context.older] : [...damaged, ...context.older];",
+    "const remove = [...chosen, ...this.garbage()];",
+    "const remove = chosen.length > 0 ? [...rows.keys(), ...context.older] : this.garbage();",
   ),
   "compaction goes on although another tab has compacted": compaction(
     "if (!mayGoOn() || texts.includes(undefined)) return;",
     "if (!mayGoOn()) return;",
   ),
   "rows of older generations stay": compaction(
-    "const remove = [...chosen, ...damaged, ...context.older];",
-    "const remove = [...chosen, ...damaged];",
+    "return rows.size > damaged.length ? [...damaged, ...older] : [];",
+    "return [...damaged, ...older.slice(older.length)];",
+  ),
+  "rows of older generations go before a row has the new one": compaction(
+    "return rows.size > damaged.length ? [...damaged, ...older] : [];",
+    "return [...damaged, ...older];",
   ),
   "compaction of an app's object removes first": custom(
     "    async write({ removeBelow, remove = [], set: rows = [] }) {\n",
