@@ -36,7 +36,8 @@ export class Retry {
   async attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
-      this.cancelRuns();
+      this.cancel();
+      this.cancelEarly();
       [this.failures, this.isReported] = [0, false];
     } catch (cause) {
       this.failed(cause);
@@ -45,14 +46,10 @@ export class Retry {
 
   failed(cause: unknown): void {
     this.cause = cause;
-    this.cancelRuns();
+    // An early run that somebody waits for still comes.
+    this.cancel();
     this.failedMs = this.timers.nowMs();
     this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);
     this.onFailure(cause);
-  }
-
-  private cancelRuns(): void {
-    this.cancel();
-    this.cancelEarly();
   }
 }
