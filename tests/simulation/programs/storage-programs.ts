@@ -287,7 +287,11 @@ class Program {
     const clearing = document.seenguard.SeenGuard.clear("home", storage);
     ledger.clear(document, signal() > before ? signal() : Infinity);
     document.mayList = true;
-    this.wait(document, "clear", clearing, () => (document.mayList = false));
+    this.wait(document, "clear", clearing, () => {
+      document.mayList = false;
+      // What a store that lies says to have done may not be done.
+      if (this.lie || ledger.hasLied) this.hasClearFailed = true;
+    });
   }
 
   /** All that is unsaved is in the writes that begin in the task of the event, and in the stash. */
