@@ -3,7 +3,7 @@
  * which rows the table contains. After each `await` an operation checks that storage and generation are those with which
  * it began; otherwise it drops what it has read.
  */
-import type { NamespaceEngine } from "../engine/namespace-engine.js";
+import type { EngineGuard } from "../engine/engine-guard.js";
 import { describe, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, type Clock } from "../platform/host.js";
 import { TextEncoder } from "../platform/text-encoding.js";
@@ -36,7 +36,7 @@ export interface Listeners {
 export class StorageContext {
   /** Of the latest clear that is known; 0: none. */
   generation: number;
-  engine: NamespaceEngine | undefined;
+  engine: EngineGuard | undefined;
   snapshot: StoredSnapshot | undefined;
   /** The rows that the table contains, each with its number of recordings. */
   readonly rows = new Map<string, number>();
@@ -67,7 +67,7 @@ export class StorageContext {
     this.isAttached = new Promise((resolve) => (this.attached = resolve));
   }
 
-  attach(engine: NamespaceEngine, snapshot: StoredSnapshot): void {
+  attach(engine: EngineGuard, snapshot: StoredSnapshot): void {
     [this.engine, this.snapshot] = [engine, snapshot];
     this.attached();
   }

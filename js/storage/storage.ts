@@ -8,7 +8,7 @@
  *
  * Saves have a chain of their own, loads and compactions share another.
  */
-import type { NamespaceEngine } from "../engine/namespace-engine.js";
+import type { EngineGuard } from "../engine/engine-guard.js";
 import { isHidden, listen, type Clock } from "../platform/host.js";
 import type { GuardStats } from "../types/seenguard.js";
 import { cleanOthers } from "./cleaning.js";
@@ -77,7 +77,7 @@ export class NamespaceStorage {
   }
 
   /** The engine is loaded. */
-  attach(engine: NamespaceEngine, snapshot: StoredSnapshot): void {
+  attach(engine: EngineGuard, snapshot: StoredSnapshot): void {
     this.context.attach(engine, snapshot);
   }
 

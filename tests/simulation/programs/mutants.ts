@@ -42,10 +42,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "if (!context.isCurrent(generation)) return context.isEnded();",
     "if (context.isEnded()) return true;",
   ),
-  "what a tab has recorded does not outlive its first listing": loader(
-    "this.firstStashes]), this.keepsOwn))",
-    "this.firstStashes])))",
-  ),
   "a stash of an older generation is merged": loader(
     "      if (generation < context.generation) removeLocal([key]);\n      else {",
     "      void generation;\n      void removeLocal;\n      {",
@@ -57,10 +53,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
   ),
   "no signal follows a save": saver("    context.writeSignal();", ""),
-  "a save does not wait for the first listing": context(
-    "return !this.isStopped && (this.readSignal() || this.hasLoaded || isHidden());",
-    "return !this.isStopped;",
-  ),
   "a row is written although its generation has ended": context(
     "    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
     "    await this.call(this.store.write(change));",
@@ -122,10 +114,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "const remove = [...chosen, ...this.garbage()];",
     "const remove = chosen.length > 0 ? [...rows.keys(), ...context.older] : this.garbage();",
   ),
-  "compaction goes on although another tab has compacted": compaction(
-    "if (!mayGoOn() || texts.includes(undefined)) return;",
-    "if (!mayGoOn()) return;",
-  ),
   "rows of older generations stay": compaction(
     "return rows.size > damaged.length ? [...damaged, ...older] : [];",
     "return [...damaged, ...older.slice(older.length)];",
@@ -161,7 +149,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "0",
   ),
   "a clear of a silent store does not end": clear('inTime(SILENCE_MS, "the storage", work)', "(void inTime, work)"),
-  "a clear does not look for a later one": clear("if (highest <= generation) {", "if (highest <= Infinity) {"),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending ids are returned without reading the signal": {
     file: "guard/namespace.ts",
