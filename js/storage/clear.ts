@@ -34,19 +34,22 @@ export async function clearNamespace(
   const name = keys.nameOf(namespace);
   const stores = storesWith(store);
   let generation = Math.max(Math.floor(wallMs), 1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0));
+  let keeps = false;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     removeStashes(name, generation);
     for (const prefix of [keys.CLEAR, keys.SIGNAL]) keys.writeGeneration(prefix + name, generation);
-    open()?.cleared(generation, round > 0);
+    open()?.cleared(generation, keeps);
     const found = await Promise.all(stores.map((each) => clearStore(each, name, generation)));
     const highest = Math.max(0, ...found);
     if (highest <= generation) {
       removeMarker(name, generation);
       return;
     }
-    // Another tab clears at this moment, or one with a clock that was ahead has done so.
+    // Another tab clears at this moment: its clear holds for what was recorded since this call, too. Or one with a clock
+    // that was ahead has done so before.
     const known = keys.localGeneration(name);
-    generation = known < highest ? highest + 1 : known;
+    keeps = known < highest;
+    generation = keeps ? highest + 1 : known;
   }
   throw new Error("other tabs clear the namespace all the time");
 }

@@ -151,6 +151,24 @@ test("i6: a clear that was given up does nothing when IndexedDB answers", async 
   expect((await next(browser)).filter(["after", "new"])).toEqual(["new"]);
 });
 
+test("i6: a clear deletes what another tab has recorded during an earlier clear of its own", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const browser = await newBrowser({ seed });
+    const [one, two] = [await visit(browser, []), await visit(browser, [])];
+    const clear = ({ document }: typeof one) => void document.seenguard.SeenGuard.clear("home");
+    browser.outcomes = [{ way: "is late", ms: 4 }];
+    await browser.task(() => clear(two));
+    browser.outcomes = [{ way: "is late", ms: 50 }];
+    await browser.task(() => two.guard.record("a"));
+    browser.outcomes = [];
+    await browser.advance(1);
+    await browser.task(() => clear(one));
+    await browser.advance(1_000);
+    expect(two.guard.filter(["a"])).toEqual(["a"]);
+    expect((await next(browser)).filter(["a"])).toEqual(["a"]);
+  }
+});
+
 test("i6: a tab whose clear has failed removes nothing that another tab, which knows of no clear, has stored", async () => {
   const browser = await newBrowser({ local: "denied" });
   const [one, two] = [await visit(browser, ["a"]), await visit(browser, [])];

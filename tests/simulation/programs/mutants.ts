@@ -141,7 +141,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "for (const prefix of [keys.CLEAR])",
   ),
   "a clear keeps the open guard's impressions": clear(
-    "open()?.cleared(generation, round > 0);",
+    "open()?.cleared(generation, keeps);",
     "open()?.cleared(generation, true);",
   ),
   "a clear does not go above what is known": clear(
