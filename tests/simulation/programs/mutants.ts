@@ -91,10 +91,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   "a page that hides writes no stash": saver("if (writes.length > 0 || isFirst) this.writeStash(true);", ""),
   // Stashes.
-  "a stash is removed although something of it is unsaved": stash(
-    "if (engine.call((guard) => guard.hasUnsaved(text)) === false)",
-    "if (engine.call((guard) => guard.hasUnsaved(text)) !== undefined)",
-  ),
   "a stash is removed as a save begins": saver(
     "    const key = context.newKey();",
     "    context.stash?.remove();\n    const key = context.newKey();",
@@ -113,14 +109,6 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "compaction removes rows that it has not read": compaction(
     "const remove = [...chosen, ...this.garbage()];",
     "const remove = chosen.length > 0 ? [...rows.keys(), ...context.older] : this.garbage();",
-  ),
-  "rows of older generations stay": compaction(
-    "return rows.size > damaged.length ? [...damaged, ...older] : [];",
-    "return [...damaged, ...older.slice(older.length)];",
-  ),
-  "rows of older generations go before a row has the new one": compaction(
-    "return rows.size > damaged.length ? [...damaged, ...older] : [];",
-    "return [...damaged, ...older];",
   ),
   "compaction of an app's object removes first": custom(
     "    async write({ removeBelow, remove = [], set: rows = [] }) {\n",
