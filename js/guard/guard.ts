@@ -1,5 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock, inTime, isOnDevice } from "../platform/host.js";
+import { deviceClock, isOnDevice } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -43,8 +43,6 @@ import {
 import { clearVerdicts, findNamespace, hold, keyedVerdicts, release, signOutOf } from "./registry.js";
 import { Subscribers } from "./subscribers.js";
 
-/** How long `clear` waits for a storage that does not respond. */
-const CLEAR_TIMEOUT_MS = 10_000;
 /** How long `close` waits for a server that does not respond. */
 const CLOSE_DELIVERY_MS = 2_000;
 
@@ -315,7 +313,7 @@ async function clear(namespace: string, storage?: Api.GuardOptions["storage"]): 
   const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
   clearVerdicts(namespace);
   try {
-    await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
+    await clearing;
   } catch (cause) {
     throw failure("storage", "the namespace is not cleared: the storage failed", cause);
   }
