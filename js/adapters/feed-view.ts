@@ -12,6 +12,19 @@ export function feedOf(guard: SeenGuard | null | undefined, key: string | undefi
   return guard.feed(key === undefined ? {} : { key });
 }
 
+/** How often subscribers of a guard were called since its first list. */
+const revisions = new WeakMap<SeenGuard, number>();
+
+/** A number that grows before components learn that a guard's lists may have changed. */
+export function revisionOf(guard: SeenGuard | null | undefined): number {
+  if (!guard) return 0;
+  const revision = revisions.get(guard);
+  if (revision !== undefined) return revision;
+  revisions.set(guard, 0);
+  guard.subscribe(() => revisions.set(guard, revisionOf(guard) + 1));
+  return 0;
+}
+
 /** The list of one component. */
 export class FeedView<T> {
   /** Names of the items of a server-rendered first rendering: they pass. */
@@ -39,9 +52,10 @@ export class FeedView<T> {
   }
 
   /** Starts a new list. */
-  reset(feed: Feed | undefined): void {
+  reset(feed: Feed | undefined, onChange: () => void): void {
     this.first = new Set();
     feed?.reset();
+    onChange();
   }
 }
 

@@ -12,6 +12,15 @@ export function withLatest<T extends object>(options: T, latest: (name: keyof T)
 }
 
 /** A text that is equal for equal ids. */
-export function idsKey(id: ItemId | readonly ItemId[]): string {
+export function idsKey(id: ItemId | readonly ItemId[] | undefined): string {
   return JSON.stringify([id].flat().map(String));
+}
+
+/** Calls `make` again only for other arguments. */
+export function once<Given extends unknown[], T>(make: (...given: Given) => T): (...given: Given) => T {
+  let made: { readonly given: Given; readonly value: T } | undefined;
+  return (...given) => {
+    if (!made || given.some((each, index) => each !== made?.given[index])) made = { given, value: make(...given) };
+    return made.value;
+  };
 }

@@ -10,10 +10,13 @@ import { feedOf } from "./feed-view.js";
 /** The state that a component shows. */
 export type PageListState<T> = Omit<SeenPages<T>, "loadMore" | "reset">;
 
-/** The source of a component's pages. */
-export interface PageSource<T, C> extends SeenPagesOptions {
-  readonly fetchPage: FetchPage<T, C>;
+export interface PageOptions<T> extends SeenPagesOptions {
   readonly id?: IdOf<T>;
+}
+
+/** The source of a component's pages. */
+export interface PageSource<T, C> extends PageOptions<T> {
+  readonly fetchPage: FetchPage<T, C>;
 }
 
 /** The state before there is a guard: loading. */
@@ -55,7 +58,7 @@ export class Pages<T, C> {
   }
 
   /** The component shows this list, if there is one already. Returns release. */
-  hold(list: PageList<T, C> | undefined, onChange: () => void): () => void {
+  readonly hold = (list: PageList<T, C> | undefined, onChange: () => void): (() => void) => {
     this.holds++;
     [this.list, this.hasEnded] = [list, false];
     const release = list?.hold(this.source(), onChange);
@@ -67,7 +70,7 @@ export class Pages<T, C> {
         if (this.hasEnded) this.wake();
       });
     };
-  }
+  };
 
   readonly loadMore = (): Promise<void> => this.call((list) => list.loadMore(this.source()));
   readonly reset = (): Promise<void> => this.call((list) => list.reset(this.source()));

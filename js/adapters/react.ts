@@ -1,94 +1,81 @@
 "use client";
 /** The entry `seenguard/react`: hooks. */
 import { useCallback, useEffect, useMemo, useReducer, useRef, useState, useSyncExternalStore } from "react";
-import type { SeenFeed, SeenPages, UseSeenGuardOptions } from "../types/react.js";
-import type { FetchPage, ItemId, ObserveOptions, SeenGuard } from "../types/seenguard.js";
-import { changesOf } from "./changes.js";
-import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { idsKey } from "./latest.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageSource } from "./page-list.js";
-import { guardOf, holdGuard, identityOf } from "./shared-guards.js";
-import { trackElement, type TrackedElement } from "./tracked-element.js";
+import type { SeenFeed, SeenGuardState, SeenPages, UseSeenGuardOptions } from "../types/react.js";
+import type * as Api from "../types/seenguard.js";
+import { FeedView, feedOf, revisionOf, type FeedViewOptions } from "./feed-view.js";
+import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { Reporting, reportKey } from "./reporting.js";
+import { holdGuard, OPENING, SIGNED_OUT, stateOf } from "./shared-guard.js";
+import { identityOf, trackItem, trackRoot, type Track, type TrackedElement } from "./tracked-element.js";
 
-type Guard = SeenGuard | null | undefined;
+type Guard = Api.SeenGuard | null | undefined;
+type Ref = (element: object | null) => void;
 
-export function useSeenGuard(options: UseSeenGuardOptions | null | undefined): Guard {
+export function useSeenGuard(options: UseSeenGuardOptions | null | undefined): SeenGuardState {
   const namespace = options?.namespace;
-  const identity = identityOf(options);
   const latest = useLatest(options);
-  const subscribe = useCallback(
-    (onChange: () => void) => holdGuard(() => latest.current, onChange),
-    // Options are recreated in each rendering.
-    [latest, identity],
-  );
-  return useSyncExternalStore(
-    subscribe,
-    () => guardOf(namespace),
-    () => (namespace ? undefined : null),
-  );
+  // Options are recreated in each rendering.
+  const hold = useCallback((onChange: () => void) => holdGuard(() => latest.current, onChange), [latest, namespace]);
+  const first = () => (namespace ? OPENING : SIGNED_OUT);
+  return useSyncExternalStore(hold, () => stateOf(namespace), first);
+}
+
+export function useReport(guard: Guard, options: Api.ReportOptions | null | undefined): void {
+  const [report] = useState(() => new Reporting());
+  const latest = useLatest(options);
+  const key = reportKey(options);
+  useEffect(() => report.begin(guard, latest.current), [report, latest, guard, key]);
+  useEffect(() => report.replace(options));
 }
 
 export function useSeenFeed<T>(guard: Guard, items: readonly T[], options: FeedViewOptions<T> = {}): SeenFeed<T> {
-  const { key } = options;
-  const feed = useMade((made, wanted) => feedOf(made, wanted), guard, key);
+  const feed = useMade(feedOf, guard, options.key);
   const [view] = useState(() => new FeedView<T>());
-  const changes = changesOf(guard);
-  useSyncExternalStore(
-    changes.subscribe,
-    () => changes.count,
-    () => 0,
-  );
+  const subscribe = useCallback((onChange: () => void) => guard?.subscribe(onChange) ?? (() => {}), [guard]);
+  const revision = () => revisionOf(guard);
+  useSyncExternalStore(subscribe, revision, () => 0);
   const [, render] = useReducer((count: number) => count + 1, 0);
-  const reset = useCallback(() => {
-    view.reset(feed);
-    render();
-  }, [view, feed]);
+  const reset = useCallback(() => view.reset(feed, render), [view, feed]);
   return { items: view.show(feed, items, options), reset };
 }
 
 export function useSeenPages<T, C>(
   guard: Guard,
-  fetchPage: FetchPage<T, C>,
-  options: Omit<PageSource<T, C>, "fetchPage">,
+  fetchPage: Api.FetchPage<T, C>,
+  options: PageOptions<T>,
 ): SeenPages<T> {
   const latest = useLatest({ ...options, fetchPage });
   const list = useMade(pageListOf<T, C>, guard, options.key);
   const [pages] = useState(() => new Pages<T, C>(() => latest.current));
-  const subscribe = useCallback((onChange: () => void) => pages.hold(list, onChange), [pages, list]);
-  const state = useSyncExternalStore<PageListState<T>>(
-    subscribe,
-    () => list?.state ?? WAITING,
-    () => WAITING,
-  );
+  const hold = useCallback((onChange: () => void) => pages.hold(list, onChange), [pages, list]);
+  const first = (): PageListState<T> => WAITING;
+  const state = useSyncExternalStore(hold, () => list?.state ?? WAITING, first);
   return { ...state, loadMore: pages.loadMore, reset: pages.reset };
 }
 
-export function useSeenRef(
-  guard: Guard,
-  id: ItemId | readonly ItemId[],
-  options: ObserveOptions = {},
-): (element: object | null) => void {
-  const shown = { ...options, guard, id };
-  const latest = useLatest(shown);
-  const tracked = useRef<TrackedElement>(undefined);
+export function useSeenRef(guard: Guard, id: Api.SeenElement["id"], options: Api.ObserveItemOptions = {}): Ref {
+  return useTracked(trackItem, { ...options, guard, id });
+}
+
+export function useSeenRoot(guard: Guard, options: Api.ObserveOptions = {}): Ref {
+  return useTracked(trackRoot, { ...options, guard });
+}
+
+function useTracked<Shown extends Api.SeenRoot>(track: Track<Shown>, shown: Shown): Ref {
+  const tracked = useRef<TrackedElement<Shown>>(undefined);
   useEffect(() => tracked.current?.update(shown));
-  const { threshold, dwellMs, local } = options;
-  const ids = idsKey(id);
-  return useMemo(
-    () => (element: object | null) => {
-      tracked.current?.release();
-      tracked.current = element ? trackElement(element as Element, { ...latest.current, guard, id }) : undefined;
-    },
-    [guard, ids, threshold, dwellMs, local, latest],
-  );
+  const attach: Ref = (element) => {
+    tracked.current?.release();
+    tracked.current = element ? track(element as Element, shown) : undefined;
+  };
+  return useMemo(() => attach, [shown.guard, identityOf(shown)]);
 }
 
 /** The value of the latest rendering, whose callbacks are called. */
 function useLatest<T>(value: T): { readonly current: T } {
   const latest = useRef(value);
-  useEffect(() => {
-    latest.current = value;
-  });
+  useEffect(() => void (latest.current = value));
   return latest;
 }
 

@@ -1,33 +1,32 @@
-/** The entry `seenguard/svelte`: for runes, and an action. */
+/** The entry `seenguard/svelte`: for runes, and actions. */
 import { createSubscriber } from "svelte/reactivity";
-import type { SeenElement, SeenFeed, SeenPages, UseSeenGuardOptions } from "../types/svelte.js";
-import type { FetchPage, SeenGuard } from "../types/seenguard.js";
-import { changesOf } from "./changes.js";
+import type { SeenFeed, SeenGuardState, SeenPages, UseSeenGuardOptions } from "../types/svelte.js";
+import type { FetchPage, SeenElement, SeenGuard, SeenRoot } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageSource } from "./page-list.js";
-import { guardOf, holdGuard, identityOf } from "./shared-guards.js";
-import { trackElement } from "./tracked-element.js";
+import { once } from "./latest.js";
+import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { holdGuard, stateOf } from "./shared-guard.js";
+import { trackItem, trackRoot, type Track } from "./tracked-element.js";
 
 type Guard = SeenGuard | null | undefined;
-type GuardOptions = UseSeenGuardOptions | null | undefined;
+type Source<T> = T | (() => T);
 
-export function seenGuard(options: GuardOptions | (() => GuardOptions)): { readonly current: Guard } {
-  const subscriber = once((_identity: string) =>
+export function seenGuard(options: Source<UseSeenGuardOptions | null | undefined>) {
+  const subscriber = once((_namespace: string | undefined) =>
     createSubscriber((update) => holdGuard(() => valueOf(options), update)),
   );
-  return {
-    get current() {
-      const wanted = valueOf(options);
-      subscriber(identityOf(wanted))();
-      return guardOf(wanted?.namespace);
-    },
+  const state = (): SeenGuardState => {
+    const namespace = valueOf(options)?.namespace;
+    subscriber(namespace)();
+    return stateOf(namespace);
   };
+  return readable(state, ["guard", "status"]);
 }
 
 export function seenFeed<T>(
   guard: () => Guard,
   items: () => readonly T[],
-  options: FeedViewOptions<T> | (() => FeedViewOptions<T>) = {},
+  options: Source<FeedViewOptions<T>> = {},
 ): SeenFeed<T> {
   const view = new FeedView<T>();
   const feedFor = once(feedOf);
@@ -36,66 +35,52 @@ export function seenFeed<T>(
   const subscriber = once((current: Guard) =>
     createSubscriber((onChange) => {
       update = onChange;
-      return changesOf(current).subscribe(onChange);
+      return current?.subscribe(onChange);
     }),
   );
-  return {
-    get items() {
-      subscriber(guard())();
-      return view.show(feed(), items(), valueOf(options));
-    },
-    reset() {
-      view.reset(feed());
-      update();
-    },
+  const shown = () => {
+    subscriber(guard())();
+    return { items: view.show(feed(), items(), valueOf(options)) };
   };
+  return readable(shown, ["items"], { reset: () => view.reset(feed(), update) });
 }
 
 export function seenPages<T, C>(
   guard: () => Guard,
   fetchPage: FetchPage<T, C>,
-  options: Omit<PageSource<T, C>, "fetchPage"> | (() => Omit<PageSource<T, C>, "fetchPage">),
+  options: Source<PageOptions<T>>,
 ): SeenPages<T> {
-  const pages = new Pages<T, C>(() => ({ ...valueOf(options), fetchPage }));
+  const { loadMore, reset, hold } = new Pages<T, C>(() => ({ ...valueOf(options), fetchPage }));
   const listFor = once(pageListOf<T, C>);
-  const subscriber = once((list: ReturnType<typeof listFor>) => createSubscriber((update) => pages.hold(list, update)));
+  const subscriber = once((list: ReturnType<typeof listFor>) => createSubscriber((update) => hold(list, update)));
   const state = (): PageListState<T> => {
     const list = listFor(guard(), valueOf(options).key);
     subscriber(list)();
     return list?.state ?? WAITING;
   };
-  return {
-    get items() {
-      return state().items;
-    },
-    get loading() {
-      return state().loading;
-    },
-    get error() {
-      return state().error;
-    },
-    get done() {
-      return state().done;
-    },
-    loadMore: pages.loadMore,
-    reset: pages.reset,
+  return readable(state, ["items", "loading", "error", "done"], { loadMore, reset });
+}
+
+export const seen = actionOf(trackItem);
+export const seenRoot = actionOf(trackRoot);
+
+function actionOf<Shown extends SeenElement | SeenRoot>(track: Track<Shown>) {
+  return (element: Element, shown: Shown) => {
+    const tracked = track(element, shown);
+    return { update: (next: Shown) => tracked.update(next), destroy: () => tracked.release() };
   };
 }
 
-export function seen(element: Element, shown: SeenElement): { update(shown: SeenElement): void; destroy(): void } {
-  const tracked = trackElement(element, shown);
-  return { update: (next) => tracked.update(next), destroy: () => tracked.release() };
+/** An object whose getters read the state, so that markup and effects follow it. */
+function readable<State extends object, Name extends keyof State, Methods extends object>(
+  read: () => State,
+  names: readonly Name[],
+  methods = {} as Methods,
+): Pick<State, Name> & Methods {
+  for (const name of names) Object.defineProperty(methods, name, { get: () => read()[name], enumerable: true });
+  return methods as Pick<State, Name> & Methods;
 }
 
-/** Calls `make` again only for other arguments. */
-function once<Given extends unknown[], T>(make: (...given: Given) => T): (...given: Given) => T {
-  let made: { readonly given: Given; readonly value: T } | undefined;
-  return (...given) => {
-    if (!made || given.some((each, place) => each !== made?.given[place])) made = { given, value: make(...given) };
-    return made.value;
-  };
-}
-
-function valueOf<T>(source: T | (() => T)): T {
+function valueOf<T>(source: Source<T>): T {
   return typeof source === "function" ? (source as () => T)() : source;
 }

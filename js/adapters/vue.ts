@@ -1,93 +1,74 @@
-/** The entry `seenguard/vue`: composables and a directive. */
-import {
-  computed,
-  getCurrentInstance,
-  onMounted,
-  shallowRef,
-  toValue,
-  triggerRef,
-  watch,
-  type ComputedRef,
-  type MaybeRefOrGetter,
-  type ObjectDirective,
-} from "vue";
-import type { FetchPage, SeenElement, SeenGuard } from "../types/seenguard.js";
-import type { SeenFeed, SeenPages, UseSeenGuardOptions } from "../types/vue.js";
-import { changesOf } from "./changes.js";
+/** The entry `seenguard/vue`: composables and directives. */
+import { computed, getCurrentInstance, onMounted, shallowRef, toValue, triggerRef, watch } from "vue";
+import type { MaybeRefOrGetter, ObjectDirective, Ref } from "vue";
+import type { FetchPage, ReportOptions, SeenElement, SeenGuard, SeenRoot } from "../types/seenguard.js";
+import type { SeenFeed, SeenPages, UseSeenGuard, UseSeenGuardOptions } from "../types/vue.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageSource } from "./page-list.js";
-import { guardOf, holdGuard, identityOf } from "./shared-guards.js";
-import { trackElement, type TrackedElement } from "./tracked-element.js";
+import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { Reporting, reportKey } from "./reporting.js";
+import { holdGuard, OPENING, SIGNED_OUT, stateOf } from "./shared-guard.js";
+import { trackItem, trackRoot, type Track, type TrackedElement } from "./tracked-element.js";
 
-type Guard = SeenGuard | null | undefined;
+type Guard = MaybeRefOrGetter<SeenGuard | null | undefined>;
 
-export function useSeenGuard(options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>): ComputedRef<Guard> {
+export function useSeenGuard(options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>): UseSeenGuard {
   const latest = () => toValue(options);
+  const namespace = computed(() => latest()?.namespace);
   /** The number of changes of the guard; 0: none is held. */
-  const news = shallowRef(0);
-  const onNews = () => news.value++;
+  const changes = shallowRef(0);
+  const onChange = () => void changes.value++;
   whenMounted(() => {
-    onNews();
-    follow(
-      () => identityOf(latest()),
-      () => holdGuard(latest, onNews),
-    );
+    onChange();
+    follow(namespace, () => holdGuard(latest, onChange));
   });
-  return computed(() => {
-    const namespace = latest()?.namespace;
-    return news.value > 0 || !namespace ? guardOf(namespace) : undefined;
-  });
+  const first = () => (namespace.value ? OPENING : SIGNED_OUT);
+  const state = computed(() => (changes.value > 0 ? stateOf(namespace.value) : first()));
+  return { guard: computed(() => state.value.guard), status: computed(() => state.value.status) };
+}
+
+export function useReport(guard: Guard, options: MaybeRefOrGetter<ReportOptions | null | undefined>): void {
+  const report = new Reporting();
+  const latest = () => toValue(options);
+  const current = computed(() => toValue(guard));
+  const key = computed(() => reportKey(latest()));
+  const both = computed(() => [current.value, key.value] as const);
+  follow(both, ([held]) => report.begin(held, latest()));
+  watch(latest, (next) => report.replace(next), { flush: "sync" });
 }
 
 export function useSeenFeed<T>(
-  guard: MaybeRefOrGetter<Guard>,
+  guard: Guard,
   items: MaybeRefOrGetter<readonly T[]>,
   options: MaybeRefOrGetter<FeedViewOptions<T>> = {},
 ): SeenFeed<T> {
+  const current = computed(() => toValue(guard));
   const key = computed(() => toValue(options).key);
-  const feed = computed(() => feedOf(toValue(guard), key.value));
+  const feed = computed(() => feedOf(current.value, key.value));
   const view = shallowRef(new FeedView<T>());
-  follow(
-    () => toValue(guard),
-    (current) => changesOf(current).subscribe(() => triggerRef(view)),
-  );
-  return {
-    items: computed(() => view.value.show(feed.value, toValue(items), toValue(options))),
-    reset() {
-      view.value.reset(feed.value);
-      triggerRef(view);
-    },
-  };
+  const onChange = () => triggerRef(view);
+  follow(current, (held) => held?.subscribe(onChange));
+  const shown = computed(() => view.value.show(feed.value, toValue(items), toValue(options)));
+  return { items: shown, reset: () => view.value.reset(feed.value, onChange) };
 }
 
 export function useSeenPages<T, C>(
-  guard: MaybeRefOrGetter<Guard>,
+  guard: Guard,
   fetchPage: FetchPage<T, C>,
-  options: MaybeRefOrGetter<Omit<PageSource<T, C>, "fetchPage">>,
+  options: MaybeRefOrGetter<PageOptions<T>>,
 ): SeenPages<T> {
   const key = computed(() => toValue(options).key);
   const list = computed(() => pageListOf<T, C>(toValue(guard), key.value));
-  const pages = new Pages<T, C>(() => ({ ...toValue(options), fetchPage }));
+  const { loadMore, reset, hold } = new Pages<T, C>(() => ({ ...toValue(options), fetchPage }));
   const state = shallowRef<PageListState<T>>(WAITING);
-  const hold = (current: typeof list.value) => {
-    const show = () => (state.value = current?.state ?? WAITING);
-    show();
-    return pages.hold(current, show);
-  };
-  whenMounted(() => follow(() => list.value, hold));
-  return {
-    items: computed(() => state.value.items),
-    loading: computed(() => state.value.loading),
-    error: computed(() => state.value.error),
-    done: computed(() => state.value.done),
-    loadMore: pages.loadMore,
-    reset: pages.reset,
-  };
+  const show = () => void (state.value = list.value?.state ?? WAITING);
+  whenMounted(() => follow(list, (current) => (show(), hold(current, show))));
+  const part = <Name extends keyof PageListState<T>>(name: Name) => computed(() => state.value[name]);
+  return { items: part("items"), loading: part("loading"), error: part("error"), done: part("done"), loadMore, reset };
 }
 
 /** Calls `begin` for a value, and again after each change. */
-function follow<T>(source: () => T, begin: (value: T) => () => void): void {
-  watch(source, (value, _before, onCleanup) => onCleanup(begin(value)), { immediate: true, flush: "sync" });
+function follow<T>(source: Ref<T>, begin: (value: T) => (() => void) | undefined): void {
+  watch(source, (value, _, onCleanup) => onCleanup(begin(value) ?? (() => {})), { immediate: true, flush: "sync" });
 }
 
 /** Servers do not mount, and hydration must begin with the same state: without a guard. */
@@ -96,10 +77,14 @@ function whenMounted(run: () => void): void {
   else run();
 }
 
-const tracked = new WeakMap<Element, TrackedElement>();
+export const vSeen = directiveOf<SeenElement>(trackItem);
+export const vSeenRoot = directiveOf<SeenRoot>(trackRoot);
 
-export const vSeen: ObjectDirective<Element, SeenElement> = {
-  mounted: (element, { value }) => void tracked.set(element, trackElement(element, value)),
-  updated: (element, { value }) => tracked.get(element)?.update(value),
-  unmounted: (element) => tracked.get(element)?.release(),
-};
+function directiveOf<Shown>(track: Track<Shown>): ObjectDirective<Element, Shown> {
+  const tracked = new WeakMap<Element, TrackedElement<Shown>>();
+  return {
+    mounted: (element, { value }) => void tracked.set(element, track(element, value)),
+    updated: (element, { value }) => tracked.get(element)?.update(value),
+    unmounted: (element) => tracked.get(element)?.release(),
+  };
+}

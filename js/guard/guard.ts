@@ -1,5 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock, inTime, isOnDevice } from "../platform/host.js";
+import { deviceClock, isOnDevice } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -10,19 +10,22 @@ import {
   CONTENTS,
   GONE,
   misuse,
+  misuseOfItem,
   misuseOfRecorded,
   misuseOfRoot,
   misuseOfServer,
   misuseOnce,
+  noItem,
 } from "../input/misuse.js";
-import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
+import type { DwellListener } from "../observer/dwell.js";
+import { observeBelow, observeElement, type ObservedRoot } from "../observer/observer.js";
 import { checkOptions, type Rules } from "../input/options.js";
 import { storeOf } from "../storage/choice.js";
 import { clearNamespace } from "../storage/clear.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch } from "./guarded-fetch.js";
-import { CHANGES, HOOK, type Tool } from "./hook.js";
+import { HOOK, type Tool } from "./hook.js";
 import {
   checkClear,
   checkGuardOptions,
@@ -30,15 +33,17 @@ import {
   deliverRules,
   feedRules,
   fetchRules,
+  observeItemRules,
   observeRules,
   recordRules,
   signOutRules,
+  type CheckedItemOptions,
+  type CheckedObserveOptions,
   type OpenOptions,
 } from "./options.js";
-import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./registry.js";
+import { clearVerdicts, findNamespace, hold, keyedVerdicts, release, signOutOf } from "./registry.js";
+import { Subscribers } from "./subscribers.js";
 
-/** How long `clear` waits for a storage that does not respond. */
-const CLEAR_TIMEOUT_MS = 10_000;
 /** How long `close` waits for a server that does not respond. */
 const CLOSE_DELIVERY_MS = 2_000;
 
@@ -140,28 +145,56 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {
-    const checked = checkOptions("observe", options, observeRules) as object as Api.ObserveOptions & ObserverSettings;
-    const { id, idsOf, onImpression, local, ...settings } = checked;
-    const ids = id === undefined ? undefined : collectRecorded(id).map(String);
-    const error = misuseOfRoot(root, ids !== undefined);
+    const checked = checkOptions("observe", options, observeRules) as object as CheckedObserveOptions;
+    const { attribute, threshold, dwellMs, idsOf, signal } = checked;
+    const error = misuseOfRoot(root);
     this.tell(error);
-    if (error || ids?.length === 0) return () => {};
+    if (error) return () => {};
+    const stop = observeBelow(
+      root,
+      { attribute, threshold, dwellMs },
+      {
+        items: this.dwellListener(checked, (id, element) => [id, ...collectRecorded(callBack(idsOf, id, element))]),
+        onGone: () => this.tell(misuse(GONE)),
+        onNoItem: () => this.tell(misuse(noItem(attribute))),
+      },
+    );
+    return this.untilClosed(stop, signal);
+  }
+
+  observeItem(
+    element: Element,
+    id: Api.ItemId | readonly Api.ItemId[],
+    options: Api.ObserveItemOptions = {},
+  ): () => void {
+    const checked = checkOptions("observeItem", options, observeItemRules) as object as CheckedItemOptions;
+    const ids = collectRecorded(id).map(String);
+    const [first = ""] = ids;
+    const error = misuseOfItem(element, id, ids);
+    this.tell(error);
+    if (error) return () => {};
+    const { threshold, dwellMs, signal } = checked;
+    const listener = this.dwellListener(checked, () => ids);
+    return this.untilClosed(observeElement(element, first, { threshold, dwellMs }, listener), signal);
+  }
+
+  /** Records items that were in view for long enough; `idsOf` returns all ids of an item. */
+  private dwellListener(
+    { local, onImpression }: CheckedItemOptions,
+    idsOf: (id: string, element: Element) => readonly Api.ItemId[],
+  ): DwellListener {
     const { observed } = this.namespace();
     // A local record does not replace one for delivery, so they have separate keys.
-    const keyOf = (shown: string) => `${String(local)} ${shown}`;
-    const onDwell = (shown: string, element: Element) => {
-      if (!observed.add(keyOf(shown), element, this.explain(shown).seen)) return;
-      const others = collectRecorded(callBack(idsOf, shown, element)).map(String);
-      this.record(new Set([shown, ...(ids ?? []), ...others]), { local });
-      callBack(onImpression, shown, element);
-    };
-    const stop = observeItems(root, ids?.[0], settings, {
-      onDwell,
-      onOut: (shown) => observed.leave(keyOf(shown)),
+    const keyOf = (id: string) => `${String(local)} ${id}`;
+    return {
+      onDwell: (id, element) => {
+        if (!observed.add(keyOf(id), element, this.explain(id).seen)) return;
+        this.record(new Set(idsOf(id, element).map(String)), { local });
+        callBack(onImpression, id, element);
+      },
+      onOut: (id) => observed.leave(keyOf(id)),
       onContents: () => this.tell(misuse(CONTENTS)),
-      onGone: () => this.tell(misuse(GONE)),
-    });
-    return this.untilClosed(stop);
+    };
   }
 
   /** Runs a cleanup function once: on `close`, when the signal aborts, or when the returned function is called. */
@@ -183,21 +216,19 @@ class OpenGuard implements Api.SeenGuard {
     const { signal } = checked;
     const namespace = this.namespace();
     if (signal?.aborted) return () => {};
-    return this.untilClosed(namespace.startReport(checked), signal, this.handle().reports);
+    const stop = this.untilClosed(namespace.startReport(checked), signal, this.handle().reports);
+    // `close` delivers what waits, and ends the report then: components let go of a closed guard before.
+    return () => {
+      if (!this.handle().isClosed) stop();
+    };
   }
 
   [HOOK](tool: Tool): () => void {
     return this.untilClosed(this.handle().namespace.tools.add(tool));
   }
 
-  [CHANGES](onChange: (isClosed: boolean) => void): void {
-    const { onChanges } = this.namespace();
-    const listener = () => onChange(false);
-    onChanges.add(listener);
-    this.untilClosed(() => {
-      onChanges.delete(listener);
-      onChange(true);
-    });
+  subscribe(listener: () => void): () => void {
+    return this.handle().holder.subscribers.add(listener);
   }
 
   stats(): Api.GuardStats {
@@ -234,6 +265,7 @@ function closeHandle(handle: Handle, timeoutMs: number): Promise<void> {
   handle.isClosed = true;
   for (const stop of [...handle.stops]) stop();
   handle.namespace = new Namespace(namespace.options, namespace.engines);
+  holder.subscribers.notify();
   return (handle.closing = close());
 }
 
@@ -244,11 +276,11 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
       const checked = checkGuardOptions(options, more);
       const onError = misuseOnce(checked.onError ?? warnOnce());
       const close = (timeoutMs: number) => closeHandle(handle, timeoutMs);
-      const holder: Holder = { onError, onLag: checked.onLag, close };
+      const holder: Holder = { onError, onLag: checked.onLag, subscribers: new Subscribers(), close };
       const handle = newHandle(new Namespace(checked, engines), holder);
       const namespace = rendersOnServer(checked)
         ? namespaceForNobody(checked, engines, holder)
-        : await hold(checked, engines, holder);
+        : await hold(checked, holder, () => new Namespace(checked, engines));
       // `signOut` may have been called meanwhile.
       if (handle.isClosed) await release(namespace, holder);
       else handle.namespace = namespace;
@@ -263,8 +295,10 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
       const checked = checkOptions("SeenGuard.signOut", options, signOutRules);
       const { timeoutMs, storage } = checked as object as Required<Api.SignOutOptions>;
       const open = findNamespace(namespace);
-      await Promise.all([...(open?.holders ?? [])].map(({ close }) => close(timeoutMs)));
-      await clear(namespace, storage ?? open?.options.storage);
+      await signOutOf(namespace, async () => {
+        await Promise.all([...(open?.holders ?? [])].map(({ close }) => close(timeoutMs)));
+        await clear(namespace, storage ?? open?.options.storage);
+      });
     }
   };
 }
@@ -280,7 +314,7 @@ async function clear(namespace: string, given?: Api.GuardOptions["storage"]): Pr
   const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
   clearVerdicts(namespace);
   try {
-    await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
+    await clearing;
   } catch (cause) {
     throw failure("storage", "the namespace is not cleared: the storage failed", cause);
   }

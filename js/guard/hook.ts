@@ -1,20 +1,10 @@
 /**
- * Events for tools, such as the panel of `seenguard/devtools`, and for the frameworks' hooks. They are no public API:
- * the methods are under registered symbols, which all bundles of the package share. Without a tool nothing is counted.
+ * Events for tools, such as the panel of `seenguard/devtools`. They are not public: the method is under a registered
+ * symbol, which all bundles of the package share. Without a tool nothing is counted.
  */
 import type { Explanation } from "../types/seenguard.js";
 
 export const HOOK = Symbol.for("seenguard.devtools");
-
-export const CHANGES = Symbol.for("seenguard.changes");
-
-/** The guard as the frameworks' hooks see it. */
-export interface ChangingGuard {
-  /**
-   * Calls back when an id becomes unseen or is forgotten, here, in another tab or by the server; and once on `close`.
-   */
-  [CHANGES](onChange: (isClosed: boolean) => void): void;
-}
 
 /** The guard as a tool sees it. Calls that a tool makes while it handles an event cause no events. */
 export interface HookedGuard {

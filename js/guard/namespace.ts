@@ -24,6 +24,7 @@ import { checkSnapshot } from "../input/snapshot.js";
 import { EngineLife } from "./engine-life.js";
 import type { OpenOptions } from "./options.js";
 import { LatestSnapshot } from "./stored-snapshot.js";
+import type { Subscribers } from "./subscribers.js";
 import { Tools } from "./tools.js";
 
 /** The largest number that the engine takes: no limit. */
@@ -45,6 +46,7 @@ const LOAD_INTERVAL_MS = 60_000;
 export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
+  readonly subscribers: Subscribers;
   /** Closes the handle; delivers what waits for this time at most. */
   readonly close: (timeoutMs: number) => Promise<void>;
 }
@@ -60,9 +62,8 @@ export class Namespace implements OpenNamespace {
   readonly engine = new EngineLife(this);
   readonly tools = new Tools((id) => this.explain(id));
   readonly observed = new ObservedItems();
-  /** Called when an id becomes unseen or is forgotten. */
-  readonly onChanges = new Set<() => void>();
-  private toldRevision = 0;
+  /** The revision of which subscribers were notified last. */
+  private notifiedRevision = 0;
   /** Where the namespace is stored; undefined: nowhere. */
   readonly store: Store | undefined;
   private storage: NamespaceStorage | undefined;
@@ -102,9 +103,12 @@ export class Namespace implements OpenNamespace {
 
   async whenLoaded(): Promise<void> {
     const { storage } = this;
-    if (!storage) return;
-    await withTimeout(OPEN_TIMEOUT_MS, storage.firstLoad);
-    storage.opened();
+    if (storage) {
+      await withTimeout(OPEN_TIMEOUT_MS, storage.firstLoad);
+      storage.opened();
+    }
+    // For an engine that loads late.
+    this.notifySubscribers();
   }
 
   /** The guard in the engine; `undefined`: there is no engine, and everything passes. */
@@ -177,13 +181,15 @@ export class Namespace implements OpenNamespace {
     return recorded.count;
   }
 
-  /** Notifies listeners of unseen ids, also after the call has returned. */
+  /** Notifies subscribers if an id has become unseen or was deleted. */
   private readonly noteChanges = (): void => {
-    const { unseenRevision } = this;
-    if (this.toldRevision === unseenRevision) return;
-    this.toldRevision = unseenRevision;
-    queueMicrotask(() => this.onChanges.forEach((listener) => callBack(listener)));
+    if (this.notifiedRevision !== this.unseenRevision) this.notifySubscribers();
   };
+
+  private notifySubscribers(): void {
+    this.notifiedRevision = this.unseenRevision;
+    for (const { subscribers } of this.holders) subscribers.notify();
+  }
 
   /** The list, or the last ids of one that is too long. */
   private latest(ids: readonly ItemId[]): readonly ItemId[] {

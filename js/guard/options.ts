@@ -9,7 +9,6 @@ import { readGiven, refuse } from "../errors.js";
 import {
   aFunction,
   aSignal,
-  anything,
   checkEach,
   checkOptions,
   isFunction,
@@ -19,7 +18,9 @@ import {
   upTo,
   type Rules,
 } from "../input/options.js";
-import type { GuardOptions } from "../types/seenguard.js";
+import { DEFAULTS, type DwellSettings } from "../observer/dwell.js";
+import type { ObserverSettings } from "../observer/observer.js";
+import type { GuardOptions, ObserveItemOptions, ObserveOptions } from "../types/seenguard.js";
 
 /** Options of `open`, checked, with defaults. */
 export interface OpenOptions extends GuardOptions, EngineOptions, ClockOption {
@@ -77,19 +78,27 @@ export const recordRules = {
   local: [__DEV__ ? "true or false" : "", (value) => typeof value === "boolean", false],
 } satisfies Rules;
 
-export const observeRules = {
+export const observeItemRules = {
   ...recordRules,
-  id: anything,
+  threshold: upTo(1, true, DEFAULTS.threshold),
+  dwellMs: upTo(MAX_MS, true, DEFAULTS.dwellMs),
+  onImpression: aFunction,
+  signal: aSignal,
+} satisfies Rules;
+
+export const observeRules = {
+  ...observeItemRules,
   attribute: [
     __DEV__ ? "an attribute's name" : "",
     (value) => isText(value) && !/[\s"'<>/=]/.test(value),
     "data-seen-id",
   ],
-  threshold: upTo(1, true, 0.5),
-  dwellMs: upTo(MAX_MS, true, 1000),
   idsOf: aFunction,
-  onImpression: aFunction,
 } satisfies Rules;
+
+/** Options of `observe` and `observeItem`, checked, with defaults. */
+export type CheckedItemOptions = Omit<ObserveItemOptions, keyof DwellSettings> & DwellSettings;
+export type CheckedObserveOptions = Omit<ObserveOptions, keyof ObserverSettings> & ObserverSettings;
 
 export const fetchRules = {
   match: [

@@ -1,20 +1,27 @@
 /**
  * The namespaces that are open in a document, each shared by all its holders: StrictMode mounts twice, a hot reload
  * loads the module again, and an app may contain two bundles of this package. The registry is under a registered
- * symbol, which all copies share.
+ * symbol, which all copies share. The frameworks' adapters import it without the guard.
  */
 import { CLOCK, withTimeout } from "../platform/host.js";
-import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
+import { keepLatest } from "../feed/keep-latest.js";
 import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { misuseOfCopies } from "../input/misuse.js";
 import { finishClears } from "../storage/clear.js";
 import { nameOf } from "../storage/keys.js";
-import { Namespace, type Holder } from "./namespace.js";
+import type { Holder, Namespace } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
 
 /** The version in package.json, which the build inserts. */
 declare const PACKAGE_VERSION: string;
+
+/** A guard that components share. */
+export interface SharedHandle {
+  /** Whether any component holds it. */
+  readonly isHeld: boolean;
+  close(): void;
+}
 
 interface Registry {
   /** The version of the package that created it. */
@@ -22,6 +29,10 @@ interface Registry {
   readonly namespaces: Map<string, Namespace>;
   /** Verdicts of the keyed lists. They outlive a namespace: the next route that opens it has the list again. */
   readonly verdicts: Map<string, KeyedVerdicts>;
+  /** The guards that components share, the one that was held last at the end. */
+  readonly shared: Map<string, SharedHandle>;
+  /** The sign-outs in progress. */
+  readonly signOuts: Map<string, Promise<void>>;
 }
 
 const PREFIX = "seenguard.registry.";
@@ -32,25 +43,47 @@ const OPEN_TIMEOUT_MS = 10_000;
 const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
 /** How long `close` waits for the storage. */
 const CLOSE_TIMEOUT_MS = 2_000;
+/** The most shared guards that stay open, unless more are held by components. */
+const MOST_SHARED = 4;
 
-const shared = globalThis as unknown as Record<symbol, Registry | undefined>;
+const registries = globalThis as unknown as Record<symbol, Registry | undefined>;
 
 function registry(): Registry {
-  return (shared[REGISTRY] ??= { version: PACKAGE_VERSION, namespaces: new Map(), verdicts: new Map() });
+  return (registries[REGISTRY] ??= {
+    version: PACKAGE_VERSION,
+    namespaces: new Map(),
+    verdicts: new Map(),
+    shared: new Map(),
+    signOuts: new Map(),
+  });
+}
+
+/** Runs a sign-out. Who opens the namespace meanwhile waits for it, as components do whose guard it has closed. */
+export async function signOutOf(name: string, run: () => Promise<void>): Promise<void> {
+  const { signOuts } = registry();
+  const running = run().finally(() => {
+    if (signOuts.get(name) === running) signOuts.delete(name);
+  });
+  signOuts.set(name, running);
+  await running;
 }
 
 /** Opens a namespace for `holder`, or shares the one that is open. Rejects only for wrong options. */
-export async function hold(options: OpenOptions, engines: Engines, holder: Holder): Promise<Namespace> {
+export async function hold(options: OpenOptions, holder: Holder, make: () => Namespace): Promise<Namespace> {
   const { namespace: name } = options;
+  const signOut = registry().signOuts.get(name);
+  if (signOut) await signOut.catch(() => {});
   const open = findNamespace(name);
-  const namespace = open ?? new Namespace(options, engines);
+  const namespace = open ?? make();
   if (!open) registry().namespaces.set(name, namespace);
   else if (differs(open.options, options)) {
     const message = `the namespace "${name}" is open with other options, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
-  const copies = Object.getOwnPropertySymbols(shared).filter(({ description }) => description?.startsWith(PREFIX));
-  if (copies.length > 1) callBack(holder.onError, misuseOfCopies(copies.map((copy) => shared[copy]?.version ?? "")));
+  const copies = Object.getOwnPropertySymbols(registries).filter(({ description }) => description?.startsWith(PREFIX));
+  if (copies.length > 1) {
+    callBack(holder.onError, misuseOfCopies(copies.map((copy) => registries[copy]?.version ?? "")));
+  }
   namespace.holders.add(holder);
   namespace.reporter?.opened();
   const { engine, store } = namespace;
@@ -80,6 +113,21 @@ export async function release(namespace: Namespace, holder: Holder): Promise<voi
 /** The namespace of this name if it is open in this document. */
 export function findNamespace(name: string): Namespace | undefined {
   return registry().namespaces.get(name);
+}
+
+/** The guard of a namespace that components share. */
+export function findShared(name: string): SharedHandle | undefined {
+  return registry().shared.get(name);
+}
+
+/** Adds a shared guard as the one that was held last. Beyond four, those are closed that were left longest ago. */
+export function keepShared(name: string, guard: SharedHandle): void {
+  const removed = keepLatest(registry().shared, name, guard, MOST_SHARED, ({ isHeld }) => isHeld);
+  for (const each of removed) each.close();
+}
+
+export function removeShared(name: string): void {
+  registry().shared.delete(name);
 }
 
 /** The verdicts of a namespace's keyed lists. */

@@ -1,7 +1,7 @@
 /** The snapshot in use as it is stored: the next visit filters by it before the first response. */
 import type { EngineGuard } from "../engine/engine-guard.js";
 import type { SnapshotArguments } from "../engine/engine-types.js";
-import type { StoredSnapshot } from "../storage/storage.js";
+import type { StoredSnapshot } from "../storage/context.js";
 
 /** The longest text that is stored. */
 const MAX_CHARACTERS = 512 * 1024;

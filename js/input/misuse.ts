@@ -17,7 +17,15 @@ export const CONTENTS = __DEV__
 export const GONE = __DEV__
   ? "an element that observe was given has left the document: observe the one in its place, and stop the old"
   : "";
+/** The elements of a list lack the attribute, or another root has the list. */
+export function noItem(attribute: string): string {
+  return __DEV__
+    ? `observe has seen no element with \`${attribute}\` for 5 s: set it on each item's element, to the item's id`
+    : "";
+}
 
+/** The `nodeType` of elements. */
+const ELEMENT = 1;
 /** A shorter list without any id may be intended. */
 const MANY = 5;
 /** The most keys of an object that a message lists. */
@@ -87,20 +95,32 @@ function describePage(page: unknown): SeenGuardError {
   );
 }
 
-/** The misuse in the root of `observe`: it must be an element (`isItem`), or a root of items. */
-export function misuseOfRoot(root: unknown, isItem: boolean): SeenGuardError | undefined {
-  const isRight = readGiven("bad-option", "what observe was given", () => {
-    const { nodeType, host } = (root ?? {}) as Partial<ShadowRoot>;
-    // An element of another document, such as a frame's, is no instance of this document's Element.
-    return nodeType === 1 || (!isItem && (nodeType === 9 || (nodeType === 11 && host !== undefined)));
-  });
-  if (isRight || typeof document === "undefined") return undefined;
-  return __DEV__ ? describeRoot(root, isItem) : misuse("");
+/** The misuse in the root of `observe`. */
+export function misuseOfRoot(root: unknown): SeenGuardError | undefined {
+  const isRoot = ({ nodeType, host }: Partial<ShadowRoot>) =>
+    nodeType === ELEMENT || nodeType === 9 || (nodeType === 11 && host !== undefined);
+  return misuseOfNode(root, isRoot, "observe takes an element, a document or a shadow root");
 }
 
-function describeRoot(root: unknown, isItem: boolean): SeenGuardError {
-  const wanted = isItem ? "with an `id` takes an element" : "takes an element, a document or a shadow root";
-  return misuse(`observe ${wanted} that is there already; what it was given ${describeValue(root)}`);
+/** The misuse in the arguments of `observeItem`; `ids`: the usable ones of `id`. */
+export function misuseOfItem(element: unknown, id: unknown, ids: readonly unknown[]): SeenGuardError | undefined {
+  if (ids.length > 0)
+    return misuseOfNode(element, ({ nodeType }) => nodeType === ELEMENT, "observeItem takes an element");
+  const given = __DEV__ ? describeValue(id) : "";
+  const wanted = "the id of an item, a string, a bigint or a safe integer";
+  return misuse(__DEV__ ? `observeItem takes ${wanted}; this one ${given}, so nothing is observed` : "");
+}
+
+/** Decides by `nodeType`: an element of another document, such as a frame's, is not an instance of this one's classes. */
+function misuseOfNode(
+  node: unknown,
+  isWanted: (node: Partial<ShadowRoot>) => boolean,
+  wanted: string,
+): SeenGuardError | undefined {
+  const isRight = readGiven("bad-option", "what is to be observed", () => isWanted(node ?? {}));
+  if (isRight || typeof document === "undefined") return undefined;
+  const given = __DEV__ ? describeValue(node) : "";
+  return misuse(__DEV__ ? `${wanted} that is there already; what it was given ${given}` : "");
 }
 
 let isToldOfServer = false;

@@ -16,6 +16,9 @@ export interface DwellSettings {
   readonly dwellMs: number;
 }
 
+/** When an element counts by default. */
+export const DEFAULTS: DwellSettings = { threshold: 0.5, dwellMs: 1_000 };
+
 type Tell = ((id: string, element: Element) => void) | undefined;
 
 export interface DwellListener {
@@ -24,7 +27,7 @@ export interface DwellListener {
   readonly onOut?: Tell;
   /** The element has no box of its own. */
   readonly onContents?: Tell;
-  /** The element was in view, and has left the document. */
+  /** The element was in view, and has been out of the document for 10 s. */
   readonly onGone?: Tell;
 }
 
@@ -51,8 +54,8 @@ const ANY = 1e-6;
 const MIN_SIDE = 1;
 /** The shortest interval of measurements of an element that shows too little. */
 const MIN_INTERVAL_MS = 100;
-/** How long an element may be out of the document: frameworks remove it before they stop, or put it elsewhere. */
-const GONE_MS = 1_000;
+/** How long an element may be out of the document: frameworks remove it before they stop, cache it, or move it. */
+const GONE_MS = 10_000;
 /** The page comes and goes, also into the back/forward cache; its size changes what larger elements need. */
 const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as const;
 

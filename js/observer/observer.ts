@@ -10,20 +10,28 @@ export interface ObserverSettings extends DwellSettings {
 
 export type ObservedRoot = Element | Document | ShadowRoot;
 
-/**
- * Observes `root` itself, which shows the item `id`; without an id, the elements with the attribute below it and in its
- * open shadow root. Returns stop.
- */
-export function observeItems(
-  root: ObservedRoot,
-  id: string | undefined,
-  settings: ObserverSettings,
-  listener: DwellListener,
-): () => void {
-  // Servers and some test runners lack it.
-  if (typeof IntersectionObserver === "undefined") return () => {};
-  if (id !== undefined) return watchElement(root as Element, id, settings, listener);
-  const stops = [observeBelow(root, settings, { ...listener, onGone: undefined })];
+/** The listener of a root. */
+export interface RootListener {
+  /** For each item below it. */
+  readonly items: DwellListener;
+  /** The root was in view, and has been out of the document for 10 s. */
+  readonly onGone: () => void;
+  /** There are elements below it, and for 5 s none of them has had an id. */
+  readonly onNoItem: () => void;
+}
+
+/** How long the elements below a root may have no id. */
+const NO_ITEM_MS = 5_000;
+
+/** Observes an element that shows the item `id`. Returns stop. */
+export function observeElement(element: Element, id: string, settings: DwellSettings, listener: DwellListener) {
+  return canObserve() ? watchElement(element, id, settings, listener) : () => {};
+}
+
+/** Observes the elements with the attribute below `root` and in its open shadow root. Returns stop. */
+export function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: RootListener): () => void {
+  if (!canObserve()) return () => {};
+  const stops = [followItems(root, settings, listener)];
   const host = (root as Partial<ShadowRoot>).host ?? root;
   // Only leaving the view matters for it.
   const leaving = { threshold: 0, dwellMs: MAX_MS };
@@ -35,12 +43,24 @@ export function observeItems(
   };
 }
 
+/** Servers and some test runners lack what it needs. */
+function canObserve(): boolean {
+  return typeof IntersectionObserver !== "undefined";
+}
+
 /** Follows elements that are added, removed and reused. */
-function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: DwellListener): () => void {
+function followItems(
+  root: ObservedRoot,
+  settings: ObserverSettings,
+  { items: listener, onNoItem }: RootListener,
+): () => void {
   const { attribute } = settings;
   const { shadowRoot } = root as Partial<Element>;
   const trees = shadowRoot ? [root, shadowRoot] : [root];
   const observed = new Map<Element, { id: string; stop: () => void }>();
+  const timer = setTimeout(() => {
+    if (trees.some((tree) => tree.childElementCount > 0)) onNoItem();
+  }, NO_ITEM_MS);
   const update = () => {
     const elements = new Set(trees.flatMap((tree) => [...tree.querySelectorAll(`[${CSS.escape(attribute)}]`)]));
     for (const [element, { id, stop }] of observed) {
@@ -53,6 +73,7 @@ function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: 
     for (const element of elements) {
       const id = element.getAttribute(attribute);
       if (!id || observed.has(element)) continue;
+      clearTimeout(timer);
       observed.set(element, { id, stop: watchElement(element, id, settings, listener) });
     }
   };
@@ -62,6 +83,7 @@ function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: 
   for (const tree of trees) mutations.observe(tree, { childList: true, subtree: true, attributeFilter });
   update();
   return () => {
+    clearTimeout(timer);
     mutations.disconnect();
     for (const { stop } of observed.values()) stop();
   };

@@ -1,13 +1,12 @@
 /** Clearing a namespace, which needs no engine. */
 import { errorNameOf } from "../errors.js";
+import { inTime } from "../platform/host.js";
 import { indexedDb } from "./indexeddb.js";
 import * as keys from "./keys.js";
-import type { Store } from "./port.js";
+import { SILENCE_MS, type Store } from "./port.js";
 
 /** How often a clear begins again because other clears are in its way. */
 const MAX_ROUNDS = 5;
-/** A storage that fails earlier than this, although nothing was ever stored, is not there: an old private window. */
-const AT_ONCE_MS = 1_000;
 
 /** The namespace if it is open in this document. */
 export interface OpenNamespace {
@@ -23,8 +22,8 @@ function storesWith(store?: Store): Store[] {
 }
 
 /**
- * Clears a namespace: what takes effect at once is done before this returns. Rejects if a storage fails that may hold
- * data.
+ * Clears a namespace: what takes effect at once is done before this returns. Rejects if a storage that may hold data
+ * fails or is silent.
  */
 export async function clearNamespace(
   namespace: string,
@@ -33,22 +32,24 @@ export async function clearNamespace(
   wallMs: number,
 ): Promise<void> {
   const name = keys.nameOf(namespace);
-  const wasUsed = [keys.SIGNAL, keys.CLEAR].some((prefix) => keys.namesUnder(prefix).length > 0);
   const stores = storesWith(store);
   let generation = Math.max(Math.floor(wallMs), 1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0));
+  let keeps = false;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     removeStashes(name, generation);
     for (const prefix of [keys.CLEAR, keys.SIGNAL]) keys.writeGeneration(prefix + name, generation);
-    open()?.cleared(generation, round > 0);
-    const found = await Promise.all(stores.map((each) => clearStore(each, name, generation, wasUsed)));
+    open()?.cleared(generation, keeps);
+    const found = await Promise.all(stores.map((each) => clearStore(each, name, generation)));
     const highest = Math.max(0, ...found);
     if (highest <= generation) {
       removeMarker(name, generation);
       return;
     }
-    // Another tab clears at this moment, or one with a clock that was ahead has done so.
+    // Another tab clears at this moment: its clear holds for what was recorded since this call, too. Or one with a clock
+    // that was ahead has done so before.
     const known = keys.localGeneration(name);
-    generation = known < highest ? highest + 1 : known;
+    keeps = known < highest;
+    generation = keeps ? highest + 1 : known;
   }
   throw new Error("other tabs clear the namespace all the time");
 }
@@ -70,16 +71,16 @@ function removeStashes(name: string, generation: number): void {
  * Removes what is of lower generations, and leaves a row of this one: its key says so to tabs that read no signal.
  * Resolves to the highest generation that is there.
  */
-async function clearStore(store: Store, name: string, generation: number, wasUsed = true): Promise<number> {
+async function clearStore(store: Store, name: string, generation: number): Promise<number> {
+  const call = <T>(work: Promise<T>) => inTime(SILENCE_MS, "the storage", work);
   const [prefix, below] = [keys.prefixOf(name), keys.under(name, generation)];
-  const beganMs = Date.now();
-  const key = new keys.KeyMaker().make(name, generation, "r", beganMs);
+  const key = new keys.KeyMaker().make(name, generation, "r", Date.now());
   try {
-    await store.write({ removeBelow: [prefix, below], set: [[key, ""]] });
-    return keys.highestGeneration(keys.parseKeys(await store.keys(prefix)));
+    await call(store.write({ removeBelow: [prefix, below], set: [[key, ""]] }));
+    return keys.highestGeneration(keys.parseKeys(await call(store.keys(prefix))));
   } catch (cause) {
-    const isAbsent = errorNameOf(cause) === "SecurityError" || (!wasUsed && Date.now() - beganMs < AT_ONCE_MS);
-    if (store === indexedDb && isAbsent) return 0;
+    // Where access is denied, nothing was ever stored.
+    if (store === indexedDb && errorNameOf(cause) === "SecurityError") return 0;
     store.reconnect();
     throw cause;
   }

@@ -1,5 +1,8 @@
 /** What the storage needs of a key-value store: IndexedDB, or the app's object. */
 
+/** A call that is silent for this long counts as failed. */
+export const SILENCE_MS = 10_000;
+
 export interface Change {
   /** Removes the keys with a prefix that sort below a key. */
   readonly removeBelow?: readonly [prefix: string, below: string];

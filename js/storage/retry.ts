@@ -7,6 +7,8 @@ const LAST_MS = 60_000;
 export class Retry {
   /** Whether the app was notified of the failures since the latest success. */
   isReported = false;
+  /** Why the latest attempt has failed. */
+  cause: unknown;
   private failures = 0;
   private failedMs = 0;
   private cancel = (): void => {};
@@ -15,6 +17,7 @@ export class Retry {
   constructor(
     private readonly timers: VisibleTimers,
     private readonly run: () => void,
+    private readonly onFailure: (cause: unknown) => void,
   ) {}
 
   get isFailing(): boolean {
@@ -29,16 +32,24 @@ export class Retry {
     return false;
   }
 
-  succeeded(): void {
-    this.cancel();
-    this.cancelEarly();
-    [this.failures, this.isReported] = [0, false];
+  /** Makes an attempt. If it fails, another one follows later. */
+  async attempt(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+      this.cancel();
+      this.cancelEarly();
+      [this.failures, this.isReported] = [0, false];
+    } catch (cause) {
+      this.failed(cause);
+    }
   }
 
-  failed(): void {
+  failed(cause: unknown): void {
+    this.cause = cause;
+    // An early run that somebody waits for still comes.
     this.cancel();
-    this.cancelEarly();
     this.failedMs = this.timers.nowMs();
     this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);
+    this.onFailure(cause);
   }
 }

@@ -8,6 +8,7 @@ import type {
   Identified,
   IdOf,
   ItemId,
+  ObserveItemOptions,
   ObserveOptions,
   ReportOptions,
   SeenGuard,
@@ -15,22 +16,36 @@ import type {
 
 /**
  * The guard of a namespace, shared by all components that request it. Guards stay open with the document: four at most,
- * then the least recently used one is closed. `undefined` until the guard is open; after a change of the namespace,
- * from that render until the new guard is open. `null`, with which a feed shows everything, if there is no user yet (no
- * options, or an empty namespace) or `open` fails. Wrong options are thrown in the render, for an error boundary.
+ * then the least recently used one is closed. One that the app closes is opened again while a component is mounted.
+ * Wrong options are thrown in the render, for an error boundary.
  */
-export declare function useSeenGuard(options: UseSeenGuardOptions | null | undefined): SeenGuard | null | undefined;
+export declare function useSeenGuard(options: UseSeenGuardOptions | null | undefined): SeenGuardState;
+
+/**
+ * The guard, for the other hooks: with `undefined` a list shows nothing, with `null` everything. "signed-out": there is
+ * no user yet (no options, or an empty namespace). "opening": also from the render in which the namespace has changed
+ * until the new guard is open. "failed": `open` has failed.
+ */
+export type SeenGuardState =
+  | { readonly status: "ready"; readonly guard: SeenGuard }
+  | { readonly status: "opening"; readonly guard: undefined }
+  | { readonly status: "signed-out" | "failed"; readonly guard: null };
 
 export interface UseSeenGuardOptions extends GuardOptions {
   /**
-   * `SeenGuard.open` of the entry that the app uses, best loaded on demand to keep the route's chunk small: `(options)
-   * => import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options))`. If it rejects with anything but
-   * `bad-option`, everything passes, `onError` is called, and the next mount tries again.
+   * `open` of `seenguard/lazy`, which keeps the route's chunk small, or `SeenGuard.open` of the entry that the app uses.
+   * If it rejects with anything but `bad-option`, everything passes, `onError` is called, and the next mount tries
+   * again.
    */
   open: (options: GuardOptions) => Promise<SeenGuard>;
-  /** Delivers as long as a component holds the guard; the rest is delivered when the last one unmounts. */
-  report?: ReportOptions;
 }
+
+/**
+ * Delivers impressions as `SeenGuard.report` does, from the mount on until the component unmounts or the options are
+ * null, which sends nothing more. Options may be written inline: the report begins again only if `url` changes, or `send`
+ * comes or goes; other fields are replaced. Wrong options are thrown for an error boundary.
+ */
+export declare function useReport(guard: SeenGuard | null | undefined, options: ReportOptions | null | undefined): void;
 
 export interface SeenFeed<T> {
   /**
@@ -105,5 +120,10 @@ export declare function useSeenPages<T extends Identified, C = AnyCursor>(
 export declare function useSeenRef(
   guard: SeenGuard | null | undefined,
   id: ItemId | readonly ItemId[],
+  options?: ObserveItemOptions,
+): (element: object | null) => void;
+/** A ref for the element below which items are observed, as `SeenGuard.observe` does. */
+export declare function useSeenRoot(
+  guard: SeenGuard | null | undefined,
   options?: ObserveOptions,
 ): (element: object | null) => void;

@@ -1,21 +1,31 @@
 /** `seenguard/svelte`; its one peer is svelte, 5.7 or newer. For runes, and for server rendering. */
 import type { Action } from "svelte/action";
-import type { SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, UseSeenGuardOptions } from "./react.js";
-import type { AnyCursor, FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
+import type {
+  SeenFeed,
+  SeenFeedOptions,
+  SeenGuardState,
+  SeenPages,
+  SeenPagesOptions,
+  UseSeenGuardOptions,
+} from "./react.js";
+import type { AnyCursor, FetchPage, Identified, IdOf, SeenElement, SeenGuard, SeenRoot } from "./seenguard.js";
 
-export type { SeenElement, SeenFeed, SeenFeedOptions, SeenPages, SeenPagesOptions, UseSeenGuardOptions };
+export type { SeenElement, SeenFeed, SeenFeedOptions, SeenGuardState, SeenPages, SeenPagesOptions, SeenRoot };
+export type { UseSeenGuardOptions };
 
 /**
- * The guard of a namespace as `current`, for markup, effects and deriveds, shared by all components that read it there.
- * Guards stay open with the document: four at most, then the least recently used one is closed. `undefined` until the
- * guard is open, and after a change of the namespace until the new one is open; `null`, with which a feed shows
- * everything, if there is no user yet (no options, or an empty namespace) or `open` fails. Wrong options are thrown
- * where it is read, for a boundary.
+ * The guard of a namespace, for markup, effects and deriveds, shared by all components that read it there. Guards stay
+ * open with the document: four at most, then the least recently used one is closed. One that the app closes is opened
+ * again while something reads it. `guard` is for the other functions: with `undefined` a list shows nothing, with `null`
+ * everything. `status`: "signed-out" if there is no user yet (no options, or an empty namespace); "opening", also
+ * after a change of the namespace until the new guard is open; "ready"; "failed" if `open` has failed. Wrong options are
+ * thrown where it is read, for a boundary. A report is an effect: `$effect(() => home.guard?.report({ url }))`.
  */
 export declare function seenGuard(
   options: UseSeenGuardOptions | null | undefined | (() => UseSeenGuardOptions | null | undefined),
 ): {
-  readonly current: SeenGuard | null | undefined;
+  readonly guard: SeenGuard | null | undefined;
+  readonly status: SeenGuardState["status"];
 };
 
 /** The items of a list to show, as a `Feed` of the guard decides: each id once. */
@@ -47,3 +57,5 @@ export declare function seenPages<T extends Identified, C = AnyCursor>(
 
 /** An action, `use:seen={{ guard, id }}`: records the element's item when it has been in view. */
 export declare const seen: Action<Element, SeenElement>;
+/** An action, `use:seenRoot={{ guard }}`: items below the element are observed, as by `SeenGuard.observe`. */
+export declare const seenRoot: Action<Element, SeenRoot>;

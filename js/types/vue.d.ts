@@ -1,19 +1,44 @@
 /** `seenguard/vue`; its one peer is vue, 3.4 or newer. For server rendering, too. */
 import type { ComputedRef, MaybeRefOrGetter, ObjectDirective } from "vue";
-import type { SeenFeedOptions, SeenPagesOptions, UseSeenGuardOptions } from "./react.js";
-import type { AnyCursor, FetchPage, Identified, IdOf, SeenElement, SeenGuard } from "./seenguard.js";
+import type { SeenFeedOptions, SeenGuardState, SeenPagesOptions, UseSeenGuardOptions } from "./react.js";
+import type {
+  AnyCursor,
+  FetchPage,
+  Identified,
+  IdOf,
+  ReportOptions,
+  SeenElement,
+  SeenGuard,
+  SeenRoot,
+} from "./seenguard.js";
 
-export type { SeenElement, SeenFeedOptions, SeenPagesOptions, UseSeenGuardOptions };
+export type { SeenElement, SeenFeedOptions, SeenGuardState, SeenPagesOptions, SeenRoot, UseSeenGuardOptions };
 
 /**
  * The guard of a namespace, shared by all components that request it. Guards stay open with the document: four at most,
- * then the least recently used one is closed. `undefined` until the guard is open, and after a change of the namespace
- * until the new one is open; `null`, with which a feed shows everything, if there is no user yet (no options, or an
- * empty namespace) or `open` fails. Wrong options are thrown where it is read, for `onErrorCaptured`.
+ * then the least recently used one is closed. One that the app closes is opened again while a component is mounted.
+ * Wrong options are thrown where the result is read, for `onErrorCaptured`.
  */
-export declare function useSeenGuard(
-  options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>,
-): ComputedRef<SeenGuard | null | undefined>;
+export declare function useSeenGuard(options: MaybeRefOrGetter<UseSeenGuardOptions | null | undefined>): UseSeenGuard;
+
+/**
+ * `guard` is for the other composables: with `undefined` a list shows nothing, with `null` everything. `status`:
+ * "signed-out" if there is no user yet (no options, or an empty namespace); "opening", also after a change of the
+ * namespace until the new guard is open; "ready"; "failed" if `open` has failed.
+ */
+export interface UseSeenGuard {
+  guard: ComputedRef<SeenGuard | null | undefined>;
+  status: ComputedRef<SeenGuardState["status"]>;
+}
+
+/**
+ * Delivers impressions as `SeenGuard.report` does, until its scope ends or the options are null, which sends nothing
+ * more. The report begins again only if `url` changes, or `send` comes or goes; other fields are replaced.
+ */
+export declare function useReport(
+  guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
+  options: MaybeRefOrGetter<ReportOptions | null | undefined>,
+): void;
 
 export interface SeenFeed<T> {
   /**
@@ -70,3 +95,5 @@ export declare function useSeenPages<T extends Identified, C = AnyCursor>(
 
 /** A directive, `v-seen="{ guard, id }"`: records the element's item when it has been in view. */
 export declare const vSeen: ObjectDirective<Element, SeenElement>;
+/** A directive, `v-seen-root="{ guard }"`: items below the element are observed, as by `SeenGuard.observe`. */
+export declare const vSeenRoot: ObjectDirective<Element, SeenRoot>;

@@ -31,6 +31,7 @@ export const entries = [
   { name: "index", types: "seenguard", inReactNative: "react-native", inDemo: true, hasDevelopment: true },
   { name: "formats", inReactNative: "formats/react-native", hasDevelopment: true },
   { name: "slim", hasDevelopment: true },
+  { name: "lazy", peers: [] },
   { name: "server", inWorkerd: "server/workerd", inDemo: true },
   { name: "near-duplicates", inWorkerd: "near-duplicates/workerd", inDemo: true },
   { name: "react", source: "adapters/react", peers: ["react"] },

@@ -411,7 +411,6 @@ export const steps = [
     name: "programs",
     what: "programs made at random against the API",
     run: () => vitest("--project", "programs"),
-    programs: [redis],
     needs: ["build"],
     slow: true,
   },

@@ -95,6 +95,19 @@ describe("a fallback that does not answer", () => {
     expect(feed.filter(shown)).toEqual(["d"]);
   });
 
+  test("has subscribers called when it comes late", async () => {
+    const { page } = pageWithoutWasm();
+    const { guard } = await openWithout({ fallback: secondTime() }, page);
+    const listener = vi.fn();
+    guard.subscribe(listener);
+    guard.record("a");
+    await pass(1);
+    expect(listener).not.toHaveBeenCalled();
+    await pass(AGAIN_MS);
+    expect(guard.filter(["a"])).toEqual([]);
+    expect(listener).toHaveBeenCalledTimes(1);
+  });
+
   test("may answer late: that counts, too", async () => {
     const { page } = pageWithoutWasm();
     let answer: (module: EngineModule) => void = () => {};

@@ -273,9 +273,11 @@ describe("where there is no document", () => {
     const { guard } = await openGuard();
     const element = { nodeType: 1 } as Element;
     guard.observe(element)();
-    guard.observe(element, { id: "a" })();
+    guard.observeItem(element, "a")();
+    expect(() => guard.observe(element, { signal: {} } as object)).toThrow(SeenGuardError);
     expect(() => guard.observe(element, { threshold: 2 })).toThrow(SeenGuardError);
-    expect(() => guard.observe(element, { id: "a", dwell: 1 } as object)).toThrow(SeenGuardError);
+    expect(() => guard.observe(element, { id: "a" } as object)).toThrow(SeenGuardError);
+    expect(() => guard.observeItem(element, "a", { dwell: 1 } as object)).toThrow(SeenGuardError);
   });
 
   test("IndexedDB is not there, which is reported once, and the guard works without", async () => {

@@ -45,7 +45,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     expect(guard.headers()).toEqual(outside.headers());
     expect(heldBy(guard)).toBe(heldBy(outside));
     const stop = guard.report({ send: () => Promise.resolve() });
-    guard.observe({} as Element, { id: "new" })();
+    guard.observeItem({} as Element, "new")();
     guard.observe({} as Element)();
     await guard.flush();
     expect(guard.stats()).toEqual(outside.stats());

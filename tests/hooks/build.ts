@@ -27,7 +27,11 @@ const sides: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 /** Those of one framework. */
 const ownSides: Readonly<Record<Framework, typeof sides>> = {
-  react: { query: { "documented-query": "useInfiniteQuery" }, parts: { "documented-timeline": "arrived" } },
+  react: {
+    query: { "documented-query": "useInfiniteQuery" },
+    parts: { "documented-timeline": "arrived" },
+    voyager: {},
+  },
   vue: { pager: { "documented-pager": "useSeenFeed" } },
   svelte: { pager: { "documented-pager": "seenFeed" } },
 };

@@ -26,13 +26,15 @@ test.describe("Fast Refresh after an edit", () => {
   test("of markup keeps a list without a key, one guard and one report", async ({ developer }) => {
     await developer.open("/kept");
     expect(await edit(developer, (text) => text)).toBe(true);
+    const seen = await developer.seen(idsOfPages(0));
+    await expect.poll(() => developer.delivered.toSorted()).toEqual(seen);
     await developer.page.evaluate(() => window.adapterApp.unmount());
-    await developer.expectReported(await developer.seen(idsOfPages(0)));
+    await developer.expectNoReport();
   });
 
   test("of hooks, which remounts a list, keeps one with a key, and one guard", async ({ developer }) => {
     await developer.open();
-    const hook = "const guard = useSeenGuard(";
+    const hook = "const { guard } = useSeenGuard(";
     expect(await edit(developer, (text) => text.replace(hook, `useState(0);\n  ${hook}`))).toBe(false);
   });
 });

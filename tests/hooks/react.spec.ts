@@ -54,12 +54,13 @@ test("what `<Activity>` hides is neither seen nor reported on; shown again the l
   await expect(reader.items).toHaveText(idsOfPages(0));
   await reader.haveSeen(["item-0", "item-1"]);
   const before = await reader.seen(idsOfPages(0));
+  await expect.poll(() => reader.delivered.toSorted()).toEqual(before);
   // In the middle of its dwell.
   await page.evaluate(hideAsItComesIntoView, "item-5");
   await expect(reader.items.nth(5)).toBeHidden();
-  await reader.expectReported(before);
+  await reader.expectNoReport();
   // What is not hidden is in view for as long.
-  await page.evaluate(() => void window.adapterApp.guard?.observe(document.body, { id: "around", dwellMs: 200 }));
+  await page.evaluate(() => void window.adapterApp.guard?.observeItem(document.body, "around", { dwellMs: 200 }));
   await reader.haveSeen(["around"]);
   expect(await reader.seen(idsOfPages(0))).toEqual(before);
   await reader.press("Hide or show");

@@ -1,13 +1,15 @@
 /** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
-import { act, Component, StrictMode, useEffect, type ReactNode } from "react";
+import { act, Component, StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
-import { SeenGuard, SeenGuardError, type FeedPage, type PageRequest, type Report, type ReportOptions } from "seenguard";
+import { SeenGuard, SeenGuardError, type FeedPage, type PageRequest, type ReportOptions } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import {
+  useReport,
   useSeenFeed,
   useSeenGuard,
   useSeenPages,
   useSeenRef,
+  useSeenRoot,
   type SeenFeed,
   type SeenFeedOptions,
   type SeenPages,
@@ -55,6 +57,7 @@ async function renderHook<P, T>(use: (props: P) => T, props: P) {
 
 const { open } = SeenGuard;
 type Guard = SeenGuard | null | undefined;
+const useGuard = (options: Parameters<typeof useSeenGuard>[0]): Guard => useSeenGuard(options).guard;
 
 /** Renders a hook that throws, in an error boundary. */
 async function renderFailing(use: () => void) {
@@ -107,7 +110,7 @@ const isOpen = (guard: Guard) => guard?.apply({ shards: [] }).applied;
 describe("useSeenGuard", () => {
   test("gives all components that ask for a namespace the same guard, which stays open", async () => {
     const namespace = uniqueNamespace();
-    const use = () => useSeenGuard({ namespace, open, storage: "none" });
+    const use = () => useGuard({ namespace, open, storage: "none" });
     const [first, second] = [await renderHook(use, undefined), await renderHook(use, undefined)];
     await opened(() => first.latest() && second.latest());
     expect(first.results[0]).toBeUndefined();
@@ -124,7 +127,7 @@ describe("useSeenGuard", () => {
   test("keeps four guards open, and more only if they are held", async () => {
     const mount = async () => {
       const namespace = uniqueNamespace();
-      const hook = await renderHook(() => useSeenGuard({ namespace, open, storage: "none" }), undefined);
+      const hook = await renderHook(() => useGuard({ namespace, open, storage: "none" }), undefined);
       await opened(hook.latest);
       return hook;
     };
@@ -144,7 +147,7 @@ describe("useSeenGuard", () => {
   test("is null where there is no user yet, before it is mounted, too", async () => {
     const unused = vi.fn(open);
     type Options = Parameters<typeof useSeenGuard>[0];
-    const { results, show, latest } = await renderHook<Options, Guard>(useSeenGuard, undefined);
+    const { results, show, latest } = await renderHook<Options, Guard>(useGuard, undefined);
     await show(null);
     await show({ namespace: "", open: unused });
     expect(new Set(results)).toEqual(new Set([null]));
@@ -159,7 +162,7 @@ describe("useSeenGuard", () => {
 
   describe("where the guard cannot be opened,", () => {
     const failing = (namespace: string, openGiven: typeof open, onError: (error: SeenGuardError) => void) => () =>
-      useSeenGuard({ namespace, open: openGiven, storage: "none", onError });
+      useGuard({ namespace, open: openGiven, storage: "none", onError });
 
     test("is null, reports an error, and tries again at the next mount", async () => {
       const [namespace, onError] = [uniqueNamespace(), vi.fn()];
@@ -194,106 +197,67 @@ describe("useSeenGuard", () => {
     });
   });
 
-  test("reopens at the next mount what the app has closed", async () => {
-    const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
-    const first = await renderHook(() => useSeenGuard(options), undefined);
-    await opened(first.latest);
-    const guard = first.latest();
-    await act(async () => guard?.close());
-    expect(first.latest()).toBe(guard);
-    await first.unmount();
-    await settle();
-    const { results, latest } = await renderHook(() => useSeenGuard(options), undefined);
-    await opened(latest);
-    expect(results).not.toContain(guard);
-    expect(isOpen(latest())).toBe(true);
+  describe("opens again what the app has closed,", () => {
+    const set = async () => {
+      const options = { namespace: uniqueNamespace(), open: vi.fn(open), storage: "none" } as const;
+      const hook = await renderHook(() => useGuard(options), undefined);
+      await opened(hook.latest);
+      return { options, hook, guard: hook.latest() };
+    };
+
+    test("while a component is mounted, whose lists go on with it", async () => {
+      const { hook, guard, options } = await set();
+      const items = ["a", "b"];
+      const list = await renderHook(() => useSeenFeed(useGuard(options), items, { key: "home" }).items, undefined);
+      guard?.record("a");
+      await act(async () => guard?.close());
+      await opened(hook.latest);
+      expect(hook.latest()).not.toBe(guard);
+      expect(isOpen(hook.latest())).toBe(true);
+      expect(options.open).toHaveBeenCalledTimes(2);
+      await inAct(() => void hook.latest()?.record("b"));
+      await list.show(undefined);
+      expect(list.latest()).toEqual(items); // what is on the screen stays
+      expect(hook.latest()?.filter(items)).toEqual([]);
+    });
+
+    test("at the next mount, where none was mounted", async () => {
+      const { hook, guard, options } = await set();
+      await hook.unmount();
+      await settle();
+      await act(async () => guard?.close());
+      expect(options.open).toHaveBeenCalledTimes(1);
+      const { results, latest } = await renderHook(() => useGuard(options), undefined);
+      await opened(latest);
+      expect(results).not.toContain(guard);
+      expect(isOpen(latest())).toBe(true);
+    });
   });
 
-  describe("reports", () => {
-    interface Props {
-      namespace: string;
-      token?: string;
-    }
-    /** A component that records as it leaves, too. */
-    function setUp() {
-      const sent: string[] = [];
-      const running: ReportOptions[] = [];
-      const openSpied: typeof open = async (options) => {
-        const opened = await open(options);
-        const report = opened.report.bind(opened);
-        opened.report = (reportOptions) => {
-          running.push(reportOptions);
-          const stop = report(reportOptions);
-          return () => {
-            running.splice(running.indexOf(reportOptions), 1);
-            stop();
-          };
-        };
-        return opened;
-      };
-      let guard: Guard;
-      const send = ({ impressions }: Report) => Promise.resolve(sent.push(...impressions.map(({ id }) => id)));
-      function Host({ namespace, token = "" }: Props) {
-        const report = { send, headers: { token } };
-        const held = useSeenGuard({ namespace, open: openSpied, storage: "none", report });
-        guard = held;
-        useEffect(() => () => void held?.record(`left-${namespace}`), [held, namespace]);
-        return null;
-      }
-      return { sent, running, Host, guard: () => guard };
-    }
-
-    test("goes on through a remount, and delivers what waits when the last component has gone", async () => {
-      const { sent, running, Host, guard } = setUp();
-      const namespace = uniqueNamespace();
-      const { show, unmount } = await render(<Host namespace={namespace} />);
-      await opened(guard);
-      guard()?.record("seen");
-      await show(<Host key="again" namespace={namespace} />);
-      await settle();
-      expect([sent, running.length]).toEqual([[], 1]);
-      await unmount();
-      await settle();
-      expect(sent).toEqual(["seen", `left-${namespace}`]);
-      expect(running).toEqual([]);
-      expect(guard()?.stats().undelivered).toBe(0);
-    });
-
-    test("delivers for the one before when the namespace changes", async () => {
-      const { sent, running, Host, guard } = setUp();
-      const [before, after] = [uniqueNamespace(), uniqueNamespace()];
-      const { show } = await render(<Host namespace={before} />);
-      await opened(guard);
-      guard()?.record("seen");
-      await show(<Host namespace={after} />);
-      await opened(guard);
-      await settle();
-      expect(sent).toEqual(["seen", `left-${before}`]);
-      expect(running).toHaveLength(1);
-    });
-
-    test("as the options say, or throws what is wrong with them in the rendering", async () => {
-      const refused = { namespace: uniqueNamespace(), open, storage: "none", report: { intervalMs: -1 } } as const;
-      const { error } = await renderFailing(() => void useSeenGuard(refused));
-      expect(error()).toMatchObject({ code: "bad-option" });
-    });
-
-    test("with the headers of the latest rendering", async () => {
-      const { running, Host, guard } = setUp();
-      const namespace = uniqueNamespace();
-      const { show } = await render(<Host namespace={namespace} token="first" />);
-      await opened(guard);
-      await show(<Host namespace={namespace} token="second" />);
-      expect((running[0]?.headers as (() => unknown) | undefined)?.()).toEqual({ token: "second" });
-    });
+  test("says in which state it is", async () => {
+    const namespace = uniqueNamespace();
+    const failing = () => Promise.reject(new Error("no network"));
+    type Options = Parameters<typeof useSeenGuard>[0];
+    const { results, show, latest } = await renderHook<Options, ReturnType<typeof useSeenGuard>>(useSeenGuard, null);
+    await show({ namespace, open, storage: "none" });
+    await opened(() => latest().guard);
+    await show({ namespace: uniqueNamespace(), open: failing, storage: "none", onError: () => undefined });
+    await settle();
+    const states = results.map(({ status, guard }) => [status, guard && "open"] as const);
+    expect(states.filter((state, index) => state[0] !== states[index - 1]?.[0])).toEqual([
+      ["signed-out", null],
+      ["opening", undefined],
+      ["ready", "open"],
+      ["opening", undefined],
+      ["failed", null],
+    ]);
   });
 
   test("opens nothing for new objects with equal options, and calls the latest callbacks", async () => {
     const codes: string[] = [];
     const namespace = uniqueNamespace();
     const { results, show, latest } = await renderHook<string, Guard>(
-      (name) =>
-        useSeenGuard({ namespace, open, storage: "none", onError: ({ code }) => codes.push(`${name} ${code}`) }),
+      (name) => useGuard({ namespace, open, storage: "none", onError: ({ code }) => codes.push(`${name} ${code}`) }),
       "first",
     );
     await opened(latest);
@@ -308,7 +272,7 @@ describe("useSeenGuard", () => {
     guards.ada.record("ada");
     guards.grace.record("grace");
     const known = (user: string) => {
-      const guard = useSeenGuard({ namespace: `home:${user}`, open: SeenGuard.open });
+      const guard = useGuard({ namespace: `home:${user}`, open: SeenGuard.open });
       return guard ? [user, ["ada", "grace"].filter((each) => guard.explain(each).seen)] : undefined;
     };
     const { results, show } = await renderHook<string, ReturnType<typeof known>>(known, "ada");
@@ -326,7 +290,7 @@ describe("useSeenGuard", () => {
     const namespace = uniqueNamespace();
     let guard: Guard;
     const use = (options: Partial<UseSeenGuardOptions>) => () => {
-      guard = useSeenGuard({ namespace, open, storage: "none", ...options });
+      guard = useGuard({ namespace, open, storage: "none", ...options });
     };
     const { error, show } = await renderFailing(use({ windowDays: -1 }));
     expect(error()).toBeInstanceOf(SeenGuardError);
@@ -343,7 +307,7 @@ test("useSeenGuard passes the fallback on", async () => {
   const fallback = vi.fn(() => import("seenguard/engine-js"));
   const open = vi.fn(FormatsGuard.open);
   const options = { namespace: uniqueNamespace(), storage: "none", fallback, open } as const;
-  const { latest } = await renderHook(() => useSeenGuard(options), undefined);
+  const { latest } = await renderHook(() => useGuard(options), undefined);
   await opened(latest);
   await open.mock.calls[0]?.[0].fallback?.();
   expect(fallback).toHaveBeenCalledTimes(1);
@@ -352,7 +316,7 @@ test("useSeenGuard passes the fallback on", async () => {
 test("useSeenGuard opens the guard by the function that it is given", async () => {
   const namespace = uniqueNamespace();
   const open = vi.fn(FormatsGuard.open);
-  const { latest } = await renderHook(() => useSeenGuard({ namespace, storage: "none", open }), undefined);
+  const { latest } = await renderHook(() => useGuard({ namespace, storage: "none", open }), undefined);
   await opened(latest);
   expect(open).toHaveBeenCalledTimes(1);
   expect(open.mock.calls[0]?.[0]).not.toHaveProperty("open");
@@ -688,6 +652,133 @@ describe("useSeenPages", () => {
   });
 });
 
+describe("useReport", () => {
+  interface Props {
+    options: ReportOptions | null;
+    guard?: Guard;
+  }
+  const use = ({ options, guard }: Props) => {
+    useReport(guard, options);
+  };
+
+  /** A server that notes who reported which ids. */
+  function collector() {
+    const sent: string[] = [];
+    const to = (name: string) => (_url: unknown, init?: RequestInit) => {
+      const { impressions } = JSON.parse(init?.body as string) as { impressions: { id: string }[] };
+      sent.push(...impressions.map(({ id }) => `${name} ${id}`));
+      return Promise.resolve(new Response(null, { status: 204 }));
+    };
+    return { sent, to };
+  }
+  /** Longer than an interval, and the requests that it begins. */
+  const pass = async (guard: Awaited<ReturnType<typeof testGuard>>) => {
+    guard.advance(10_000);
+    await settle();
+  };
+
+  test("ends with null, also a request that has not been sent yet, and begins when options are given later", async () => {
+    const guard = await testGuard();
+    const { sent, to } = collector();
+    type Headers = Record<string, string>;
+    let answer: (headers: Headers) => void = () => undefined;
+    const headers = () => new Promise<Headers>((resolve) => (answer = resolve));
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: null });
+    guard.record("before");
+    await pass(guard);
+    expect(sent).toEqual([]);
+    await show({ guard, options: { url: "/seen", fetch: to("consent") } });
+    await pass(guard);
+    expect(sent).toEqual(["consent before"]);
+    await show({ guard, options: { url: "/seen", fetch: to("late"), headers } });
+    guard.record("during");
+    await pass(guard);
+    await show({ guard, options: null });
+    answer({});
+    guard.record("after");
+    await pass(guard);
+    expect(sent).toEqual(["consent before"]);
+  });
+
+  test("begins with a `send` that comes later, and ends when the component is gone", async () => {
+    const guard = await testGuard();
+    const sent: string[] = [];
+    const send = ({ impressions }: { impressions: { id: string }[] }) =>
+      Promise.resolve(sent.push(...impressions.map(({ id }) => id)));
+    const { show, unmount } = await renderHook<Props, unknown>(use, { guard, options: null });
+    guard.record("a");
+    await show({ guard, options: { send } });
+    await pass(guard);
+    expect(sent).toEqual(["a"]);
+    await unmount();
+    guard.record("b");
+    await pass(guard);
+    expect(sent).toEqual(["a"]);
+  });
+
+  test("begins again at another url, without waiting for the former one", async () => {
+    const guard = await testGuard();
+    const { sent, to } = collector();
+    const never = () => new Promise<never>(() => undefined);
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: { url: "/old", fetch: never } });
+    guard.record("a");
+    await pass(guard);
+    await show({ guard, options: { url: "/new", fetch: to("new") } });
+    guard.record("b");
+    await pass(guard);
+    expect(sent).toContain("new b");
+  });
+
+  test("with inline options goes on, with those of the latest rendering", async () => {
+    const guard = await testGuard();
+    const { sent, to } = collector();
+    const running = vi.spyOn(guard, "report");
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: { url: "/seen", fetch: to("first") } });
+    guard.record("a");
+    for (const name of ["second", "third"]) {
+      guard.advance(400);
+      await show({ guard, options: { url: "/seen", fetch: to(name), headers: { name } } });
+    }
+    // It is due a second after the record: a report that began with each rendering would be due later.
+    guard.advance(300);
+    await settle();
+    expect(sent).toEqual(["third a"]);
+    expect(running.mock.lastCall?.[0].headers).toEqual({ name: "third" });
+  });
+
+  test("lets a guard that the app closes deliver what waits, and goes on with the next one", async () => {
+    const { sent, to } = collector();
+    const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
+    const { latest } = await renderHook(() => {
+      const guard = useGuard(options);
+      useReport(guard, { url: "/seen", fetch: to("it") });
+      return guard;
+    }, undefined);
+    await opened(latest);
+    const guard = latest();
+    guard?.record("a");
+    await act(async () => guard?.close());
+    expect(sent).toEqual(["it a"]);
+    await opened(latest);
+    latest()?.record("b");
+    await act(async () => latest()?.close());
+    expect(sent).toEqual(["it a", "it b"]);
+  });
+
+  test("begins as soon as there is a guard, and throws wrong options", async () => {
+    const guard = await testGuard();
+    const { sent, to } = collector();
+    const options: ReportOptions = { url: "/seen", fetch: to("it") };
+    const { show } = await renderHook<Props, unknown>(use, { options });
+    guard.record("a");
+    await show({ guard, options });
+    await pass(guard);
+    expect(sent).toEqual(["it a"]);
+    const { error } = await renderFailing(() => useReport(guard, { url: "/seen", intervalMs: -1 }));
+    expect(error()).toMatchObject({ code: "bad-option" });
+  });
+});
+
 test("useSeenRef gives the same ref for the same ids, and another one for others", async () => {
   const guard = await testGuard();
   const { results, latest, show } = await renderHook(
@@ -712,7 +803,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
   async function renderItem(props: Props) {
     const guard = await testGuard();
     const stop = vi.fn();
-    const track = vi.spyOn(guard, "observe").mockImplementation(() => stop);
+    const track = vi.spyOn(guard, "observeItem").mockImplementation(() => stop);
     function Item({ id, isThere = true, ...options }: Props) {
       const ref = useSeenRef(guard, id, options);
       return isThere && <p ref={(element) => ref(element)} />;
@@ -734,11 +825,41 @@ describe("a ref that is written in the markup, so that each rendering detaches a
     await show({ id: "b" });
     await show({ id: "b", dwellMs: 500 });
     await settle();
-    expect(track.mock.calls.map(([, options]) => options?.id)).toEqual(["a", "b", "b"]);
+    expect(track.mock.calls.map(([, id]) => id)).toEqual(["a", "b", "b"]);
     expect(stop).toHaveBeenCalledTimes(2);
     await show({ id: "b", isThere: false });
     await settle();
     expect(track).toHaveBeenCalledTimes(3);
     expect(stop).toHaveBeenCalledTimes(3);
   });
+});
+
+test("useSeenRoot observes below its element, as long as that is there and with the latest callbacks", async () => {
+  const guard = await testGuard();
+  const stop = vi.fn();
+  const observe = vi.spyOn(guard, "observe").mockImplementation(() => stop);
+  const impressions: string[] = [];
+  interface Props {
+    name: string;
+    dwellMs?: number;
+    isThere?: boolean;
+  }
+  function List({ name, dwellMs = 1_000, isThere = true }: Props) {
+    const ref = useSeenRoot(guard, { dwellMs, onImpression: (id) => impressions.push(`${name} ${id}`) });
+    return isThere && <ol ref={ref} />;
+  }
+  const { show } = await render(<List name="first" />);
+  await show(<List name="second" />);
+  await settle();
+  expect(observe).toHaveBeenCalledTimes(1);
+  const [root, options] = observe.mock.calls[0] ?? [];
+  expect((root as Element).tagName).toBe("OL");
+  options?.onImpression?.("a", root as Element);
+  expect(impressions).toEqual(["second a"]);
+  await show(<List name="second" dwellMs={500} />);
+  await settle();
+  expect([observe.mock.calls.length, stop.mock.calls.length]).toEqual([2, 1]);
+  await show(<List name="second" isThere={false} />);
+  await settle();
+  expect([observe.mock.calls.length, stop.mock.calls.length]).toEqual([2, 2]);
 });

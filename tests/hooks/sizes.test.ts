@@ -11,10 +11,13 @@ import { readPage, root } from "../docs/examples.js";
 import type { Framework } from "./build.js";
 import { productionBytes } from "./production.js";
 
-/** Of the hooks 2,000 until they had reports, guards that stay open, lists that wait: 600 for these. */
-const MAX_BYTES = { hooks: 2_600, testing: 2_000, devtools: 6_000 } as const;
-/** A route's chunk, whose core is loaded on demand. 100 of them tell a page's snapshot from another API's field. */
-const MAX_BYTES_OF_CHUNK = 6_600;
+/** Of the hooks 2,000 until they had reports, roots, guards that stay open or are opened again, lists that wait. */
+const MAX_BYTES = { hooks: 2_700, testing: 2_000, devtools: 6_000 } as const;
+/**
+ * A route's chunk, whose core is loaded on demand. 100 of them tell a page's snapshot from another API's field; 300 are
+ * for reports of their own, roots, and guards that are opened again.
+ */
+const MAX_BYTES_OF_CHUNK = 6_900;
 
 const withoutCore = entries.filter(({ peers }) => peers !== undefined);
 const hooks = ["react", "vue", "svelte"];
@@ -69,6 +72,12 @@ test.each(["testing", "devtools"] as const)("%s", async (name) => {
   expect(bytes).toBeLessThan(MAX_BYTES[name]);
 });
 
+test("lazy imports the core by its name, on demand", async () => {
+  const { bytes, inputs } = await bundle("lazy");
+  expect(inputs.filter((path) => /wasm|index\.|engine|shared/.test(path))).toEqual([]);
+  expect(bytes).toBeLessThan(200);
+});
+
 test("these are all", () => {
-  expect(withoutCore.map(({ name }) => name)).toEqual([...hooks, "testing", "devtools"]);
+  expect(withoutCore.map(({ name }) => name)).toEqual(["lazy", ...hooks, "testing", "devtools"]);
 });

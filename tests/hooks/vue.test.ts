@@ -1,21 +1,10 @@
 /** The composables where no browser is needed: what they take, and when they follow it. */
-import { SeenGuard, SeenGuardError, type PageRequest, type Report } from "seenguard";
+import { SeenGuard, SeenGuardError, type PageRequest, type Report, type ReportOptions } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { openTestGuard } from "seenguard/testing";
-import { useSeenFeed, useSeenGuard, useSeenPages, vSeen, type SeenElement } from "seenguard/vue";
+import { useReport, useSeenFeed, useSeenGuard, useSeenPages, vSeen, vSeenRoot, type SeenElement } from "seenguard/vue";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import {
-  createApp,
-  createSSRApp,
-  effectScope,
-  h,
-  onUnmounted,
-  reactive,
-  ref,
-  shallowRef,
-  watch,
-  withDirectives,
-} from "vue";
+import { createApp, createSSRApp, effectScope, h, reactive, ref, shallowRef, withDirectives } from "vue";
 import { renderToString } from "vue/server-renderer";
 
 async function testGuard(namespace?: string) {
@@ -36,7 +25,7 @@ describe("useSeenGuard", () => {
     (await testGuard("home:grace")).record("grace");
     const user = ref("ada");
     const scope = effectScope();
-    const guard = scope.run(() => useSeenGuard(() => ({ namespace: user.value && `home:${user.value}`, open })));
+    const guard = scope.run(() => useSeenGuard(() => ({ namespace: user.value && `home:${user.value}`, open })).guard);
     expect(guard?.value).toBeUndefined();
     for (const name of ["ada", "grace", "ada"]) {
       user.value = name;
@@ -55,51 +44,40 @@ describe("useSeenGuard", () => {
   });
 
   test("is null without options, in the rendering of a server, too", async () => {
-    const shown: Guard[] = [];
+    const shown: [Guard, string][] = [];
     const component = (options: Parameters<typeof useSeenGuard>[0]) => ({
       setup: () => {
-        const guard = useSeenGuard(options);
-        return () => void shown.push(guard.value);
+        const { guard, status } = useSeenGuard(options);
+        return () => void shown.push([guard.value, status.value]);
       },
     });
     for (const options of [null, undefined, { namespace: "", open }, { namespace: "home:server", open }])
       await renderToString(createSSRApp(component(options)));
-    expect(shown).toEqual([null, null, null, undefined]);
+    const [signedOut, opening] = [
+      [null, "signed-out"],
+      [undefined, "opening"],
+    ];
+    expect(shown).toEqual([signedOut, signedOut, signedOut, opening]);
   });
 
-  test("reports as long as a component holds it, and delivers what it recorded as it left", async () => {
-    const sent: string[] = [];
-    const send = ({ impressions }: Report) => Promise.resolve(sent.push(...impressions.map(({ id }) => id)));
-    const user = ref("reporting-ada");
-    let held: Guard;
-    const app = createApp({
-      setup() {
-        const namespace = () => `home:${user.value}`;
-        const guard = useSeenGuard(() => ({ namespace: namespace(), open, storage: "none", report: { send } }));
-        watch(guard, (_now, before) => before?.record(`changed-${namespace()}`), { flush: "sync" });
-        onUnmounted(() => guard.value?.record("left"));
-        return () => ((held = guard.value), "");
-      },
-    });
-    app.mount(document.createElement("div"));
-    await vi.waitFor(() => expect(isOpen(held)).toBe(true));
-    held?.record("seen");
-    user.value = "reporting-grace";
-    await vi.waitFor(() => expect(sent).toEqual(["seen", "changed-home:reporting-grace"]));
-    await vi.waitFor(() => expect(isOpen(held)).toBe(true));
-    app.unmount();
-    await vi.waitFor(() => expect(sent.slice(2)).toEqual(["left"]));
-    await settle();
-    held?.record("later");
-    await held?.deliver();
-    expect(sent).not.toContain("later");
+  test("opens again what the app has closed while a component is mounted", async () => {
+    const options = { namespace: "home:closed-by-the-app", open, storage: "none" } as const;
+    const scope = effectScope();
+    const held = scope.run(() => useSeenGuard(options));
+    await vi.waitFor(() => expect(held?.status.value).toBe("ready"));
+    const first = held?.guard.value;
+    await first?.close();
+    await vi.waitFor(() => expect(held?.status.value).toBe("ready"));
+    expect(held?.guard.value).not.toBe(first);
+    expect(isOpen(held?.guard.value)).toBe(true);
+    scope.stop();
   });
 
   test("has the component that reads it fail for wrong options", async () => {
     const errors: unknown[] = [];
     const app = createApp({
       setup: () => {
-        const guard = useSeenGuard({ namespace: "home:wrong", windowDays: -1, open });
+        const { guard } = useSeenGuard({ namespace: "home:wrong", windowDays: -1, open });
         return () => (guard.value ? "open" : "");
       },
     });
@@ -108,6 +86,69 @@ describe("useSeenGuard", () => {
     await settle();
     expect(errors[0]).toBeInstanceOf(SeenGuardError);
     app.unmount();
+  });
+});
+
+describe("useReport", () => {
+  /** Runs until the scope ends. */
+  async function start(options: () => ReportOptions | null) {
+    const guard = await testGuard();
+    const scope = effectScope();
+    scope.run(() => useReport(() => guard, options));
+    const pass = () => {
+      guard.advance(10_000);
+      return settle();
+    };
+    return { guard, scope, pass };
+  }
+
+  test("reports while its options are given, with the latest ones, until its scope ends", async () => {
+    const sent: string[] = [];
+    const sendAs =
+      (name: string) =>
+      ({ impressions }: Report) =>
+        Promise.resolve(sent.push(...impressions.map(({ id }) => `${name} ${id}`)));
+    const [consent, name] = [ref(false), ref("first")];
+    const { guard, scope, pass } = await start(() => (consent.value ? { send: sendAs(name.value) } : null));
+    guard.record("a");
+    await pass();
+    expect(sent).toEqual([]);
+    consent.value = true;
+    await pass();
+    guard.record("b");
+    name.value = "second";
+    await pass();
+    consent.value = false;
+    guard.record("c");
+    await pass();
+    expect(sent).toEqual(["first a", "second b"]);
+    consent.value = true;
+    await pass();
+    scope.stop();
+    guard.record("d");
+    await pass();
+    expect(sent).toEqual(["first a", "second b", "second c"]);
+  });
+
+  test("begins again only for another url", async () => {
+    const [url, token] = [ref("/old"), ref("old")];
+    const sent: string[] = [];
+    const post = (address: unknown, init?: RequestInit) => {
+      sent.push(`${String(address)} ${String(new Headers(init?.headers).get("token"))}`);
+      return Promise.resolve(new Response(null, { status: 204 }));
+    };
+    const options = () => ({ url: url.value, headers: { token: token.value }, fetch: post });
+    const { guard, scope, pass } = await start(options);
+    const report = vi.spyOn(guard, "report");
+    guard.record("a");
+    token.value = "new";
+    await pass();
+    url.value = "/new";
+    guard.record("b");
+    await pass();
+    scope.stop();
+    expect(sent).toEqual(["/old new", "/new new"]);
+    expect(report.mock.calls.map(([each]) => each.url)).toContain("/new");
   });
 });
 
@@ -164,7 +205,7 @@ describe("useSeenFeed", () => {
 test("useSeenGuard opens the guard by the function that it is given", async () => {
   const scope = effectScope();
   const options = { namespace: "home:formats", storage: "none", open: FormatsGuard.open } as const;
-  const guard = scope.run(() => useSeenGuard(options));
+  const guard = scope.run(() => useSeenGuard(options).guard);
   await vi.waitFor(() => expect(guard?.value).toBeInstanceOf(FormatsGuard), 10_000);
   scope.stop();
 });
@@ -209,7 +250,7 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
 test("vSeen restarts for what changes, and continues for equal values", async () => {
   const [guard, other] = [await testGuard(), await testGuard()];
   const stops = vi.fn();
-  const tracks = [guard, other].map((each) => vi.spyOn(each, "observe").mockImplementation(() => stops));
+  const tracks = [guard, other].map((each) => vi.spyOn(each, "observeItem").mockImplementation(() => stops));
   const begun = () => tracks.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   const first = { guard, id: ["a", "b"], threshold: 0.5, dwellMs: 500, onImpression: () => undefined };
   const shown = shallowRef<SeenElement>(first);
@@ -228,4 +269,16 @@ test("vSeen restarts for what changes, and continues for equal values", async ()
   app.unmount();
   await settle();
   expect(stops).toHaveBeenCalledTimes(begun());
+});
+
+test("vSeenRoot observes below its element until that is gone", async () => {
+  const guard = await testGuard();
+  const stop = vi.fn();
+  const observe = vi.spyOn(guard, "observe").mockImplementation(() => stop);
+  const app = createApp({ render: () => withDirectives(h("ol"), [[vSeenRoot, { guard, attribute: "data-id" }]]) });
+  app.mount(document.createElement("div"));
+  expect(observe.mock.calls).toMatchObject([[{ tagName: "OL" }, { attribute: "data-id" }]]);
+  app.unmount();
+  await settle();
+  expect(stop).toHaveBeenCalledTimes(1);
 });

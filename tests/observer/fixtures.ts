@@ -46,7 +46,7 @@ export function gap(height: number): string {
 }
 
 /** Options that can be sent to a page. */
-type PlainOptions = Omit<ObserveOptions, "onImpression" | "idsOf">;
+type PlainOptions = Omit<ObserveOptions, "onImpression" | "idsOf" | "signal">;
 
 export class ObservedPage {
   constructor(readonly page: Page) {}
@@ -106,6 +106,18 @@ export class ObservedPage {
         await window.settled();
       },
       [root, { dwellMs: DWELL_MS, ...options }] as const,
+    );
+  }
+
+  /** Observes the element as one item. */
+  async observeItem(id: string, selector: string, options: PlainOptions = {}): Promise<void> {
+    await this.page.evaluate(
+      async ([selector, id, given]) => {
+        const onImpression = (id: string) => window.impressions.push(id);
+        window.stops.push(window.guard.observeItem(window.one(selector), id, { ...given, onImpression }));
+        await window.settled();
+      },
+      [selector, id, { dwellMs: DWELL_MS, ...options }] as const,
     );
   }
 

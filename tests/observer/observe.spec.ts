@@ -77,7 +77,7 @@ test.describe("observing", () => {
       () =>
         new Promise<string>((resolve) => {
           const element = document.querySelector("[data-seen-id]");
-          if (element !== null) window.guard.observe(element, { id: 17, dwellMs: 10, onImpression: resolve });
+          if (element !== null) window.guard.observeItem(element, 17, { dwellMs: 10, onImpression: resolve });
         }),
     );
     expect(await told).toBe("17");
@@ -100,8 +100,7 @@ test.describe("observing", () => {
       const element = document.body.appendChild(document.createElement("div"));
       element.style.height = "20px";
       document.body.prepend(element);
-      window.guard.observe(element, { id: [8, "copy", null as unknown as string], dwellMs: 50 });
-      window.guard.observe(element, { id: [], dwellMs: 50 });
+      window.guard.observeItem(element, [8, "copy", null as unknown as string], { dwellMs: 50 });
     });
     await expect
       .poll(() => page.evaluate(() => window.guard.pending().sort()))
@@ -120,20 +119,25 @@ test.describe("observing", () => {
       for (let render = 0; render < 3; render++) {
         for (const root of [null, undefined, "body", {}, new DocumentFragment(), { nodeType: 11, host: undefined }])
           guard.observe(root as unknown as Element)();
-        guard.observe(null as unknown as Element, { id: "a" })();
+        guard.observeItem(null as unknown as Element, "a")();
+        guard.observeItem(new DocumentFragment() as unknown as Element, "a")();
+        for (const id of [undefined, null, [], 0.5]) guard.observeItem(document.body, id as unknown as string)();
       }
       return messages.sort();
     });
-    const told = (given: string, takes = "takes an element, a document or a shadow root") =>
-      `misuse: observe ${takes} that is there already; what it was given ${given} (docs/errors.md#misuse)`;
+    const END = "(docs/errors.md#misuse)";
+    const ofNode = (takes: string) => (given: string) =>
+      `misuse: ${takes} that is there already; what it was given ${given} ${END}`;
+    const ofRoot = ofNode("observe takes an element, a document or a shadow root");
+    const ofItem = ofNode("observeItem takes an element");
+    const ofId = (given: string) =>
+      `misuse: observeItem takes the id of an item, a string, a bigint or a safe integer; this one ${given}, ` +
+      `so nothing is observed ${END}`;
     expect(messages).toEqual(
       [
-        told("is null"),
-        told("is null", "with an `id` takes an element"),
-        told("is undefined"),
-        told("is string"),
-        told("has no keys"),
-        told("has the keys nodeType, host"),
+        ...["is null", "is undefined", "is string", "has no keys", "has the keys nodeType, host"].map(ofRoot),
+        ...["is null", "has no keys"].map(ofItem),
+        ...["is undefined", "is null", "is an array", "is number"].map(ofId),
       ].sort(),
     );
   });
@@ -169,23 +173,29 @@ test.describe("observing", () => {
     expect(await codes(page)).toEqual([]);
   });
 
-  test("ends with its own stop, and with the guard that is closed, while another goes on", async ({ reader }) => {
+  test("ends with its own stop, a signal, and the guard that is closed, while another goes on", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await page.evaluate(async (namespace) => {
-      const observe = (guard: Window["guard"], list: string) => {
+      const onImpression = (id: string) => (document.title += `${id} `);
+      const observe = (guard: Window["guard"], list: string, signal: AbortSignal | null = null) => {
         const root = document.createElement("div");
         root.className = list;
         document.body.append(root);
-        return guard.observe(root, { dwellMs: 50, onImpression: (id) => (document.title += `${id} `) });
+        return guard.observe(root, { dwellMs: 50, onImpression, signal });
       };
       document.title = "";
       const other = await window.Seenguard.SeenGuard.open({ namespace, storage: "none" });
       observe(other, "closed");
       observe(window.guard, "stopped")();
-      observe(window.guard, "going-on");
+      const controller = new AbortController();
+      observe(window.guard, "aborted", controller.signal);
+      window.guard.observeItem(document.body, "aborted item", { dwellMs: 50, signal: controller.signal });
+      controller.abort();
+      observe(window.guard, "aborted-before", controller.signal);
+      observe(window.guard, "going-on", new AbortController().signal);
       await other.close();
       observe(other, "closed-before");
-      for (const list of ["closed", "stopped", "closed-before", "going-on"]) {
+      for (const list of ["closed", "stopped", "aborted", "aborted-before", "closed-before", "going-on"]) {
         const item = document.createElement("div");
         item.dataset.seenId = list;
         item.style.height = "20vh";

@@ -38,8 +38,8 @@ const asTheyAre: readonly Bundler[] = [
 ];
 
 /** A page's script in a folder of its own next to the installed package; its path. */
-async function appOf(script: string): Promise<string> {
-  const entry = join(await mkdtemp(join(inject("installed"), "page-")), "main.js");
+async function appOf(script: string, name = "main.js"): Promise<string> {
+  const entry = join(await mkdtemp(join(inject("installed"), "page-")), name);
   await writeFile(entry, script);
   return entry;
 }
@@ -156,7 +156,7 @@ describe.each(asTheyAre)("$name", ({ name, bundle }) => {
 
 test("a resolver that knows no exports finds the subpaths", async () => {
   const chosen = entries.filter(({ peers = [] }) => peers.length === 0);
-  const app = await appOf(chosen.map((entry) => `require("${specifierOf(entry)}");`).join("\n"));
+  const app = await appOf(chosen.map((entry) => `require("${specifierOf(entry)}");`).join("\n"), "main.cjs");
   const resolve = { exportsFields: [] };
   const { files, warnings } = await byWebpack(app, { target: "web", optimization: { minimize: false }, resolve });
   expect(warnings).toEqual([]);

@@ -134,6 +134,74 @@ test("a clear rejects after ten seconds if IndexedDB is silent, and at once leav
   expect(outcome).toMatchObject([{ code: "storage" }]);
 });
 
+test("i6: a clear that was given up does nothing when IndexedDB answers", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [await visit(browser, []), await visit(browser, [])];
+  browser.outcomes = [{ way: "is late", ms: 15_000 }];
+  const outcome: unknown[] = [];
+  await browser.task(() => {
+    one.document.seenguard.SeenGuard.clear("home").catch((error: unknown) => outcome.push(error));
+  });
+  browser.outcomes = [];
+  await browser.advance(11_000);
+  expect(outcome).toMatchObject([{ code: "storage" }]);
+  await until(browser, two.document.seenguard.SeenGuard.clear("home"));
+  await browser.task(() => two.guard.record("after"));
+  await browser.advance(10_000);
+  expect((await next(browser)).filter(["after", "new"])).toEqual(["new"]);
+});
+
+test("i6: a clear deletes what another tab has recorded during an earlier clear of its own", async () => {
+  for (let seed = 1; seed <= 10; seed++) {
+    const browser = await newBrowser({ seed });
+    const [one, two] = [await visit(browser, []), await visit(browser, [])];
+    const clear = ({ document }: typeof one) => void document.seenguard.SeenGuard.clear("home");
+    browser.outcomes = [{ way: "is late", ms: 4 }];
+    await browser.task(() => clear(two));
+    browser.outcomes = [{ way: "is late", ms: 50 }];
+    await browser.task(() => two.guard.record("a"));
+    browser.outcomes = [];
+    await browser.advance(1);
+    await browser.task(() => clear(one));
+    await browser.advance(1_000);
+    expect(two.guard.filter(["a"])).toEqual(["a"]);
+    expect((await next(browser)).filter(["a"])).toEqual(["a"]);
+  }
+});
+
+test("i6: a tab whose clear has failed removes nothing that another tab, which knows of no clear, has stored", async () => {
+  const browser = await newBrowser({ local: "denied" });
+  const [one, two] = [await visit(browser, ["a"]), await visit(browser, [])];
+  await browser.advance(3_000);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => two.guard.record("b"));
+  await browser.task(() => void two.document.seenguard.SeenGuard.clear("home").catch(() => {}));
+  await browser.task(() => void two.guard.report({ url: "https://feed.test/impressions" }));
+  browser.outcomes = [];
+  await browser.advance(60_000);
+  const known = one.guard.filter(["a"]);
+  expect((await next(browser)).filter(["a"])).toEqual(known);
+});
+
+test("i6: a clear that the next page could not finish within ten seconds is left to the page after it", async () => {
+  const browser = await newBrowser();
+  browser.survives = () => false;
+  const { document } = await visit(browser, ["secret"]);
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => {
+    document.seenguard.SeenGuard.clear("home").catch(() => {});
+    document.end();
+  });
+  browser.outcomes = [{ way: "is late", ms: 11_000 }];
+  const page = browser.open();
+  await until(browser, page.openGuard({ namespace: "explore", storage: "none" }));
+  await browser.advance(40_000);
+  expect(browser.local.has("seenguard-clear/home")).toBe(true);
+  browser.outcomes = [];
+  await next(browser, "explore");
+  expect(browser.local.has("seenguard-clear/home")).toBe(false);
+});
+
 test("a clear needs no engine, and a guard that gets one later has nothing that was cleared", async () => {
   const browser = await newBrowser();
   const past = await visit(browser, ["secret"]);

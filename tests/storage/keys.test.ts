@@ -169,6 +169,23 @@ test("i6: a database without room stores impressions in place of the snapshot, a
   expect(next.filter(["a", "b", "c"])).toEqual(["c"]);
 });
 
+test("i6: a page that is shown saves within a second or two, even if another attempt fails meanwhile", async () => {
+  const browser = await newBrowser();
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({}));
+  browser.outcomes = [{ way: "fails" }];
+  await browser.task(() => guard.record("a"));
+  await browser.advance(40_000);
+  await browser.task(() => document.setHidden(true));
+  await browser.advance(10);
+  await browser.task(() => document.setHidden(false));
+  await browser.task(() => void guard.flush());
+  await browser.advance(100);
+  browser.outcomes = [];
+  await browser.advance(2_000);
+  expect(holding(browser.rows, "a")).toHaveLength(1);
+});
+
 const namespaces = fc.string({ unit: "binary", minLength: 1, maxLength: 40 });
 const generations = fc.oneof(fc.nat(1_000), fc.maxSafeNat());
 

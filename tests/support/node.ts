@@ -303,6 +303,16 @@ export class GatedStorage {
       await settled();
     }
   }
+
+  /** Lets everything happen that one page does, up to the operation that `isWanted`: that one waits then. */
+  async releaseUpTo(page: string, isWanted: (waiting: Waiting) => boolean): Promise<void> {
+    for (;;) {
+      await settled();
+      if (this.waiting.some((waiting) => waiting.page === page && isWanted(waiting))) return;
+      const next = this.waiting.findIndex((waiting) => waiting.page === page);
+      if (next >= 0) this.waiting.splice(next, 1)[0]?.run();
+    }
+  }
 }
 
 /** Resolves when everything that follows from what has happened has run, timers excepted. */

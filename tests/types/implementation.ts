@@ -4,12 +4,14 @@
 import type * as devtools from "../../js/entries/devtools.js";
 import type * as formats from "../../js/entries/formats.js";
 import type * as index from "../../js/entries/index.js";
+import type * as lazy from "../../js/entries/lazy.js";
 import type * as nearDuplicates from "../../js/entries/near-duplicates.js";
 import type * as server from "../../js/entries/server.js";
 import type * as slim from "../../js/entries/slim.js";
 import type * as declaredIndex from "seenguard";
 import type * as declaredDevtools from "seenguard/devtools";
 import type * as declaredFormats from "seenguard/formats";
+import type * as declaredLazy from "seenguard/lazy";
 import type * as declaredNearDuplicates from "seenguard/near-duplicates";
 import type * as declaredServer from "seenguard/server";
 import type * as declaredSlim from "seenguard/slim";
@@ -24,6 +26,7 @@ export type Entries = [
   Declares<Opened<typeof declaredIndex>, Opened<typeof index>>,
   Declares<Opened<typeof declaredFormats>, Opened<typeof formats>>,
   Declares<Opened<typeof declaredSlim>, Opened<typeof slim>>,
+  Declares<typeof declaredLazy, typeof lazy>,
   Declares<Opened<typeof declaredServer>, Opened<typeof server>>,
   Declares<Opened<typeof declaredNearDuplicates>, Opened<typeof nearDuplicates>>,
 ];
@@ -42,6 +45,7 @@ export type NoMore = [
   Declares<keyof typeof declaredIndex, keyof typeof index>,
   Declares<keyof typeof declaredFormats, keyof typeof formats>,
   Declares<keyof typeof declaredSlim, keyof typeof slim>,
+  Declares<keyof typeof declaredLazy, keyof typeof lazy>,
   Declares<keyof typeof declaredServer, keyof typeof server>,
   Declares<keyof typeof declaredNearDuplicates, keyof typeof nearDuplicates>,
   Declares<keyof typeof declaredDevtools, keyof typeof devtools>,

@@ -38,7 +38,11 @@ export function noElement(guard: SeenGuard): void {
   // @ts-expect-error -- where an element may be missing, ask first
   guard.observe(document.querySelector("main"));
   // @ts-expect-error -- the same of one element
-  guard.observe(null, { id: "a" });
+  guard.observeItem(null, "a");
+  // @ts-expect-error -- an item that is not loaded yet has no id
+  guard.observeItem(document.body, undefined);
+  // @ts-expect-error -- one item is observed by `observeItem`
+  guard.observe(document.body, { id: "a" });
 }
 
 // @ts-expect-error -- a namespace is required

@@ -2,18 +2,15 @@
 import { App } from "@capacitor/app";
 import { useEffect } from "react";
 import { SeenGuard } from "seenguard";
-import { useSeenGuard } from "seenguard/react";
+import { useReport, useSeenGuard } from "seenguard/react";
 import { addressOf, apiFetch, authorizationOf } from "./api.ts";
 import { endSession, type Session } from "./session.ts";
 
 const namespaceOf = ({ userId }: Session) => `home:${userId}`;
 
 export function useGuard(session: Session): SeenGuard | null | undefined {
-  const guard = useSeenGuard({
-    namespace: namespaceOf(session),
-    open: SeenGuard.open,
-    report: { url: addressOf("/seen"), headers: authorizationOf(session.token), fetch: apiFetch },
-  });
+  const { guard } = useSeenGuard({ namespace: namespaceOf(session), open: SeenGuard.open });
+  useReport(guard, { url: addressOf("/seen"), headers: authorizationOf(session.token), fetch: apiFetch });
   // The app leaves and comes back without events of the page on some devices: what waits is delivered then.
   useEffect(() => {
     const listening = App.addListener("appStateChange", () => void guard?.deliver());
@@ -26,6 +23,5 @@ export function useGuard(session: Session): SeenGuard | null | undefined {
 export async function signOut(session: Session, guard: SeenGuard | null | undefined): Promise<void> {
   await guard?.deliver();
   await endSession(session).catch(console.warn); // offline, too, nothing of this person is to stay here
-  await guard?.close();
-  await SeenGuard.clear(namespaceOf(session));
+  await SeenGuard.signOut(namespaceOf(session), { timeoutMs: 0 });
 }

@@ -14,8 +14,7 @@ export const useAccount = () => useContext(AccountContext);
 
 export const useRequest = () => requestFor(useAccount());
 
-export const useGuard = () =>
-  useSeenGuard({ namespace: useAccount().id, open: SeenGuard.open, report: { url: "/api/seen" } });
+export const useGuard = () => useSeenGuard({ namespace: useAccount().id, open: SeenGuard.open }).guard;
 
 /** `null`: nobody is signed in; `undefined`: the server has not answered yet. */
 export function useSession(): Account | null | undefined {

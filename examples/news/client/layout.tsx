@@ -1,5 +1,6 @@
 /** What is around every page of a reader. */
 import { Link, Navigate, NavLink, Outlet, ScrollRestoration } from "react-router-dom";
+import { useReport } from "seenguard/react";
 import { AccountContext, knownNames, useAccount, useGuard, useSession, useSignIn, useSignOut } from "./account.tsx";
 
 export function Layout() {
@@ -16,6 +17,7 @@ export function Layout() {
 
 function Reader() {
   const guard = useGuard();
+  useReport(guard, { url: "/api/seen" });
   // A list is there from its first rendering on, so that its scroll position can be restored.
   if (guard === undefined) return null;
   return (
@@ -30,7 +32,7 @@ function Reader() {
           <NavLink to="/history">History</NavLink>
         </nav>
         {/* What was seen until now is reported while the session is still this reader's. */}
-        <AccountMenu beforeLeaving={async () => guard?.close()} />
+        <AccountMenu beforeLeaving={async () => guard?.deliver()} />
       </header>
       <main>
         <Outlet />

@@ -1,5 +1,6 @@
 /** What the apps have in common: people, the server's pages, and what the tests ask them. */
-import type { FeedPage, GuardOptions, ObserveOptions, PageRequest, SeenGuard } from "seenguard";
+import type { FeedPage, GuardOptions, ObserveItemOptions, PageRequest, SeenGuard } from "seenguard";
+import { open as openLazily } from "seenguard/lazy";
 
 export const users = ["ada", "grace"] as const;
 export type User = (typeof users)[number];
@@ -45,13 +46,13 @@ export type Guard = SeenGuard | null | undefined;
 /** Loads the guard on demand. */
 export const open = (options: GuardOptions) => {
   app.opened++;
-  return import("seenguard").then(({ SeenGuard }) => SeenGuard.open(options));
+  return openLazily(options);
 };
 
 export const namespaceOf = (user: User) => `home:${user}`;
 
 /** An item counts as seen sooner than usual. */
-export const observing: ObserveOptions = { dwellMs: 200 };
+export const observing: ObserveItemOptions = { dwellMs: 200 };
 
 export async function fetchPage(user: User, page: number): Promise<Item[]> {
   const response = await fetch(`/api/feed?user=${user}&page=${String(page)}`);

@@ -180,7 +180,7 @@ export class Browser {
     for (const document of this.live)
       if (document !== from)
         this.after(this.random.below(30), document, () => {
-          if (key !== null) this.ledger.signalled(document, key);
+          if (key !== null) this.ledger.signalled(document, key, newValue);
           document.dispatch("storage", { key, oldValue, newValue });
         });
   }

@@ -118,11 +118,12 @@ const guardCalls: Record<string, Call> = {
     arguments: () => [{}, { attribute: "data-id", threshold: 0.5, dwellMs: 10 }],
     run: ({ guard }, root: Anything, options: Anything) => guard.observe(root, options)(),
   },
-  "observe with an id": {
+  observeItem: {
     refuses: true,
-    arguments: () => [{}, { id: ids(), threshold: 0.5, dwellMs: 10 }],
-    run: ({ guard }, element: Anything, options: Anything) => guard.observe(element, options)(),
+    arguments: () => [{}, ids(), { threshold: 0.5, dwellMs: 10 }],
+    run: ({ guard }, element: Anything, id: Anything, options: Anything) => guard.observeItem(element, id, options)(),
   },
+  subscribe: { arguments: () => [() => {}], run: ({ guard }, listener: Anything) => guard.subscribe(listener)() },
   "report and deliver": {
     refuses: true,
     arguments: () => [{ url: "/seen", headers: {}, intervalMs: 1000, send: () => Promise.resolve() }, 100],

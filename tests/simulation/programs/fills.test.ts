@@ -1,11 +1,18 @@
-/** A feed that several callers fill, while callers leave, pages come late or fail, and the list is reset. */
+/**
+ * A feed that several callers fill, while callers leave, pages come late or fail, and the list is reset: each item that
+ * was fresh as its page came is brought once, in order, and no call stays open.
+ */
 import fc from "fast-check";
-import type { FeedPage, PageRequest } from "seenguard";
+import type { Feed, FeedPage, PageRequest, SeenGuard } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { expect } from "vitest";
 import { fallback, NOW, ON_ENGINE, settled } from "../../support/node.js";
-import { FillModel, type Answer, type Result } from "./fill-model.js";
 import { countCommands, runPrograms } from "./programs.js";
+
+/** What a source answers: a page and whether there is a next one, nothing, or an error. */
+type Answer =
+  | { readonly items: readonly string[]; readonly next: string | null; readonly degraded: boolean }
+  | { readonly items?: undefined; readonly fails: boolean };
 
 type Step =
   | { readonly do: "fill"; readonly want: number; readonly maxPages: number | undefined }
@@ -39,22 +46,12 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant("reset" as const) }) },
 );
 
-const NO_ANSWER = new Error("the server does not answer");
-const LEFT = new Error("the caller has left");
-
-/** Which of the errors it is with which a call may reject. */
-function reasonOf(error: unknown): "left" | "reset" | "failed" {
-  if (error === LEFT || error === NO_ANSWER) return error === LEFT ? "left" : "failed";
-  expect(error).toMatchObject({ name: "AbortError" });
-  return "reset";
-}
-
 interface Waiting {
   readonly request: PageRequest;
   readonly answer: (answer: Answer) => void;
 }
 
-/** A source that answers when it is told to. */
+/** A source that answers on demand. */
 function gatedSource() {
   const waiting: Waiting[] = [];
   const fetchPage = (request: PageRequest) =>
@@ -63,74 +60,114 @@ function gatedSource() {
         if (answer.items) {
           const { next, ...page } = answer;
           resolve(next === "untold" ? page : { ...page, next });
-        } else if (answer.fails) reject(NO_ANSWER);
+        } else if (answer.fails) reject(new Error("the server does not answer"));
         else resolve(null);
       };
       waiting.push({ request, answer });
     });
-  /** The request that somebody still waits for. At most one is made at a time. */
-  const current = () => {
+  /** Answers the request that somebody still waits for. At most one is made at a time. Returns whether there is one. */
+  const answerCurrent = (answer: Answer): boolean => {
     const wanted = waiting.filter(({ request }) => !request.signal.aborted);
     expect(wanted.length).toBeLessThanOrEqual(1);
-    return wanted[0];
+    const [one] = wanted;
+    if (one) waiting.splice(waiting.indexOf(one), 1);
+    one?.answer(answer);
+    return one !== undefined;
   };
-  const answerCurrent = (answer: Answer) => {
-    const one = current();
-    if (!one) return;
-    waiting.splice(waiting.indexOf(one), 1);
-    one.answer(answer);
-  };
-  return { fetchPage, current, answerCurrent };
+  return { fetchPage, answerCurrent };
+}
+
+/** The fresh items of a list's pages, and those that callers got. */
+class Items {
+  readonly fresh: string[] = [];
+  readonly brought: string[] = [];
+
+  answered(items: readonly string[], seen: ReadonlySet<string>): void {
+    for (const id of items) if (!seen.has(id) && !this.fresh.includes(id)) this.fresh.push(id);
+  }
+
+  /** Callers get all of them in order; some may still wait for a caller. */
+  check(): void {
+    expect(this.brought).toEqual(this.fresh.slice(0, this.brought.length));
+  }
+}
+
+/** Lets all that follows from a step happen. The event loop has a turn between two pages. */
+async function settle(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await settled();
+}
+
+class Program {
+  private readonly feed: Feed;
+  private readonly seen = new Set<string>();
+  private readonly source = gatedSource();
+  private readonly callers: AbortController[] = [];
+  private readonly open = new Set<number>();
+  private items = new Items();
+
+  constructor(private readonly guard: SeenGuard) {
+    this.feed = guard.feed();
+  }
+
+  async take(step: Step): Promise<void> {
+    if (step.do === "fill") this.fill(step.want, step.maxPages);
+    else if (step.do === "leave") this.callers[step.caller]?.abort();
+    else if (step.do === "answer") this.answer(step.answer);
+    else if (step.do === "reset") {
+      this.feed.reset();
+      this.items = new Items();
+    } else if (step.do === "record") {
+      this.guard.record(step.ids);
+      for (const id of step.ids) this.seen.add(id);
+    } else {
+      this.guard.unsee(step.ids);
+      for (const id of step.ids) this.seen.delete(id);
+    }
+    await settle();
+    this.items.check();
+    if (step.do === "leave") expect(this.open).not.toContain(step.caller);
+    if (step.do === "reset") expect(this.open.size).toBe(0);
+  }
+
+  private fill(want: number, maxPages: number | undefined): void {
+    const controller = new AbortController();
+    const caller = this.callers.push(controller) - 1;
+    this.open.add(caller);
+    const options = { signal: controller.signal, ...(maxPages && { maxPages }) };
+    const end = () => this.open.delete(caller);
+    void this.feed.fill(this.source.fetchPage, want, options).then((result) => {
+      end();
+      this.items.brought.push(...result.items);
+      if (result.end === "filled") expect(result.items.length).toBeGreaterThanOrEqual(want);
+    }, end);
+  }
+
+  private answer(answer: Answer): boolean {
+    const isAnswered = this.source.answerCurrent(answer);
+    if (isAnswered) this.items.answered(answer.items ?? [], this.seen);
+    return isAnswered;
+  }
+
+  /** The source has nothing more: all calls end, and the last one gets what is left. */
+  async finish(): Promise<void> {
+    this.fill(100, undefined);
+    await settle();
+    while (this.answer({ fails: false })) await settle();
+    expect(this.open.size).toBe(0);
+    expect(this.items.brought).toEqual(this.items.fresh);
+  }
 }
 
 runPrograms("filling a feed", () =>
   fc.asyncProperty(fc.array(step, { maxLength: 40, size: "max" }), async (steps) => {
     const guard = await openTestGuard({ now: NOW * 1000, fallback, ...ON_ENGINE });
-    const feed = guard.feed();
-    const model = new FillModel();
-    const source = gatedSource();
-    const callers: AbortController[] = [];
-    const results = new Map<number, Result>();
-
-    const fill = (want: number, maxPages: number | undefined): void => {
-      const controller = new AbortController();
-      const caller = callers.push(controller) - 1;
-      const filling = feed.fill(source.fetchPage, want, { signal: controller.signal, ...(maxPages && { maxPages }) });
-      void filling.then(
-        (result) => results.set(caller, result),
-        (error: unknown) => results.set(caller, { rejects: reasonOf(error) }),
-      );
-      model.fill(caller, want, maxPages);
-    };
-    const perform = (step: Step): void => {
-      if (step.do === "fill") fill(step.want, step.maxPages);
-      else if (step.do === "leave") {
-        callers[step.caller]?.abort(LEFT);
-        model.leave(step.caller);
-      } else if (step.do === "answer") {
-        source.answerCurrent(step.answer);
-        model.answer(step.answer);
-      } else if (step.do === "reset") {
-        feed.reset();
-        model.reset();
-      } else if (step.do === "record") {
-        guard.record(step.ids);
-        for (const id of step.ids) model.seen.add(id);
-      } else {
-        guard.unsee(step.ids);
-        for (const id of step.ids) model.seen.delete(id);
-      }
-    };
-
+    const program = new Program(guard);
     try {
       for (const step of steps) {
         countCommands();
-        perform(step);
-        // The event loop has a turn between two pages.
-        for (let turn = 0; turn < 3; turn++) await settled();
-        expect(source.current()?.request.page).toBe(model.asked);
-        expect(results).toEqual(model.results);
+        await program.take(step);
       }
+      await program.finish();
     } finally {
       await guard.close();
     }

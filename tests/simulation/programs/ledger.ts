@@ -29,6 +29,7 @@ interface Change {
 
 interface Clear {
   readonly order: number;
+  /** Infinity: no signal says it. */
   readonly generation: number;
   readonly document: Tab;
 }
@@ -184,13 +185,15 @@ export class Ledger {
   }
 
   readLocal(document: Tab, key: string, value: string | undefined): void {
-    if (key === SIGNAL) this.signalled(document, key);
+    if (key === SIGNAL) this.signalled(document, key, value);
     else this.read(document, value);
   }
 
-  /** A document knows of all clears that were called. */
-  signalled(document: Tab, key: string): void {
-    if (key === SIGNAL) this.heardAt.set(document, this.order);
+  /** A document reads the signal. It knows of all clears if none is later. */
+  signalled(document: Tab, key: string, value: string | null | undefined): void {
+    const known = parseInt(value ?? "", 36) || 0;
+    const isLatest = this.clears.every(({ generation }) => generation <= known);
+    if (key === SIGNAL && isLatest) this.heardAt.set(document, this.order);
   }
 
   writeLocal(document: Tab, key: string, value: string): void {

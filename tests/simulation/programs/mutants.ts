@@ -1,4 +1,4 @@
-/** Small changes to the rules of storage, each of which a run of the programs finds: `run-mutants.mjs` tries them. */
+/** Small changes to the rules of storage, each of which a run of the programs finds: see storage.test.ts. */
 export interface Mutant {
   /** The end of the file's path. */
   readonly file: string;
@@ -7,6 +7,10 @@ export interface Mutant {
 }
 
 const storage = (from: string, to: string): Mutant => ({ file: "storage/storage.ts", from, to });
+const context = (from: string, to: string): Mutant => ({ file: "storage/context.ts", from, to });
+const loader = (from: string, to: string): Mutant => ({ file: "storage/loader.ts", from, to });
+const saver = (from: string, to: string): Mutant => ({ file: "storage/saver.ts", from, to });
+const compaction = (from: string, to: string): Mutant => ({ file: "storage/compaction.ts", from, to });
 const stash = (from: string, to: string): Mutant => ({ file: "storage/stash.ts", from, to });
 const clear = (from: string, to: string): Mutant => ({ file: "storage/clear.ts", from, to });
 const database = (from: string, to: string): Mutant => ({ file: "storage/indexeddb.ts", from, to });
@@ -16,36 +20,52 @@ const custom = (from: string, to: string): Mutant => ({ file: "storage/custom.ts
 /** By the rule that each of them breaks. */
 export const mutants: Readonly<Record<string, Mutant>> = {
   // Load.
-  "the stashes come after the keys": storage(
-    `    const stashes = this.stash?.unread() ?? [];
+  "the stashes come after the keys": loader(
+    `    const stashes = context.stash?.unread() ?? [];
     if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;
-    const known = [...this.rows.keys()];
-    const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));`,
-    `    const known = [...this.rows.keys()];
-    const listed = keys.parseKeys(await this.call(this.store.keys(keys.prefixOf(this.name))));
-    const stashes = this.stash?.unread() ?? [];
+    const known = [...rows.keys()];
+    const listed = parseKeys(await context.call(store.keys(prefixOf(name))));`,
+    `    const known = [...rows.keys()];
+    const listed = parseKeys(await context.call(store.keys(prefixOf(name))));
+    const stashes = context.stash?.unread() ?? [];
     if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;`,
   ),
-  "no load follows the first one by itself": storage(
-    "this.cancelNextLoad = this.timers.after(LOAD_INTERVAL_MS, () => void this.load());",
+  "no load follows the first one by itself": loader(
+    "this.cancelNext = context.timers.after(INTERVAL_MS, () => void this.load());",
     "",
   ),
   "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
-  "a row that is gone is not looked for": storage("return texts.every((text) => text !== undefined);", "return true;"),
-  "what was read for another generation is merged": storage(
-    "if (!this.isCurrent(generation)) return this.isEnded();",
-    "if (this.isEnded()) return true;",
+  "a row that is gone is not looked for": loader("return texts.every((text) => text !== undefined);", "return true;"),
+  "what was read for another generation is merged": loader(
+    "if (!context.isCurrent(generation)) return context.isEnded();",
+    "if (context.isEnded()) return true;",
+  ),
+  "a stash of an older generation is merged": loader(
+    "      if (generation < context.generation) removeLocal([key]);\n      else {",
+    "      void generation;\n      void removeLocal;\n      {",
   ),
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
-  "a row counts as saved before it is": storage(
-    "    if (!(await this.write(generation, { set: [[key, text]] }))) return;",
-    "    this.engine?.call((guard) => guard.saved(mark));\n    if (!(await this.write(generation, { set: [[key, text]] }))) return;",
+  "a row counts as saved before it is": saver(
+    "    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
+    "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
   ),
-  "no signal follows a save": storage("    keys.writeGeneration(keys.SIGNAL + this.name, this.generation);", ""),
-  "the signal is not read once the database is open": storage(
+  "no signal follows a save": saver("    context.writeSignal();", ""),
+  "a row is written although its generation has ended": context(
+    "    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
+    "    await this.call(this.store.write(change));",
+  ),
+  "a signal is written without reading it": context(
+    "    this.readSignal();\n    keys.writeGeneration",
+    "    keys.writeGeneration",
+  ),
+  "a call of the store may be silent for ever": context(
+    "const cancel = this.timers.after(SILENCE_MS, () => reject(NO_ANSWER));",
+    "const cancel = () => void NO_ANSWER;",
+  ),
+  "the signal is not read once the database is open": context(
     "    this.readSignal();\n    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
     "    await this.call(this.store.write(change));",
   ),
@@ -60,48 +80,44 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "this.failures++;",
   },
   "flush waits for the first load alone": storage(
-    "this.firstLoad.then(() => this.save(this.engine?.classes.Due.All))",
-    "this.firstLoad.then(() => void this.save(this.engine?.classes.Due.All))",
+    "this.firstLoad.then(() => this.saver.flush())",
+    "this.firstLoad.then(() => void this.saver.flush())",
   ),
   // Hide.
-  "a page that hides does not save": storage("      writes.push(this.put(row));", "      void row;"),
-  "a page that hides saves a moment later": storage(
+  "a page that hides does not save": saver("      writes.push(this.put(row));", "      void row;"),
+  "a page that hides saves a moment later": saver(
     "      writes.push(this.put(row));",
     "      writes.push(Promise.resolve(row).then((later) => this.put(later)));",
   ),
-  "a page that hides writes no stash": storage("if (writes.length > 0 || isFirst) this.writeStash(true);", ""),
+  "a page that hides writes no stash": saver("if (writes.length > 0 || isFirst) this.writeStash(true);", ""),
   // Stashes.
-  "a stash is removed although something of it is unsaved": stash(
-    "if (engine.call((guard) => guard.hasUnsaved(text)) === false)",
-    "if (engine.call((guard) => guard.hasUnsaved(text)) !== undefined)",
+  "a stash is removed as a save begins": saver(
+    "    const key = context.newKey();",
+    "    context.stash?.remove();\n    const key = context.newKey();",
   ),
-  "a stash is removed as a save begins": storage(
-    "    const key = this.newKey();",
-    "    this.stash?.remove();\n    const key = this.newKey();",
-  ),
-  "a stash stays when all is saved": storage("    this.stash?.remove();\n    if (this.engine)", "    if (this.engine)"),
+  "a stash stays when all is saved": saver("    context.stash?.remove();", ""),
   "stashes of others stay": stash(
     "    for (const key of [...this.merged]) {",
     "    for (const key of [] as string[]) {",
   ),
   // Compact.
   "nothing is compacted": {
-    file: "storage/compaction.ts",
+    file: "storage/tiers.ts",
     from: "return small > MAX_SMALL_ROWS;",
     to: "return false;",
   },
-  "compaction removes rows that it has not read": storage(
-    "const remove = [...chosen, ...damaged, ...this.older];",
-    "const remove = chosen.length > 0 ? [...this.rows.keys(), ...this.older] : [...damaged, ...this.older];",
+  "compaction removes rows that it has not read": compaction(
+    "const remove = [...chosen, ...this.garbage()];",
+    "const remove = chosen.length > 0 ? [...rows.keys(), ...context.older] : this.garbage();",
   ),
   "compaction of an app's object removes first": custom(
-    "    async write({ removeBelow, remove = [], set = [] }) {\n",
-    "    async write({ removeBelow, remove = [], set = [] }) {\n      for (const key of remove) await storage.remove(key);\n",
+    "    async write({ removeBelow, remove = [], set: rows = [] }) {\n",
+    "    async write({ removeBelow, remove = [], set: rows = [] }) {\n      for (const key of remove) await storage.remove(key);\n",
   ),
   // The generation, and clears.
-  "a new generation leaves the table": storage("this.engine?.call((guard) => guard.reset(keeps));", ""),
-  "the generation in listed keys is not learned": storage(
-    "this.learn(keys.highestGeneration([...listed, ...this.firstStashes]), this.keepsOwn);",
+  "a new generation leaves the table": context("this.engine?.call((guard) => guard.reset(keeps));", ""),
+  "the generation in listed keys is not learned": loader(
+    "if (context.learn(highestGeneration([...listed, ...this.firstStashes]), this.keepsOwn)) this.saver.changed();",
     "",
   ),
   "a clear removes its own generation": clear(
@@ -113,14 +129,20 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "for (const prefix of [keys.CLEAR])",
   ),
   "a clear keeps the open guard's impressions": clear(
-    "open()?.cleared(generation, round > 0);",
+    "open()?.cleared(generation, keeps);",
     "open()?.cleared(generation, true);",
   ),
   "a clear does not go above what is known": clear(
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
   ),
+  "a clear of a silent store does not end": clear('inTime(SILENCE_MS, "the storage", work)', "(void inTime, work)"),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
+  "pending ids are returned without reading the signal": {
+    file: "guard/namespace.ts",
+    from: "pending(limit?: number): string[] {\n    this.storage?.readSignal();",
+    to: "pending(limit?: number): string[] {",
+  },
   // IndexedDB.
   "a transaction is not committed": database("(transaction as Partial<IDBTransaction>).commit?.();", ""),
   "a read may write": database(
@@ -133,7 +155,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // The end.
-  "timers go on after close": storage(
+  "timers go on after close": context(
     "    this.isStopped = true;\n    this.timers.stop();",
     "    this.isStopped = true;",
   ),

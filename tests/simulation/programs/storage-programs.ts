@@ -253,7 +253,7 @@ class Program {
   /** Where there is no signal, an engine learns by its first listing what was cleared. Returns whether a clear goes on. */
   private begin(document: PageDocument): boolean {
     const isClearing = [...this.waiting].some(({ what }) => what === "clear");
-    if (this.browser.world.local !== "works") this.ledger.begin(document, !isClearing && !this.hasClearFailed);
+    if (!this.ledger.hasSignals) this.ledger.begin(document, !isClearing && !this.hasClearFailed);
     return isClearing;
   }
 
@@ -282,10 +282,16 @@ class Program {
   private clear({ document }: Tab): void {
     const { browser, ledger } = this;
     const storage = browser.world.isCustom ? customStore(document, () => this.lie) : undefined;
+    const signal = () => parseInt(browser.local.get(SIGNAL) ?? "0", 36);
+    const before = signal();
     const clearing = document.seenguard.SeenGuard.clear("home", storage);
-    ledger.clear(document, parseInt(browser.local.get(SIGNAL) ?? "0", 36));
+    ledger.clear(document, signal() > before ? signal() : Infinity);
     document.mayList = true;
-    this.wait(document, "clear", clearing, () => (document.mayList = false));
+    this.wait(document, "clear", clearing, () => {
+      document.mayList = false;
+      // What a store that lies says to have done may not be done.
+      if (this.lie || ledger.hasLied) this.hasClearFailed = true;
+    });
   }
 
   /** All that is unsaved is in the writes that begin in the task of the event, and in the stash. */

@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { Activity, lazy, StrictMode, Suspense, useRef, useState } from "react";
 import { Link, Route, Routes } from "react-router-dom";
 import type { ReportOptions } from "seenguard";
-import { useSeenFeed, useSeenGuard, useSeenRef, type SeenFeedOptions } from "seenguard/react";
+import { useReport, useSeenFeed, useSeenGuard, useSeenRef, type SeenFeedOptions } from "seenguard/react";
 import { fetchPage, namespaceOf, noteRender, observing, open, users } from "../shared.ts";
 import type { Guard, Initial, Item, User } from "../shared.ts";
 
@@ -46,7 +46,8 @@ interface HomeProps {
 }
 
 function Home({ user, initial, list, report }: HomeProps) {
-  const guard = useSeenGuard({ namespace: namespaceOf(user), open, ...(report && { report }) });
+  const { guard } = useSeenGuard({ namespace: namespaceOf(user), open });
+  useReport(guard, report);
   noteRender(user, guard);
   const { data, fetchNextPage, refetch } = useInfiniteQuery({
     queryKey: ["feed", user],
@@ -92,7 +93,7 @@ const many = Array.from({ length: 1000 }, (_, index) => ({ id: `row-${String(ind
 
 /** Rows are reused: an element shows one item after another. */
 function Virtual({ user }: { user: User }) {
-  const guard = useSeenGuard({ namespace: namespaceOf(user), open });
+  const { guard } = useSeenGuard({ namespace: namespaceOf(user), open });
   const { items } = useSeenFeed(guard, many);
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useVirtualizer({

@@ -5,7 +5,7 @@ import { useSeenGuard, useSeenPages, useSeenRef } from "seenguard/react";
 import { fetchFeedPage, namespaceOf, noteRender, observing, open, type Guard, type Item } from "../shared.ts";
 
 function Pages() {
-  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open });
+  const { guard } = useSeenGuard({ namespace: namespaceOf("ada"), open });
   noteRender("ada", guard);
   const pages = useSeenPages(guard, fetchFeedPage, { want: 10 });
   const [, setTicks] = useState(0);

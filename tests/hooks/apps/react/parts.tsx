@@ -11,7 +11,7 @@ const itemsOf = (...ids: string[]) => ids.map((id) => ({ id }));
 const loaded = itemsOf("old-0", "old-1", "old-2");
 
 function Parts() {
-  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open });
+  const { guard } = useSeenGuard({ namespace: namespaceOf("ada"), open });
   noteRender("ada", guard);
   return location.pathname === "/order" ? <SortedFeed guard={guard} /> : <Timeline guard={guard} />;
 }

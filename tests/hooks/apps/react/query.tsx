@@ -4,12 +4,13 @@ import { useFeedQuery } from "documented-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import type { FeedPage, PageRequest } from "seenguard";
-import { useSeenGuard } from "seenguard/react";
+import { useReport, useSeenGuard } from "seenguard/react";
 import { Entry } from "./entry.tsx";
 import { namespaceOf, open, type Item } from "../shared.ts";
 
 function Feed() {
-  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open, report: { url: "/api/feed/seen" } });
+  const { guard } = useSeenGuard({ namespace: namespaceOf("ada"), open });
+  useReport(guard, { url: "/api/feed/seen" });
   const { items, reset, hasNextPage, fetchNextPage } = useFeedQuery(guard, "ada", fetchPage);
   const queries = useQueryClient();
   const refresh = () => {

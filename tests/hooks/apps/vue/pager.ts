@@ -5,7 +5,7 @@ import { loadedItems, namespaceOf, noteRender, open } from "../shared.ts";
 
 createApp({
   setup() {
-    const guard = useSeenGuard({ namespace: namespaceOf("ada"), open });
+    const { guard } = useSeenGuard({ namespace: namespaceOf("ada"), open });
     const loaded = shallowRef(loadedItems(1));
     return () => {
       noteRender("ada", guard.value);

@@ -1,0 +1,185 @@
+/**
+ * What the operations on one namespace's storage share: the store and its failures, the engine, the generation, and
+ * which rows the table contains. After each `await` an operation checks that storage and generation are those with which
+ * it began; otherwise it drops what it has read.
+ */
+import type { EngineGuard } from "../engine/engine-guard.js";
+import { describe, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
+import { isHidden, type Clock } from "../platform/host.js";
+import { TextEncoder } from "../platform/text-encoding.js";
+import * as keys from "./keys.js";
+import { SILENCE_MS, type Change, type Store } from "./port.js";
+import { Retry } from "./retry.js";
+import { Stash } from "./stash.js";
+import { DAMAGED } from "./tiers.js";
+import { VisibleTimers } from "./timers.js";
+
+const NO_ANSWER = new Error("the storage does not answer");
+
+/** The snapshot in use in its stored form. */
+export interface StoredSnapshot {
+  /** Differs from snapshot to snapshot; undefined: there is none. */
+  readonly latest: object | undefined;
+  /** Undefined: it is too long. */
+  text(): string | undefined;
+  restore(text: string): void;
+}
+
+export interface Listeners {
+  readonly report: ErrorListener;
+  /** Called when something may have been merged. */
+  readonly onRead: () => void;
+  /** Called for another generation: memory is cleared, except, if `keeps`, the tab's own recordings. */
+  readonly onReset: (keeps: boolean) => void;
+}
+
+export class StorageContext {
+  /** Of the latest clear that is known; 0: none. */
+  generation: number;
+  engine: EngineGuard | undefined;
+  snapshot: StoredSnapshot | undefined;
+  /** The rows that the table contains, each with its number of recordings. */
+  readonly rows = new Map<string, number>();
+  /** The listed keys of older generations. */
+  older: readonly string[] = [];
+  /** Whether the first load has ended. */
+  hasLoaded = false;
+  readonly timers: VisibleTimers;
+  readonly stash: Stash | undefined;
+  readonly encoder = new TextEncoder();
+  /** Resolves when the engine is attached. */
+  readonly isAttached: Promise<void>;
+  private attached = (): void => {};
+  private isStopped = false;
+  private readonly keyMaker = new keys.KeyMaker();
+  private readonly retries: Retry[] = [];
+  private reading: Promise<void> | undefined;
+
+  constructor(
+    readonly store: Store,
+    readonly name: string,
+    readonly clock: Clock,
+    readonly listeners: Listeners,
+  ) {
+    this.stash = store.kind === "indexeddb" ? new Stash(name, this.keyMaker) : undefined;
+    this.timers = new VisibleTimers(clock);
+    this.generation = keys.localGeneration(name);
+    this.isAttached = new Promise((resolve) => (this.attached = resolve));
+  }
+
+  attach(engine: EngineGuard, snapshot: StoredSnapshot): void {
+    [this.engine, this.snapshot] = [engine, snapshot];
+    this.attached();
+  }
+
+  stop(): void {
+    this.isStopped = true;
+    this.timers.stop();
+  }
+
+  isEnded(): boolean {
+    return this.isStopped;
+  }
+
+  isCurrent(generation: number): boolean {
+    return !this.isStopped && generation === this.generation;
+  }
+
+  /** Whether the generation is known well enough to write under it. */
+  mayWrite(): boolean {
+    return !this.isStopped && (this.readSignal() || this.hasLoaded || isHidden());
+  }
+
+  // The generation.
+
+  /** Reads the generation that other tabs have written. Returns whether there was a signal. */
+  readSignal(): boolean {
+    const signal = keys.readGeneration(keys.SIGNAL + this.name);
+    this.learn(Math.max(signal ?? 0, keys.readGeneration(keys.CLEAR + this.name) ?? 0));
+    return signal !== undefined;
+  }
+
+  writeSignal(): void {
+    this.readSignal();
+    keys.writeGeneration(keys.SIGNAL + this.name, this.generation);
+  }
+
+  /**
+   * Learns a generation: a higher one clears memory, except, if `keeps`, the tab's own recordings. Returns whether these
+   * are to be saved again.
+   */
+  learn(generation: number, keeps = false): boolean {
+    if (this.isStopped || generation <= this.generation) return false;
+    this.generation = generation;
+    this.rows.clear();
+    this.stash?.reset();
+    this.engine?.call((guard) => guard.reset(keeps));
+    this.listeners.onReset(keeps);
+    this.listeners.onRead();
+    return keeps;
+  }
+
+  // The table.
+
+  /** Returns how many recordings a row has, or that it is damaged. */
+  merge(text: string, source: "Row" | "Found" | "Stash"): number {
+    const { engine } = this;
+    const count = engine?.call((guard) => guard.merge(this.encoder.encode(text), engine.classes.Source[source]));
+    if (count === DAMAGED)
+      this.listeners.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
+    return count ?? 0;
+  }
+
+  // The store.
+
+  newKey(): string {
+    return this.keyMaker.make(this.name, this.generation, "r", this.clock.wallMs());
+  }
+
+  /** The result of a call of the store, which may be silent. */
+  call<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      work.then(resolve, reject);
+      const cancel = this.timers.after(SILENCE_MS, () => reject(NO_ANSWER));
+      work.then(cancel, cancel);
+    });
+  }
+
+  /** Writes if this generation goes on. Returns whether it does so afterwards. */
+  async write(generation: number, change: Change): Promise<boolean> {
+    const opening = this.store.opening();
+    if (opening) await this.call(opening);
+    this.readSignal();
+    if (!this.isCurrent(generation)) return false;
+    await this.call(this.store.write(change));
+    return this.isCurrent(generation);
+  }
+
+  /** Runs a load or a compaction after those before it. The first one begins at once. */
+  queue(work: () => Promise<void>): Promise<void> {
+    return (this.reading = this.reading?.then(work) ?? work());
+  }
+
+  /** Repeats an operation after failures. These are reported once until it succeeds. */
+  retry(run: () => void): Retry {
+    const retry = new Retry(this.timers, run, (cause) => this.failed(retry, cause));
+    this.retries.push(retry);
+    return retry;
+  }
+
+  private failed(operation: Retry, cause: unknown): void {
+    if (this.isStopped) return;
+    const isFull = isQuotaError(cause);
+    // Browsers end connections of pages in the background.
+    if (!isFull) this.store.reconnect();
+    const isKnown = this.retries.some(({ isReported }) => isReported);
+    if (operation.isReported || (isKnown && !isFull)) return;
+    operation.isReported = true;
+    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed: ${describe(cause)}`;
+    const message = isFull ? "the storage is full: what does not fit stays in memory and is tried again" : why;
+    this.listeners.report(new SeenGuardError("storage", message, cause));
+  }
+}
+
+/** JavaScript engines name this error differently. */
+export const isQuotaError = (cause: unknown): boolean => /quota/i.test(errorNameOf(cause));
