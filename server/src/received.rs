@@ -21,34 +21,38 @@ pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
     json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
 }
 
-/// The form of records that this version reads. A record without a form has this one.
-#[cfg(any(feature = "axum", feature = "kafka"))]
-pub(crate) const FORM: u32 = 1;
+/// The form of the records that this version writes, and the newest that it reads.
+#[cfg(feature = "consumer")]
+pub(crate) const FORM: &str = "1";
+#[cfg(any(feature = "axum", feature = "consumer"))]
+const NEWEST_FORM: u32 = 1;
 
 /// Whether a record of this form is of a newer version.
 ///
 /// # Errors
 /// [`ErrorKind::BadReport`] for an invalid form.
-#[cfg(any(feature = "axum", feature = "kafka"))]
+#[cfg(any(feature = "axum", feature = "consumer"))]
 pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
     match form {
         Some(0) => Err(ErrorKind::BadReport.into()),
-        form => Ok(form.is_some_and(|form| form > FORM)),
+        form => Ok(form.is_some_and(|form| form > NEWEST_FORM)),
     }
 }
 
-/// The report of a record in a stream: in the server's time, or as posted by a device and received at `arrived`.
+/// The report of a record in a stream. With a form, a server has written it, in its own time. Without one it is what a
+/// device has posted, received at `arrived`: a device says neither when it was received nor that the history was
+/// deleted.
 ///
 /// # Errors
-/// As [`read`] and [`limited`].
+/// As [`is_newer`], [`read`] and [`limited`]; [`ErrorKind::BadReport`] for a newer form.
 #[cfg(any(feature = "axum", feature = "consumer"))]
-pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
-    limited(match read(value) {
-        Ok(report) => report,
-        Err(error) => match read::<seenguard::Report>(value) {
-            Ok(posted) => posted.received(arrived),
-            Err(_) => return Err(error),
-        },
+pub(crate) fn of_record(value: &[u8], form: Option<u32>, arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
+    if is_newer(form)? {
+        return Err(ErrorKind::BadReport.into());
+    }
+    limited(match form {
+        Some(_) => read(value)?,
+        None => read::<seenguard::Report>(value)?.received(arrived),
     })
 }
 
