@@ -144,13 +144,7 @@ fn error_of(error: KafkaError) -> Error {
             return Error::new(ErrorKind::BadReport, too_large);
         }
         Some(QueueFull) => ErrorKind::OutOfMemory,
-        Some(
-            TopicAuthorizationFailed
-            | GroupAuthorizationFailed
-            | ClusterAuthorizationFailed
-            | SaslAuthenticationFailed
-            | Authentication,
-        ) => ErrorKind::Denied,
+        code if is_refusal(code) => ErrorKind::Denied,
         _ => match error {
             KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) | KafkaError::Subscription(_) => {
                 ErrorKind::BadOption
@@ -159,6 +153,23 @@ fn error_of(error: KafkaError) -> Error {
         },
     };
     Error::new(kind, error)
+}
+
+/// Whether it lasts until an operator removes the cause: a wrong topic, password or permission.
+fn is_refusal(code: Option<RDKafkaErrorCode>) -> bool {
+    use RDKafkaErrorCode::*;
+    matches!(
+        code,
+        Some(
+            Authentication
+                | ClusterAuthorizationFailed
+                | GroupAuthorizationFailed
+                | SaslAuthenticationFailed
+                | TopicAuthorizationFailed
+                | UnknownTopic
+                | UnknownTopicOrPartition
+        )
+    )
 }
 
 /// How long librdkafka tries to deliver a record, and waits for its acknowledgement.
