@@ -37,11 +37,35 @@ pub enum ErrorKind {
     Internal,
 }
 
+/// Who retries what has failed, and until when: the only list of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retry {
+    /// The call itself, until its deadline.
+    Call,
+    /// The caller, a moment later. An entry stays in its stream.
+    Caller,
+    /// The same, and only an operator can remove the cause: a consumer is not ready.
+    Operator,
+    /// The caller, in vain. An entry is retried a few times, and then set aside: its user's cause may be removed.
+    Entry,
+    /// Nobody: an entry is set aside at once.
+    Never,
+}
+
 impl ErrorKind {
-    /// Whether the same call may succeed a moment later.
+    pub(crate) fn retry(self) -> Retry {
+        match self {
+            ErrorKind::Conflict | ErrorKind::ReadOnly | ErrorKind::Unavailable => Retry::Call,
+            ErrorKind::Timeout => Retry::Caller,
+            ErrorKind::Denied | ErrorKind::OutOfMemory => Retry::Operator,
+            ErrorKind::Internal | ErrorKind::WrongType => Retry::Entry,
+            ErrorKind::BadOption | ErrorKind::BadReport | ErrorKind::WrongNamespace => Retry::Never,
+        }
+    }
+
+    /// Whether the same call may succeed later: the cause is the storage, not the call or its user's data.
     pub fn is_transient(self) -> bool {
-        use ErrorKind::{Conflict, OutOfMemory, ReadOnly, Timeout, Unavailable};
-        matches!(self, Timeout | Unavailable | ReadOnly | OutOfMemory | Conflict)
+        matches!(self.retry(), Retry::Call | Retry::Caller | Retry::Operator)
     }
 
     /// The stable code, as in the `ErrorCode` of the TypeScript declarations, or `internal`.
@@ -112,7 +136,7 @@ impl Error {
         self.kind
     }
 
-    /// Whether the same call may succeed a moment later.
+    /// Whether the same call may succeed later: the cause is the storage, not the call or its user's data.
     pub fn is_transient(&self) -> bool {
         self.kind.is_transient()
     }
