@@ -105,6 +105,7 @@ mod backend;
 #[cfg(feature = "consumer")]
 mod consumer;
 mod error;
+mod heavy;
 pub mod json;
 #[cfg(feature = "kafka")]
 mod kafka;

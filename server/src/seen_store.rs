@@ -13,17 +13,14 @@ use seenguard::{
     ShardChain, StoreKeys, StoredChain, Time,
 };
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Loaded, Replacement};
-use crate::error::{Error, ErrorKind, in_time};
+use crate::error::{Error, ErrorKind, Retry, in_time};
+use crate::heavy::{bytes_of, work_on};
 use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;
-
-/// From this size on a chain is parsed in the blocking pool, so that other requests are not delayed.
-const BLOCKING_FROM_BYTES: usize = 256 << 10;
 
 /// Users' chains and their devices' pending impressions, in a [`Backend`]. A clone shares them.
 ///
@@ -108,7 +105,16 @@ impl SeenStore {
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
-        Ok(self.restored(&loaded.stored).await?.chain)
+        work_on(bytes_of(&loaded.stored.shards), || {
+            Ok(self.restore(&loaded.stored)?.chain)
+        })
+    }
+
+    /// What is stored of a user.
+    #[cfg(feature = "axum")]
+    pub(crate) async fn loaded(&self, user: &str) -> Result<Loaded, Error> {
+        check_user(user)?;
+        self.load(user, None).await
     }
 
     /// The snapshot to send to a device without a page. `held`: the value of `Seen-Held`.
@@ -118,8 +124,10 @@ impl SeenStore {
     pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
-        let chain = self.restored(&loaded.stored).await?.chain;
-        Ok(chain.snapshot(self.now(Some(&loaded)), held)?)
+        work_on(bytes_of(&loaded.stored.shards), || {
+            let chain = self.restore(&loaded.stored)?.chain;
+            Ok(chain.snapshot(self.now(Some(&loaded)), held)?)
+        })
     }
 
     /// Changes a user's chain and stores it. `change` gets the current time; it runs again on the new chain if another
@@ -181,16 +189,10 @@ impl SeenStore {
         let asking = request.pending.asking;
         let told = asking.and_then(|text| self.to_keep(text, namespace));
         let loaded = self.load(user, told).await;
-        let chain = match &loaded {
-            Ok(loaded) => {
-                self.note_read(loaded);
-                self.restored(&loaded.stored).await?.chain
-            }
-            Err(error) => {
-                self.note_degraded(error);
-                ShardChain::new(self.options.chain)?
-            }
-        };
+        match &loaded {
+            Ok(loaded) => self.note_read(loaded),
+            Err(error) => self.note_degraded(error),
+        }
         let pending = Pending {
             asking,
             kept: loaded.as_ref().map_or("", |loaded| &loaded.kept),
@@ -198,9 +200,18 @@ impl SeenStore {
             namespace,
         };
         let now = self.now(loaded.as_ref().ok());
-        let too_long = (0..ranked.len()).filter(|&index| ranked.get(index).len() > MAX_ID_BYTES);
-        counter!("seenguard_ids_unfiltered_total").increment(too_long.count() as u64);
-        let page = chain.page(ranked, &PageRequest { pending, ..*request }, now)?;
+        let bytes = loaded.as_ref().map_or(0, |loaded| bytes_of(&loaded.stored.shards));
+        let page = work_on(bytes, || {
+            let chain = match &loaded {
+                Ok(loaded) => self.restore(&loaded.stored)?.chain,
+                Err(_) => ShardChain::new(self.options.chain)?,
+            };
+            let too_long = (0..ranked.len()).filter(|&index| ranked.get(index).len() > MAX_ID_BYTES);
+            counter!("seenguard_ids_unfiltered_total").increment(too_long.count() as u64);
+            chain
+                .page(ranked, &PageRequest { pending, ..*request }, now)
+                .map_err(Error::from)
+        })?;
         Ok(Page {
             items: page.items,
             next: page.next,
@@ -445,8 +456,9 @@ impl SeenStore {
         forgets: bool,
     ) -> Result<R, Error> {
         let loaded = self.backend.load(user, None).await?;
-        let restored = self.restored(&loaded.stored).await?;
-        let (result, after) = self.changed(&loaded, restored, change, forgets)?;
+        let (result, after) = work_on(bytes_of(&loaded.stored.shards), || {
+            self.changed(&loaded, self.restore(&loaded.stored)?, change, forgets)
+        })?;
         let Some((after, life_seconds)) = after else {
             return Ok(result);
         };
@@ -502,17 +514,6 @@ impl SeenStore {
             time,
             pauses,
         }
-    }
-
-    async fn restored(&self, stored: &Arc<StoredChain>) -> Result<Restored, Error> {
-        let bytes: usize = stored.shards.iter().map(String::len).sum();
-        if bytes < BLOCKING_FROM_BYTES {
-            return self.restore(stored);
-        }
-        let (store, stored) = (self.clone(), stored.clone());
-        let restoring = spawn_blocking(move || store.restore(&stored));
-        // What a panic says may have an id.
-        restoring.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into()))
     }
 
     /// Reads a stored chain. Ignores and reports data that cannot be read.
@@ -627,10 +628,9 @@ impl Attempts<'_> {
         let pause = self.pauses.next().unwrap_or_default();
         let is_over = self.begun.elapsed() + pause >= self.time;
         match error.kind() {
-            _ if is_over => return Err(error),
+            kind if is_over || kind.retry() != Retry::Call => return Err(error),
             ErrorKind::Conflict => self.store.note_conflict(),
-            ErrorKind::Unavailable | ErrorKind::ReadOnly => self.store.note_retry(&error),
-            _ => return Err(error),
+            _ => self.store.note_retry(&error),
         }
         sleep(pause).await;
         Ok(())
@@ -644,7 +644,7 @@ fn check_user(user: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::AtomicUsize;
 
     use seenguard::ChainOptions;
     use tokio::task::yield_now;
@@ -652,7 +652,31 @@ mod tests {
     use super::*;
     use crate::memory::MemoryStore;
 
-    #[tokio::test]
+    /// Candidates that count the turns of another task between the first and the last time that one is read.
+    struct Watched<'a> {
+        turns: &'a AtomicUsize,
+        first: AtomicUsize,
+        last: AtomicUsize,
+    }
+
+    impl IdList for Watched<'_> {
+        fn len(&self) -> usize {
+            20_000
+        }
+
+        fn get(&self, index: usize) -> &[u8] {
+            let turns = self.turns.load(Ordering::SeqCst);
+            self.first.fetch_min(turns, Ordering::SeqCst);
+            self.last.fetch_max(turns, Ordering::SeqCst);
+            match index % 2 {
+                0 => b"article-17-0",
+                _ => b"article-17-49999",
+            }
+        }
+    }
+
+    /// Its only worker runs the page and the other task.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_page_of_a_large_chain_holds_up_nothing_else() {
         let chain = ChainOptions {
             capacity: 50_000,
@@ -664,28 +688,32 @@ mod tests {
             let ids: Vec<String> = (0..50_000).map(|id| format!("article-{shard}-{id}")).collect();
             store.update("ada", |chain, now| chain.record(&ids, now)).await.unwrap();
         }
-        let request = PageRequest {
-            size: 10,
-            ..PageRequest::default()
-        };
-        let is_done = AtomicBool::new(false);
-        let others = async || {
-            let mut turns = 0;
-            while !is_done.swap(false, Ordering::SeqCst) {
-                turns += 1;
-                yield_now().await;
+        let page = tokio::spawn(async move {
+            static TURNS: AtomicUsize = AtomicUsize::new(0);
+            tokio::spawn(async {
+                loop {
+                    TURNS.fetch_add(1, Ordering::SeqCst);
+                    yield_now().await;
+                }
+            });
+            let request = PageRequest {
+                size: 10,
+                ..PageRequest::default()
+            };
+            let mut most = 0;
+            // A busy machine may give the other thread no time.
+            for _ in 0..10 {
+                let watched = Watched {
+                    turns: &TURNS,
+                    first: AtomicUsize::new(usize::MAX),
+                    last: AtomicUsize::new(0),
+                };
+                assert_eq!(store.page("ada", &watched, &request).await.unwrap().items, [0; 0]);
+                most = most.max(watched.last.into_inner() - watched.first.into_inner());
             }
-            turns
-        };
-        let page = async || {
-            store.page("ada", &["article-0-0", "new"], &request).await.unwrap();
-            is_done.store(true, Ordering::SeqCst);
-        };
-        // On one thread other tasks run only while the page waits. A busy machine may give this thread no time.
-        let mut turns = 0;
-        for _ in 0..10 {
-            turns = turns.max(tokio::join!(page(), others()).1);
-        }
+            most
+        });
+        let turns = page.await.unwrap();
         assert!(turns > 10, "{turns}");
     }
 }
