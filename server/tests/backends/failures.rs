@@ -139,22 +139,26 @@ pub async fn i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there() {
     let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     let pending = shows(&mut device("ada", 1), &["b"], now());
-    let without = async |store: &SeenStore| {
+    let without = async |store: &SeenStore, what: &str| {
         let begun = Instant::now();
         let page = ask(store, &["a", "b", "c"], Some(&pending)).await;
-        assert!(begun.elapsed() < PATIENCE);
+        let took = begun.elapsed();
+        assert!(took < promised(what), "{took:?}: {what}");
         assert_eq!((page.items, page.snapshot, page.degraded), (vec![0, 2], None, true));
     };
     let again = async |store: &SeenStore, expected: &[u32]| {
         let begun = Instant::now();
         while ask(store, &["a", "b", "c"], None).await.degraded {
-            assert!(begun.elapsed() < PATIENCE, "it does not come back");
+            assert!(
+                begun.elapsed() < promised("pages are degraded after Redis is back"),
+                "it does not come back"
+            );
         }
         assert_eq!(page(store, &["a", "b", "c"], None).await, expected);
     };
 
     redis.pause();
-    without(&store).await;
+    without(&store, "a page waits for Redis").await;
     assert_eq!(count(&told, "degraded"), 1);
     // All else says so in the end.
     let (snapshot, unsee) = tokio::join!(store.snapshot("ada", None), store.unsee("ada", &["a"]));
@@ -165,10 +169,10 @@ pub async fn i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there() {
     again(&store, &[2]).await;
 
     redis.kill();
-    without(&store).await;
+    without(&store, "a page waits for Redis").await;
     assert!(record(&store, "c").await.unwrap_err().is_transient());
     let (late, _) = store_over(&redis);
-    without(&late).await;
+    without(&late, "a page waits for the first connection to Redis").await;
     tokio::task::block_in_place(|| redis.start_again());
     for store in [&store, &late] {
         again(store, &[0, 1, 2]).await;
@@ -316,7 +320,7 @@ pub async fn i5_pages_wait_no_longer_for_a_redis_that_was_there() {
     }
 }
 
-pub async fn i5_an_outage_costs_no_memory_and_no_time() {
+pub async fn i5_pages_of_an_outage_wait_no_longer_than_one() {
     const PAGES: usize = 1_500;
     let redis = RedisServer::start(&[]);
     let (store, told) = store_over(&redis);
@@ -325,9 +329,14 @@ pub async fn i5_an_outage_costs_no_memory_and_no_time() {
     let mut pages = JoinSet::new();
     for _ in 0..PAGES {
         let store = store.clone();
-        pages.spawn(async move { ask(&store, &["a"], None).await.degraded });
+        pages.spawn(async move {
+            let begun = Instant::now();
+            assert!(ask(&store, &["a"], None).await.degraded);
+            begun.elapsed()
+        });
     }
-    assert!(pages.join_all().await.into_iter().all(|is_degraded| is_degraded));
+    let longest = pages.join_all().await.into_iter().max().unwrap();
+    assert!(longest < promised("a page waits for Redis"), "{longest:?}");
     assert_eq!(count(&told, "degraded"), PAGES);
     // Only so many reads wait for Redis: it answers these, and no more.
     redis.go_on();

@@ -66,7 +66,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_slow_answer_is_waited_for,
         a_redis_that_refuses_writes_is_not_left,
         i5_pages_wait_no_longer_for_a_redis_that_was_there,
-        i5_an_outage_costs_no_memory_and_no_time,
+        i5_pages_of_an_outage_wait_no_longer_than_one,
         a_backend_that_never_answers_holds_no_read_for_ever,
         a_master_that_hangs_holds_up_its_own_users_alone,
         a_node_that_hangs_does_not_block_the_other_nodes,
@@ -81,10 +81,12 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_consumer_that_cannot_read_is_not_ready,
         an_entry_over_which_the_backend_panics_is_set_aside_alone,
         what_a_slow_one_works_on_is_taken_over_by_no_other,
+        a_consumer_ends_in_time_while_its_chains_hang_and_acknowledges_nothing,
     );
     over!("memory", clock: a_server_whose_clock_is_ahead_loses_nothing);
     over!("memory", routes:
         a_panic_is_answered_and_the_next_request_too,
+        pages_over_their_limit_are_refused_and_reports_have_room_of_their_own,
     );
     over!("redis", routes:
         a_panic_is_a_mistake_of_the_program_however_large_the_chain,

@@ -159,6 +159,13 @@ impl Program {
         self.log.lock().unwrap().clone()
     }
 
+    /// How many bytes of memory it has now.
+    pub fn memory(&self) -> u64 {
+        let about = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let (_, resident) = about.split_once("VmRSS:").unwrap();
+        resident.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
+    }
+
     /// Asks it to end, as an operator does.
     pub fn ask_to_end(&self) {
         kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
@@ -264,6 +271,19 @@ pub fn rest(mut stream: TcpStream) -> String {
 pub fn texts(list: &Value) -> Vec<String> {
     let list = list.as_array().unwrap().iter();
     list.map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// What a device posts that claims to be from a server: received ten days ago, when the history was deleted. The device's
+/// clock is ten days ahead.
+pub fn forged(user: &str, id: &str) -> String {
+    const TEN_DAYS: u64 = 864_000_000;
+    // Later than all before it, by a clock of milliseconds.
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let (at, ahead) = (now().unix_ms(), now().unix_ms() + TEN_DAYS);
+    let impressions = serde_json::json!([{ "id": id, "at": ahead }]);
+    serde_json::json!({ "namespace": format!("home:{user}"), "now": ahead, "impressions": impressions,
+        "receivedAt": at - TEN_DAYS, "forgotten": true })
+    .to_string()
 }
 
 pub fn now() -> Time {
