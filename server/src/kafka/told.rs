@@ -59,7 +59,7 @@ impl Told {
 
 impl ClientContext for Told {
     fn error(&self, error: KafkaError, reason: &str) {
-        use RDKafkaErrorCode::{AllBrokersDown, BrokerTransportFailure, PartitionEOF, Resolve};
+        use RDKafkaErrorCode::{AllBrokersDown, AutoOffsetReset, BrokerTransportFailure, PartitionEOF, Resolve};
         let code = error.rdkafka_error_code();
         if let Some(AllBrokersDown | BrokerTransportFailure | Resolve) = code {
             counter!("seenguard_kafka_broker_failures_total").increment(1);
@@ -67,8 +67,8 @@ impl ClientContext for Told {
         match code {
             // Of one broker: while others do its work there is nothing to tell.
             Some(BrokerTransportFailure | Resolve) => tracing::debug!(%error, reason, "a broker cannot be reached"),
-            // What reads is told, too, and it is no failure.
-            Some(PartitionEOF) => {}
+            // What polls handles them.
+            Some(AutoOffsetReset | PartitionEOF) => {}
             _ => self.note_failure(&error, reason),
         }
     }
