@@ -19,7 +19,7 @@ import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasm
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
 /**
- * What something needs beside what the build does.
+ * What something needs besides what the build does.
  * @typedef {object} Needs
  * @property {readonly import("./lib/programs.mjs").Program[]} [programs] of the system
  * @property {readonly import("./lib/rust.mjs").CargoTool[]} [tools] that cargo builds
@@ -197,7 +197,7 @@ export async function pythonPackages() {
   if (existsSync(pythonStamp())) return;
   say(`installing Python packages into ${pythonEnvironment()} (once; one of them has 330 MB)`);
   await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", pythonEnvironment()]);
-  // Flink's jars are wanted, and not what its Python needs beside them; the others need nothing.
+  // Flink's jars are wanted, and not what its Python needs with them; the others need nothing.
   const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"];
   await withProgress("pip install", () =>
     run(python(), ["-m", "pip", "install", ...flags, "--requirement", pythonRequirements]),

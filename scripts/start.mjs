@@ -21,7 +21,7 @@ const USAGE = `usage: npm start [-- --redis | --kafka | --flink] [--broker HOST:
 
 www/README.md lists the environment variables, such as that of your own Redis.`;
 
-/** What was asked for; ends the process where that is help, or nothing that there is. */
+/** What was requested; ends the process where that is help, or nothing that there is. */
 function readArguments() {
   try {
     const options = /** @type {const} */ ({

@@ -1,7 +1,7 @@
 /**
  * The tests: `npm test`. Runs steps side by side, all of them even when one fails; what they need of the machine is set
- * up beside those that do not need it. Ends with a table and `N passed, N failed, N skipped`. A step is skipped if
- * nothing that it reads has changed since it last passed here. With `--all` a few steps that failed run once more, alone:
+ * up next to those that do not need it. Ends with a table and `N passed, N failed, N skipped`. A step is skipped if
+ * nothing that it reads has changed since it last passed here. With `--all` a few steps that failed run again, alone:
  * the table says which passed only then.
  *
  *     npm test -- --all                   the slow steps, too, but for those that run by name alone
@@ -53,7 +53,7 @@ async function test(args) {
 const MOST_AGAIN = 4;
 
 /**
- * Runs the steps that failed once more, nothing beside them: browsers and processes on a busy machine may take longer
+ * Runs the steps that failed again, nothing next to them: browsers and processes on a busy machine may take longer
  * than a test waits.
  * @param {readonly Step[]} chosen
  * @param {readonly Outcome[]} outcomes
@@ -67,7 +67,7 @@ async function runAlone(chosen, outcomes) {
     const step = chosen.find(({ name }) => name === before.name);
     if (step === undefined) continue;
     const again = await runStep(step, { atOnce: true, chosen: chosen.map(({ name }) => name) });
-    const reason = again.result === "passed" ? "alone; FAILED beside others" : (again.reason ?? "");
+    const reason = again.result === "passed" ? "alone; FAILED next to others" : (again.reason ?? "");
     const seconds = before.seconds + again.seconds;
     final[outcomes.indexOf(before)] = { ...again, seconds, reason, said: again.said ?? before.said ?? "" };
   }

@@ -17,7 +17,7 @@ export function startServer({ isStreaming = () => true, onRequest } = {}) {
     for await (const part of request) body += part;
     const path = request.url ?? "";
     onRequest?.({ path, method: request.method, headers: request.headers, body });
-    if (request.method === "POST" && path === "/api/impressions") {
+    if (request.method === "POST" && path === "/api/feed/seen") {
       const report = await store.accept("ada", JSON.parse(body));
       if (isStreaming()) await store.ingest("ada", report);
       response.writeHead(204).end();

@@ -137,7 +137,7 @@ function leave(namespace: string, left: Shared): void {
   if (left.holders.size > 0 || shared.get(namespace) !== left) return;
   const { guard, stopReport } = left;
   left.stopReport = undefined;
-  if (stopReport) void guard?.flush().finally(stopReport);
+  if (stopReport) void guard?.deliver().finally(stopReport);
   keep(namespace, left);
 }
 

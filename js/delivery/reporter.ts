@@ -1,182 +1,190 @@
 /**
- * Delivery of impressions and unseen ids to the server: at least once each, in batches, without request storms.
+ * Delivery of impressions and unseen ids to the server, at least once each.
  *
- * The engine decides what to deliver and what to repeat; the reporter decides when: one request at a time, at an
- * interval or as soon as many impressions wait; after a failure with exponential backoff and jitter. A refused batch is
- * halved until the refused entry is alone. As the page hides, the impressions of this page are sent in requests that
- * outlive it.
+ * The engine decides what to deliver and what to repeat; the reporter decides when. There is one request at a time: soon
+ * after the latest impression, or as soon as many wait; after a failure later. As the page hides, one request that
+ * outlives it has the newest impressions of this page.
  */
-import { attempt, deviceClock, isHidden, listen, pause, retryDelayMs, type Clock } from "../platform/host.js";
-import type { Batch as BegunBatch } from "../engine/engine-types.js";
 import { failure, errorNameOf, type ErrorListener } from "../errors.js";
+import { attempt, isHidden, listen, pause, withTimeout, type Clock } from "../platform/host.js";
 import { TextEncoder } from "../platform/text-encoding.js";
 import type { Report } from "../types/seenguard.js";
-import { addressOf, deliver, LONGEST_ASKED_MS, Refusal, type CheckedReportOptions, type Reason } from "./request.js";
+import { Backoff } from "./backoff.js";
+import { BatchSize, countOf, type Batch } from "./batches.js";
+import { addressOf, DeliveryRequest, Refusal, type CheckedReportOptions, type Reason } from "./request.js";
 
 /** The source of impressions. */
-interface Deliveries {
+interface Source {
   readonly options: { readonly namespace: string };
-  /** Begins a batch. Its entries are in no other batch until it ends. As the page hides: only entries of this page. */
-  beginBatch(maxImpressions: number, maxBytes: number, reason: Reason): BegunBatch | undefined;
-  /** "Left": it is sent as the page hides, and counts as delivered unless it ends otherwise. */
-  endBatch(batch: number, end: "Failed" | "Delivered" | "Left"): void;
+  /** How many impressions and unseen ids were never delivered and are in no batch. */
+  readonly undelivered: number;
+  /** The next batch; as the page hides, the newest entries of this page. */
+  beginBatch(maxEntries: number, maxBytes: number, reason: Reason): Batch | undefined;
   /** The value of `Seen-Pending`. */
   pendingList(): string;
-  /** That of the latest clear. */
-  readonly generation: number;
   /** Checks for clears where there is no cross-tab signal. */
   loadBefore(): Promise<unknown> | undefined;
   readonly report: ErrorListener;
 }
 
-interface Batch extends BegunBatch {
-  readonly count: number;
-  /** The generation when the batch began. */
-  readonly generation: number;
-  /** Whether it is sent as the page hides, and the length of its body then. */
-  readonly isLast: boolean;
-  bytes: number;
-  /** Stops waiting for the response. */
-  giveUp: (cause: Error) => void;
-}
-
-const MAX_BATCH = 100;
 /** The approximate most bytes of ids in a batch. */
 const MAX_BYTES = 40_000;
-/** With this many waiting, a batch is sent before the interval ends. */
+/** With this many waiting, a request is sent at once. */
 const MANY = 50;
+/** A request is sent this share of `intervalMs` after the latest impression, and `intervalMs` after the first at most. */
+const QUIET_SHARE = 1 / 5;
 /** The most bytes of all keepalive requests of a document (browsers allow 64 KB), and the least for another one. */
-const MAX_LAST_BYTES = 60_000;
-const MIN_LAST_BYTES = 1_000;
-/** Timeout of a request, including the app's headers. */
-const REQUEST_MS = 30_000;
-/** The longest backoff, and the backoff after a 409: the session is another user's. */
-const LAST_RETRY_MS = 300_000;
-const CONFLICT_MS = 900_000;
+const MAX_KEEPALIVE_BYTES = 60_000;
+const MIN_KEEPALIVE_BYTES = 1_000;
 /** Interval of attempts while the browser reports that it is offline, which may be wrong. */
 const OFFLINE_MS = 60_000;
 
 /** The bytes of the keepalive requests in progress, of all guards of this document. */
-let lastBytes = 0;
+let keepaliveBytes = 0;
 
-/** The batch was abandoned before it was sent, which is no failure. */
-const GIVEN_UP = new Error("given up");
+/** The request was aborted by this document, which is no failure. */
+const DROPPED = new Error("dropped");
 
 export class Reporter {
   readonly address: string;
   /** How many impressions and unseen ids have arrived. */
   delivered = 0;
-  /** The time of the first failure in a row, Unix ms. */
-  failingSince: number | undefined;
-  private readonly deliveries: Deliveries;
-  private readonly clock: Clock;
-  private options: CheckedReportOptions;
-  private holders = 0;
+  private readonly backoff: Backoff;
+  private readonly size = new BatchSize();
+  /** The options of each `start` that was not stopped. */
+  private readonly started = new Set<CheckedReportOptions>();
   private stopListening = (): void => {};
   private cancelTimer = (): void => {};
+  /** More than one only as the page hides. */
+  private readonly requests = new Set<DeliveryRequest>();
   private isRunning = false;
   private running = Promise.resolve();
-  private leaving: Promise<unknown> = Promise.resolve();
-  /** The batches in progress: more than one only as the page hides. */
-  private readonly underWay = new Set<Batch>();
+  private hiding: Promise<unknown> = Promise.resolve();
+  /** How many calls of `deliver` wait. */
+  private calls = 0;
+  /** When the first and the latest entry were recorded since a batch was begun, Unix ms. */
+  private firstMs: number | undefined;
+  private latestMs = 0;
   private triedMs = -Infinity;
-  private failures = 0;
-  private retryMs = 0;
-  private askedUntilMs = 0;
-  /** Whether the latest response was a 409: the session is another user's. */
-  private isConflict = false;
-  /** The most entries of the next batch. */
-  private most = MAX_BATCH;
-  /** Refused batches of one entry, while none was accepted yet: retried when one is. */
-  private readonly suspects: number[] = [];
 
-  constructor(deliveries: Deliveries, options: CheckedReportOptions, clock: Clock) {
-    [this.deliveries, this.options, this.clock] = [deliveries, options, clock];
+  constructor(
+    private readonly source: Source,
+    options: CheckedReportOptions,
+    private readonly clock: Clock,
+  ) {
     this.address = addressOf(options);
+    this.backoff = new Backoff(clock);
   }
 
   get isOn(): boolean {
-    return this.holders > 0;
+    return this.started.size > 0;
   }
 
-  /** The number of entries in progress or held back here. */
+  /** The number of entries in progress or left out here. */
   get waiting(): number {
-    return [...this.underWay].reduce((sum, { count }) => sum + count, this.suspects.length);
+    return [...this.requests].reduce((sum, { batch }) => sum + countOf(batch), this.size.leftOut);
   }
 
-  /** Runs with the latest options until `stop` is called once for each `start`. */
-  start(options: CheckedReportOptions): void {
-    this.options = options;
-    if (this.holders++ > 0) return;
-    this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], ({ type }) => {
-      if (type === "online") {
-        // A network that is back resolves no conflict of sessions.
-        if (!this.isConflict) this.schedule(0);
-      } else if (type === "pagehide" || isHidden()) void this.leave();
-      else if (this.failures > 0) this.schedule(0);
-    });
-    this.schedule(options.intervalMs);
+  get failingSince(): number | undefined {
+    return this.backoff.failingSince;
   }
 
-  readonly stop = (): void => {
-    if (--this.holders > 0) return;
+  /** Delivers with these options until `stop`, which is returned; after that with the options of another `start`. */
+  start(options: CheckedReportOptions): () => void {
+    const isFirst = !this.isOn;
+    this.started.add(options);
+    if (isFirst) {
+      this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
+      this.schedule(this.backoff.isFailing ? this.backoff.retryMs : this.quietMs);
+    }
+    return () => this.stop(options);
+  }
+
+  private stop(options: CheckedReportOptions): void {
+    this.started.delete(options);
+    this.drop((request) => request.options === options && !request.isSent);
+    if (this.isOn) return;
     this.stopListening();
     this.cancelTimer();
-    this.failingSince = undefined;
+    this.backoff.failingSince = undefined;
+  }
+
+  /** Ends all requests: the namespace closes. */
+  end(): void {
+    this.drop(() => true);
+  }
+
+  private readonly handle = ({ type }: Event): void => {
+    if (type === "online") {
+      // A network that is back resolves no conflict of sessions.
+      if (!this.backoff.isConflict) this.schedule(0);
+    } else if (type === "pagehide" || isHidden()) this.hide();
+    else if (this.backoff.isFailing) this.schedule(0);
   };
 
   /** The namespace was opened again: a conflict of sessions may be over. */
   opened(): void {
-    if (this.isConflict) this.schedule(0);
+    if (this.backoff.isConflict) this.schedule(0);
   }
 
-  /** Notes new impressions. `undelivered`: how many were never delivered. */
-  recorded(undelivered: number): void {
-    if (!this.isRunning && this.failures === 0 && undelivered >= MANY) this.schedule(0);
+  /** Notes new entries. */
+  recorded(): void {
+    this.latestMs = this.clock.wallMs();
+    this.firstMs ??= this.latestMs;
+    if (!this.isRunning && !this.backoff.isFailing) this.schedule(this.dueMs);
   }
 
-  /** Delivers at once, regardless of the backoff, until nothing is left or a batch fails. */
-  async flush(): Promise<void> {
-    await Promise.all([this.running, this.leaving]);
-    if (this.isOn) await this.run("flush");
+  /**
+   * Delivers at once, regardless of the backoff, until nothing is left or a request fails, for this time at most. What it
+   * has not sent by then is not sent later.
+   */
+  async deliver(timeoutMs: number): Promise<void> {
+    this.calls++;
+    const running = Promise.all([this.running, this.hiding]);
+    await withTimeout(
+      timeoutMs,
+      running.then(() => (this.isOn && this.calls > 0 ? this.run("deliver") : undefined)),
+    );
+    this.calls--;
+    if (this.calls === 0) this.drop(({ reason, isSent }) => reason === "deliver" && !isSent);
   }
 
-  /** Delivers this page's entries, regardless of the backoff. Resolves when no batch is in progress. */
-  leave(): Promise<unknown> {
-    const last: Promise<boolean>[] = [];
-    try {
-      for (const batch of this.underWay) {
-        if (batch.isLast) continue;
-        this.end(batch, false);
-        batch.giveUp(GIVEN_UP);
-      }
-      for (let batch; this.isOn && this.askedMs === 0 && (batch = this.beginLast());)
-        last.push(this.deliver(batch, "hide"));
-    } catch (cause) {
-      this.failed(cause);
-    }
-    this.leaving = Promise.all([this.leaving, ...last]).then(() => this.schedule(this.delayMs));
-    return this.leaving;
+  // When.
+
+  private get options(): CheckedReportOptions | undefined {
+    return [...this.started].pop();
   }
 
-  /** The rest of the wait that `Retry-After` demands; 0 if the clock has jumped back far. */
-  private get askedMs(): number {
-    const ms = this.askedUntilMs - this.clock.wallMs();
-    return ms > 0 && ms < 2 * LONGEST_ASKED_MS ? ms : 0;
+  private get intervalMs(): number {
+    return this.options?.intervalMs ?? Infinity;
   }
 
+  private get quietMs(): number {
+    return this.intervalMs * QUIET_SHARE;
+  }
+
+  /** The delay until what was recorded is due; 0 if nothing was recorded since the latest batch. */
+  private get dueMs(): number {
+    if (this.firstMs === undefined || this.source.undelivered >= MANY) return 0;
+    const atMs = Math.min(this.latestMs + this.quietMs, this.firstMs + this.intervalMs);
+    // The clock may have jumped.
+    return Math.max(0, Math.min(atMs - this.clock.wallMs(), this.quietMs));
+  }
+
+  /** The delay until the next run: without new entries, what earlier visits have left may be due. */
   private get delayMs(): number {
-    return this.failures > 0 ? this.retryMs : this.options.intervalMs;
+    if (this.backoff.isFailing) return this.backoff.retryMs;
+    return this.firstMs === undefined ? this.intervalMs : this.dueMs;
   }
 
   private schedule(delayMs: number): void {
     this.cancelTimer();
     const run = () => void this.run("interval");
-    if (this.isOn) this.cancelTimer = this.clock.after(Math.max(delayMs, this.askedMs), run);
+    if (this.isOn) this.cancelTimer = this.clock.after(Math.max(delayMs, this.backoff.requestedMs), run);
   }
 
   private run(reason: Reason): Promise<void> {
-    if (this.askedMs > 0) this.schedule(0);
+    if (this.backoff.requestedMs > 0) this.schedule(0);
     else if (!this.isRunning) {
       this.isRunning = true;
       this.running = this.deliverAll(reason);
@@ -185,163 +193,167 @@ export class Reporter {
   }
 
   /**
-   * Delivers batch after batch until nothing is left or one fails, and schedules the next run. With nothing to deliver
-   * it awaits nothing: a test's clock passes many intervals in one task.
+   * Delivers batch after batch until nothing more is due or one fails, and schedules the next run. With nothing to
+   * deliver it awaits nothing: a test's clock passes many intervals in one task.
    */
   private async deliverAll(reason: Reason): Promise<void> {
     try {
-      const loading = this.deliveries.loadBefore();
+      const loading = this.source.loadBefore();
       if (loading) await loading;
-      const sinceMs = Math.abs(this.clock.wallMs() - this.triedMs);
-      let batch = reason === "flush" || !isOffline() || sinceMs >= OFFLINE_MS ? this.next(reason) : undefined;
-      while (batch && (await this.deliver(batch, reason))) {
-        // Yield to other tasks: a custom transport may answer synchronously.
+      for (let batch = this.next(reason); batch; batch = this.next(reason)) {
+        if (!(await this.send(batch, reason)) || !this.isMoreDue(reason)) break;
+        // A custom transport may answer synchronously: other tasks run, too.
         await pause();
-        batch = this.next(reason);
       }
     } catch (cause) {
-      this.failed(cause);
+      this.fail(cause);
     }
     this.isRunning = false;
     this.schedule(this.delayMs);
   }
 
+  private isMoreDue(reason: Reason): boolean {
+    return this.source.undelivered > 0 && (reason === "deliver" || this.dueMs === 0);
+  }
+
   private next(reason: Reason): Batch | undefined {
-    // Batches that were sent as the page hid must end first.
-    if (!this.isOn || this.askedMs > 0 || this.underWay.size > 0) return undefined;
-    const batch = this.begin(this.most, MAX_BYTES, reason);
-    if (!batch) this.releaseSuspects();
+    this.firstMs = undefined;
+    // A request that was sent as the page hid must end first.
+    const mayBegin = this.isOn && this.backoff.requestedMs === 0 && this.requests.size === 0;
+    if (!mayBegin || (reason === "deliver" ? this.calls === 0 : this.isOffline())) return undefined;
+    const batch = this.source.beginBatch(this.size.most, MAX_BYTES, reason);
+    if (!batch) this.size.finished();
     return batch;
   }
 
-  private begin(most: number, maxBytes: number, reason: Reason): Batch | undefined {
-    // Reading it learns of a clear, after which the batch has nothing that was cleared.
-    const { generation } = this.deliveries;
-    const begun = this.deliveries.beginBatch(most, maxBytes, reason);
-    if (!begun) return undefined;
-    const count = begun.impressions.length + begun.unseen.length;
-    return { ...begun, count, generation, isLast: reason === "hide", bytes: 0, giveUp: () => {} };
+  private isOffline(): boolean {
+    return !mayBeOnline() && Math.abs(this.clock.wallMs() - this.triedMs) < OFFLINE_MS;
   }
 
-  /** A batch that fits into the remaining keepalive bytes. Skips an entry that does not fit alone. */
-  private beginLast(): Batch | undefined {
-    const room = MAX_LAST_BYTES - lastBytes;
-    const idsRoom = room - bytesOf(this.reportOf({ impressions: [], unseen: [] }));
-    const skipped: Batch[] = [];
-    let batch = idsRoom < MIN_LAST_BYTES ? undefined : this.begin(this.most, idsRoom, "hide");
-    // Escapes can make an id's JSON longer than the id.
-    while (batch && (batch.bytes = bytesOf(this.reportOf(batch))) > room) {
-      const isAlone = batch.count === 1;
-      if (isAlone) skipped.push(batch);
-      else this.end(batch, false);
-      batch = this.begin(isAlone ? this.most : batch.count >> 1, idsRoom, "hide");
+  // Requests.
+
+  /** Sends a batch. Resolves to whether the server may accept more at once. Never rejects. */
+  private async send(batch: Batch, reason: Reason, bytes = 0): Promise<boolean> {
+    const { options } = this;
+    if (!options) return false;
+    const request = new DeliveryRequest(batch, reason, options);
+    this.requests.add(request);
+    this.triedMs = this.clock.wallMs();
+    keepaliveBytes += bytes;
+    try {
+      await request.run(() => this.reportNow(request));
+      this.arrived(batch);
+      return true;
+    } catch (cause) {
+      return this.requests.has(request) && this.failed(cause, request);
+    } finally {
+      keepaliveBytes -= bytes;
+      this.requests.delete(request);
     }
-    for (const each of skipped) this.end(each, false);
-    return batch;
   }
 
-  private end(batch: Batch, arrived: boolean): void {
-    this.underWay.delete(batch);
-    this.deliveries.endBatch(batch.batch, arrived ? "Delivered" : "Failed");
-  }
-
-  private releaseSuspects(): void {
-    for (const batch of this.suspects.splice(0)) this.deliveries.endBatch(batch, "Failed");
+  private reportNow(request: DeliveryRequest): Report {
+    const { batch, reason, options } = request;
+    if (!batch.isCurrent()) {
+      this.drop((each) => each === request);
+      throw DROPPED;
+    }
+    if (reason === "hide" && this.countsUnanswered(options)) batch.end("Left");
+    return this.reportOf(batch);
   }
 
   private reportOf({ impressions, unseen }: Pick<Batch, "impressions" | "unseen">): Report {
     return {
-      namespace: this.deliveries.options.namespace,
+      namespace: this.source.options.namespace,
       now: this.clock.wallMs(),
       impressions,
       ...(unseen.length > 0 ? { unseen } : {}),
-      pending: this.deliveries.pendingList(),
+      pending: this.source.pendingList(),
     };
   }
 
-  /** Delivers a batch. Resolves, within the timeout, to whether it arrived. Never rejects. */
-  private async deliver(batch: Batch, reason: Reason): Promise<boolean> {
-    const controller = new AbortController();
-    const isOver = new Promise<never>((_, reject) => {
-      batch.giveUp = (cause) => {
-        controller.abort(cause);
-        reject(cause);
-      };
-    });
-    const noAnswer = new Error(`${this.address} has not answered within ${REQUEST_MS / 1000} s`);
-    const cancel = deviceClock.after(REQUEST_MS, () => batch.giveUp(noAnswer));
-    this.underWay.add(batch);
-    this.triedMs = this.clock.wallMs();
-    lastBytes += batch.bytes;
-    let arrived = false;
-    try {
-      await Promise.race([isOver, deliver(this.options, () => this.reportNow(batch), reason, controller.signal)]);
-      arrived = true;
-      this.succeeded(batch);
-    } catch (cause) {
-      // A TypeError of a keepalive request may mean that the app's own ones have used up the 64 KB.
-      const isNoFailure = cause === GIVEN_UP || (batch.isLast && errorNameOf(cause) === "TypeError");
-      if (!isNoFailure) this.failed(cause, batch);
-    }
-    cancel();
-    lastBytes -= batch.bytes;
-    if (this.underWay.has(batch)) this.end(batch, arrived);
-    return arrived;
+  private arrived(batch: Batch): void {
+    batch.end("Delivered");
+    this.delivered += countOf(batch);
+    this.backoff.succeeded();
+    this.size.accepted();
   }
 
-  /** The report of a batch, made when the headers are ready. */
-  private reportNow(batch: Batch): Report {
-    // Meanwhile the app may have stopped it, because another user signs in, or the namespace was cleared.
-    if ((!this.isOn && !batch.isLast) || this.deliveries.generation !== batch.generation) throw GIVEN_UP;
-    // While delivery fails, this batch probably fails, too: it stays due on the next visit.
-    if (batch.isLast && this.failures === 0) this.deliveries.endBatch(batch.batch, "Left");
-    return this.reportOf(batch);
-  }
-
-  private succeeded({ count }: Batch): void {
-    this.delivered += count;
-    [this.failures, this.failingSince, this.isConflict, this.askedUntilMs] = [0, undefined, false, 0];
-    this.most = Math.min(2 * this.most, MAX_BATCH);
-    this.releaseSuspects();
-  }
-
-  private failed(cause: unknown, batch?: Batch): void {
+  /** Ends a request that has failed. Returns whether the server may accept another one at once. */
+  private failed(cause: unknown, { batch, reason }: DeliveryRequest): boolean {
     // `instanceof` throws for some proxies.
-    const { status = 0, askedMs = 0 } = attempt(() => (cause instanceof Refusal ? cause : undefined)) ?? {};
-    const { namespace } = this.deliveries.options;
-    const isConflict = status === 409;
-    let isNews = this.failures === 0 || (isConflict && !this.isConflict);
-    let message = isConflict
-      ? `the session is not that of the namespace "${namespace}": its impressions are kept and tried again later`
-      : `impressions could not be delivered to ${this.address} and are tried again`;
-    this.isConflict = isConflict;
-    this.retryMs = isConflict ? CONFLICT_MS : retryDelayMs(this.failures, LAST_RETRY_MS);
-    this.failures++;
-    const nowMs = this.clock.wallMs();
-    this.failingSince ??= nowMs;
-    // Jitter, so that the devices do not retry at the same time; never earlier than demanded.
-    this.askedUntilMs = nowMs + askedMs * (1 + Math.random() / 4);
-    if (batch && (status === 400 || status === 413)) {
-      this.most = Math.ceil(batch.count / 2);
-      if (batch.count === 1) {
-        // The batch stays open, so that its entry is in no other one on this visit, or until a batch is accepted.
-        this.underWay.delete(batch);
-        if (this.delivered === 0) this.suspects.push(batch.batch);
-        else {
-          const [entry] = [...batch.impressions, ...batch.unseen];
-          message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
-          [isNews, this.failingSince] = [true, undefined];
-        }
-      }
+    const { status = 0, retryAfterMs = 0 } = attempt(() => (cause instanceof Refusal ? cause : undefined)) ?? {};
+    this.backoff.postpone(retryAfterMs);
+    if (status === 400 || status === 413) {
+      const goesOn = this.size.refused(batch, status === 413);
+      if (countOf(batch) === 1) this.reportRefused(batch, cause);
+      if (goesOn) return true;
+    } else batch.end("Failed");
+    // The app's own keepalive requests may have used up the 64 KB.
+    if (reason !== "hide" || errorNameOf(cause) !== "TypeError") this.fail(cause, status);
+    return false;
+  }
+
+  private reportRefused({ impressions, unseen }: Batch, cause: unknown): void {
+    const [entry] = [...impressions, ...unseen];
+    const message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
+    this.source.report(failure("delivery", message, cause));
+  }
+
+  private fail(cause: unknown, status = 0): void {
+    const { namespace } = this.source.options;
+    const message =
+      status === 409
+        ? `the session is not that of the namespace "${namespace}": its impressions are kept and tried again later`
+        : `impressions could not be delivered to ${this.address} and are tried again`;
+    if (this.backoff.failed(status)) this.source.report(failure("delivery", message, cause));
+  }
+
+  /** Ends requests; their entries are due again. */
+  private drop(isMeant: (request: DeliveryRequest) => boolean): void {
+    for (const request of this.requests) {
+      if (!isMeant(request)) continue;
+      this.requests.delete(request);
+      request.batch.end("Failed");
+      request.abort(DROPPED);
     }
-    // Report the first failure in a row only.
-    if (isNews) this.deliveries.report(failure("delivery", message, cause));
+  }
+
+  // As the page hides.
+
+  private hide(): void {
+    if (!this.isOn || this.backoff.requestedMs > 0) return;
+    this.drop(({ reason }) => reason !== "hide");
+    const last = this.beginLast();
+    if (!last) return;
+    const sent = this.send(last.batch, "hide", last.bytes);
+    this.hiding = Promise.all([this.hiding, sent]).then(() => this.schedule(this.delayMs));
+  }
+
+  /** A batch whose report fits into the remaining keepalive bytes. */
+  private beginLast(): { readonly batch: Batch; readonly bytes: number } | undefined {
+    const bytesOf = (batch: Pick<Batch, "impressions" | "unseen">): number =>
+      attempt(() => new TextEncoder().encode(JSON.stringify(this.reportOf(batch))).length) ?? Infinity;
+    const room = MAX_KEEPALIVE_BYTES - keepaliveBytes;
+    const idsRoom = room - bytesOf({ impressions: [], unseen: [] });
+    // Escapes can make an id's JSON longer than the id.
+    for (let most = this.size.most; most > 0 && idsRoom >= MIN_KEEPALIVE_BYTES; most >>= 1) {
+      const batch = this.source.beginBatch(most, idsRoom, "hide");
+      const bytes = batch ? bytesOf(batch) : 0;
+      if (!batch || bytes <= room) return batch && { batch, bytes };
+      batch.end("Failed");
+    }
+    return undefined;
+  }
+
+  /** Whether a request counts as delivered before its response: the page may never read it. A loss must be improbable. */
+  private countsUnanswered({ send, fetch }: CheckedReportOptions): boolean {
+    const isWorking = !this.backoff.isFailing && !this.size.isRefusing && mayBeOnline();
+    return isWorking && !send && !fetch && (attempt(() => "keepalive" in Request.prototype) ?? false);
   }
 }
 
-const bytesOf = (report: Report): number => new TextEncoder().encode(JSON.stringify(report)).length;
-
 /** Some navigators, such as Node's, have no `onLine`. */
-function isOffline(): boolean {
-  return (globalThis.navigator as Navigator | undefined)?.onLine === false;
+function mayBeOnline(): boolean {
+  return (globalThis.navigator as Navigator | undefined)?.onLine !== false;
 }

@@ -1,6 +1,7 @@
 /** One request of a report, and the meaning of its response. */
 import { attempt, inTime, urlOf } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
+import type { Batch } from "./batches.js";
 
 export type Reason = Parameters<NonNullable<ReportOptions["send"]>>[1];
 
@@ -10,16 +11,18 @@ export interface CheckedReportOptions extends ReportOptions {
   readonly credentials: NonNullable<ReportOptions["credentials"]>;
 }
 
+/** Timeout of a request, including the app's headers. */
+const REQUEST_MS = 30_000;
 /** Timeout of the app's `headers` function. */
 const HEADERS_MS = 10_000;
 /** The longest `Retry-After` that is respected. */
-export const LONGEST_ASKED_MS = 3_600_000;
+export const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 /** A response that does not acknowledge the report. */
 export class Refusal extends Error {
   constructor(
     readonly status: number,
-    readonly askedMs: number,
+    readonly retryAfterMs: number,
   ) {
     super(`the server answered ${status}`);
   }
@@ -28,24 +31,63 @@ export class Refusal extends Error {
 /** The destination of reports. */
 export const addressOf = ({ send, url = "" }: ReportOptions): string => (send ? "`send`" : url);
 
-/**
- * Sends the request. Resolves when it is acknowledged, and rejects otherwise. Before it is sent, only the app's headers
- * are awaited: the page may be about to close. `reportNow` is called when they are ready, and may throw.
- */
-export async function deliver(
+/** A batch on its way to the server. */
+export class DeliveryRequest {
+  /** Whether the report was passed to the transport. */
+  isSent = false;
+  private readonly controller = new AbortController();
+  private reject: (cause: unknown) => void = () => {};
+  private readonly aborted = new Promise<never>((_, reject) => (this.reject = reject));
+
+  constructor(
+    readonly batch: Batch,
+    readonly reason: Reason,
+    readonly options: CheckedReportOptions,
+  ) {}
+
+  /**
+   * Sends the report. Resolves when it is acknowledged, and rejects otherwise, within the timeout. Before it is sent,
+   * only the app's headers are awaited: the page may be about to close. `reportNow` is called when they are ready, and
+   * may throw.
+   */
+  async run(reportNow: () => Report): Promise<void> {
+    const { options, reason, controller } = this;
+    const report = () => {
+      if (controller.signal.aborted) throw new Error("aborted");
+      const made = reportNow();
+      this.isSent = true;
+      return made;
+    };
+    try {
+      const sending = send(options, report, reason, controller.signal);
+      await inTime(REQUEST_MS, addressOf(options), Promise.race([this.aborted, sending]));
+    } catch (cause) {
+      this.abort(cause);
+      throw cause;
+    }
+  }
+
+  /** Stops waiting for the response. Headers that come later are not used. */
+  abort(cause: unknown): void {
+    this.controller.abort(cause);
+    this.reject(cause);
+  }
+}
+
+async function send(
   options: CheckedReportOptions,
   reportNow: () => Report,
   reason: Reason,
   signal: AbortSignal,
 ): Promise<void> {
-  const { url = "", send, headers, credentials, fetch = globalThis.fetch } = options;
-  if (send) {
-    checkStatus(await send(reportNow(), reason, signal));
+  const { url = "", headers, credentials, fetch = globalThis.fetch } = options;
+  if (options.send) {
+    checkStatus(await options.send(reportNow(), reason, signal));
     return;
   }
-  const asked = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
+  const added = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
   const all = new Headers({ "content-type": "application/json" });
-  new Headers(asked).forEach((value, name) => all.set(name, value));
+  new Headers(added).forEach((value, name) => all.set(name, value));
   const body = JSON.stringify(reportNow());
   // A redirect to a sign-in page is no acknowledgement.
   const how = { credentials, redirect: "manual", keepalive: reason === "hide", signal } as const;
@@ -73,5 +115,5 @@ function checkStatus(answer: unknown): void {
 function retryAfterMs(header: string): number {
   const seconds = Number(header);
   const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();
-  return ms > 0 ? Math.min(ms, LONGEST_ASKED_MS) : 0;
+  return ms > 0 ? Math.min(ms, LONGEST_RETRY_AFTER_MS) : 0;
 }

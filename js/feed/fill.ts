@@ -2,10 +2,19 @@
  * `fill`: pages are fetched into one buffer of fresh items, from which calls take one after the other. A call that is
  * aborted or fails takes nothing.
  */
-import { attempt, MAX_MS, nextTask, type Clock } from "../platform/host.js";
+import { MAX_MS, nextTask, type Clock } from "../platform/host.js";
 import type { MisuseListener } from "../input/list.js";
 import { misuseOfPage } from "../input/misuse.js";
-import { aFunction, checkEach, checkOptions, isFunction, REQUIRED, upTo, type Rules } from "../input/options.js";
+import {
+  aFunction,
+  aSignal,
+  checkEach,
+  checkOptions,
+  isFunction,
+  REQUIRED,
+  upTo,
+  type Rules,
+} from "../input/options.js";
 import { isSnapshot } from "../input/snapshot.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import { readItems, type Decider, type ItemList } from "./verdicts.js";
@@ -38,7 +47,7 @@ const argumentRules: Rules = {
 const rules: Rules = {
   maxPages: upTo(Infinity, false, undefined),
   timeoutMs: upTo(MAX_MS, false, 30_000),
-  signal: ["an AbortSignal or null", (value) => value === null || isSignal(value as AbortSignal)],
+  signal: aSignal,
   id: aFunction,
 };
 
@@ -53,16 +62,6 @@ interface FillArguments extends FillOptions {
 export function checkFill(fetchPage: unknown, want: unknown, options: unknown = {}): FillArguments {
   const checked = checkEach({ fetchPage, want }, argumentRules);
   return { ...checked, ...checkOptions("fill", options, rules) } as object as FillArguments;
-}
-
-/** Whether the signal accepts listeners: a proxy of one may not. */
-function isSignal(signal: AbortSignal): boolean {
-  const listen = () => {
-    signal.addEventListener("abort", listen);
-    signal.removeEventListener("abort", listen);
-    return typeof signal.aborted;
-  };
-  return attempt(listen) === "boolean";
 }
 
 type Result = FillResult<unknown>;

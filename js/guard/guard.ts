@@ -1,5 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock, inTime, isOnDevice, withTimeout } from "../platform/host.js";
+import { deviceClock, inTime, isOnDevice } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -18,11 +18,12 @@ import {
   checkGuardOptions,
   checkReportOptions,
   clearRules,
+  deliverRules,
   feedRules,
   fetchRules,
-  flushRules,
   observeRules,
   recordRules,
+  signOutRules,
   type OpenOptions,
 } from "./options.js";
 import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./registry.js";
@@ -30,15 +31,19 @@ import { clearVerdicts, findNamespace, hold, keyedVerdicts, release } from "./re
 /** How long `clear` waits for a storage that does not respond. */
 const CLEAR_TIMEOUT_MS = 10_000;
 /** How long `close` waits for a server that does not respond. */
-const LEAVE_TIMEOUT_MS = 2_000;
+const CLOSE_DELIVERY_MS = 2_000;
 
 /** The state of a `SeenGuard`. */
 interface Handle {
   readonly holder: Holder;
   namespace: Namespace;
   isClosed: boolean;
+  /** Resolves when `close` has ended. */
+  closing: Promise<void>;
   /** Cleanup functions that `close` runs. */
   readonly stops: Set<() => void>;
+  /** Those that it runs after it has delivered. */
+  readonly reports: Set<() => void>;
 }
 
 /** The methods of an open guard, with any engine. */
@@ -46,8 +51,7 @@ class OpenGuard implements Api.SeenGuard {
   /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
   private readonly handle: () => Handle;
 
-  constructor(namespace: Namespace, holder: Holder) {
-    const handle: Handle = { holder, namespace, isClosed: false, stops: new Set() };
+  constructor(handle: Handle) {
     this.handle = () => handle;
   }
 
@@ -151,19 +155,26 @@ class OpenGuard implements Api.SeenGuard {
     return this.untilClosed(stop);
   }
 
-  /** Registers a cleanup function for `close`. */
-  private untilClosed(stop: () => void): () => void {
-    const { stops, isClosed } = this.handle();
+  /** Runs a cleanup function once: on `close`, when the signal aborts, or when the returned function is called. */
+  private untilClosed(stop: () => void, signal?: AbortSignal | null, stops = this.handle().stops): () => void {
+    const { isClosed } = this.handle();
     const stopOnce = () => {
-      if (stops.delete(stopOnce)) stop();
+      if (!stops.delete(stopOnce)) return;
+      signal?.removeEventListener("abort", stopOnce);
+      stop();
     };
     stops.add(stopOnce);
-    if (isClosed) stopOnce();
+    signal?.addEventListener("abort", stopOnce);
+    if (isClosed || signal?.aborted) stopOnce();
     return stopOnce;
   }
 
   report(options: Api.ReportOptions): () => void {
-    return this.untilClosed(this.namespace().startReport(checkReportOptions(options)));
+    const checked = checkReportOptions(options);
+    const { signal } = checked;
+    const namespace = this.namespace();
+    if (signal?.aborted) return () => {};
+    return this.untilClosed(namespace.startReport(checked), signal, this.handle().reports);
   }
 
   [HOOK](tool: Tool): () => void {
@@ -184,24 +195,37 @@ class OpenGuard implements Api.SeenGuard {
     return this.handle().namespace.stats();
   }
 
-  async flush(options: Api.FlushOptions = {}): Promise<{ delivered: number; left: number }> {
-    const { timeoutMs } = checkOptions("flush", options, flushRules);
-    const { namespace } = this.handle();
-    const [delivered] = await Promise.all([namespace.deliver(timeoutMs as number), namespace.flush()]);
-    return delivered;
+  flush(): Promise<void> {
+    return this.handle().namespace.flush();
   }
 
-  async close(): Promise<void> {
-    const handle = this.handle();
-    if (handle.isClosed) return;
-    handle.isClosed = true;
-    const leaving = handle.namespace.reporter?.leave();
-    for (const stop of [...handle.stops]) stop();
-    const { namespace, holder } = handle;
-    handle.namespace = new Namespace(namespace.options, namespace.engines);
-    if (leaving) await withTimeout(LEAVE_TIMEOUT_MS, leaving);
-    await release(namespace, holder);
+  async deliver(options: Api.DeliverOptions = {}): Promise<{ delivered: number; left: number }> {
+    const { timeoutMs } = checkOptions("deliver", options, deliverRules);
+    return this.handle().namespace.deliver(timeoutMs as number);
   }
+
+  close(): Promise<void> {
+    return closeHandle(this.handle(), CLOSE_DELIVERY_MS);
+  }
+}
+
+function newHandle(namespace: Namespace, holder: Holder): Handle {
+  return { holder, namespace, isClosed: false, closing: Promise.resolve(), stops: new Set(), reports: new Set() };
+}
+
+/** Closes a handle; delivers what waits for this time at most. */
+function closeHandle(handle: Handle, timeoutMs: number): Promise<void> {
+  if (handle.isClosed) return handle.closing;
+  const { namespace, holder } = handle;
+  const close = async () => {
+    await namespace.deliver(timeoutMs);
+    for (const stop of [...handle.reports]) stop();
+    await release(namespace, holder);
+  };
+  handle.isClosed = true;
+  for (const stop of [...handle.stops]) stop();
+  handle.namespace = new Namespace(namespace.options, namespace.engines);
+  return (handle.closing = close());
 }
 
 /** The `SeenGuard` class of an entry, which runs these engines. `more`: the entry's additional options. */
@@ -209,31 +233,49 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
   return class SeenGuard extends OpenGuard {
     static async open(options: Api.GuardOptions): Promise<SeenGuard> {
       const checked = checkGuardOptions(options, more);
-      const holder = { onError: misuseOnce(checked.onError ?? warnOnce()), onLag: checked.onLag };
+      const onError = misuseOnce(checked.onError ?? warnOnce());
+      const close = (timeoutMs: number) => closeHandle(handle, timeoutMs);
+      const holder: Holder = { onError, onLag: checked.onLag, close };
+      const handle = newHandle(new Namespace(checked, engines), holder);
       const namespace = rendersOnServer(checked)
         ? namespaceForNobody(checked, engines, holder)
         : await hold(checked, engines, holder);
-      return new SeenGuard(namespace, holder);
+      // `signOut` may have been called meanwhile.
+      if (handle.isClosed) await release(namespace, holder);
+      else handle.namespace = namespace;
+      return new SeenGuard(handle);
     }
 
-    static async clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-      checkOptions("SeenGuard.clear", { namespace, storage }, clearRules);
+    static clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
+      return clear(namespace, storage);
+    }
+
+    static async signOut(namespace: string, options: Api.SignOutOptions = {}): Promise<void> {
+      const checked = checkOptions("SeenGuard.signOut", options, signOutRules);
+      const { timeoutMs, storage } = checked as object as Required<Api.SignOutOptions>;
       const open = findNamespace(namespace);
-      const store = storage === undefined && open ? open.store : storeOf(storage);
-      const wallMs = (open?.clock ?? deviceClock).wallMs();
-      // Called before the first `await`: impressions recorded after this point stay.
-      const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
-      clearVerdicts(namespace);
-      try {
-        await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
-      } catch (cause) {
-        throw failure("storage", "the namespace is not cleared: the storage failed", cause);
-      }
+      await Promise.all([...(open?.holders ?? [])].map(({ close }) => close(timeoutMs)));
+      await clear(namespace, storage ?? open?.options.storage);
     }
   };
 }
 
 export type SeenGuardClass = ReturnType<typeof seenGuardWith>;
+
+async function clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
+  checkOptions("SeenGuard.clear", { namespace, storage }, clearRules);
+  const open = findNamespace(namespace);
+  const store = storage === undefined && open ? open.store : storeOf(storage);
+  const wallMs = (open?.clock ?? deviceClock).wallMs();
+  // Called before the first `await`: impressions recorded after this point stay.
+  const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
+  clearVerdicts(namespace);
+  try {
+    await inTime(CLEAR_TIMEOUT_MS, "the storage", clearing);
+  } catch (cause) {
+    throw failure("storage", "the namespace is not cleared: the storage failed", cause);
+  }
+}
 
 /** Whether this is server rendering, and the app has named no storage. */
 function rendersOnServer({ storage }: Api.GuardOptions): boolean {

@@ -4,10 +4,11 @@
  * It fails open: without an engine, after a trap and once closed, everything passes.
  */
 import { CLOCK, deviceClock, withTimeout, type Clock } from "../platform/host.js";
+import type { Batch } from "../delivery/batches.js";
 import { Reporter } from "../delivery/reporter.js";
 import { addressOf, type CheckedReportOptions, type Reason } from "../delivery/request.js";
 import type { EngineGuard, Recording } from "../engine/engine-guard.js";
-import type { Batch, Indices, Split } from "../engine/engine-types.js";
+import type { Indices, Split } from "../engine/engine-types.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, refuse, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { BatchEnd, Count } from "../generated/client/seenguard.js";
@@ -44,6 +45,8 @@ const LOAD_INTERVAL_MS = 60_000;
 export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
+  /** Closes the handle; delivers what waits for this time at most. */
+  readonly close: (timeoutMs: number) => Promise<void>;
 }
 
 /** A namespace that was never started lets everything pass. */
@@ -191,7 +194,7 @@ export class Namespace implements OpenNamespace {
   /** Notifies the storage and the reporter of new data. */
   recorded(): void {
     this.storage?.changed();
-    this.reporter?.recorded(this.undelivered);
+    this.reporter?.recorded();
   }
 
   /** The indices of the ids that pass because they are unseen or the history was deleted. */
@@ -239,7 +242,8 @@ export class Namespace implements OpenNamespace {
     return withTimeout(LOAD_TIMEOUT_MS, storage.load());
   }
 
-  private get undelivered(): number {
+  /** How many impressions and unseen ids were never delivered and are in no batch. */
+  get undelivered(): number {
     return this.count("Undelivered");
   }
 
@@ -280,16 +284,19 @@ export class Namespace implements OpenNamespace {
   }
 
   /** `reason`: impressions of earlier visits are delivered by a visible page some seconds after it opened, or all. */
-  beginBatch(maxImpressions: number, maxBytes: number, reason: Reason): Batch | undefined {
-    const takesAll = reason === "flush" || !this.storage || this.storage.deliversFound;
-    const scope = reason === "hide" ? "Hiding" : takesAll ? "All" : "Own";
-    return this.guard?.beginBatch(maxImpressions, maxBytes, scope);
-  }
-
-  /** Ends a batch. One that was left as the page hid may end again: the page may never read the response. */
-  endBatch(batch: number, end: keyof typeof BatchEnd): void {
-    this.guard?.endBatch(batch, end);
-    if (end !== "Failed") this.storage?.changed();
+  beginBatch(maxEntries: number, maxBytes: number, reason: Reason): Batch | undefined {
+    // Reading the generation learns of a clear, after which the batch has nothing that was cleared.
+    const { guard, generation, storage } = this;
+    const takesAll = reason === "deliver" || !storage || storage.deliversFound;
+    const batch = guard?.beginBatch(maxEntries, maxBytes, reason === "hide" ? "Hiding" : takesAll ? "All" : "Own");
+    if (!guard || !batch) return undefined;
+    const isCurrent = () => this.generation === generation;
+    // With the guard that began it: another one, after a trap, has other batches.
+    const end = (how: keyof typeof BatchEnd) => {
+      guard.endBatch(batch.batch, how);
+      this.storage?.changed();
+    };
+    return { ...batch, isCurrent, end };
   }
 
   /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */
@@ -300,18 +307,18 @@ export class Namespace implements OpenNamespace {
       if (reporter?.isOn) refuse(`the namespace has a report already, to ${reporter.address}: stop it first`);
       this.reporter = reporter = new Reporter(this, options, this.clock);
     }
-    reporter.start(options);
+    const stop = reporter.start(options);
     this.guard?.call((guard) => guard.startReporting());
     // Impressions marked for delivery from now on are stored with that mark.
     this.storage?.changed();
-    return reporter.stop;
+    return stop;
   }
 
   /** Delivers at once until nothing is left, a batch fails or the time is over. With 0 it delivers nothing. */
   async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
     const { reporter } = this;
     const before = reporter?.delivered ?? 0;
-    if (reporter && timeoutMs > 0) await withTimeout(timeoutMs, reporter.flush());
+    if (timeoutMs > 0) await reporter?.deliver(timeoutMs);
     return { delivered: (reporter?.delivered ?? 0) - before, left: this.undelivered + (reporter?.waiting ?? 0) };
   }
 

@@ -5,6 +5,7 @@ import type { CheckedReportOptions } from "../delivery/request.js";
 import { refuse } from "../errors.js";
 import {
   aFunction,
+  aSignal,
   anything,
   checkOptions,
   isFunction,
@@ -84,6 +85,7 @@ export const fetchRules = {
 const CREDENTIALS = ["omit", "same-origin", "include"];
 
 const reportRules = {
+  signal: aSignal,
   url: ["the address that takes impressions", isText],
   headers: [
     "an object of texts, or a function that returns one",
@@ -95,7 +97,9 @@ const reportRules = {
   intervalMs: upTo(MAX_MS, false, 5000),
 } satisfies Rules;
 
-export const flushRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
+export const deliverRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
+
+export const signOutRules = { ...deliverRules, storage: clearRules.storage } satisfies Rules;
 
 /** Checks the options of `open`. `more`: the entry's additional options. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {

@@ -73,6 +73,7 @@ export async function release(namespace: Namespace, holder: Holder): Promise<voi
   if (namespace.holders.size > 0) return;
   const { namespace: name } = namespace.options;
   if (findNamespace(name) === namespace) registry().namespaces.delete(name);
+  namespace.reporter?.end();
   namespace.engine.end();
 }
 

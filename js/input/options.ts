@@ -1,5 +1,6 @@
 /** Checks the app's options: only wrong options throw. */
 import { readGiven, refuse } from "../errors.js";
+import { attempt } from "../platform/host.js";
 
 /** A requirement in words, its check, and the default value; without a default the option is optional. */
 export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
@@ -9,6 +10,7 @@ export type Rules = Readonly<Record<string, Rule>>;
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
 export const aFunction: Rule = ["a function", isFunction];
+export const aSignal: Rule = ["an AbortSignal or null", (value) => value === null || isSignal(value as AbortSignal)];
 
 export function positive(fallback: unknown): Rule {
   return ["a number over 0", (value) => Number.isFinite(value) && (value as number) > 0, fallback];
@@ -51,6 +53,16 @@ export function isSeconds(value: unknown): boolean {
 
 export function isFunction(value: unknown): boolean {
   return typeof value === "function";
+}
+
+/** Whether a signal accepts listeners: a proxy of one may not. */
+function isSignal(signal: AbortSignal): boolean {
+  const listen = () => {
+    signal.addEventListener("abort", listen);
+    signal.removeEventListener("abort", listen);
+    return typeof signal.aborted;
+  };
+  return attempt(listen) === "boolean";
 }
 
 /** Whether a value is a text that is not empty. */

@@ -85,7 +85,7 @@ async function weightOfImpressions(ids: readonly string[]): Promise<number> {
   });
 }
 
-/** By how much the engine's memory grows for each of so many guards, once what others have left free is taken. */
+/** By how much the engine's memory grows for each of N guards, once what others have left free is taken. */
 async function weightOfGuard(count: number, fill: (guard: SeenGuard) => void): Promise<number> {
   const memory = (engineMemory ??= await loadEngine());
   const guards: SeenGuard[] = [];
@@ -122,7 +122,7 @@ async function loadEngine(): Promise<WebAssembly.Memory> {
 }
 
 function openGuard(name: string): Promise<SeenGuard> {
-  // That so many cannot all be pending until they are covered.
+  // They cannot all be pending until they are covered.
   const onError = () => undefined;
   return SeenGuard.open({ namespace: `bench:weight:${name}`, storage: "none", wasm: WASM, onError });
 }

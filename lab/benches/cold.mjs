@@ -74,7 +74,7 @@ export async function storePending(entry, namespace, ids) {
 }
 
 /**
- * The longest time in which a page with these impressions had no turn, in milliseconds, whatever it asked of the guard.
+ * The longest time in which a page with these impressions had no turn, in milliseconds, whatever it called.
  * @param {string} entry
  * @param {string} namespace
  * @param {string} message

@@ -1,4 +1,4 @@
-//! A guard over five shards beside five filters of the crate `fastbloom`, hashing included: which of these 2,000 ids
+//! A guard over five shards next to five filters of the crate `fastbloom`, hashing included: which of these 2,000 ids
 //! were not seen?
 //!
 //! Each has many short turns, one after the other, so that what disturbs the machine for a while disturbs both: the

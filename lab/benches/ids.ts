@@ -11,13 +11,13 @@ export function randomBelow(seed: number): (limit: number) => number {
   };
 }
 
-/** So many digits in a base; with more than 32 bits the last ones follow from the others. */
+/** N digits in a base; with more than 32 bits the last ones follow from the others. */
 const digits = (count: number, base: number, below: (limit: number) => number) =>
   below(base ** count)
     .toString(base)
     .padStart(count, "0");
 
-/** Ids such as `1r8bq8r7q4izgx`: 14 characters, so many that no two are equal. */
+/** Ids such as `1r8bq8r7q4izgx`: 14 characters, enough that no two are equal. */
 export function shortIds(count: number, seed: number): string[] {
   const below = randomBelow(seed);
   return Array.from({ length: count }, () => digits(7, 36, below) + digits(7, 36, below));

@@ -68,9 +68,9 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
     places.push({ name: place.name, title: place.title, outcomes, cold });
     await place.close();
   }
-  say("Rust: the guard beside fastbloom");
+  say("Rust: the guard next to fastbloom");
   const filters = await measureFilters(rust);
-  say("Rust: near-duplicates beside brute force");
+  say("Rust: near-duplicates next to brute force");
   const searches = await measureSearches(rust);
   say("Rust: a server's chain");
   const serverRust = await measureServer(rust);

@@ -1,8 +1,8 @@
-//! `NearDuplicates` beside brute force: what lies within 3 bits of a fingerprint, among ten thousand to a million of
+//! `NearDuplicates` next to brute force: what lies within 3 bits of a fingerprint, among ten thousand to a million of
 //! them?
 //!
-//! Each has short turns, one after the other, as in `fastbloom.rs`. Half of the fingerprints that are asked for differ
-//! in up to 3 bits from one that is there.
+//! Each has short turns, one after the other, as in `fastbloom.rs`. Half of the fingerprints that are searched for
+//! differ in up to 3 bits from one that is there.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -69,7 +69,7 @@ impl<'a> Arrivals<'a> {
         }
     }
 
-    /// The time that so many take.
+    /// The time for this number of searches.
     fn take(&mut self, count: u64) -> Duration {
         let mut took = Duration::ZERO;
         let mut left = count;

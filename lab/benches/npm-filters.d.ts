@@ -7,7 +7,7 @@ declare module "bloomfilter" {
     test(id: string): boolean;
     toJSON(): unknown;
     static fromJSON(value: unknown): BloomFilter;
-    /** For so many items at such a false positive rate. */
+    /** For a number of items at a false positive rate. */
     static withTargetError(items: number, rate: number): BloomFilter;
   }
 }
@@ -26,7 +26,7 @@ declare module "bloom-filters/dist/bloom/bloom-filter.js" {
     readonly default: {
       new (bits: number, hashes: number): Filter;
       fromJSON(value: object): Filter;
-      /** For so many items at such a false positive rate. */
+      /** For a number of items at a false positive rate. */
       create(items: number, rate: number): Filter;
     };
   };

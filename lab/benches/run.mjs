@@ -1,5 +1,5 @@
 /**
- * The benchmarks, from nothing: set-up, build, measuring. README.md beside this file says what is measured. What
+ * The benchmarks, from nothing: set-up, build, measuring. README.md next to this file says what is measured. What
  * measures is the release of Node that people run, whichever runs this.
  */
 import { parseArgs } from "node:util";

@@ -29,7 +29,7 @@ const SERVER: Benchmark = {
 
 export const BRUTE_FORCE = "search by brute force";
 
-/** Among so many fingerprints. */
+/** Number of fingerprints. */
 const searchAmong = (size: number): Benchmark => ({
   bench: "near_duplicates",
   group: `near-duplicates-${String(size)}`,
@@ -37,7 +37,7 @@ const searchAmong = (size: number): Benchmark => ({
 });
 const SIZES = [10_000, 100_000, 1_000_000];
 
-/** Searches among so many fingerprints: by the index, by brute force, and of what is then added. */
+/** Searches among this number of fingerprints: by the index, by brute force, and of what is then added. */
 export interface Searches {
   readonly size: number;
   readonly measured: readonly Measured[];

@@ -1,5 +1,5 @@
 //! What a server does with a user's five full shards: a page of 2,000 candidates is answered from the stored texts, and
-//! ten impressions are taken in.
+//! ten impressions are ingested.
 
 mod feed;
 mod turns;
@@ -12,7 +12,7 @@ use seenguard::{ChainOptions, ChainSnapshot, ShardChain};
 
 const PAGES: usize = 64;
 const TURNS: usize = 8;
-/// Impressions that one update takes in.
+/// Impressions that one update ingests.
 const RECORDED: usize = 10;
 
 fn restored(texts: &[String]) -> ShardChain {

@@ -14,7 +14,7 @@ import { main, setUpCompilers } from "../../scripts/setup.mjs";
 
 const targets = ["snapshots", "rows", "writers"];
 
-/** No input may take more memory; the largest snapshot and all that judges it take a third of it. */
+/** No input may take more memory; the largest snapshot and all that checks it take a third of it. */
 const MOST_MEGABYTES = 1024;
 /** No input may take longer: minutes, since a busy machine takes a hundred times as long as a quiet one. */
 const MOST_SECONDS_AN_INPUT = 120;

@@ -8,7 +8,7 @@ export interface Check {
   readonly isMet: boolean;
   /** The measured value. */
   readonly found: string;
-  /** Whether the run fails where it is not met: times are judged on a quiet machine alone. */
+  /** Whether the run fails where it is not met: times are checked on a quiet machine alone. */
   readonly isAsserted: boolean;
 }
 

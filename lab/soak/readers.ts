@@ -1,7 +1,7 @@
 /**
- * The load: readers who each ask for a page every 10 to 30 s, on one of two devices, and report what they have looked
+ * The load: readers who each request a page every 10 to 30 s, on one of two devices, and report what they have looked
  * at, over HTTP. What fails is tried again, as a page does; a ledger outside of the server keeps what each device has
- * shown, and what was acknowledged before the other one asked.
+ * shown, and what was acknowledged before the other one's request.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { build, type Histogram } from "hdr-histogram-js";
@@ -12,7 +12,7 @@ import { deviceName } from "../../tests/support/devices.ts";
 /** How long a reader looks at a page before the impressions are reported, and then before the next page. */
 const LOOK_MS = [3_000, 8_000] as const;
 const REST_MS = [7_000, 22_000] as const;
-/** All have asked for their first page by then. */
+/** All have requested their first page by then. */
 const RAMP_MS = 20_000;
 const MOST_LOOKED_AT = 6;
 /** After a failure, doubling with each, as `report` does. */
@@ -37,7 +37,7 @@ export interface Site<Page extends AnyPage> {
   report(reader: Reader): string;
   /** What an answer would show, if no guard stopped it: the ids of each item. */
   itemsOf(page: Page): readonly (readonly string[])[];
-  /** Hears of each page, and what the guard has let pass of it, before that counts as shown. */
+  /** Called with each page, and what the guard has let pass of it, before that counts as shown. */
   note(reader: Reader, page: Page, passed: readonly string[]): void;
 }
 
@@ -149,7 +149,7 @@ export class Load<Page extends AnyPage> {
       const [url, init] = this.site.page(reader);
       const known = new Set([...shown, ...reader.known]);
       const before = this.pages;
-      // One that was asked for before a fault has met it, too.
+      // One that was requested before a fault has met it, too.
       const times = () => (before === this.calm ? this.pages : before);
       const page = await this.ask<Page>(url, times, {
         ...init,

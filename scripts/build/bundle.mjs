@@ -26,7 +26,7 @@ const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
 /** @param {string} path of a Wasm module */
 const textModuleOf = async (path) => `export default "${textOf(await readFile(path))}";\n`;
 
-/** Leaves it an import of the file in dist/ that has the text: it is no source of a source map. */
+/** Leaves it an import of the file in dist/ that has the text: it is not a source of a source map. */
 const wasmAsTextFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-text-file",
   setup(build) {

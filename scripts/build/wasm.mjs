@@ -153,7 +153,7 @@ async function generate(compiled, directory, flags) {
 }
 
 /**
- * Makes the engine as JavaScript, beside its module.
+ * Makes the engine as JavaScript, next to its module.
  * @param {string} name the module's
  * @param {readonly string[]} flags wasm-opt's
  */

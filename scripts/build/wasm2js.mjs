@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { inProject } from "../lib/paths.mjs";
 import { CommandFailed, run } from "../lib/run.mjs";
 
-/** What wasm2js reads, beside what is taken out before. */
+/** What wasm2js reads, besides what is removed before. */
 const features = ["bulk-memory", "bulk-memory-opt", "mutable-globals", "sign-ext"].map((name) => `--enable-${name}`);
 /** Without optimisation the product is twice as large, and half as quick. */
 const wasm2jsFlags = [...features, "-O3"];
@@ -58,7 +58,7 @@ const binaryen = (name, ...args) =>
  * @param {string} glue wasm-bindgen's, for the target web
  */
 function createEngineOf(module, glue) {
-  return `/* The engine as JavaScript: wasm2js of the module beside it, and its glue. */
+  return `/* The engine as JavaScript: wasm2js of the module next to it, and its glue. */
 export function createEngine() {
 ${withLoopsThatEndInTheirCondition(withLargestNumbers(withReportedGrowth(withoutModuleSyntax(module))))}
 ${withComparedViews(withoutModuleSyntax(glue))}

@@ -1,6 +1,6 @@
 /**
  * Numbers that were written down and may hardly grow: a file holds them, a step of `npm test` compares, and who means a
- * growth writes them down anew.
+ * growth writes new ones.
  */
 import { readFileSync } from "node:fs";
 import { writeWhole } from "./files.mjs";
@@ -39,7 +39,7 @@ export function writeBudget(path, budget) {
  * @param {Readonly<Record<string, number>>} comparison.now
  * @param {number} comparison.growth 0.05: by a twentieth
  * @param {string} comparison.unit
- * @param {string} comparison.update the command that writes the numbers down anew
+ * @param {string} comparison.update the command that writes the new numbers
  */
 export function compare({ before, now, growth, unit, update }) {
   /** @type {string[]} */

@@ -119,7 +119,7 @@ const java = () => programs.jre.find() ?? "java";
 const classPath = () => ["-cp", join(kafkaJars(), "*")];
 
 /**
- * It says that it has started once the controller lets it lead: from then on clients are told leaders.
+ * It says that it has started once the controller lets it lead: from then on clients learn the leaders.
  * @param {string} settings
  */
 async function spawnBroker(settings) {

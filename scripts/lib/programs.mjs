@@ -41,7 +41,7 @@ function isExecutable(path) {
 }
 
 /**
- * WebKitGTK's little browser lies beside the library, in a directory that names the architecture and the API's version.
+ * WebKitGTK's little browser lies next to the library, in a directory that names the architecture and the API's version.
  */
 function findMiniBrowser() {
   for (const library of ["/usr/lib", "/usr/lib64", "/usr/libexec"]) {
@@ -89,11 +89,6 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     find: () => which("chromium", "chromium-browser", "google-chrome"),
     apt: "chromium",
     elsewhere: "Chromium as `chromium` on PATH",
-  },
-  chromedriver: {
-    find: () => which("chromedriver"),
-    apt: "chromium-driver",
-    elsewhere: "ChromeDriver of Chromium's version as `chromedriver` on PATH",
   },
   firefox: {
     find: () => which("firefox-esr", "firefox"),

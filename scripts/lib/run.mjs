@@ -1,4 +1,4 @@
-/** Runs other programs: with their output passed on, or taken in. */
+/** Runs other programs: with their output passed on, or read. */
 import { execFile, spawn } from "node:child_process";
 import { root } from "./paths.mjs";
 
@@ -6,7 +6,7 @@ import { root } from "./paths.mjs";
 export class CommandFailed extends Error {}
 
 /**
- * Runs a program, its output going where ours goes. Rejects unless it ends with 0.
+ * Runs a program, its output going where this process's goes. Rejects unless it ends with 0.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ env?: Record<string, string | undefined>, cwd?: string }} [options]
@@ -30,7 +30,7 @@ export function run(command, args, options = {}) {
 }
 
 /**
- * Like `run`, and resolves to what the program wrote to its standard output, which goes where ours goes, too.
+ * Like `run`, and resolves to what the program wrote to its standard output, which also goes where this process's goes.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ env?: Record<string, string | undefined> }} [options]

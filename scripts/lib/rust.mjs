@@ -75,7 +75,7 @@ export const wasmTestRunner = {
 };
 
 /**
- * Generates the JavaScript beside a Wasm module. What the tests install serves as well, and so does `wasm-bindgen` on
+ * Generates the JavaScript next to a Wasm module. What the tests install serves as well, and so does `wasm-bindgen` on
  * PATH, if it is of the version.
  * @type {CargoTool}
  */

@@ -1,5 +1,5 @@
 /**
- * What the tests of servers in other languages need beside programs: libraries of Go and Java, and a Python environment
+ * What the tests of servers in other languages need besides programs: libraries of Go and Java, and a Python environment
  * of the project's own.
  */
 import { createHash } from "node:crypto";

@@ -18,7 +18,7 @@ export const kafka = "kafka-ssl";
 /**
  * Builds it. Resolves to the program's path.
  * @param {"debug" | "release"} [profile]
- * @param {string} [features] beside its default ones, with commas between them: all by default, so that the tests share
+ * @param {string} [features] in addition to its default ones, with commas between them: all by default, so that the tests share
  *   one build
  */
 export async function buildService(profile = "debug", features = kafka) {

@@ -19,6 +19,6 @@ export default {
   reporters: ["clear-text", "html"],
   clearTextReporter: { allowColor: false, logTests: false },
   htmlReporter: { fileName: "target/stryker/report.html" },
-  // A mutant that survives is for a person to judge.
+  // A mutant that survives is for a person to review.
   thresholds: { high: 90, low: 70, break: null },
 };

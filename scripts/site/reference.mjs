@@ -128,7 +128,7 @@ function uncommented(comment) {
   return comment.replace(/^\/\*\*|\*\/$/g, "").replace(/^ *\* ?/gm, "");
 }
 
-/** As Markdown: what is no code has no markup in it. @param {string} text */
+/** As Markdown: what is not code has no markup in it. @param {string} text */
 function prose(text) {
   return text
     .trim()

@@ -1,9 +1,9 @@
 /**
- * Whether the hot path has become slower, told by what it does and not by the clock: callgrind counts the instructions
+ * Whether the hot path has become slower, measured by what it does and not by the clock: callgrind counts the instructions
  * of lab/benches/instructions.rs, and lab/benches/instructions.json says how many there were.
  *
  *     node scripts/test/instructions.mjs             counts and compares
- *     node scripts/test/instructions.mjs --update    counts and writes the numbers down anew
+ *     node scripts/test/instructions.mjs --update    counts and writes the new numbers
  *
  * They depend on the compiler. With another one than the numbers were written down with, more growth is allowed, and
  * that is said.

@@ -117,7 +117,7 @@ function topLevel(text) {
 function importsOf(files) {
   const byModule = new Map(files.map((file) => [file.module, file]));
   /**
-   * The file that a path of another leads to, if it is one of ours.
+   * The file that a path of another leads to, if it is in this crate.
    * @param {File} from
    * @param {readonly string[]} path
    * @returns {File | undefined}
@@ -142,7 +142,7 @@ function importsOf(files) {
   };
   return new Map(
     files.map((file) => {
-      // A re-export is no import.
+      // A re-export is not an import.
       const isUsed = (/** @type {Use} */ { name, isPublic }) =>
         !isPublic || new RegExp(`\\b${name}\\b`).test(file.code);
       const paths = file.uses.filter(isUsed).map(({ path }) => path);

@@ -1,4 +1,4 @@
-/** Steps that install missing requirements of the chosen steps: they run before them and beside all others. */
+/** Steps that install missing requirements of the chosen steps: they run before them and next to all others. */
 import { existsSync } from "node:fs";
 import { kafkaJars } from "../lib/kafka.mjs";
 import { npmCi, npmIsThere } from "../lib/npm.mjs";

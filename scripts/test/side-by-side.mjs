@@ -84,7 +84,7 @@ export async function runSideBySide(steps, runOne) {
 }
 
 /**
- * The first step that may run beside those that run.
+ * The first step that may run next to those that run.
  * @param {readonly Step[]} waiting
  * @param {readonly Step[]} running
  */

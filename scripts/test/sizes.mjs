@@ -1,5 +1,5 @@
 /**
- * Whether each part of the package keeps its budget: target/sizes.json, which the build has measured, beside the table
+ * Whether each part of the package keeps its budget: target/sizes.json, which the build has measured, next to the table
  * below. Every visitor pays for every kilobyte, and no single one is noticed.
  */
 import { readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { CommandFailed } from "../lib/run.mjs";
 /** @typedef {{ bytes: number, brotli: number }} Size */
 
 /**
- * Most bytes as text, minified, and after brotli. A number is raised only with a reason beside it.
+ * Most bytes as text, minified, and after brotli. A number is raised only with a reason next to it.
  * @type {Readonly<Record<string, readonly [text: number, brotli: number]>>}
  */
 const budgets = {
@@ -21,7 +21,7 @@ const budgets = {
   "seenguard.wasm": [103_500, 37_300],
   "formats.wasm": [175_000, 65_000],
   "seenguard.iife.js": [267_000, 93_300],
-  // A file of its own, which a page without Wasm asks for.
+  // A file of its own, which a page without Wasm requests.
   "seenguard/engine-js": [233_500, 60_700],
   "seenguard/formats/engine-js": [375_500, 98_300],
   // With a feed for where there is no guard, which an app that has one imports anyway: then a third of it.

@@ -24,7 +24,7 @@ import { checkWords } from "./words.mjs";
  * @property {true} [slow] it runs only with --all
  * @property {true} [byName] it runs only if `--only` names it: it takes long, or finds what it finds by chance
  * @property {RegExp} [reads] which files of the project it reads; without it any
- * @property {readonly import("../lib/programs.mjs").Program[]} [programs] of the system that it runs, beside the compiler
+ * @property {readonly import("../lib/programs.mjs").Program[]} [programs] of the system that it runs, besides the compiler
  * @property {readonly import("../lib/rust.mjs").CargoTool[]} [tools] that it runs
  * @property {true} [python] whether it runs packages of Python
  * @property {true} [broker] whether it runs a Kafka broker
@@ -32,7 +32,7 @@ import { checkWords } from "./words.mjs";
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
  * @property {true} [low] it runs with the lowest priority next to all others: only what needs it waits for it
- * @property {true} [alone] nothing runs beside it: it asserts times
+ * @property {true} [alone] nothing runs next to it: it asserts times
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
  */
 
@@ -154,13 +154,13 @@ const cache = ["--cache", "--cache-strategy", "content", "--cache-location", "ta
 
 const rust = /^(src|tests\/(.*\.rs$|vectors))|^(README|CHANGELOG|docs\/.*)\.md$|^rustfmt\.toml$/;
 /** The package and its tests in Rust for wasm32. */
-const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))|^webdriver\.json$/;
+const rustForWasm = /^(src|tests\/(.*\.rs$|vectors))/;
 const allRust = /\.(rs|toml)$/;
 const javaScript = /\.(d\.)?([cm]?[jt]s|tsx|json)$/;
 /** The package as it is built, and the tests. */
 const packageAndTests = /^(js|src|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)$/;
 
-const { chromedriver, chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
+const { chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
 const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
 
@@ -217,9 +217,9 @@ export const steps = [
   },
   {
     name: "service",
-    what: "the demo over seenguard-server in Chromium: over Redis, Kafka and Flink, and when Redis is away",
+    what: "the demo over seenguard-server in Chromium: over Redis, Kafka and Flink",
     run: () => playwright("--project", "service"),
-    // It has the service compiled by then: compiled anew, it would be another than the examples of `server` link to.
+    // It has the service compiled by then: compiled again, it would be another than the examples of `server` link to.
     programs: [chromium, java, jre, librdkafka, maven, python, redis],
     python: true,
     broker: true,
@@ -309,14 +309,6 @@ export const steps = [
     what: "Rust's linter: native, as Wasm, and each module of the package",
     run: clippy,
     reads: allRust,
-    lane: "cargo",
-  },
-  {
-    name: "wasm-node",
-    what: "the Wasm classes in Node",
-    run: () => wasmTests("--node"),
-    tools: [wasmPack, wasmTestRunner],
-    reads: rustForWasm,
     lane: "cargo",
   },
   {
@@ -472,10 +464,11 @@ export const steps = [
     slow: true,
   },
   {
-    name: "wasm-chromium",
-    what: "the Wasm classes in Chromium",
-    run: () => wasmTests("--headless", "--chrome", "--chromedriver", chromedriver.find() ?? "chromedriver"),
-    programs: [chromedriver, chromium],
+    // With `--all` alone: compiling its tools takes half as long as all of `npm test`, whose other steps run the same
+    // module in Node and Chromium.
+    name: "wasm-node",
+    what: "the Wasm classes in Node",
+    run: () => wasmTests("--node"),
     tools: [wasmPack, wasmTestRunner],
     reads: rustForWasm,
     lane: "cargo",
@@ -483,7 +476,7 @@ export const steps = [
   },
   {
     name: "toolchain",
-    what: "the module as wasm-pack makes it, and as JavaScript by wasm2js",
+    what: "the module as wasm-pack makes it",
     run: () => vitest("--project", "toolchain"),
     tools: [wasmPack, wasmTestRunner],
     needs: ["build"],

@@ -17,7 +17,7 @@ const everyStep =
 const stampOf = (step) => inProject("target", "steps", `${step}.json`);
 
 /**
- * What a step reads, as it is now.
+ * What a step reads now.
  * @param {import("./steps.mjs").Step} step
  * @returns {Promise<{ digest: string, files: number }>}
  */

@@ -21,7 +21,7 @@ export interface Expected {
   readonly storage?: Outcome["storage"];
   /** @default "wasm" */
   readonly engine?: Outcome["engine"];
-  /** What `onError` is told. @default [] */
+  /** Codes of `onError`. @default [] */
   readonly errors?: Outcome["errors"];
 }
 
@@ -69,7 +69,7 @@ export async function outcomesOn(page: Page, complaints: readonly string[]): Pro
 
 const PAGE_SIZE = 150;
 
-/** The feed that the lists in docs/ ask for, as pages of the scenario. Returns the ids that get delivered. */
+/** The feed that the lists in docs/ request, as pages of the scenario. Returns the ids that get delivered. */
 async function serveFeed(page: Page): Promise<Set<string>> {
   const { page: items, snapshot } = readScenario();
   const delivered = new Set<string>();
@@ -79,7 +79,7 @@ async function serveFeed(page: Page): Promise<Set<string>> {
     const articles = items.slice(from, from + PAGE_SIZE).map(({ id }) => ({ id, title: id }));
     return route.fulfill({ json: { items: articles, snapshot, next } });
   });
-  await page.route("**/api/impressions", (route) => {
+  await page.route("**/api/feed/seen", (route) => {
     const { impressions } = route.request().postDataJSON() as Report;
     for (const { id } of impressions) delivered.add(id);
     return route.fulfill({ status: 204 });

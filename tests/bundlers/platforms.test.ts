@@ -21,7 +21,7 @@ test("the table in docs/platforms.md is of this run, other versions apart", () =
   expect(written.map(({ Platform }) => Platform)).toEqual(platforms.map(({ name }) => name));
   const ofThisRun = written.filter(({ Platform }) => tried.some(({ name }) => name === Platform));
   const withoutVersions = (row: Row) => ({ ...row, Versions: "" });
-  expect(ofThisRun.map(withoutVersions), "npx vitest run --project bundlers --update writes it anew").toEqual(
+  expect(ofThisRun.map(withoutVersions), "npx vitest run --project bundlers --update writes it again").toEqual(
     rows.map(withoutVersions),
   );
 });

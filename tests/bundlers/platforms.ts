@@ -58,13 +58,7 @@ const bundled = ({ script = "build", serves, parts, list, ...platform }: Bundled
 const WITH_WORKER = [...PAGE_PARTS, "worker"] as const;
 
 const bundlers: readonly Platform[] = [
-  bundled({
-    name: "Vite",
-    app: "vite",
-    tools: ["vite"],
-    serves: "dist",
-    parts: WITH_WORKER,
-  }),
+  bundled({ name: "Vite", app: "vite", tools: ["vite"], serves: "dist", parts: WITH_WORKER }),
   bundled({
     name: "Vite 6",
     app: "vite",
@@ -147,12 +141,7 @@ const frameworks: readonly Platform[] = [
   next("Turbopack", "build"),
   { ...next("webpack", "build:webpack"), again: true },
   renderedPage("Vite with server rendering", "vite-ssr", ["vite"]),
-  rendered({
-    name: "SvelteKit",
-    app: "sveltekit",
-    tools: ["@sveltejs/kit", "svelte"],
-    server: "`load`, route",
-  }),
+  rendered({ name: "SvelteKit", app: "sveltekit", tools: ["@sveltejs/kit", "svelte"], server: "`load`, route" }),
   rendered({
     name: "SvelteKit on Cloudflare",
     app: "sveltekit",
@@ -161,18 +150,8 @@ const frameworks: readonly Platform[] = [
     variant: ":cloudflare",
     server: "`load`, route",
   }),
-  rendered({
-    name: "Nuxt on Cloudflare",
-    app: "nuxt",
-    tools: ["nuxt", "workerd"],
-    server: "`useFetch`, route",
-  }),
-  rendered({
-    name: "React Router",
-    app: "react-router",
-    tools: ["react-router"],
-    server: "`loader`, route",
-  }),
+  rendered({ name: "Nuxt on Cloudflare", app: "nuxt", tools: ["nuxt", "workerd"], server: "`useFetch`, route" }),
+  rendered({ name: "React Router", app: "react-router", tools: ["react-router"], server: "`loader`, route" }),
   rendered({
     name: "TanStack Start",
     app: "tanstack-start",

@@ -78,7 +78,7 @@ async function start(directory: string, script: string, env: Record<string, stri
   return program;
 }
 
-/** The Node that runs the tests, or the current release for an app that asks for more. */
+/** The Node that runs the tests, or the current release for an app that requires it. */
 async function nodeFor(directory: string): Promise<string> {
   const newer = manifestOf(directory).engines && (await nodeOf(measuredRelease));
   return newer ?? process.execPath;

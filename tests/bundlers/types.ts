@@ -31,12 +31,12 @@ export async function expectTypes(directory: string): Promise<void> {
   }
 }
 
-/** Nothing is wrong in the app and in the package. What is wrong in a framework's own types is not ours. */
+/** Nothing is wrong in the app and in the package. What is wrong in a framework's own types does not count. */
 async function compile(compiler: string, app: string): Promise<void> {
   const args = [compiler, "--project", app, "--pretty", "false"];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: app }).catch(
     (error: unknown) => error as { stdout: string },
   );
-  const ours = /^(app\.ts|node_modules\/seenguard\/|error)/;
-  expect(stdout.split("\n").filter((line) => ours.test(line))).toEqual([]);
+  const own = /^(app\.ts|node_modules\/seenguard\/|error)/;
+  expect(stdout.split("\n").filter((line) => own.test(line))).toEqual([]);
 }

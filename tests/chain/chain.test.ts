@@ -64,36 +64,36 @@ describe("a chain", () => {
     }
   });
 
+  /** Every method that takes options, called with these. */
+  const callsOf = (chain: ShardChain, options?: object) => [
+    () => chain.record("b", options),
+    () => chain.has("a", options),
+    () => chain.filter(["a"], options),
+    () => chain.unsee("a", options),
+    () => chain.forget(options),
+    () => chain.snapshot(options),
+  ];
+  const refusal = expect.objectContaining({ code: "bad-option" }) as Error;
+
   const wrongTimes = [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}, 2 ** 32, NOW * 1000];
-  test.each(wrongTimes)("refuses the time %o and goes on: Unix seconds have 32 bits", async (wrong) => {
+  test.each(wrongTimes)("refuses the time %o and goes on: Unix seconds have 32 bits", async (now) => {
     const chain = await createChain();
     chain.record("a", { now: NOW });
     const before = chain.snapshot({ now: NOW });
-    const now = wrong as number;
-    for (const call of [
-      () => chain.record("b", { now }),
-      () => chain.has("a", { now }),
-      () => chain.filter(["a"], { now }),
-      () => chain.snapshot({ now }),
-    ])
-      expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
+    for (const call of callsOf(chain, { now })) expect(call).toThrow(refusal);
     expect(chain.snapshot({ now: NOW })).toEqual(before);
     expect(chain.record("c", { now: NOW + 0.5 })).toBe(1);
     expect(chain.record("d", { now: 2 ** 32 - 1 })).toBe(1);
     expect(chain.filter(["a", "b", "c", "d"])).toEqual(["b"]);
   });
 
-  test("refuses options that it does not have", async () => {
+  test("refuses options that it does not have, and names the method", async () => {
     const chain = await createChain();
-    for (const options of [NOW, { nowSeconds: NOW }, null, "now", [NOW]] as object[]) {
-      for (const call of [
-        () => chain.record("a", options),
-        () => chain.has("a", options),
-        () => chain.filter(["a"], options),
-        () => chain.snapshot(options),
-      ])
-        expect(call).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
-    }
+    for (const options of [NOW, { nowSeconds: NOW }, null, "now", [NOW]] as object[])
+      for (const call of callsOf(chain, options)) expect(call).toThrow(refusal);
+    const methods = ["record", "has", "filter", "unsee", "forget", "snapshot"];
+    for (const [index, call] of callsOf(chain, { nowSeconds: NOW }).entries())
+      expect(call).toThrow(`ShardChain.${String(methods[index])}`);
     expect(() => chain.filter(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
     expect(chain.has("a", { now: undefined } as object)).toBe(false);
   });
@@ -103,14 +103,8 @@ describe("a chain", () => {
     chain.record("a", { now: NOW });
     chain.free();
     chain.free();
-    for (const call of [
-      () => chain.record("a"),
-      () => chain.has("a"),
-      () => chain.filter(["a"]),
-      () => chain.snapshot(),
-    ]) {
-      expect(call).toThrow(SeenGuardError);
-    }
+    const report = { namespace: "home", receivedAt: NOW * 1000, impressions: [], unseen: [] };
+    for (const call of [...callsOf(chain), () => chain.ingest(report)]) expect(call).toThrow(refusal);
     const other = await createChain();
     expect(other.record("a", { now: NOW })).toBe(1);
   });

@@ -1,5 +1,5 @@
 //! A chain keeps the texts of its shards, and asks many ids at once: it ships and answers as if every shard were
-//! decoded, asked by itself and encoded anew.
+//! decoded, queried by itself and encoded again.
 
 use std::cmp::Reverse;
 
@@ -215,24 +215,4 @@ fn a_union_that_raises_the_count_of_a_copy_changes_its_text() {
     chain.unite(&restored(&[more], ChainOptions::default()).0);
     let expected = counting(&["a", "b"], 9).to_base64().unwrap();
     assert_eq!(chain.snapshot(at(START), None).unwrap().shards, [expected]);
-}
-
-#[test]
-fn shards_of_many_sizes_answer_together() {
-    let mut texts = Vec::new();
-    for (epoch, capacity) in (0..64).rev().zip([10, 20, 30, 20].into_iter().cycle()) {
-        let mut chain = ShardChain::new(options(capacity, 1, 0)).unwrap();
-        let first = epoch * 10;
-        chain.record(&ids("item", first..first + 10), at(epoch as u64)).unwrap();
-        texts.extend(chain.snapshot(at(epoch as u64), None).unwrap().shards);
-    }
-    let (chain, rejected) = restored(&texts, ChainOptions::default());
-    assert!(rejected.is_empty());
-    let live: Vec<Shard> = chain.shards().cloned().collect();
-    assert_eq!(live.len(), 64);
-    let pool = ids("item", 0..1_000);
-    assert_eq!(
-        chain.split(&pool, None, at(START)).unwrap(),
-        split_one_by_one(&live, &[], &pool)
-    );
 }

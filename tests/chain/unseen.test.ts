@@ -208,26 +208,3 @@ describe("references", () => {
     expect(chain.snapshot({ now: NOW, held: longest }).shards[0]).toBe(`~${name}`);
   });
 });
-
-test("a chain that was freed, options that it does not have and wrong times are refused by every method", async () => {
-  const chain = await createChain();
-  const methods: Record<string, (options: object) => unknown> = {
-    unsee: (options) => {
-      chain.unsee("a", options);
-    },
-    forget: (options) => {
-      chain.forget(options);
-    },
-    snapshot: (options) => chain.snapshot(options),
-  };
-  const calls = (options: object) => Object.values(methods).map((method) => () => method(options));
-  for (const wrong of [{ now: NOW_MS }, { now: "now" }, { nowSeconds: NOW }, null as unknown as object, [NOW]])
-    for (const call of calls(wrong)) expect(call).toThrow(throwing("bad-option"));
-  for (const [name, method] of Object.entries(methods))
-    expect(() => method({ nowSeconds: NOW })).toThrow(`ShardChain.${name}`);
-  expect(() => chain.filter(["a"], { id: "id" } as object)).toThrow(/id must be a function/);
-  expect(chain.snapshot({ now: NOW })).toEqual({ version: 0, shards: [], now: NOW });
-  chain.free();
-  for (const call of [...calls({ now: NOW }), () => chain.ingest(report())])
-    expect(call).toThrow(throwing("bad-option"));
-});

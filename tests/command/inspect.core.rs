@@ -2,7 +2,7 @@
 
 use crate::common::at;
 use seenguard::wire::Encoding;
-use seenguard::{BloomFilter, Error, Format, Parameters, Shard, inspect};
+use seenguard::{BloomFilter, Format, Parameters, Shard, inspect};
 
 const NOW: u64 = 1_764_000_000;
 
@@ -61,15 +61,4 @@ fn an_expired_shard_answers_nothing() {
     let inspection = inspect(Format::Native, &native(3, NOW as u32).to_base64().unwrap()).unwrap();
     assert!(inspection.contains("article-1", at(NOW - 1)));
     assert!(!inspection.contains("article-1", at(NOW)));
-}
-
-#[test]
-fn what_cannot_be_read_is_reported_by_its_code() {
-    let text = native(3, 0).to_base64().unwrap();
-    assert_eq!(
-        inspect(Format::Native, &text[..40]),
-        Err(Error::Truncated { length: 30 })
-    );
-    assert_eq!(inspect(Format::Native, "no base64"), Err(Error::BadBase64));
-    assert_eq!(inspect(Format::Guava, &text).unwrap_err().code(), "bad-encoding");
 }

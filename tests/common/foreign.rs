@@ -96,7 +96,7 @@ pub fn redisbloom() -> Vec<Filter> {
 }
 
 /// The program that wrote redisbloom.json skipped the tab with which 18 of the ids begin, and so read the end of the
-/// line as their last byte. What it inserted and asked for is that text: for the ids as they are, 23 of the 36,000
+/// line as their last byte. What it inserted and queried is that text: for the ids as they are, 23 of the 36,000
 /// answers would be others.
 fn as_the_dumps_have_it(id: &str) -> String {
     id.strip_prefix('\t').map_or(id.into(), |rest| format!("{rest}\n"))
@@ -126,7 +126,7 @@ fn read(name: &str, json: &str, shards: impl Fn(&mut Case) -> Vec<(Format, Vec<S
     filters
 }
 
-/// MurmurHash3 of 128 bits, seed 0, once more and as plainly as it can be said.
+/// MurmurHash3 of 128 bits, seed 0, as plainly as possible.
 pub fn murmur3_128(bytes: &[u8]) -> [u64; 2] {
     const C: [u64; 2] = [0x87c3_7b91_1142_53d5, 0x4cf5_ad43_2745_937f];
     let word = |bytes: &[u8]| {

@@ -200,6 +200,12 @@ impl RawShard {
         }
     }
 
+    /// With fields that are changed.
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
+    }
+
     pub fn bytes(&self) -> Vec<u8> {
         let mut body = self.magic.to_vec();
         body.extend_from_slice(&[self.encoding, self.hashes]);

@@ -54,7 +54,7 @@ impl ModelChain {
     fn begin(&mut self, now: u64) {
         let epoch = match self.last_epoch {
             None => now as u32,
-            // A chain of which nothing is left is created anew, and its numbers still grow.
+            // A chain of which nothing is left is created again, and its numbers still grow.
             Some(last) if self.newest_first.is_empty() => (last + 1).max(now as u32),
             Some(last) => last + 1,
         };

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// One file of reference shards with the ids they are asked for.
+/// One file of reference shards with the ids that are queried.
 pub struct Vectors {
     pub ids: Vec<String>,
     pub cases: Vec<Case>,

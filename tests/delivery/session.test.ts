@@ -115,7 +115,7 @@ describe("the answer 409", () => {
     const { guard, server, errors } = await reporting({}, { namespace });
     server.status = 503;
     guard.record("a");
-    await pass(5000);
+    await pass(1000);
     server.status = 409;
     await pass(1000);
     expect(server.requests).toHaveLength(2);
@@ -135,7 +135,7 @@ describe("the answer 409", () => {
   const events = new EventTarget();
   test.each([
     ["the namespace is opened again", true, (options: object) => openGuard(options)],
-    ["`flush` is called", true, (_: object, guard: SeenGuard) => void guard.flush()],
+    ["`deliver` is called", true, (_: object, guard: SeenGuard) => void guard.deliver()],
     ["the page is visible again", true, () => events.dispatchEvent(new Event("visibilitychange"))],
     ["the network is back", false, () => events.dispatchEvent(new Event("online"))],
   ])("ends its backoff when %s: %s", async (_, ends, happens) => {
@@ -174,7 +174,7 @@ describe("the answer 409", () => {
     first.guard.report({ url: "/impressions" });
     first.guard.record(["a", "b"]);
     await pass(5000);
-    await first.guard.flush({ timeoutMs: 0 });
+    await first.guard.flush();
     server.status = 204;
     const { guard: other } = await openGuard({}, pageOver(server));
     other.report({ url: "/impressions" });
@@ -210,22 +210,20 @@ function pageOver(server: Server) {
   return seenguard;
 }
 
-describe("flush", () => {
+describe("deliver", () => {
   test("delivers all waiting batches at once, and returns the number of entries", async () => {
     const { guard, server } = await reporting({ intervalMs: 60 * MINUTE_MS });
     guard.record(idsOf("a", 30));
-    guard.unsee("taken back");
-    const delivering = guard.flush();
-    await pass(0);
-    expect(await delivering).toEqual({ delivered: 31, left: 0 });
+    guard.unsee("unseen");
+    expect(await guard.deliver()).toEqual({ delivered: 31, left: 0 });
     expect(server.ids).toEqual(idsOf("a", 30));
 
     guard.record(idsOf("b", 600));
-    const all = guard.flush();
+    const all = guard.deliver();
     await pass(100);
     expect(await all).toEqual({ delivered: 600, left: 0 });
     expect(server.ids).toHaveLength(630);
-    expect(await guard.flush()).toEqual({ delivered: 0, left: 0 });
+    expect(await guard.deliver()).toEqual({ delivered: 0, left: 0 });
   });
 
   test("ignores the backoff, and returns the number left if the server still fails", async () => {
@@ -234,15 +232,13 @@ describe("flush", () => {
     guard.record("a");
     await pass(10 * MINUTE_MS);
     const tried = server.requests.length;
-    expect(await guard.flush()).toEqual({ delivered: 0, left: 1 });
+    expect(await guard.deliver()).toEqual({ delivered: 0, left: 1 });
     expect(server.requests).toHaveLength(tried + 1);
     server.status = 204;
-    const delivering = guard.flush();
-    await pass(0);
-    expect(await delivering).toEqual({ delivered: 1, left: 0 });
+    expect(await guard.deliver()).toEqual({ delivered: 1, left: 0 });
     // The wait is over for what comes, too.
     guard.record("b");
-    await pass(5000);
+    await pass(1000);
     expect(server.ids.at(-1)).toBe("b");
   });
 
@@ -258,7 +254,7 @@ describe("flush", () => {
     guard.record("a");
     await pass(5000);
     guard.record("b");
-    const inTime = guard.flush();
+    const inTime = guard.deliver();
     arrive(undefined);
     await pass(1);
     arrive(undefined);
@@ -267,40 +263,73 @@ describe("flush", () => {
     expect(sent).toEqual([["a"], ["b"]]);
 
     guard.record("c");
-    const tooLate = guard.flush({ timeoutMs: 300 });
+    const tooLate = guard.deliver({ timeoutMs: 300 });
     await pass(300);
     expect(await tooLate).toEqual({ delivered: 0, left: 1 });
-    const byDefault = guard.flush();
+    const byDefault = guard.deliver();
     await pass(5000);
     expect(await byDefault).toEqual({ delivered: 0, left: 1 });
+  });
+
+  test("sends nothing that it began after it has resolved, and the report goes on", async () => {
+    let answer = (_headers: Record<string, string>) => {};
+    const headers = () => new Promise<Record<string, string>>((resolve) => (answer = resolve));
+    const { guard, server } = await reporting({ headers });
+    guard.record("a");
+    const delivering = guard.deliver({ timeoutMs: 300 });
+    await pass(300);
+    expect(await delivering).toEqual({ delivered: 0, left: 1 });
+    expect(guard.stats().undelivered).toBe(1);
+    answer({});
+    await pass(500);
+    expect(server.requests).toEqual([]);
+    await pass(5000);
+    answer({});
+    await pass(0);
+    expect(server.ids).toEqual(["a"]);
+  });
+
+  test("called twice sends each impression once, for the longer time of both", async () => {
+    let answer = (_headers: Record<string, string>) => {};
+    const headers = () => new Promise<Record<string, string>>((resolve) => (answer = resolve));
+    const { guard, server } = await reporting({ headers });
+    guard.record("a");
+    const [short, long] = [guard.deliver({ timeoutMs: 100 }), guard.deliver({ timeoutMs: 1000 })];
+    await pass(500);
+    expect(await short).toEqual({ delivered: 0, left: 1 });
+    answer({});
+    await pass(0);
+    expect(await long).toEqual({ delivered: 1, left: 0 });
+    expect(server.ids).toEqual(["a"]);
   });
 
   test("delivers nothing without a report, for no time, or once closed", async () => {
     const { guard } = await openGuard();
     guard.record("a");
-    expect(await guard.flush()).toEqual({ delivered: 0, left: 1 });
+    expect(await guard.deliver()).toEqual({ delivered: 0, left: 1 });
     const { guard: other, server } = await reporting();
     other.record("b");
-    expect(await other.flush({ timeoutMs: 0 })).toEqual({ delivered: 0, left: 1 });
-    await pass(MINUTE_MS / 60);
+    expect(await other.deliver({ timeoutMs: 0 })).toEqual({ delivered: 0, left: 1 });
+    await pass(500);
     expect(server.requests).toEqual([]);
     await other.close();
     expect(server.ids).toEqual(["b"]);
-    expect(await other.flush()).toEqual({ delivered: 0, left: 0 });
-  });
-
-  test("stores impressions, and with no time for delivery awaits none", async () => {
-    const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
-    const { guard } = await reporting({ send: () => new Promise(() => {}) }, options);
-    guard.record("a");
-    await guard.flush({ timeoutMs: 0 });
-    const { guard: next } = await openGuard(options, openPage().seenguard);
-    expect(next.filter(["a", "b"])).toEqual(["b"]);
+    expect(await other.deliver()).toEqual({ delivered: 0, left: 0 });
   });
 
   test("refuses what is not a time", async () => {
     const { guard } = await openGuard();
     for (const timeoutMs of [-1, NaN, Infinity, "5"])
-      await expect(guard.flush({ timeoutMs: timeoutMs as number })).rejects.toMatchObject({ code: "bad-option" });
+      await expect(guard.deliver({ timeoutMs: timeoutMs as number })).rejects.toMatchObject({ code: "bad-option" });
   });
+});
+
+test("`flush` stores impressions, and delivers nothing", async () => {
+  const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
+  const { guard, server } = await reporting({}, options);
+  guard.record("a");
+  await guard.flush();
+  expect(server.requests).toEqual([]);
+  const { guard: next } = await openGuard(options, openPage().seenguard);
+  expect(next.filter(["a", "b"])).toEqual(["b"]);
 });

@@ -4,7 +4,7 @@ import { demoInMemory, type RunningDemo } from "../support/processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 const REFRESHES = 12;
-/** What so many refreshes show at least, of whatever is counted: the feed brings more than three a refresh. */
+/** What these refreshes show at least, of whatever is counted: the feed brings more than three a refresh. */
 const MANY = 3 * REFRESHES;
 
 let demo: RunningDemo;
@@ -63,18 +63,4 @@ test("i1: nothing that was seen comes back: not while the stream is stopped, nor
     expect(repeats.unguarded).toBeGreaterThan(0);
     expect(await reader.counter("repeats-guarded")).toBe(0);
   });
-});
-
-test("with a lag, what was seen arrives late, and meanwhile the guard alone keeps it back", async ({ page }) => {
-  const reader = new Reader(page, demo.url, "late");
-  await reader.open();
-  await reader.setLag(300);
-  await reader.look();
-  expect((await reader.refreshAndLook(4)).guarded).toBe(0);
-  await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
-  await expect(page.locator("#pipeline-known")).toHaveText("0");
-  await reader.setLag(0);
-  await reader.expectNothingPending();
-  await expect(page.locator("#pipeline-waiting")).toHaveText("0");
-  expect(await reader.counter("repeats-guarded")).toBe(0);
 });

@@ -132,7 +132,7 @@ export class Reader {
     expect((await answer).ok()).toBe(true);
   }
 
-  /** Refreshes and looks, as often as told; returns how many repeats each feed brought. */
+  /** Refreshes and looks, `times` times; returns how many repeats each feed brought. */
   async refreshAndLook(times: number): Promise<Record<Side, number>> {
     const repeats = { unguarded: 0, guarded: 0 };
     for (let time = 0; time < times; time++) {

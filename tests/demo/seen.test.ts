@@ -1,12 +1,11 @@
 /**
- * What the demo's server tells a device beside the items: references, what was taken back, a history that was deleted;
+ * What the demo's server tells a device next to the items: what was made unseen, a history that was deleted;
  * and items with several ids.
  */
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { SeenGuard } from "seenguard";
 import { idsOf } from "../../www/page/src/api.ts";
 import type { Item } from "../../www/server/catalogue.ts";
-import { CHAIN_OPTIONS } from "../../www/server/chain.ts";
 import { MapStorage } from "../support/node.ts";
 import {
   SOON,
@@ -18,7 +17,6 @@ import {
   pagesOf,
   pool,
   post,
-  referenceOf,
   report,
   someone,
   startServer,
@@ -34,32 +32,6 @@ beforeAll(() => {
   server = startServer();
 });
 afterAll(() => server.stop());
-
-test("a shard that the device holds is shipped as a reference, for this device alone", async () => {
-  const user = someone();
-  await control(server, user, { lagSeconds: 0 });
-  const pageFor = async (held: string): Promise<Page["snapshot"]> => {
-    const answer = await server.ask("GET", `/api/users/${user}/feed?turn=1`, undefined, { "seen-held": held });
-    expect(answer.headers.get("cache-control")).toBe("private, no-cache");
-    expect(answer.headers.get("vary")).toBe("seen-held, seen-pending");
-    return ((await answer.json()) as Page).snapshot;
-  };
-  const heldOf = (shards: readonly string[]): string => shards.map((shard) => referenceOf(shard).slice(1)).join(".");
-  const ids = Array.from({ length: 2.5 * CHAIN_OPTIONS.capacity }, (_, number) => ({ id: String(number) }));
-  await post(server, user, ids);
-  const whole = await vi.waitFor(async () => {
-    const { shards } = await pageFor("");
-    expect(shards).toHaveLength(3);
-    expect((await pageFor(heldOf(shards))).shards).toEqual(shards.map(referenceOf));
-    return shards;
-  }, SOON);
-  await post(server, user, [{ id: "new" }]);
-  await vi.waitFor(async () => {
-    const { shards } = await pageFor(heldOf(whole));
-    expect(shards[0]).toMatch(/^U0dTMQ/);
-    expect(shards.slice(1)).toEqual(whole.slice(1).map(referenceOf));
-  }, SOON);
-});
 
 test("what was made unseen is offered again, and the state lists it, until it is seen again", async () => {
   const user = someone();

@@ -6,7 +6,6 @@ import type { Item } from "../../www/server/catalogue.ts";
 import { readCatalogue } from "../../www/server/data.ts";
 import { handlerOf } from "../../www/server/handler.ts";
 import { MemoryBackEnd } from "../../www/server/memory.ts";
-import { xxh64 } from "../support/shards.ts";
 
 /** For `vi.waitFor` and its like. */
 export const SOON = { timeout: 30_000, interval: 25 };
@@ -92,11 +91,6 @@ export async function post(server: TestServer, user: string, items: readonly { i
 export async function report(server: TestServer, user: string, parts: Partial<Report>): Promise<void> {
   const body: Report = { namespace: user, now: Date.now(), impressions: [], ...parts };
   expect((await server.ask("POST", `/api/users/${user}/impressions`, body)).status).toBe(204);
-}
-
-/** As the wire format has it: of the shard's text, whatever is in it. */
-export function referenceOf(shard: string): string {
-  return `~${xxh64(new TextEncoder().encode(shard)).toString(16).padStart(16, "0").slice(0, 12)}`;
 }
 
 export async function control(server: TestServer, user: string, change: object): Promise<void> {

@@ -1,10 +1,10 @@
-/** What a guard tells its tools: each call that decided items, and each snapshot that was applied. */
+/** What a guard reports to its tools: each call that decided items, and each snapshot that was applied. */
 import { SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { HOOK, type HookedGuard, type Tool } from "../../js/guard/hook.js";
 import { follow, heldBy, openGuard, openPage, shardText, shippedSnapshot, uniqueNamespace } from "../support/node.js";
 
-/** A guard that has seen "a", and what its tool is told. */
+/** A guard that has seen "a", and what its tool receives. */
 async function followed() {
   const { guard } = await openGuard();
   guard.record("a");
@@ -12,7 +12,7 @@ async function followed() {
 }
 
 /** Reports each decision to a tool. Returns stop. */
-function hear(guard: SeenGuard, decided: Tool["decided"]): () => void {
+function listen(guard: SeenGuard, decided: Tool["decided"]): () => void {
   return (guard as object as HookedGuard)[HOOK]({ decided, applied: () => {} });
 }
 
@@ -90,60 +90,60 @@ test("i5: a tool is called after the caller has its result, and one that throws 
   guard.record("a");
   const uncaught = vi.fn();
   process.once("uncaughtException", uncaught);
-  const told: number[] = [];
-  hear(guard, ({ items }) => {
-    told.push(items);
+  const received: number[] = [];
+  listen(guard, ({ items }) => {
+    received.push(items);
     throw new Error("of the tool");
   });
   expect(guard.filter(["a", "b"])).toEqual(["b"]);
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
   await vi.waitFor(() => expect(uncaught).toHaveBeenCalledOnce());
-  expect(told).toEqual([2]);
+  expect(received).toEqual([2]);
 });
 
 test("i5: a tool that filters in its callback receives only the events of others", async () => {
   const { guard } = await openGuard();
-  const told: number[] = [];
-  hear(guard, ({ items }) => {
-    told.push(items);
+  const received: number[] = [];
+  listen(guard, ({ items }) => {
+    received.push(items);
     guard.filter(["in", "answer", "to", "it"]);
   });
   guard.filter(["a"]);
   await new Promise(setImmediate);
-  expect(told).toEqual([1]);
+  expect(received).toEqual([1]);
   guard.filter(["a", "b"]);
   await new Promise(setImmediate);
-  expect(told).toEqual([1, 2]);
+  expect(received).toEqual([1, 2]);
 });
 
 test("tools of two guards that filter by each other come to an end", async () => {
   const [one, other] = [(await openGuard()).guard, (await openGuard()).guard];
-  let told = 0;
+  let received = 0;
   const answer = (guard: SeenGuard) => () => {
-    if (++told < 10) guard.filter(["in answer"]);
+    if (++received < 10) guard.filter(["in answer"]);
   };
-  hear(one, answer(other));
-  hear(other, answer(one));
+  listen(one, answer(other));
+  listen(other, answer(one));
   one.filter(["a"]);
   await new Promise(setImmediate);
-  expect(told).toBe(1);
+  expect(received).toBe(1);
 });
 
 test("every tool of the namespace receives events, until it stops or its guard is closed", async () => {
   const namespace = uniqueNamespace();
   const { guard } = await openGuard({ namespace });
   const other = await SeenGuard.open({ namespace, storage: "none" });
-  const told: string[] = [];
-  const stop = hear(guard, () => told.push("first"));
-  hear(guard, () => told.push("second"));
-  hear(other, () => told.push("other"));
+  const received: string[] = [];
+  const stop = listen(guard, () => received.push("first"));
+  listen(guard, () => received.push("second"));
+  listen(other, () => received.push("other"));
   other.filter(["a"]);
   await Promise.resolve();
-  expect(told.splice(0)).toEqual(["first", "second", "other"]);
+  expect(received.splice(0)).toEqual(["first", "second", "other"]);
   stop();
   await other.close();
   guard.filter(["a"]);
   await Promise.resolve();
-  expect(told).toEqual(["second"]);
-  expect(hear(other, () => told.push("closed"))).toBeTypeOf("function");
+  expect(received).toEqual(["second"]);
+  expect(listen(other, () => received.push("closed"))).toBeTypeOf("function");
 });

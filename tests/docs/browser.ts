@@ -85,7 +85,7 @@ function addImpressions(server: FastifyInstance, posted: OpenPage["posted"][numb
   server.addContentTypeParser("text/plain", { parseAs: "string" }, (_request, body, done) => {
     done(null, JSON.parse(String(body)));
   });
-  server.post("/api/impressions", ({ headers, body }, reply) => {
+  server.post("/api/feed/seen", ({ headers, body }, reply) => {
     posted.push({ contentType: headers["content-type"] ?? "", body });
     return reply.code(204).send();
   });

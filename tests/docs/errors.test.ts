@@ -60,8 +60,8 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   delivery: async () => {
     const { guard, errors } = await openGuard();
     guard.record("a");
-    guard.report({ url: "/api/impressions", fetch: () => Promise.reject(new Error("Failed to fetch")) });
-    await guard.flush();
+    guard.report({ url: "/api/feed/seen", fetch: () => Promise.reject(new Error("Failed to fetch")) });
+    await guard.deliver();
     return errors[0];
   },
   engine: async () => {

@@ -47,7 +47,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
   afterAll(() => server.stop());
 
   const post = (user: string, body: unknown, contentType = "application/json") =>
-    fetch(`${server.url}/api/impressions`, {
+    fetch(`${server.url}/api/feed/seen`, {
       method: "POST",
       headers: { "X-User": user, "Content-Type": contentType },
       body: JSON.stringify(body),

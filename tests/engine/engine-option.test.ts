@@ -1,6 +1,4 @@
 /** Which engine a guard runs: Wasm, or as JavaScript where the platform has none. */
-import { execFile } from "node:child_process";
-import { promisify } from "node:util";
 import * as index from "seenguard";
 import type { EngineModule } from "seenguard";
 import * as formats from "seenguard/formats";
@@ -72,20 +70,15 @@ describe("where there is no WebAssembly", () => {
     expect(errors[0]?.cause).toHaveLength(2);
   });
 
-  test("the next to open tries again: once the JavaScript engine has come", async () => {
+  test.each([
+    ["the JavaScript engine", "js", addEngine],
+    ["WebAssembly", "wasm", (page: ReturnType<typeof openPage>) => void page.run("globalThis.WebAssembly = before")],
+  ] as const)("the next to open tries again: once %s has come", async (_, engine, bring) => {
     const page = openPage(WITHOUT_WASM);
     const options = { namespace: uniqueNamespace() };
     expect((await openGuard(options, page.seenguard)).codes()).toEqual(["engine"]);
-    addEngine(page);
-    await expectGuarding(openGuard(options, page.seenguard), "js");
-  });
-
-  test("the next to open tries again: once WebAssembly has come", async () => {
-    const page = openPage(WITHOUT_WASM);
-    const options = { namespace: uniqueNamespace() };
-    expect((await openGuard(options, page.seenguard)).codes()).toEqual(["engine"]);
-    page.run("globalThis.WebAssembly = before");
-    await expectGuarding(openGuard(options, page.seenguard), "wasm");
+    bring(page);
+    await expectGuarding(openGuard(options, page.seenguard), engine);
   });
 });
 
@@ -133,18 +126,6 @@ describe("the option fallback", () => {
       message: expect.stringContaining('() => import("seenguard/engine-js")') as string,
     });
   });
-});
-
-test("without WebAssembly and without a fallback everything passes, and the error says the line to add", async () => {
-  const script = `
-    const { SeenGuard } = await import("seenguard");
-    const onError = ({ code, message }) => console.log(code, message);
-    const guard = await SeenGuard.open({ namespace: "home:ada", storage: "none", onError });
-    guard.record("a");
-    console.log(guard.stats().engine, guard.filter(["a", "b"]).join());`;
-  const args = ["--jitless", "--input-type=module", "--eval", script];
-  const { stdout } = await promisify(execFile)(process.execPath, args);
-  expect(stdout).toMatch(/^engine .*pass fallback: \(\) => import\("seenguard\/engine-js"\).*\nnone a,b\n$/);
 });
 
 test("React Native's builds have no Wasm, and the JavaScript engine by themselves", async () => {

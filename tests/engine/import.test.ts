@@ -2,7 +2,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { bareRealm, importInto, MAY_BE_MISSING } from "../support/realm.js";
-import type { Package } from "../support/node.js";
 
 type Server = typeof import("seenguard/server");
 
@@ -51,21 +50,6 @@ test("the script-tag file runs where there is nothing but the language, and leav
 });
 
 describe("where there is nothing but the language", () => {
-  test("a guard that is to run Wasm lets everything pass, and says why", async () => {
-    const { realm } = bareRealm();
-    // What every platform has.
-    Object.assign(realm, { queueMicrotask, setTimeout, clearTimeout, AbortController, performance });
-    const { SeenGuard } = importInto(realm, "index") as Package;
-    const codes: string[] = [];
-    const onError = ({ code }: { code: string }) => codes.push(code);
-    const guard = await SeenGuard.open({ namespace: "home:1", storage: "none", onError });
-    expect([...guard.filter(["a", "b", "a"])]).toEqual(["a", "b"]);
-    expect(guard.record("a")).toBe(0);
-    expect(guard.stats().engine).toBe("none");
-    expect(codes).toEqual(["engine"]);
-    await guard.close();
-  });
-
   test("a chain that cannot start says so itself", async () => {
     const { realm } = bareRealm();
     const { ShardChain, SeenGuardError } = importInto(realm, "server") as Server;

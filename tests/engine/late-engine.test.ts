@@ -9,7 +9,7 @@ const WITHOUT_WASM = "delete globalThis.WebAssembly";
 /** `open` resolves within it. */
 const OPEN_MS = 10_000;
 const STEP_MS = 100;
-/** By then an engine was asked for again. */
+/** By then an engine was requested again. */
 const AGAIN_MS = 20_000;
 
 const never = () => new Promise<never>(() => {});
@@ -49,7 +49,7 @@ async function openWithout(options: Partial<GuardOptions>, page: Package) {
   return opened;
 }
 
-/** A `fallback` that answers when it is asked for the second time. */
+/** A `fallback` that answers when it is requested the second time. */
 function secondTime() {
   return vi.fn<() => Promise<EngineModule>>(() => Promise.resolve(engineJs)).mockImplementationOnce(never);
 }

@@ -19,7 +19,7 @@ const APP = `import * as Seenguard from "/slim.js";
 
 const wasm = readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
 
-/** What the server answers when it is asked for the module. */
+/** What the server answers to a request for the module. */
 interface WasmAnswer {
   readonly status?: number;
   readonly contentType: string;

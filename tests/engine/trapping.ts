@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import binaryen from "binaryen";
 
-/** The module of a page, which traps when a guard is asked to explain. */
+/** The module of a page, which traps when a guard explains. */
 export function trappingWasm(): Uint8Array<ArrayBuffer> {
   return withTrap(readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url)), "guard_explain");
 }

@@ -7,7 +7,7 @@ use crate::common::vectors::{Case, Vectors, edges, native};
 use seenguard::hash::{Positions, hash_id};
 use seenguard::{Parameters, Shard};
 
-/// Calls `check` with every case and the ids it is asked for.
+/// Calls `check` with every case and the ids that are queried.
 fn for_each_case(check: impl Fn(&Case, &[String])) {
     for (file, Vectors { ids, cases }, expected) in [("native", native(), 10), ("native-edges", edges(), 12)] {
         assert_eq!(cases.len(), expected, "{file}.json");

@@ -67,12 +67,12 @@ describe("filter", () => {
 
   test("passes each item to the callback once, and in order", async () => {
     const { guard } = await openGuard();
-    const asked: string[] = [];
+    const passed: string[] = [];
     guard.filter(["a", "b", "a"], (item) => {
-      asked.push(item);
+      passed.push(item);
       return item;
     });
-    expect(asked).toEqual(["a", "b", "a"]);
+    expect(passed).toEqual(["a", "b", "a"]);
   });
 
   test("i4: returns the same result for the same list, regardless of earlier calls", async () => {

@@ -75,9 +75,9 @@ describe("i5: no value that an app throws stops anything", () => {
       },
     });
     guard.record("a");
-    expect(await guard.flush()).toEqual({ delivered: 0, left: 1 });
+    expect(await guard.deliver()).toEqual({ delivered: 0, left: 1 });
     expect(codes()).toEqual(["delivery"]);
-    expect(await guard.flush()).toEqual({ delivered: 1, left: 0 });
+    expect(await guard.deliver()).toEqual({ delivered: 1, left: 0 });
   });
 
   test("and no such thing is a SeenGuardError", () => {

@@ -38,7 +38,7 @@ async function serve({ scripts, render }: BuiltApp): Promise<Site> {
     return { items: query.order === "latest" ? items.reverse() : items, snapshot, next: String(page + 1) };
   });
   const delivered: string[] = [];
-  server.post<{ Body: Report }>("/api/impressions", ({ body }, reply) => {
+  server.post<{ Body: Report }>("/api/feed/seen", ({ body }, reply) => {
     delivered.push(...body.impressions.map(({ id }) => id));
     return reply.code(204).send();
   });
@@ -132,7 +132,7 @@ export class Reader {
     await baseExpect.poll(undelivered).toBe(0);
     baseExpect(this.delivered.toSorted()).toEqual(ids);
     await this.page.evaluate(() => window.adapterApp.guard?.record("later"));
-    baseExpect(await this.page.evaluate(() => window.adapterApp.guard?.flush())).toEqual({ delivered: 0, left: 1 });
+    baseExpect(await this.page.evaluate(() => window.adapterApp.guard?.deliver())).toEqual({ delivered: 0, left: 1 });
   }
 
   /** Which items have ever been in this document. */

@@ -91,7 +91,7 @@ describe("useSeenGuard", () => {
     await vi.waitFor(() => expect(sent.slice(2)).toEqual(["left"]));
     await settle();
     held?.record("later");
-    await held?.flush();
+    await held?.deliver();
     expect(sent).not.toContain("later");
   });
 

@@ -1,33 +1,8 @@
-/** What somebody hostile sends: ids that collide, shards that are full, names that objects have already. */
-import { ShardChain } from "seenguard/server";
+/** What somebody hostile sends: shards that are full, names that objects have already. */
 import type { Snapshot } from "seenguard";
 import { describe, expect, test } from "vitest";
-import { collidingId } from "./colliding-ids.js";
-import { shardOf, xxh64 } from "../support/shards.js";
+import { shardOf } from "../support/shards.js";
 import { idsOf, MapStorage, openGuard, openPage, settled, shippedSnapshot } from "../support/node.js";
-
-const VICTIM = "article-17-paris";
-const COLLIDING = collidingId(VICTIM);
-
-describe("an id made to collide with another one", () => {
-  test("has its hash, by any seed that a shard may name", () => {
-    for (const seed of [0n, 42n, 2n ** 64n - 1n]) {
-      const colliding = collidingId(VICTIM, seed);
-      expect(colliding).not.toBe(VICTIM);
-      expect(xxh64(Buffer.from(colliding), seed)).toBe(xxh64(Buffer.from(VICTIM), seed));
-    }
-  });
-
-  test("stops the other one where it was seen, takes it back with itself, and does nothing else", async () => {
-    const { guard, codes } = await openGuard();
-    guard.record(["a", COLLIDING]);
-    expect(guard.filter([VICTIM, "a", "b"])).toEqual(["b"]);
-    expect(guard.pending()).toEqual(["a", COLLIDING]);
-    expect(guard.unsee(COLLIDING)).toBe(1);
-    expect(guard.filter([VICTIM, "a", "b"])).toEqual([VICTIM, "b"]);
-    expect(codes()).toEqual([]);
-  });
-});
 
 describe("shards with all bits set", () => {
   const full: Snapshot = { shards: [shardOf({ payload: [255] })] };
@@ -85,19 +60,6 @@ describe("names that every object has", () => {
     await openGuard({ namespace: "home:ada", storage }, seenguard);
     expect(run("({}).polluted")).toBeUndefined();
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
-  });
-});
-
-describe("a pending list", () => {
-  test("in a URL or a log reveals the seen ids to its readers", async () => {
-    const { guard } = await openGuard();
-    guard.record(idsOf("seen", 100));
-    const url = new URL(`https://feed.test/api?${new URLSearchParams(guard.headers())}`);
-    const chain = await ShardChain.create();
-    const pending = url.searchParams.get("Seen-Pending");
-    expect(chain.filter(idsOf("seen", 100), { pending })).toEqual([]);
-    expect(chain.filter(idsOf("fresh", 1000), { pending }).length).toBeGreaterThan(998);
-    chain.free();
   });
 });
 

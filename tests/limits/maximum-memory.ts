@@ -2,7 +2,7 @@
 
 const MEMORY_SECTION = 5;
 
-/** The module with a memory that cannot grow beyond so many pages of 64 KB. */
+/** The module with a memory that cannot grow beyond N pages of 64 KB. */
 export function withMaximumMemory(wasm: Uint8Array, pages: number): Uint8Array<ArrayBuffer> {
   for (let at = 8; at < wasm.length;) {
     const [id = 0] = wasm.subarray(at);

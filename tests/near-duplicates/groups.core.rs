@@ -57,7 +57,7 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list
 }
 
-/// Up to so many bits.
+/// Up to `most` bits.
 fn few_bits(most: usize) -> impl Strategy<Value = u64> {
     prop::collection::vec(0..64u32, 0..=most).prop_map(|bits| bits.into_iter().fold(0, |all, bit| all ^ 1 << bit))
 }
@@ -104,34 +104,6 @@ fn i8_groups_are_those_of_the_reference() {
         let ids = ids("item", 0..fingerprints.len());
         for ((fingerprint, id), group) in fingerprints.iter().zip(&ids).zip(&expected.groups) {
             assert_eq!(groups.group_of(*fingerprint, id).unwrap(), group);
-        }
-    }
-}
-
-/// Each value with `count` of 64 bits set (Gosper's method of the next one).
-fn with_bits(count: u32) -> impl Iterator<Item = u64> {
-    let next = |&bits: &u64| {
-        let lowest = bits & bits.wrapping_neg();
-        let ripple = bits.checked_add(lowest)?;
-        Some(ripple | ((bits ^ ripple) / lowest) >> 2)
-    };
-    let lowest = (1u64 << count) - 1;
-    std::iter::successors(Some(lowest), move |bits| if count == 0 { None } else { next(bits) })
-}
-
-#[test]
-fn every_way_to_differ_in_up_to_3_bits_is_found_and_none_in_4() {
-    let fingerprint = 0x0123_4567_89ab_cdef;
-    for distance in 0..=MAX_DISTANCE {
-        let mut groups = near_duplicates(distance);
-        groups.group_of(fingerprint, "item").unwrap();
-        for (differing, ways) in [(0, 1), (1, 64), (2, 2016), (3, 41_664), (4, 635_376)] {
-            assert_eq!(with_bits(differing).count(), ways);
-            for bits in with_bits(differing) {
-                let found = found(&groups, fingerprint ^ bits);
-                let expected = (differing <= distance).then_some((differing, fingerprint, "item"));
-                assert_eq!(found, Vec::from_iter(expected), "{bits:016x} within {distance}");
-            }
         }
     }
 }

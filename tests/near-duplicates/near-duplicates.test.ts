@@ -1,4 +1,4 @@
-/** `simhash` and `NearDuplicates`, beside the fingerprints and groups of an independent implementation. */
+/** `simhash` and `NearDuplicates`, next to the fingerprints and groups of an independent implementation. */
 import { readFileSync } from "node:fs";
 import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -133,7 +133,7 @@ describe("near-duplicates without memory left", () => {
     expect(added).toBe(before);
     await expect(NearDuplicates.create()).rejects.toMatchObject({ code: "too-large" });
     near.free();
-    const anew = await NearDuplicates.create();
-    expect(anew.groupOf(simhash(["feature 0"]), "anew")).toBe("anew");
+    const again = await NearDuplicates.create();
+    expect(again.groupOf(simhash(["feature 0"]), "again")).toBe("again");
   });
 });

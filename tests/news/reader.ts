@@ -123,7 +123,7 @@ export class Reader {
     await this.page.evaluate((top) => scrollBy({ top, behavior: "instant" }), pixels);
   }
 
-  /** Scrolls, too fast to see anything, until the list has so many stories. */
+  /** Scrolls, too fast to see anything, until the list has `count` stories. */
   async scrollUntil(count: number): Promise<void> {
     await expect(async () => {
       await this.page.evaluate(() => scrollTo({ top: document.body.scrollHeight, behavior: "instant" }));

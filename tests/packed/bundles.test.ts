@@ -1,18 +1,19 @@
 /** What bundlers make of a page with the installed package, and what they say of it. */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompressSync } from "node:zlib";
 import { build, type Format } from "esbuild";
 import { build as buildByVite, createLogger, type Rolldown } from "vite";
 import { describe, expect, inject, test } from "vitest";
 import webpack from "webpack";
+import { entries, fileOf, isApart, specifierOf } from "../../scripts/build/entries.mjs";
 
-/** A file of an app's bundle, and what is in it. */
+/** What a bundler makes of an app. */
 interface Bundle {
-  /** Scripts that the bundler made. */
-  readonly scripts: number;
+  readonly scripts: readonly string[];
   /** Names of the modules in them. */
   readonly files: readonly string[];
-  /** What the bundler said. */
   readonly warnings: readonly string[];
 }
 
@@ -21,13 +22,13 @@ interface Bundler {
   readonly bundle: (entry: string) => Promise<Bundle>;
 }
 
-/** All that make one file of an app, as they are told to. */
+/** All that make one file of an app, by their options. */
 const intoOneFile: readonly Bundler[] = [
   { name: "esbuild without splitting", bundle: (entry) => byEsbuild(entry, "esm") },
   { name: "esbuild as a script", bundle: (entry) => byEsbuild(entry, "iife") },
   { name: "Vite as a script", bundle: (entry) => byVite(entry, { format: "iife" }) },
   { name: "Vite with one chunk", bundle: (entry) => byVite(entry, { codeSplitting: false }) },
-  { name: "webpack with one chunk", bundle: (entry) => byWebpack(entry, 1) },
+  { name: "webpack with one chunk", bundle: (entry) => byWebpack(entry, { maxChunks: 1 }) },
 ];
 
 const asTheyAre: readonly Bundler[] = [
@@ -36,7 +37,7 @@ const asTheyAre: readonly Bundler[] = [
   { name: "webpack", bundle: (entry) => byWebpack(entry) },
 ];
 
-/** A page's script in a folder of its own beside the installed package; its path. */
+/** A page's script in a folder of its own next to the installed package; its path. */
 async function appOf(script: string): Promise<string> {
   const entry = join(await mkdtemp(join(inject("installed"), "page-")), "main.js");
   await writeFile(entry, script);
@@ -44,7 +45,7 @@ async function appOf(script: string): Promise<string> {
 }
 
 async function byEsbuild(entry: string, format: Format): Promise<Bundle> {
-  const { metafile, warnings } = await build({
+  const { metafile, warnings, outputFiles } = await build({
     entryPoints: [entry],
     bundle: true,
     minify: true,
@@ -53,10 +54,10 @@ async function byEsbuild(entry: string, format: Format): Promise<Bundle> {
     logLevel: "silent",
     format,
   });
-  const outputs = Object.values(metafile.outputs);
+  const inputs = Object.values(metafile.outputs).flatMap((output) => Object.keys(output.inputs));
   return {
-    scripts: outputs.length,
-    files: outputs.flatMap(({ inputs }) => Object.keys(inputs)).map((file) => basename(file)),
+    scripts: outputFiles.map(({ text }) => text),
+    files: inputs.map((file) => basename(file)),
     warnings: warnings.map(({ text }) => text),
   };
 }
@@ -74,14 +75,14 @@ async function byVite(entry: string, output: Rolldown.OutputOptions): Promise<Bu
     build: { write: false, rolldownOptions: { input: entry, output } },
   })) as Rolldown.RolldownOutput;
   const chunks = built.output.filter((file) => file.type === "chunk");
-  return {
-    scripts: chunks.length,
-    files: chunks.flatMap(({ moduleIds }) => moduleIds).map((file) => basename(file)),
-    warnings,
-  };
+  const files = chunks.flatMap(({ moduleIds }) => moduleIds).map((file) => basename(file));
+  return { scripts: chunks.map(({ code }) => code), files, warnings };
 }
 
-async function byWebpack(entry: string, maxChunks?: number): Promise<Bundle> {
+async function byWebpack(
+  entry: string,
+  { maxChunks, ...options }: webpack.Configuration & { maxChunks?: number } = {},
+): Promise<Bundle> {
   const compiler = webpack({
     mode: "production",
     entry,
@@ -89,20 +90,19 @@ async function byWebpack(entry: string, maxChunks?: number): Promise<Bundle> {
     // It advises against a script of over 244 KiB before compression: as text, the Wasm alone has more.
     performance: false,
     plugins: maxChunks === undefined ? [] : [new webpack.optimize.LimitChunkCountPlugin({ maxChunks })],
+    ...options,
   });
-  const stats = await new Promise<webpack.Stats | undefined>((resolve, reject) => {
-    compiler.run((error, result) => {
-      if (error) reject(error);
-      else resolve(result);
-    });
+  const scripts: string[] = [];
+  compiler.hooks.emit.tap("scripts", ({ assets }) => {
+    scripts.push(...Object.values(assets).map((asset) => asset.source().toString()));
   });
-  const { assets = [], modules = [], errors, warnings = [] } = stats?.toJson({ nestedModules: true }) ?? {};
+  const stats = await promisify<webpack.Stats>((done) => {
+    compiler.run(done as Parameters<typeof compiler.run>[0]);
+  })();
+  const { modules = [], errors, warnings = [] } = stats.toJson({ nestedModules: true });
   expect(errors).toEqual([]);
-  return {
-    scripts: assets.length,
-    files: modules.flatMap((module) => [module, ...(module.modules ?? [])]).map(({ name = "" }) => basename(name)),
-    warnings: warnings.map(({ message }) => message),
-  };
+  const files = modules.flatMap((module) => [module, ...(module.modules ?? [])]).map(({ name = "" }) => basename(name));
+  return { scripts, files, warnings: warnings.map(({ message }) => message) };
 }
 
 const page = (options: string) => `
@@ -114,19 +114,51 @@ const PAGE_WITH_FALLBACK = page('namespace: "home:ada", fallback: () => import("
 const enginesOf = ({ files }: Bundle) => [...new Set(files.filter((file) => /-wasm\.|engine-js/.test(file)))].sort();
 
 describe.each(intoOneFile)("a page in one file, by $name", ({ bundle }) => {
-  test("has one engine", async () => {
-    const bundled = await bundle(await appOf(PAGE));
-    expect(bundled.scripts).toBe(1);
-    expect(enginesOf(bundled)).toEqual(["client-wasm.js"]);
-  });
-
-  test("has the one that it asks for, too, and no other", async () => {
-    const bundled = await bundle(await appOf(PAGE_WITH_FALLBACK));
-    expect(bundled.scripts).toBe(1);
-    expect(enginesOf(bundled)).toEqual(["client-wasm.js", "engine-js.js"]);
+  test.each([
+    { what: "one engine", script: PAGE, engines: ["client-wasm.js"] },
+    { what: "the one that it requests, too", script: PAGE_WITH_FALLBACK, engines: ["client-wasm.js", "engine-js.js"] },
+  ])("has $what, and no other", async ({ script, engines }) => {
+    const bundled = await bundle(await appOf(script));
+    expect(bundled.scripts).toHaveLength(1);
+    expect(enginesOf(bundled)).toEqual(engines);
   });
 });
 
-test.each(asTheyAre)("$name warns of nothing in a page with the package", async ({ bundle }) => {
-  expect((await bundle(await appOf(PAGE))).warnings).toEqual([]);
+describe.each(asTheyAre)("$name", ({ name, bundle }) => {
+  test("warns of nothing in a page with the package", async () => {
+    expect((await bundle(await appOf(PAGE))).warnings).toEqual([]);
+  });
+
+  test("keeps under 1 KB of the package in a page that has SeenGuardError alone", async () => {
+    for (const specifier of entries.filter(isApart).map(specifierOf)) {
+      const { scripts } = await bundle(
+        await appOf(`import { SeenGuardError } from "${specifier}"; console.log(SeenGuardError);`),
+      );
+      expect(scripts.join()).toContain("SeenGuardError");
+      expect(brotliCompressSync(scripts.join()).length).toBeLessThan(1000);
+    }
+  });
+
+  test.skipIf(name === "esbuild")("loads no other engine for hooks over seenguard/slim", async () => {
+    const enginesWith = async (entry: string) =>
+      enginesOf(
+        await bundle(
+          await appOf(`
+            import { SeenGuard } from "${entry}";
+            import { useSeenGuard } from "seenguard/react";
+            console.log(() => useSeenGuard({ namespace: "home:ada", open: SeenGuard.open }));`),
+        ),
+      );
+    expect(await enginesWith("seenguard")).toContain("client-wasm.js");
+    expect(await enginesWith("seenguard/slim")).toEqual([]);
+  });
+});
+
+test("a resolver that knows no exports finds the subpaths", async () => {
+  const chosen = entries.filter(({ peers = [] }) => peers.length === 0);
+  const app = await appOf(chosen.map((entry) => `require("${specifierOf(entry)}");`).join("\n"));
+  const resolve = { exportsFields: [] };
+  const { files, warnings } = await byWebpack(app, { target: "web", optimization: { minimize: false }, resolve });
+  expect(warnings).toEqual([]);
+  for (const entry of chosen) expect(files).toContain(`${fileOf(entry)}.js`);
 });

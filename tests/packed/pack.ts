@@ -1,6 +1,6 @@
 /**
  * Packs the package once, as it would be published, and installs the tarball where nothing of this repository is in
- * reach: what the package needs and does not bring is missing there, as it would be for a user. The apps lie beside it,
+ * reach: what the package needs and does not bring is missing there, as it would be for a user. The apps lie next to it,
  * each a directory of its own.
  */
 import { execFile } from "node:child_process";
@@ -15,7 +15,7 @@ import { withoutRootSettings } from "../../scripts/lib/npm.mjs";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Where the package is installed, with a copy of each app beside node_modules. */
+    /** Where the package is installed, with a copy of each app next to node_modules. */
     installed: string;
     tarball: string;
     packedFiles: string[];
@@ -24,8 +24,6 @@ declare module "vitest" {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const exec = promisify(execFile);
-
-const FEED = '<ol id="feed"></ol><script type="module" src="./main.ts"></script>';
 
 /** A page of an app, with this in its body. */
 export const pageOf = (app: string, body: string): string => `<!doctype html>
@@ -43,15 +41,15 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   const directory = await mkdtemp(join(tmpdir(), "seenguard-packaging-"));
   const { tarball, files } = await installPackage(directory, await versionsOf("react", "react-dom"));
   await cp(join(root, "tests/packed/apps"), directory, { recursive: true });
-  for (const app of ["vite", "vite-formats", "vite-slim"])
-    await writeFile(join(directory, app, "index.html"), pageOf(app, FEED));
+  const page = pageOf("vite-slim", '<script type="module" src="./main.ts"></script>');
+  await writeFile(join(directory, "vite-slim/index.html"), page);
   provide("installed", directory);
   provide("tarball", join(directory, tarball));
   provide("packedFiles", files);
   return () => rm(directory, { recursive: true, force: true });
 }
 
-/** Packs the package and installs the tarball as users would, beside other packages; and puts the scenarios there. */
+/** Packs the package and installs the tarball as users would, next to other packages; and puts the scenarios there. */
 export async function installPackage(
   directory: string,
   others: Record<string, string> = {},

@@ -61,7 +61,7 @@ test.each(scripts)("%s imports no package before it has set up", async (script) 
   const packages: string[] = [];
   const reached = new Set([script]);
   for (const file of reached) {
-    // What is imported on demand may need packages: it is asked for after set-up.
+    // What is imported on demand may need packages: it is imported after set-up.
     for (const { path, kind, external } of metafile.inputs[file]?.imports ?? []) {
       if (kind !== "import-statement") continue;
       if (external !== true) reached.add(path);

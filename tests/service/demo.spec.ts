@@ -1,13 +1,8 @@
 /** The demo over seenguard-server and what is around it: the same promise, with a stream that is stopped for real. */
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "@playwright/test";
-import { redisStore } from "seenguard/server";
 import { startKafka } from "../../scripts/lib/kafka.mjs";
-import { CHAIN_OPTIONS, withChain } from "../../www/server/chain.ts";
-import { startDemo, startRedis, type RunningDemo } from "../support/processes.ts";
+import { startDemo, type RunningDemo } from "../support/processes.ts";
 import { Reader, expect } from "../demo/reader.ts";
 
 // One after the other: each compiles the service as it needs it.
@@ -113,57 +108,6 @@ async function endsWith(demo: RunningDemo, names: readonly string[]): Promise<vo
     expect(started.filter(({ pid }) => isRunning(pid))).toEqual([]);
   });
 }
-
-test("i1: Redis is stopped and started again: nothing comes back, and nothing that was seen is lost", async ({
-  page,
-}) => {
-  test.setTimeout(PATIENCE_MS);
-  // It keeps its data when it is stopped, as one in production does.
-  const dir = await mkdtemp(join(tmpdir(), "seenguard-outage-"));
-  const redis = await startRedis({ dir, appendonly: "yes" });
-  const demo = await startDemo({ BACK_END: "redis", REDIS_URL: redis.url });
-  const reader = new Reader(page, demo.url, "outage");
-  await reader.open();
-  await reader.look();
-  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-  // Some are in the histories, some in the stream, when Redis stops.
-  await reader.expectNothingPending();
-  await reader.setStream(false);
-  expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-  await expect(reader.factOf("Undelivered")).toHaveText("0");
-  const next = page.getByRole("button", { name: "Next page" });
-  const blocks = page.locator('.column[data-side="guarded"] .block');
-  for (const before = await blocks.count(); (await blocks.count()) < before + 2;) await next.dispatchEvent("click");
-
-  await redis.kill();
-  await expect(page.getByRole("alert")).toContainText("What you have seen stays on this device");
-  const seenBefore = reader.seen.size;
-  await page.evaluate(() => {
-    scrollTo({ top: document.documentElement.scrollHeight, behavior: "instant" });
-  });
-  await reader.look();
-  expect(reader.seen.size).toBeGreaterThan(seenBefore);
-  await reader.refresh(); // there is no new list, and the old one stays
-  expect((await reader.shown("guarded")).length).toBeGreaterThan(0);
-
-  await redis.restart();
-  // The first request may still meet the connection of before.
-  const old = await reader.shown("guarded");
-  await expect(async () => {
-    await reader.refresh();
-    expect(await reader.shown("guarded")).not.toEqual(old);
-  }).toPass();
-  await expect(page.getByRole("alert")).toBeEmpty();
-  await reader.setStream(true);
-  expect((await reader.refreshAndLook(3)).guarded).toBe(0);
-  await reader.expectNothingPending(BACKED_OFF);
-  expect(await reader.counter("repeats-guarded")).toBe(0);
-  const store = redisStore(redis.client, CHAIN_OPTIONS);
-  expect(await withChain(store.read(reader.user), (chain) => chain.filter([...reader.seen]))).toEqual([]);
-  await demo.stop();
-  await redis.stop();
-  await rm(dir, { recursive: true, force: true });
-});
 
 /** Its children that are parts of the pipeline: the compiler of TypeScript and the tools of the page's build are others. */
 function startedBy({ process: { pid = 0 } }: RunningDemo): { pid: number; name: string }[] {

@@ -1,11 +1,10 @@
 /** The app of examples/capacitor over Capacitor's bridge for Android, in Chromium. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import { Profile } from "../support/browsers.js";
 import { pageOf } from "./product.js";
-import { idOf, Reader } from "./reader.js";
-import { expect, restart, stopIndexedDb, test, timesTold, type Http } from "./shells.js";
+import { Reader } from "./reader.js";
+import { expect, restart, test, timesReported, type Http } from "./shells.js";
 
 test("Capacitor's command makes projects for Android and iOS, with the app and the names of its plugins", async ({
   product,
@@ -37,7 +36,7 @@ for (const http of ["on", "off", "aside"] satisfies Http[]) {
     expect(await reader.repeated()).toEqual([]);
     await reader.look();
     device.native.changeState(false);
-    await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+    await expect.poll(() => timesReported(api, reader)).toEqual([1]);
     expect(api.malformed).toEqual([]);
     expect(api.feedHeaders.every((names) => names.includes("seen-pending"))).toBe(true);
     // The system's requests are of no origin: there is nothing to ask beforehand.
@@ -58,7 +57,7 @@ test("guard.fetch sends what is pending and applies the snapshot, where the syst
   deviceWith,
   product,
 }) => {
-  api.told.set("story-1", 1);
+  api.reports.set("story-1", 1);
   api.runStream();
   const webview = await deviceWith("on").open(await context.newPage());
   const script = await readFile(join(product.directory, "node_modules/seenguard/dist/seenguard.iife.js"), "utf8");
@@ -93,10 +92,10 @@ test("an error is not a receipt, and the app's state tries again at once", async
     await expect.poll(() => api.refused).toBeGreaterThanOrEqual(times);
   }
   expect(device.native.requests).toContain("POST /seen");
-  expect(timesTold(api, reader)).toEqual([0]);
+  expect(timesReported(api, reader)).toEqual([0]);
   api.refuses = false;
   device.native.changeState(false);
-  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+  await expect.poll(() => timesReported(api, reader)).toEqual([1]);
   expect(await webview.evaluate(() => sessionStorage.getItem("hidden"))).toBe(null);
 });
 
@@ -116,7 +115,7 @@ test("impressions of a request that the system never answers are reported when t
   const again = reader.continue(await restart(device, context));
   await again.hasStories();
   expect(await again.repeated()).toEqual([]);
-  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+  await expect.poll(() => timesReported(api, reader)).toEqual([1]);
 });
 
 test("an app that the system kills while it is open, and while it hides, has lost no impression", async ({
@@ -147,43 +146,8 @@ test("an app that the system kills while it is open, and while it hides, has los
   const last = later.continue(third.webview);
   await last.hasStories();
   expect(await last.repeated()).toEqual([]);
-  await expect.poll(() => timesTold(api, last)).not.toContain(0);
+  await expect.poll(() => timesReported(api, last)).not.toContain(0);
   await profile.remove();
-});
-
-test("while IndexedDB stands still the feed goes on, and what it showed is there when the app is started again", async ({
-  api,
-  context,
-  deviceWith,
-}) => {
-  const device = deviceWith("on");
-  const webview = await device.open(await context.newPage());
-  const reader = new Reader(webview);
-  await reader.signIn("ada");
-  await reader.look();
-  device.native.changeState(false);
-  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
-
-  await webview.runFromNowOn(stopIndexedDb);
-  device.native.changeState(true);
-  await reader.scroll();
-  const meanwhile = await reader.look();
-  await reader.scroll();
-  const stashes = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)).length;
-  await expect.poll(() => webview.evaluate(stashes)).toBeGreaterThan(0);
-  // It stays so, and so does localStorage.
-  await webview.reload();
-  await reader.hasStories();
-  const shown = await reader.titles();
-  expect(meanwhile.filter((title) => shown.includes(title))).toEqual([]);
-  await reader.look();
-  await reader.scroll();
-  device.native.changeState(false);
-  await expect.poll(() => timesTold(api, reader)).not.toContain(0);
-
-  const again = reader.continue(await restart(device, context));
-  await again.hasStories();
-  expect(await again.repeated()).toEqual([]);
 });
 
 test("a webview whose process ended has its list again; one that is reloaded begins another", async ({
@@ -203,53 +167,5 @@ test("a webview whose process ended has its list again; one that is reloaded beg
   await webview.reload();
   await expect.poll(async () => (await reader.titles())[0] ?? titles[0]).not.toBe(titles[0]);
   expect(await reader.repeated()).toEqual([]);
-  await expect.poll(() => timesTold(api, reader)).not.toContain(0);
-});
-
-test("two webviews with a localStorage each know of each other's within ten seconds, and lose nothing", async ({
-  api,
-  context,
-  deviceWith,
-}) => {
-  const device = deviceWith("on");
-  const one = new Reader(await device.open(await context.newPage()));
-  await one.signIn("ada");
-  // They share IndexedDB alone. This one's is of a partition of its own, of which no other hears.
-  const two = new Reader(
-    await device.open(await context.newPage(), () => {
-      Object.defineProperty(window, "localStorage", { value: sessionStorage });
-    }),
-  );
-  await two.hasStories();
-  await one.look();
-  await one.scroll();
-  await one.look();
-  await pause(10_500);
-  await two.refresh();
-  const shown = await two.titles();
-  expect([...one.seen].filter((title) => shown.includes(title))).toEqual([]);
-  await two.look();
-  device.native.changeState(false);
-  for (const reader of [one, two]) await expect.poll(() => timesTold(api, reader)).not.toContain(0);
-});
-
-test("when the system has deleted the webview's data, the person is signed in, and the server knows what they saw", async ({
-  api,
-  browser,
-  context,
-  deviceWith,
-}) => {
-  const device = deviceWith("on");
-  const reader = new Reader(await device.open(await context.newPage()));
-  await reader.signIn("ada");
-  await reader.look();
-  device.native.changeState(false);
-  await expect.poll(() => timesTold(api, reader)).toEqual([1]);
-  api.runStream();
-  const emptied = await browser.newContext();
-  const again = reader.continue(await device.open(await emptied.newPage()));
-  await again.hasStories();
-  expect(await again.repeated()).toEqual([]);
-  expect((await again.titles()).map(idOf)).not.toContain("story-1");
-  await emptied.close();
+  await expect.poll(() => timesReported(api, reader)).not.toContain(0);
 });

@@ -1,16 +1,16 @@
-/** The API of the app: sessions, a feed that knows nothing of anybody, and a list of what it was told. */
+/** The API of the app: sessions, a feed that knows nothing of anybody, and a list of what was reported. */
 import fastify, { type FastifyInstance } from "fastify";
 import type { Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
 
-/** Each page of the feed has so many stories. */
+/** Stories on each page of the feed. */
 const PAGE = 12;
 const STORIES = 600;
 
 export class Api {
   readonly origin: string;
-  /** How often it was told of each story. */
-  readonly told = new Map<string, number>();
+  /** How often each story was reported. */
+  readonly reports = new Map<string, number>();
   /** What came as a report and is none. */
   readonly malformed: string[] = [];
   /** The headers of the guard that came with requests for the feed. */
@@ -39,10 +39,10 @@ export class Api {
     return api;
   }
 
-  /** The stream catches up: from now on snapshots have what was told. */
+  /** The stream catches up: from now on snapshots have what was reported. */
   runStream(): void {
     this.isStreamRunning = true;
-    this.chain.record([...this.told.keys()]);
+    this.chain.record([...this.reports.keys()]);
   }
 
   async close(): Promise<void> {
@@ -89,7 +89,8 @@ export class Api {
 
   private take(body = ""): void {
     try {
-      for (const { id } of (JSON.parse(body) as Report).impressions) this.told.set(id, (this.told.get(id) ?? 0) + 1);
+      for (const { id } of (JSON.parse(body) as Report).impressions)
+        this.reports.set(id, (this.reports.get(id) ?? 0) + 1);
     } catch {
       this.malformed.push(body);
     }

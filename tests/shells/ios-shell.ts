@@ -14,7 +14,7 @@ import { pageOf, type Product } from "./product.js";
 import type { Shell } from "./reader.js";
 import { TYPES, withBridge } from "./webview.js";
 
-/** What the native side has for the page that asks for it. */
+/** What the native side has for the page that polls. */
 interface Line {
   readonly answer: (result: object) => void;
   /** Resolves with what there is, as soon as there is anything. */
@@ -86,7 +86,7 @@ export class IosShell {
     response.end(isPage && file ? withBridge(file.toString(), this.script) : file);
   }
 
-  /** Calls are posted in their order. The page asks for what is answered. */
+  /** Calls are posted in their order. The page polls the answers. */
   private get script(): string {
     const connect = (isHttpEnabled: boolean) => {
       const fetch = window.fetch.bind(window);

@@ -3,7 +3,7 @@ import { startWebKitEngine, type Engine } from "../support/engine.js";
 import { IosShell } from "./ios-shell.js";
 import { NativeSide } from "./native-side.js";
 import { Reader } from "./reader.js";
-import { expect, stopIndexedDb, test, timesTold } from "./shells.js";
+import { expect, stopIndexedDb, test, timesReported } from "./shells.js";
 
 let engine: Engine;
 
@@ -25,7 +25,7 @@ for (const isHttpEnabled of [true, false]) {
     await reader.signIn(`ada ${String(isHttpEnabled)}`);
     await reader.look();
     native.changeState(false);
-    await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+    await expect.poll(() => timesReported(api, reader)).toEqual([1]);
     expect(api.preflights > 0).toBe(!isHttpEnabled);
     expect(new Set(native.requests).size).toBe(isHttpEnabled ? 3 : 0);
 
@@ -35,7 +35,7 @@ for (const isHttpEnabled of [true, false]) {
     expect(await reader.repeated()).toEqual([]);
     await reader.look();
     native.changeState(false);
-    await expect.poll(() => timesTold(api, reader)).toEqual([1]);
+    await expect.poll(() => timesReported(api, reader)).toEqual([1]);
     const stashes = () => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)).length;
     await expect.poll(() => window.evaluate(stashes)).toBeGreaterThan(0);
     await window.close();

@@ -112,19 +112,6 @@ test("an app with Capacitor's Preferences stops its impressions after a restart"
   expect(await page.evaluate(async () => (await indexedDB.databases()).length)).toBe(0);
 });
 
-test("a reload right after record loses nothing, and other people's values stay apart", async ({ page, site }) => {
-  await start(page, site);
-  await page.evaluate(() => {
-    localStorage.setItem("CapacitorStorage.theme", "dark");
-    window.opened.record(["a", "b"]);
-  });
-  await start(page, site, "2");
-  expect(await filter(page, ["a", "b"])).toEqual(["a", "b"]);
-  await start(page, site);
-  expect(await filter(page, ["a", "b", "c"])).toEqual(["c"]);
-  expect(await page.evaluate(() => window.app.storage.get("theme"))).toBe("dark");
-});
-
 test("signing out clears a person's values and leaves the others", async ({ page, site }) => {
   await start(page, site, "2");
   await page.evaluate(() => window.opened.record("of another"));
@@ -142,30 +129,4 @@ test("signing out clears a person's values and leaves the others", async ({ page
   await start(page, site, "2");
   expect(await filter(page, ["of another"])).toEqual([]);
   expect(await page.evaluate(() => window.app.storage.get("theme"))).toBe("dark");
-});
-
-test("a store that is full is said to be, and the feed goes on", async ({ page, site }) => {
-  await start(page, site);
-  await page.evaluate(async () => {
-    window.opened.record("early");
-    await window.opened.flush();
-    for (let size = 1 << 22; size >= 1; size >>= 1) {
-      try {
-        for (let part = 0; ; part++) localStorage.setItem(`filling-${String(size)}-${String(part)}`, "x".repeat(size));
-      } catch {
-        // A smaller piece may still fit.
-      }
-    }
-    window.opened.record("while full");
-    await window.opened.flush();
-  });
-  expect(await page.evaluate(() => window.opened.stats().storage)).toBe("full");
-  expect(await filter(page, ["early", "while full", "new"])).toEqual(["new"]);
-  await page.evaluate(async () => {
-    for (const key of Object.keys(localStorage)) if (key.startsWith("filling")) localStorage.removeItem(key);
-    window.opened.record("after");
-    await window.opened.flush();
-  });
-  await start(page, site);
-  expect(await filter(page, ["early", "while full", "after", "new"])).toEqual(["new"]);
 });

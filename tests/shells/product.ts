@@ -1,5 +1,5 @@
 /**
- * The app of examples/capacitor as its team has it: its packages as the lock file has them, the packed package beside
+ * The app of examples/capacitor as its team has it: its packages as the lock file has them, the packed package next to
  * them, built by its own script, and put into projects for Android and iOS by Capacitor's command.
  */
 import { execFile } from "node:child_process";

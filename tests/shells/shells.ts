@@ -47,15 +47,15 @@ export const test = base.extend<Fixtures, { product: Product }>({
   },
 });
 
-/** The app is started anew: another page over the same storage. */
+/** The app is started again: another page over the same storage. */
 export async function restart(device: Device, context: BrowserContext): Promise<Webview> {
   for (const page of context.pages()) await page.close();
   return device.open(await context.newPage());
 }
 
-/** How often the API was told of what the person has seen: each number that there is, once. */
-export function timesTold(api: Api, { seen }: Reader): number[] {
-  return [...new Set(Array.from(seen, (title) => api.told.get(idOf(title)) ?? 0))];
+/** How often what the person has seen was reported to the API: each number that there is, once. */
+export function timesReported(api: Api, { seen }: Reader): number[] {
+  return [...new Set(Array.from(seen, (title) => api.reports.get(idOf(title)) ?? 0))];
 }
 
 /** Runs in the page: IndexedDB answers nothing any more, as when the system has ended the process that keeps it. */

@@ -36,7 +36,7 @@ export async function buildApp(): Promise<BuiltApp> {
   return { binary: join(target, "debug", "seenguard-example-tauri"), startServer };
 }
 
-/** In place of the copy before, at the same path: cargo compiles anew what has changed. */
+/** In place of the copy before, at the same path: cargo compiles again what has changed. */
 async function copySources(directory: string): Promise<void> {
   const isSource = (path: string) => !/[/\\](node_modules|dist|gen|target)$/.test(path);
   await rm(directory, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 /**
  * Android's webview, played by a page of Chromium at https://localhost: what the app has copied is served there, with
  * the bridge before its scripts. It is driven by its own session of the debugging protocol: Playwright has no more to do
- * with a page whose process has ended, which a webview's app loads anew.
+ * with a page whose process has ended, which a webview's app loads again.
  */
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
@@ -32,8 +32,6 @@ export class Webview implements Shell {
   private readonly session: CDPSession;
   private readonly options: WebviewOptions;
   private readonly head: string;
-  /** Runs in each document from the next one on. */
-  private first = "";
 
   private constructor(session: CDPSession, options: WebviewOptions) {
     [this.session, this.options] = [session, options];
@@ -66,7 +64,7 @@ export class Webview implements Shell {
     const deliver = (data: string) => {
       (window as unknown as { androidBridge: { onmessage(event: object): void } }).androidBridge.onmessage({ data });
     };
-    // The document that has asked may have gone.
+    // The document of the request may have gone.
     this.evaluate(deliver, JSON.stringify(result)).catch(() => undefined);
   };
 
@@ -76,12 +74,6 @@ export class Webview implements Shell {
     const { result, exceptionDetails } = await this.session.send("Runtime.evaluate", options);
     if (exceptionDetails) throw new Error(exceptionDetails.exception?.description ?? exceptionDetails.text);
     return result.value as T;
-  }
-
-  /** Runs in this document, and first of all in those that come. */
-  async runFromNowOn(script: () => void): Promise<void> {
-    this.first = `(${script.toString()})();`;
-    await this.evaluate(script);
   }
 
   /** The system ends the process of the webview, whose app loads the page again: nothing in the page is notified. */
@@ -138,7 +130,7 @@ export class Webview implements Shell {
     const headers = { "content-type": TYPES[extname(name)] ?? "application/octet-stream" };
     if (name !== "/index.html") return new Response(new Uint8Array(content), { headers });
     this.options.native.begin(this.answer);
-    return new Response(withBridge(content.toString(), this.first + this.head), { headers });
+    return new Response(withBridge(content.toString(), this.head), { headers });
   }
 }
 

@@ -1,5 +1,4 @@
 /** The demo without a server, as the documentation's site has it: its handler runs in a worker of the page. */
-import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
 import { builds, requestsElsewhere, siteFor } from "./site.ts";
 import { Reader, expect, idsOf } from "../demo/reader.ts";
@@ -12,7 +11,7 @@ declare global {
 
 test.use({ viewport: { width: 1280, height: 900 } });
 
-/** No network request tells when the server has something: it is asked. */
+/** No network request tells when the server has something: this polls. */
 class ReaderAlone extends Reader {
   protected override async toldOfStream(change: () => Promise<void>): Promise<void> {
     const control = () => this.page.evaluate(streamOf, this.user);
@@ -66,29 +65,6 @@ test.describe("the demo without a server", () => {
     return reader;
   };
 
-  test("nothing that was seen comes back: not while the stream is stopped, nor once it runs, nor after a flush", async ({
-    page,
-  }) => {
-    const reader = await open(page, "alone");
-    await reader.setStream(false);
-    await reader.look();
-    const stopped = await reader.refreshAndLook(4);
-    expect(stopped.guarded).toBe(0);
-    expect(stopped.unguarded).toBeGreaterThan(0);
-    await reader.expectAllPending();
-    await reader.setLag(0);
-    await reader.setStream(true);
-    await reader.expectNothingPending();
-    expect((await reader.refreshAndLook(2)).guarded).toBe(0);
-    await page.getByText("Make it go wrong").click();
-    await page.getByRole("button", { name: "Flush the server's store" }).click();
-    await expect(page.locator("#flush-said")).toContainText("Flushed");
-    const flushed = await reader.refreshAndLook(3);
-    expect(flushed.guarded).toBe(0);
-    expect(flushed.unguarded).toBeGreaterThan(0);
-    expect(await reader.counter("repeats-guarded")).toBe(0);
-  });
-
   test("a second device asks the same server: what one has shown is left out on the other", async ({ page }) => {
     const desk = await open(page, "two-alone");
     await desk.setStream(false);
@@ -109,46 +85,6 @@ test.describe("the demo without a server", () => {
     expect(page.workers()).toHaveLength(1);
   });
 
-  test("a stopped item says why, and is shown again", async ({ page }) => {
-    const reader = await open(page, "again-alone");
-    await reader.look();
-    const stopped = page.locator("#guarded .stopped-item").first();
-    await expect(async () => {
-      await reader.refresh();
-      await expect(stopped).toBeAttached({ timeout: 100 });
-      await reader.look();
-    }).toPass();
-    await page.locator("#guarded .stopped > summary").first().click();
-    await stopped.getByRole("button", { name: /Why\?$/ }).click();
-    await expect(stopped.locator(".reason")).toContainText("Pending");
-    const before = (await reader.shown("guarded")).length;
-    await stopped.getByRole("button", { name: "Show again" }).click();
-    await expect(reader.items("guarded")).toHaveCount(before + 1);
-  });
-
-  test("lost events are counted, and stay on the device", async ({ page }) => {
-    const reader = await open(page, "faults-alone");
-    await page.getByText("Make it go wrong").click();
-    await reader.setLag(0);
-    await page.getByLabel("Lose 10% of events").check();
-    await expect(async () => {
-      expect((await reader.refreshAndLook(1)).guarded).toBe(0);
-      await expect(page.locator("#lost")).not.toHaveText("0", { timeout: 100 });
-    }).toPass();
-    expect(await reader.counter("repeats-guarded")).toBe(0);
-  });
-
-  test("an article has its own page, and the way back brings the list", async ({ page }) => {
-    const reader = await open(page, "article-alone");
-    await reader.look();
-    const shown = await reader.shown("guarded");
-    const title = (await reader.items("guarded").getByRole("link").nth(2).textContent()) ?? "";
-    await reader.openArticle(title);
-    await expect(page.getByRole("heading", { level: 1 })).toContainText(title);
-    await reader.goBack();
-    expect((await reader.shown("guarded")).slice(0, shown.length)).toEqual(shown);
-  });
-
   test("when the worker has died, the page says so, and goes on with another one", async ({ page }) => {
     const reader = await open(page, "killed-alone");
     await reader.look();
@@ -161,15 +97,6 @@ test.describe("the demo without a server", () => {
     await expect(page.getByRole("alert")).toBeEmpty();
     expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   });
-
-  for (const colorScheme of ["light", "dark"] as const) {
-    test(`no rule of accessible pages is broken, ${colorScheme}`, async ({ page }) => {
-      await page.emulateMedia({ colorScheme });
-      await open(page, `axe-alone-${colorScheme}`);
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ target }) => target) }))).toEqual([]);
-    });
-  }
 });
 
 /** How many of the items in a column were seen. */

@@ -32,7 +32,7 @@ export function siteFor(build: (typeof builds)[number]): () => Site {
   };
 }
 
-/** Lets nothing through to another host, and returns what was asked of one. */
+/** Lets nothing through to another host, and returns the requests to others. */
 export async function requestsElsewhere(page: Page, { url }: Site): Promise<string[]> {
   const elsewhere: string[] = [];
   await page.context().route(

@@ -258,7 +258,7 @@ describe("the result of apply", () => {
     expect(guard.filter(["a", "b", "c"])).toEqual(["b"]);
   });
 
-  test("a reference to a shard that is not held is no error, changes nothing, and asks for all shards", async () => {
+  test("a reference to a shard that is not held is not an error, changes nothing, and requests all shards", async () => {
     const { guard, errors } = await openGuard();
     const [a, b] = [await shardText(["a"]), await shardText(["b"])];
     guard.apply({ version: 5, shards: [a] });

@@ -73,20 +73,3 @@ test("the largest snapshot is taken, filtered by and given back, with the proces
   expect((memory.at(-1) ?? 0) - (memory[0] ?? 0)).toBeLessThan(2 ** 22);
   expect(await codes(page)).toEqual([]);
 });
-
-test("i7: a larger one is refused, and the snapshot in use stays", async ({ reader }) => {
-  const page = await reader.openGuardedPage({ storage: "none" });
-  const [inUse = "", large = "", larger = ""] = [1024, BITS, BITS + 8].flatMap((bits) => shardsOf(1, bits));
-  const results = await page.evaluate(
-    ([first, shard, oneMoreByte]) => {
-      window.guard.apply({ shards: [first] });
-      const tooLarge = [Array<string>(65).fill(first), [...Array<string>(63).fill(shard), oneMoreByte]];
-      return tooLarge
-        .map((shards) => window.guard.apply({ shards }))
-        .map(({ applied }) => ({ applied, isHeld: /^\w{12}$/.test(window.guard.headers()["Seen-Held"] ?? "") }));
-    },
-    [inUse, large, larger] as const,
-  );
-  expect(results).toEqual(Array(2).fill({ applied: false, isHeld: true }));
-  expect(await codes(page)).toEqual(["bad-snapshot", "bad-snapshot"]);
-});

@@ -160,7 +160,7 @@ test("i6: a tab that was frozen knows everything once it runs again, and of a cl
 }) => {
   const [frozen, other] = [await context.newPage(), await context.newPage()];
   for (const page of [frozen, other]) await visit(page, site);
-  await frozen.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 2_000 }));
+  await frozen.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 10_000 }));
   const session = await context.newCDPSession(frozen);
   const freeze = (state: "frozen" | "active") => session.send("Page.setWebLifecycleState", { state });
   await record(frozen, ["before it froze"]);
@@ -278,7 +278,7 @@ test.describe("a clear", () => {
       addEventListener("storage", (event) => event.stopImmediatePropagation(), { capture: true });
     });
     for (const page of [clearing, other]) await visit(page, site);
-    await other.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 1_500 }));
+    await other.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 7_500 }));
     await record(other, ["cleared"]);
     await clear(clearing);
     expect(await other.evaluate(() => window.guard.pending())).toEqual([]);

@@ -170,7 +170,7 @@ for (const local of ["works", "denied"] as const)
 test("i6: without localStorage nothing is sent that another tab has cleared, and a silent store delays it a second", async () => {
   const browser = await newBrowser({ local: "denied" });
   const [one, two] = [await visit(browser, []), await visit(browser, [])];
-  one.guard.report({ url: "https://feed.test/impressions", intervalMs: 1_000 });
+  one.guard.report({ url: "https://feed.test/impressions" });
   await browser.task(() => one.guard.record("cleared"));
   await browser.advance(100);
   await until(browser, two.document.seenguard.SeenGuard.clear("home"));

@@ -7,7 +7,7 @@ declare global {
   interface Window {
     Seenguard: typeof import("seenguard");
     guard: SeenGuard;
-    /** Codes of what `onError` was told. */
+    /** Codes of the errors of `onError`. */
     codes: string[];
     /** Lets a storage that a test holds up answer. */
     letStorageAnswer: () => void;
@@ -81,10 +81,6 @@ export function fresh(place: Page | Frame, ids: string[]): Promise<string[]> {
 
 export function codes(place: Page | Frame): Promise<string[]> {
   return place.evaluate(() => window.codes);
-}
-
-export function storageOf(place: Page | Frame): Promise<string> {
-  return place.evaluate(() => window.guard.stats().storage);
 }
 
 export const test = base.extend<{ headers: Record<string, string>; reader: Reader }>({

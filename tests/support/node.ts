@@ -37,7 +37,7 @@ export function uniqueNamespace(): string {
 
 export interface OpenedGuard {
   readonly guard: SeenGuard;
-  /** What `onError` was told. */
+  /** The errors of `onError`. */
   readonly errors: SeenGuardError[];
   /** The codes of it. */
   readonly codes: () => string[];
@@ -78,16 +78,16 @@ export async function openGuard(
 ): Promise<OpenedGuard> {
   const errors: SeenGuardError[] = [];
   const onError = (error: SeenGuardError) => errors.push(error);
-  const asked = { namespace: uniqueNamespace(), storage: "none", onError, ...ON_ENGINE, ...options } as const;
+  const given = { namespace: uniqueNamespace(), storage: "none", onError, ...ON_ENGINE, ...options } as const;
   // Pages have the engine of a script tag.
-  const guard = await Guard.open(ENGINE_OPTION in asked && !pages.has(Guard) ? { fallback, ...asked } : asked);
+  const guard = await Guard.open(ENGINE_OPTION in given && !pages.has(Guard) ? { fallback, ...given } : given);
   // Nobody waits for it: a storage of this test may never answer again.
   onTestFinished(() => void guard.close());
   return { guard, errors, codes: () => errors.map(({ code }) => code) };
 }
 
 /**
- * A page of a browser: the package once more, with globals of its own, so that it shares with other pages nothing but
+ * A page of a browser: the package again, with globals of its own, so that it shares with other pages nothing but
  * what it is given.
  */
 export function newPage(globals: object = {}): Package {
@@ -243,37 +243,6 @@ export class MapStorage implements SeenStorage {
   }
 }
 
-/** A localStorage: what it holds are its own properties, as in a browser. */
-export class LocalStorage {
-  [key: string]: unknown;
-
-  get length(): number {
-    return Object.keys(this).length;
-  }
-
-  getItem(key: string): string | null {
-    return Object.hasOwn(this, key) ? (this[key] as string) : null;
-  }
-
-  setItem(key: string, value: string): void {
-    this[key] = value;
-  }
-
-  removeItem(key: string): void {
-    Reflect.deleteProperty(this, key);
-  }
-}
-
-/** Gives this document a localStorage until the test is over; a page gets it as a global of its own. */
-export function stubLocalStorage(): { localStorage: LocalStorage } {
-  const localStorage = new LocalStorage();
-  vi.stubGlobal("localStorage", localStorage);
-  onTestFinished(() => {
-    vi.unstubAllGlobals();
-  });
-  return { localStorage };
-}
-
 interface Waiting {
   readonly operation: Operation;
   readonly key: string;
@@ -283,8 +252,7 @@ interface Waiting {
 }
 
 /**
- * A storage in which nothing happens until the test lets it: answers come in whatever order the test likes. Pages share
- * it, each by its own face.
+ * A storage in which nothing happens until the test lets it. Pages share it, each by its own face.
  */
 export class GatedStorage {
   readonly values = new Map<string, string>();
@@ -314,18 +282,8 @@ export class GatedStorage {
     };
   }
 
-  /** Lets one waiting operation happen, and what follows from it run as far as it goes. */
-  async release(index = 0): Promise<void> {
-    const [released] = this.waiting.splice(index, 1);
-    released?.run();
-    await settled();
-  }
-
-  /** Lets everything happen that waits, by one page or by all, in the order that `pick` chooses, until `done` is. */
-  async releaseUntil(
-    done: Promise<unknown>,
-    { page, pick = () => 0 }: { page?: string; pick?: (count: number) => number } = {},
-  ): Promise<void> {
+  /** Lets everything happen that waits, by one page or by all, in its order, until `done` is. */
+  async releaseUntil(done: Promise<unknown>, { page }: { page?: string } = {}): Promise<void> {
     const state = { finished: false };
     const finish = () => {
       state.finished = true;
@@ -333,24 +291,10 @@ export class GatedStorage {
     done.then(finish, finish);
     await settled();
     while (!state.finished) {
-      const candidates = this.#waitingOf(page);
-      if (candidates.length > 0) await this.release(candidates[pick(candidates.length)]);
-      else await settled();
-    }
-  }
-
-  /** Lets everything happen that one page does, up to the operation that `isWanted`: that one waits then. */
-  async releaseUpTo(page: string, isWanted: (waiting: Waiting) => boolean): Promise<void> {
-    for (;;) {
+      const next = this.waiting.findIndex((waiting) => page === undefined || waiting.page === page);
+      if (next >= 0) this.waiting.splice(next, 1)[0]?.run();
       await settled();
-      if (this.waiting.some((waiting) => waiting.page === page && isWanted(waiting))) return;
-      const [next] = this.#waitingOf(page);
-      if (next !== undefined) await this.release(next);
     }
-  }
-
-  #waitingOf(page: string | undefined): number[] {
-    return this.waiting.flatMap((waiting, index) => (page === undefined || waiting.page === page ? [index] : []));
   }
 }
 

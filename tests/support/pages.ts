@@ -9,7 +9,7 @@ declare global {
   const Seenguard: typeof import("seenguard");
   interface Window {
     guard: SeenGuard;
-    /** The codes of what `onError` was told. */
+    /** The codes of the errors of `onError`. */
     codes: string[];
     stopReport: () => void;
   }

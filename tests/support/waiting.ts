@@ -4,7 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 const POLL_MS = 50;
 
 /**
- * Resolves when the condition is met, which is asked again and again, and may never answer. A minute is for a machine
+ * Resolves when the condition is met, which is checked again and again, and may never answer. A minute is for a machine
  * that is busy.
  */
 export async function until(what: string, isMet: () => Promise<boolean>, patienceMs = 60_000): Promise<void> {

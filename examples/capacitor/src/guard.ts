@@ -14,9 +14,9 @@ export function useGuard(session: Session): SeenGuard | null | undefined {
     open: SeenGuard.open,
     report: { url: addressOf("/seen"), headers: authorizationOf(session.token), fetch: apiFetch },
   });
-  // The app leaves and comes back without events of the page on some devices: what waits is stored and delivered then.
+  // The app leaves and comes back without events of the page on some devices: what waits is delivered then.
   useEffect(() => {
-    const listening = App.addListener("appStateChange", () => void guard?.flush());
+    const listening = App.addListener("appStateChange", () => void guard?.deliver());
     return () => void listening.then((listener) => listener.remove());
   }, [guard]);
   return guard;
@@ -24,7 +24,7 @@ export function useGuard(session: Session): SeenGuard | null | undefined {
 
 /** Delivers what waits while the session is there, ends it, and forgets what was shown. */
 export async function signOut(session: Session, guard: SeenGuard | null | undefined): Promise<void> {
-  await guard?.flush();
+  await guard?.deliver();
   await endSession(session).catch(console.warn); // offline, too, nothing of this person is to stay here
   await guard?.close();
   await SeenGuard.clear(namespaceOf(session));

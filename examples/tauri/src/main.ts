@@ -20,11 +20,9 @@ const guard = await SeenGuard.open({ namespace, storage });
 const guardedFetch = guard.fetch({ match: new URL(`${SERVER}/api/feed`), fetch });
 const feed = guard.feed();
 guard.observe(list);
-const stopReport = guard.report({ url: `${SERVER}/api/impressions`, fetch, intervalMs: 1_000 });
+guard.report({ url: `${SERVER}/api/feed/seen`, fetch, intervalMs: 1_000 });
 
 async function refresh(): Promise<void> {
-  // No event tells of what other windows have put into the app's own store: this reads it, and delivers nothing.
-  if (storage === ownStore) await guard.flush({ timeoutMs: 0 });
   const response = await guardedFetch(`${SERVER}/api/feed`);
   const { items } = (await response.json()) as { items: Story[] };
   feed.reset();
@@ -39,10 +37,7 @@ function elementOf({ id, title }: Story): HTMLLIElement {
 }
 
 async function signOut(): Promise<void> {
-  await guard.flush();
-  stopReport();
-  await guard.close();
-  await SeenGuard.clear(namespace, storage);
+  await SeenGuard.signOut(namespace, { storage });
   list.replaceChildren();
 }
 

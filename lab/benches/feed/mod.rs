@@ -33,13 +33,13 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
-    /// Such as `1r8bq8r7q4izgx`: so many that no two are equal.
+    /// Such as `1r8bq8r7q4izgx`: enough that no two are equal.
     fn id(&mut self) -> String {
         const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
         (0..14).map(|_| BASE36[self.below(36)] as char).collect()
     }
 
-    /// So many ids.
+    /// This number of ids.
     pub fn ids(&mut self, count: usize) -> Vec<String> {
         (0..count).map(|_| self.id()).collect()
     }

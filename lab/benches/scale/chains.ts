@@ -1,4 +1,4 @@
-/** The chain of the page, and users of it: what a user of so many items a day has stored after some days. */
+/** The chain of the page, and users of it: what a user with this number of items a day has stored after some days. */
 import { plan, type ChainOptions, type ShardChain } from "seenguard/server";
 
 export type Sizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">>;

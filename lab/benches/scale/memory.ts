@@ -13,7 +13,7 @@ export interface UserMemory {
   readonly usedMemory: number;
 }
 
-/** Fills an empty Redis with so many users; returns means. */
+/** Fills an empty Redis with this number of users; returns means. */
 export async function fill(master: Master, sizes: Sizes, age: Age, users: number): Promise<UserMemory> {
   const store = redisStore(master.cluster, sizes);
   const add = (user: number) =>

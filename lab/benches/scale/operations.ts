@@ -55,7 +55,7 @@ export async function measureOperations(
   return costs;
 }
 
-/** As a consumer takes in a report. */
+/** As a consumer ingests a report. */
 async function record(store: SeenStore, user: string, ids: readonly string[]): Promise<void> {
   const now = Date.now();
   const impressions = ids.map((id) => ({ id, at: now - 1000 }));

@@ -9,7 +9,7 @@ export interface Load {
   readonly impressionsPerDay: number;
   /** p: the busiest second over the mean one. */
   readonly peakFactor: number;
-  /** b: impressions that one `update` takes in. */
+  /** b: impressions that one `update` ingests. */
   readonly impressionsPerUpdate: number;
   /** g: impressions between two refreshes. */
   readonly impressionsPerRefresh: number;
@@ -58,7 +58,7 @@ export interface Needs {
   readonly deviceBytesPerSecond: number;
   /** Masters and replicas. */
   readonly redisNodes: number;
-  /** Processes that answer pages, and that take in impressions. */
+  /** Processes that answer pages, and that ingest impressions. */
   readonly servers: number;
   readonly consumers: number;
   readonly partitions: number;

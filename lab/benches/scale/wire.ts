@@ -65,7 +65,7 @@ function weigh(snapshot: Snapshot): Weight {
   return { plain: text.length, brotli: brotliCompressSync(text, quick).length };
 }
 
-/** The body of the request by which `guard.report` delivers so many impressions. */
+/** The body of the request by which `guard.report` delivers this number of impressions. */
 export async function weighReport(impressions: number): Promise<number> {
   const guard = await SeenGuard.open({ namespace: "home:user-10000000", storage: "none" });
   const { url, body } = await receiveOne();

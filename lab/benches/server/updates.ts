@@ -5,10 +5,10 @@ import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { shortIds } from "../ids.ts";
 
 const options: ChainOptions = { capacity: 1000, shards: 5, falsePositiveRate: 0.001 };
-/** Impressions that one update takes in. */
+/** Impressions that one update ingests. */
 const RECORDED = 10;
 
-/** So many are on their way at once, over one connection: what is due together goes out together. */
+/** Number that are on their way at once, over one connection: what is due together goes out together. */
 export const CONCURRENCY = 64;
 const USERS = 200;
 

@@ -21,7 +21,7 @@ export interface Answers {
   readonly p99: number;
 }
 
-/** Asks for so many seconds, or so often, as fast as answers come or at a rate. */
+/** Sends requests for a number of seconds, or a number of times, as fast as answers come or at a rate. */
 export async function offer(
   url: string,
   work: Work,

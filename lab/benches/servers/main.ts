@@ -1,5 +1,5 @@
 /**
- * The service in Rust beside a server in Node with the same routes, each on one core, over one Redis:
+ * The service in Rust next to a server in Node with the same routes, each on one core, over one Redis:
  * `npm run bench -- --servers`. They are requested in turns; `--readme` also writes the tables into docs/scale.md, and
  * `--smoke` sends hardly any request.
  */

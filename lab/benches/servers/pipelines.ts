@@ -73,7 +73,7 @@ export class Pipeline {
     return new Pipeline(broker === undefined ? "Redis Streams" : "Kafka", service.url, consumer, pids, stop);
   }
 
-  /** So many reports as fast as they are answered; returns when all are in the chains. */
+  /** This number of reports as fast as they are answered; returns when all are in the chains. */
   async fullSpeed(work: Work, amount: number): Promise<FullTurn> {
     const [taken, before] = [await this.taken(), this.processorTimes()];
     const begun = performance.now();
@@ -87,7 +87,7 @@ export class Pipeline {
     return { reportsPerSecond, microseconds };
   }
 
-  /** Reports at this rate for so many seconds, and beside them some whose way is timed. */
+  /** Reports at this rate for a number of seconds, and between them some whose way is timed. */
   async paced(work: Work, rate: number, seconds: number, chains: Redis): Promise<PacedTurn> {
     const [taken, amount] = [await this.taken(), rate * seconds];
     const end = performance.now() + 1000 * seconds;

@@ -13,7 +13,7 @@ export interface Turn extends Answers {
 
 export interface Server {
   readonly url: string;
-  /** Asks for so many seconds, as fast as it answers. */
+  /** Sends requests for a number of seconds, as fast as it answers. */
   ask(work: Work, seconds: number): Promise<Turn>;
   stop(): Promise<void>;
 }

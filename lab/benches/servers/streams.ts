@@ -1,6 +1,6 @@
 /**
- * Reports by way of Kafka, with a broker of its own, and of a Redis Stream, into the same users' chains:
- * `npm run bench -- --streams`. They are asked in turns; `--readme` also writes the tables into docs/, and
+ * Reports through Kafka, with a broker of its own, and of a Redis Stream, into the same users' chains:
+ * `npm run bench -- --streams`. They are measured in turns; `--readme` also writes the tables into docs/, and
  * `--smoke` hardly asks anything.
  */
 import { parseArgs } from "node:util";

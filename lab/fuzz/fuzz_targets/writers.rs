@@ -1,5 +1,5 @@
 //! Several writers over one storage, with the server and the stream between them: the simulation of `tests/simulation`,
-//! judged by its exact record, with the fuzzer's bytes for its dice.
+//! checked against its exact record, with the fuzzer's bytes for its dice.
 //!
 //! The first bytes of an input are the seed of what no byte decides, and how many refreshes a user makes.
 

@@ -11,7 +11,7 @@ function opened(name: string, upgrade: (database: IDBDatabase) => void = () => {
   });
 }
 
-/** Fills a database of the app's own until nothing fits any more, with so many bytes at most. */
+/** Fills a database of the app's own until nothing fits any more, with N bytes at most. */
 export async function fillStorage(mostBytes: number): Promise<void> {
   let left = mostBytes;
   const database = await opened(FILLING, (made) => made.createObjectStore("pictures", { autoIncrement: true }));

@@ -4,7 +4,7 @@ import { SeenGuard, type Feed } from "seenguard";
 import { Calls, type LongTask } from "./app-calls.ts";
 import { fillStorage, freeStorage, storedKeys } from "./app-storage.ts";
 
-/** Something recorded or taken back, at some virtual time between the two. */
+/** Something recorded or made unseen, at some virtual time between the two. */
 export interface Entry {
   readonly kind: "seen" | "unseen";
   readonly id: string;
@@ -17,7 +17,7 @@ export interface Note<T> {
   readonly result: T;
   /** New in the log since the last note. */
   readonly entries: readonly Entry[];
-  /** So many of the visit's entries are in storage. */
+  /** Number of the visit's entries that are in storage. */
   readonly durable: number;
   readonly longTasks: readonly LongTask[];
   /** Codes and messages of `onError`, and of exceptions. */
@@ -71,7 +71,7 @@ class App {
   private readonly calls = new Calls();
   private readonly errors: string[] = [];
   private log: Entry[] = [];
-  /** How many entries were taken out of the log, and how many of all are in storage. */
+  /** How many entries were removed from the log, and how many of all are in storage. */
   private taken = 0;
   private durable = 0;
   private user = "";
@@ -203,7 +203,7 @@ class App {
   }
 
   async deliver(): Promise<Note<{ delivered: number; left: number }>> {
-    return this.settle((await this.guard?.flush({ timeoutMs: 20_000 })) ?? { delivered: 0, left: 0 });
+    return this.settle((await this.guard?.deliver({ timeoutMs: 20_000 })) ?? { delivered: 0, left: 0 });
   }
 
   async measure(): Promise<Note<Measured | null>> {

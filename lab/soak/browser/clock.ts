@@ -1,4 +1,4 @@
-/** The clock that the tabs and their server share: it runs so many times as fast as the machine's. */
+/** The clock that the tabs and their server share: it runs N times as fast as the machine's. */
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;

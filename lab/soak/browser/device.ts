@@ -105,7 +105,7 @@ export class Device implements Host {
     this.isRestarting = false;
   }
 
-  /** The network is gone for so long: requests fail, and pages hear of it. */
+  /** The network is gone for so long: requests fail, and pages are notified. */
   async outage(realMs: number): Promise<void> {
     if (this.isOffline) return;
     this.outages++;

@@ -22,7 +22,7 @@ export interface Tab {
   sample(): Promise<TabSample>;
   /** Slows the page's processor down; where the browser cannot, does nothing. */
   slowDown(factor: number): Promise<void>;
-  /** Gives the origin so many bytes more than it uses, or, `undefined`, what it had before. */
+  /** Gives the origin N bytes more than it uses, or, `undefined`, what it had before. */
   limitStorage(moreBytes: number | undefined): Promise<void>;
 }
 

@@ -39,7 +39,7 @@ class DrivenFirefox implements DrivenBrowser {
   }
 
   /**
-   * A window of its own, which stays visible whatever else is open: a hidden page hears of others when it is shown.
+   * A window of its own, which stays visible whatever else is open: a hidden page learns of others when it is shown.
    * Firefox replaces the first document of a new one, and refuses it if it was looking at that one.
    */
   private async newPage(attempts = NEW_TAB_ATTEMPTS): Promise<Page> {

@@ -1,5 +1,5 @@
 /**
- * What was recorded, taken back, cleared and shown, outside of the browser: the oracle that says whether something was
+ * What was recorded, made unseen, cleared and shown, outside of the browser: the oracle that says whether something was
  * shown again, or lost.
  *
  * Times are virtual, but for those in names that end in `Real`: milliseconds of this process's clock. An entry counts
@@ -14,7 +14,7 @@ const SEEN_WITHIN_MS = 1_000;
 const SURELY_SEEN_WITHIN_MS = 10_000;
 /** Tabs and server may differ by this much in what they take for the order of things; of the machine's time. */
 const ORDER_MS = 5_000;
-/** A page is judged when what was under way in other tabs meanwhile is known, too. */
+/** A page is checked when what was under way in other tabs meanwhile is known, too. */
 const JUDGED_AFTER_MS = 15_000;
 
 /** From the opening of a guard in a tab to its end. */
@@ -69,7 +69,7 @@ export class Ledger {
     return [...this.people.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Everything that was ever recorded or taken back. */
+  /** Everything that was ever recorded or made unseen. */
   idsOf(user: string): string[] {
     return [...this.person(user).byId.keys()];
   }
@@ -95,7 +95,7 @@ export class Ledger {
       recording.durableReal = Math.min(recording.durableReal, nowReal);
   }
 
-  /** A tab is about to take it back, and may be killed before it says so: `withdraw` is for when it has. */
+  /** A tab is about to make it unseen, and may be killed before it says so: `withdraw` is for when it has. */
   takesBack(visit: Visit, id: string): Recording {
     const now = this.clock.now();
     return this.add(visit.user, { kind: "unseen", id, from: now, to: now }, visit);
@@ -119,7 +119,7 @@ export class Ledger {
     this.pages.push({ visit, shown, startedReal, judgedReal: performance.now() + JUDGED_AFTER_MS });
   }
 
-  /** Judges the pages whose time has come; all of them at the end. */
+  /** Checks the pages whose time has come; all of them at the end. */
   judge(isEnd = false): void {
     const nowReal = performance.now();
     const due = this.pages.filter(({ judgedReal }) => isEnd || judgedReal <= nowReal);
@@ -173,13 +173,13 @@ export class Ledger {
   }
 
   /**
-   * When a visit surely knows that an id was taken back, virtual: what it records of the id from then on counts. Of two
+   * When a visit surely knows that an id is unseen, virtual: what it records of the id from then on counts. Of two
    * tabs that do not know of each other's either may, and another tab tells when it has stored it, or never.
    */
   private surelyKnownAt({ visit, to, durableReal }: Recording, by: Visit): number {
-    const toldReal = Math.min(durableReal, visit.endedReal);
-    const told = this.clock.now() - (performance.now() - toldReal) * this.clock.settings.rate;
-    return (visit === by ? to : Math.max(to, told)) + ORDER_MS * this.clock.settings.rate;
+    const learnedReal = Math.min(durableReal, visit.endedReal);
+    const learned = this.clock.now() - (performance.now() - learnedReal) * this.clock.settings.rate;
+    return (visit === by ? to : Math.max(to, learned)) + ORDER_MS * this.clock.settings.rate;
   }
 
   /** All that is known of an id, in the machine's seconds before a page was shown. */
@@ -194,7 +194,7 @@ export class Ledger {
   }
 }
 
-/** Whether the page's tab had to know of a recording: its own, what it found as it opened, what others told it. */
+/** Whether the page's tab had to know of a recording: its own, what it found as it opened, or from others. */
 function isKnown(recording: Recording, { visit, shown, startedReal }: Page, withinMs: number): boolean {
   if (recording.visit === visit) return recording.to <= shown.from;
   return recording.durableReal <= visit.openedReal || recording.durableReal + withinMs < startedReal;

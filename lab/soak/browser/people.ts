@@ -45,7 +45,7 @@ export class Person {
     private readonly lastUse: Map<string, number>,
   ) {}
 
-  /** The first tab stays as it is for as long as the browser runs: it is the one that is measured. */
+  /** The first tab stays open for as long as the browser runs: it is the one that is measured. */
   private get stays(): boolean {
     return this.slot.number === 0;
   }

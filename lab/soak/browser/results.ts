@@ -6,7 +6,7 @@ import { UPHEAVAL_UNTIL } from "./events.ts";
 import type { BrowserOutcome, Sample } from "./soak.ts";
 import type { SlowTask } from "./slot.ts";
 
-/** Of items that nobody had been offered before, the guard may stop so many falsely. */
+/** Of items that nobody had been offered before, the guard may stop this number falsely. */
 const FALSE_STOPS = 0.01;
 /** Openings of the first and the last part of the run are compared. */
 const PART = 1 / 6;
@@ -86,9 +86,9 @@ export function checksOf(outcome: BrowserOutcome, isStrict: boolean): Check[] {
       isAsserted: outcome.options.days >= DAYS_FOR_SLOPES && !OF_THE_BROWSER.includes(quantity),
     })),
     {
-      what: "opening is no slower at the end than at the beginning",
+      what: "opening is not slower at the end than at the beginning",
       isMet: opening.ratio <= SLOWER,
-      found: `${opening.first.toFixed(1)} ms, ${opening.last.toFixed(1)} ms; ratio beside fixed work ${opening.ratio.toFixed(2)}`,
+      found: `${opening.first.toFixed(1)} ms, ${opening.last.toFixed(1)} ms; ratio to fixed work ${opening.ratio.toFixed(2)}`,
       isAsserted: isStrict,
     },
     {
@@ -108,7 +108,7 @@ export function rowsOf(outcome: BrowserOutcome): Record<string, string> {
   const opening = openingsOf(outcome);
   const trend = (quantity: Quantity) => {
     const found = trends.get(quantity);
-    return found ? describeTrend(quantity, found) : "not told";
+    return found ? describeTrend(quantity, found) : "not measured";
   };
   const rows: Record<string, string> = {
     "virtual days": String(options.days),

@@ -7,7 +7,7 @@ import { inProject } from "../../../scripts/lib/paths.mjs";
 import { DAY_MS, HOUR_MS, type VirtualClock } from "./clock.ts";
 
 const TOTAL = 12_000;
-/** Of these the feed draws for a user, and so many are exchanged each day. */
+/** Of these the feed draws for a user, and this number is exchanged each day. */
 const POOL = 3_000;
 const EXCHANGED_A_DAY = 300;
 const PAGE_SIZE = 20;
@@ -101,7 +101,7 @@ export class Site {
     const chain = await ShardChain.create({ capacity, shards, falsePositiveRate, ttlSeconds });
     const ids = Array.from({ length: TOTAL }, (_, number) => `article-${String(number)}`);
     const ranking = shuffled(ids, randomOfText(name));
-    // Somebody else may have asked for the same user meanwhile.
+    // Another call may have requested the same user meanwhile.
     const user = this.users.get(name) ?? {
       chain,
       ranking,
@@ -140,7 +140,7 @@ export class Site {
     user.stream.push(parseReport(body, { now: this.clock.now() / 1000 }));
   }
 
-  /** Takes in what has been under way for long enough. Its times are of the server's clock since it arrived. */
+  /** Ingests what has been under way for long enough. Its times are of the server's clock since it arrived. */
   private advance({ chain, stream }: User): void {
     while (stream[0] !== undefined && stream[0].receivedAt + this.lagMs <= this.clock.now()) {
       const report = stream.shift();

@@ -37,7 +37,7 @@ export class Slot {
   slowdown = 1;
   /** A document is on its way. */
   isLoading = false;
-  /** Of the tab: from when it is asked for until it is killed or closed. */
+  /** Of the tab: from when it is requested until it is killed or closed. */
   private life = new Life();
 
   constructor(
@@ -123,7 +123,7 @@ class Life {
 
   constructor() {
     this.death = new Promise((_, reject) => (this.reject = reject));
-    this.death.catch(() => undefined); // whoever waits for something hears of it
+    this.death.catch(() => undefined); // whoever waits for something is notified
   }
 
   end(): void {

@@ -122,7 +122,7 @@ class Soak {
     slot.visit = undefined;
   }
 
-  /** Takes samples, judges pages, and says how far it is. */
+  /** Takes samples, checks pages, and says how far it is. */
   private async watch(isOver: () => boolean): Promise<void> {
     const { device, options } = this;
     for (let next = 0; !isOver(); next += 1 / SAMPLES_A_DAY) {
@@ -169,7 +169,7 @@ class Soak {
   }
 
   /**
-   * Everybody's tab delivers, the browser is killed once more, and new documents have to stop what was recorded and
+   * Everybody's tab delivers, the browser is killed again, and new documents have to stop what was recorded and
    * deliver what is left. Returns what is stored without need.
    */
   private async audit(): Promise<string[]> {

@@ -113,7 +113,7 @@ export class Deployment {
     await until(`the snapshot of ${user} over ${this.place.name}`, async () => {
       const answer = await fetch(`${this.get("service").running.url}/v1/users/${user}/snapshot`);
       text = await answer.text();
-      // Redis did not answer in time: on a machine that is busy, all of them are asked for.
+      // Redis did not answer in time: on a machine that is busy, all of them are requested.
       if (!answer.ok && answer.status !== 503) throw new Error(`${String(answer.status)} ${text}`);
       return answer.ok;
     });

@@ -23,7 +23,7 @@ export function linkFaults(name: string, find: () => Link | Promise<Link>): Faul
 export class Link {
   /** Both ends of all that goes through. */
   private readonly sockets = new Set<Socket>();
-  /** Of these nothing goes through any more, and nobody is told. */
+  /** Of these nothing goes through any more, without an error. */
   private readonly silent = new WeakSet<Socket>();
   private bytesASecond = Infinity;
   /** When what is on its way has arrived, by `performance.now`. */
@@ -53,7 +53,7 @@ export class Link {
     this.bytesASecond = Infinity;
   }
 
-  /** What is connected hears nothing any more, not even an end; who connects anew is served. */
+  /** What is connected receives nothing any more, not even an end; who connects again is served. */
   async silence(): Promise<void> {
     for (const socket of this.sockets) this.silent.add(socket);
     await pause(WHILE_MS);
@@ -92,7 +92,7 @@ export class Link {
     from.on("close", () => this.sockets.delete(from));
   }
 
-  /** Resolves when so many bytes have gone through after all before them. */
+  /** Resolves when N bytes have gone through after all before them. */
   private async turn(bytes: number): Promise<void> {
     const now = performance.now();
     this.freeAt = Math.max(now, this.freeAt) + (1000 * bytes) / this.bytesASecond;

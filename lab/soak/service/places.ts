@@ -99,7 +99,7 @@ async function durableRedis(directory: string): Promise<{ redis: RunningRedis; f
 
 /**
  * Three masters with a replica each: a master that has lost it takes no writes. The nodes name their links instead of
- * themselves, so all that is asked of a node, and what its replica hears, goes through its link.
+ * themselves, so all requests to a node, and all data to its replica, go through its link.
  */
 export async function redisCluster(directory: string, { anyKey }: Targets): Promise<Place> {
   const own = join(directory, "cluster");
@@ -188,7 +188,7 @@ async function failOver(nodes: readonly Node[], key: string): Promise<void> {
   await isReplicating(master);
 }
 
-/** The same with one that is stopped, and wakes as the master that it is no more. */
+/** The same with one that is stopped, and wakes as the former master. */
 async function sleep(nodes: readonly Node[], key: string, load: Parameters<Fault["strike"]>[0]): Promise<void> {
   const { master, replica } = await pairOf(nodes, key);
   await stopAndWake({

@@ -126,7 +126,7 @@ function together(all: readonly Histogram[]): Histogram {
 
 const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(0)} KB`;
 
-/** Chernoff's bound for so many events or more where so many are expected, each by itself. */
+/** Chernoff's bound for N events or more where a smaller number is expected, each by itself. */
 function chanceOf(found: number, expected: number): number {
   return found <= expected ? 1 : Math.exp(found - expected) * (expected / found) ** found;
 }

@@ -16,7 +16,7 @@ interface Page {
 }
 
 export class ServiceSite implements Site<Page> {
-  /** Items that the reader had seen, and that were offered once more to be left out. */
+  /** Items that the reader had seen, and that were offered again to be left out. */
   offeredAgain = 0;
   /** New items that a page passed over or the guard stopped, of how many, and how many may be expected. */
   readonly falsePositives = { found: 0, of: 0, expected: 0 };
@@ -38,7 +38,7 @@ export class ServiceSite implements Site<Page> {
 
   note(reader: Reader, { items, snapshot }: Page, passed: readonly string[]): void {
     this.offeredAgain += reader.shown.size;
-    // What ranks behind the page's last item was not judged.
+    // What ranks after the page's last item was not decided.
     const all = newItems(reader);
     const judged = items.length < PAGE_SIZE ? all : all.slice(0, all.indexOf(items.at(-1) ?? "") + 1);
     const isPassed = new Set(passed);

@@ -41,7 +41,7 @@ export interface ServiceOutcome {
 
 /** Pages are counted with a fault for so long after it. */
 const AFTERMATH_MS = 5_000;
-/** Of all that there are so many are drawn: five in two minutes, and all in twenty. */
+/** Number of faults that are drawn: five in two minutes, and all in twenty. */
 const FAULTS_A_MINUTE = 2.5;
 const SAMPLES = 80;
 const POISON_EACH_MS = 60_000;
@@ -129,7 +129,7 @@ async function sendNowAndThen(poison: Poison, durationMs: number): Promise<void>
   }
 }
 
-/** The programs are killed in the first half, for in the second their memory is judged; at last nothing goes wrong. */
+/** The programs are killed in the first half, for in the second their memory is checked; at last nothing goes wrong. */
 function faultsOf(deployment: Deployment, durationMs: number, random: Random) {
   const kills = deployment.kills();
   const all = shuffled([...kills, ...deployment.faults(), ...deployment.place.faults], random);

@@ -5,7 +5,7 @@ import { lettersOf, Producer } from "../../../tests/service/flink/reports.ts";
 import { isTakenIn } from "../../../tests/service/kafka/offsets.ts";
 
 export interface Stream {
-  /** What programs are given that use it, and what its consumer is given beside that. */
+  /** What programs are given that use it, and what its consumer is given besides. */
   readonly flags: readonly string[];
   readonly consumerFlags: readonly string[];
   /** Whether everything that it had is in the chains, or among the dead letters. */

@@ -13,7 +13,7 @@ pub fn count(value: f64) -> String {
     if value <= -0.5 { format!("-{text}") } else { text }
 }
 
-/// A number with so many significant digits and no trailing zeros: `0.0012`, `18.4`, `12,300`.
+/// A number with N significant digits and no trailing zeros: `0.0012`, `18.4`, `12,300`.
 pub fn significant(value: f64, digits: u32) -> String {
     if value == 0.0 || !value.is_finite() {
         return format!("{value}");

@@ -29,7 +29,7 @@ impl Report {
         self.regions.push(Region { page, name, markdown });
     }
 
-    /// Writes what the options ask for.
+    /// Writes what the options request.
     ///
     /// # Errors
     /// Of files; and of `--check`, if there are differences: they go to stderr.

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_that_is_recorded_differently_is_told() {
+    fn a_result_that_is_recorded_differently_is_reported() {
         let recorded = "[\"a\",0.1]\n[\"b\",2.5]\n";
         assert_eq!(missing(recorded, "[\"b\",2.5]\n"), None);
         assert_eq!(missing(recorded, "[\"b\",2.6]\n"), Some("[\"b\",2.6]"));

@@ -3,7 +3,7 @@
 const waiting: { readonly run: () => void; readonly at: number; isOver: boolean }[] = [];
 let elapsedMs = 0;
 
-/** Lets so many milliseconds pass: runs what is due then, once. */
+/** Lets N milliseconds pass: runs what is due then, once. */
 export function elapse(ms: number): void {
   elapsedMs += ms;
   for (const timer of waiting.filter(({ at, isOver }) => !isOver && at <= elapsedMs)) {

@@ -1,4 +1,4 @@
-/** What the apps find beside them once they are installed, and what Vite makes of an address. */
+/** What the apps find next to them once they are installed, and what Vite makes of an address. */
 /// <reference types="vite/client" />
 declare module "*scenario.json" {
   const scenario: import("./scenario.js").Scenario;

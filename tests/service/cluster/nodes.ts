@@ -20,7 +20,7 @@ export interface ClusterOptions {
   readonly settings?: Readonly<Record<string, string>>;
   /** Where nodes have their files, each in a directory of its own: one that is started again finds what it had. */
   readonly directory?: string;
-  /** Which port clients and replicas are told instead of a node's own. */
+  /** Which port clients and replicas use instead of a node's own. */
   readonly announce?: (port: number) => Promise<number>;
 }
 

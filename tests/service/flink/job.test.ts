@@ -102,9 +102,9 @@ function latestCheckpoint(): string {
 
 /** How many a job has completed; Flink does not tell while it starts. */
 async function checkpointsOf({ url, id }: RunningJob): Promise<number> {
-  const told = (await ask(`${url}/jobs/${id}/checkpoints`).catch(() => undefined)) as
+  const answer = (await ask(`${url}/jobs/${id}/checkpoints`).catch(() => undefined)) as
     { counts: { completed: number } } | undefined;
-  return told?.counts.completed ?? 0;
+  return answer?.counts.completed ?? 0;
 }
 
 /** Why Flink has started tasks of the job again. */

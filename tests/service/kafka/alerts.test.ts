@@ -1,4 +1,4 @@
-/** Each alert rule of docs/ fires when it should, and is silent otherwise: judged by Prometheus's own tool. */
+/** Each alert rule of docs/ fires when it should, and is silent otherwise: checked by Prometheus's own tool. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";

@@ -1,6 +1,6 @@
 /**
  * What a service and a consumer tell Prometheus, over Kafka and over a stream of Redis: a real one scrapes them, and
- * judges the alert rules and the dashboard of docs/ over that.
+ * evaluates the alert rules and the dashboard of docs/ over that.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";

@@ -25,7 +25,7 @@ export class Person {
     readonly user: string,
   ) {}
 
-  /** Goes on until it is told that it is over, after an acknowledgement. */
+  /** Goes on until `isOver`, after an acknowledgement. */
   async readUntil(isOver: () => boolean): Promise<void> {
     for (let number = 0; ; number++) {
       const id = `${this.user}-${number}`;

@@ -46,21 +46,19 @@ describe("RedisBloom", () => {
     return result.snapshot;
   }
 
-  test("a filter that is not full yet", async () => {
-    await expectAgreement({ a: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 700) } });
+  test("filters that are full, not full yet, without growth and empty, of one user", async () => {
+    await expectAgreement({
+      newest: { capacity: 1000, rate: 0.001, insert: ids.slice(1000, 1300) },
+      older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
+      fixed: { capacity: 500, rate: 0.05, nonscaling: true, insert: ids.slice(0, 500) },
+      empty: { capacity: 10, rate: 0.01, insert: [] },
+    });
   });
 
   test("a filter that has grown four times", async () => {
     const { shards } = await expectAgreement({ a: { capacity: 100, rate: 0.01, insert: ids.slice(0, 1500) } });
     // The number of filters in the header.
     expect(Buffer.from(shards[0]?.[0] ?? "", "base64").readUInt32LE(8)).toBe(4);
-  });
-
-  test("a filter that does not grow, and one that holds nothing", async () => {
-    await expectAgreement({
-      a: { capacity: 500, rate: 0.05, nonscaling: true, insert: ids.slice(0, 500) },
-      b: { capacity: 10, rate: 0.01, insert: [] },
-    });
   });
 
   test("a device resolves references to its shards", async () => {
@@ -70,13 +68,6 @@ describe("RedisBloom", () => {
       older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
     };
     await expectReferences(async (held) => (await fillAndServe(filters, held)).snapshot);
-  });
-
-  test("several filters of one user", async () => {
-    await expectAgreement({
-      newest: { capacity: 1000, rate: 0.001, insert: ids.slice(1000, 1300) },
-      older: { capacity: 1000, rate: 0.001, insert: ids.slice(0, 1000) },
-    });
   });
 });
 

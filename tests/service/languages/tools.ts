@@ -169,11 +169,11 @@ export async function expectReferences<T extends Snapshot>(serve: (held: string)
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
 /** The answers of a guard with this snapshot, one for each id. */
-export async function answersOf(snapshot: Snapshot, asked: readonly string[] = ids): Promise<boolean[]> {
+export async function answersOf(snapshot: Snapshot, queried: readonly string[] = ids): Promise<boolean[]> {
   const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
   const report = guard.apply(snapshot);
   if (!report.applied) throw report.error ?? new Error(report.reason);
-  const answers = asked.map((id) => guard.explain(id).seen);
+  const answers = queried.map((id) => guard.explain(id).seen);
   await guard.close();
   return answers;
 }

@@ -1,7 +1,4 @@
 /** A store in Redis where something is wrong: a replica, a full memory, damaged keys, a restart in the midst of a load. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { createClient } from "redis";
 import { redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -189,28 +186,6 @@ test("users whose keys would collide are distinguished or refused", async () => 
   expect((await redis.client.keys("*")).sort()).toEqual(["seen:a\ufffd", "seen:a\ufffd:meta"]);
   expect(() => redisStore(redis.client, { prefix: "\ud800" })).toThrow(/prefix/);
   await store.update("🙂", (chain) => chain.record("a"));
-});
-
-test("a Redis that restarts and loads for a while is awaited", async () => {
-  const settings = { appendonly: "yes", appendfsync: "always", "key-load-delay": "3000" };
-  const dir = await mkdtemp(join(tmpdir(), "seenguard-load-"));
-  const own = await startRedis({ ...settings, dir });
-  const client = createClient({ url: own.url, socket: { reconnectStrategy: 50 } });
-  client.on("error", () => undefined);
-  await client.connect();
-  onTestFinished(async () => {
-    client.destroy();
-    await own.stop();
-    await rm(dir, { recursive: true, force: true });
-  });
-  const store = redisStore(client);
-  const users = idsOf("user", 100);
-  await Promise.all(users.map((user) => store.update(user, (chain) => chain.record("a"))));
-  await own.kill();
-  const restarted = own.restart();
-  const changes = users.map((user) => store.update(user, (chain) => chain.record("b")));
-  await Promise.all([restarted, ...changes]);
-  for (const user of users) expect((await store.read(user)).filter(POOL)).toEqual(["c", "d"]);
 });
 
 test.each(clients)("a Redis that reloads is awaited, with %s", async (name) => {

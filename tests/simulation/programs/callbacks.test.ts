@@ -81,7 +81,7 @@ const delivery = fc.record({ fails: fc.boolean(), meanwhile }).map(({ fails, mea
       }
       delivered += ids.length;
     };
-    const answer = await guard.flush();
+    const answer = await guard.deliver();
     scene.send = send;
     if (scene.failures.length > 0) throw scene.failures[0];
     expect(answer).toEqual({ delivered, left: model.left });

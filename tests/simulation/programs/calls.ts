@@ -89,6 +89,11 @@ const guardCalls: Record<string, Call> = {
     arguments: () => ["a namespace", storage()],
     run: (_, namespace: Anything, storage: Anything) => SeenGuard.clear(namespace, storage),
   },
+  "SeenGuard.signOut": {
+    refuses: true,
+    arguments: () => ["a namespace", { timeoutMs: 10, storage: storage() }],
+    run: (_, namespace: Anything, options: Anything) => SeenGuard.signOut(namespace, options),
+  },
   openTestGuard: {
     refuses: true,
     arguments: () => [{ ...guardOptions(), storage: "none", now: NOW * 1000 }],
@@ -125,7 +130,7 @@ const guardCalls: Record<string, Call> = {
       guard.record(["to be delivered"]);
       const stop = guard.report(options);
       try {
-        return await guard.flush({ timeoutMs });
+        return await guard.deliver({ timeoutMs });
       } finally {
         stop();
       }

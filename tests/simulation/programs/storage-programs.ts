@@ -271,7 +271,7 @@ class Program {
   private flush({ document }: Tab, guard: SeenGuard): void {
     const unsaved = this.ledger.unsavedOf(document);
     const { world } = this.browser;
-    this.wait(document, "flush", guard.flush({ timeoutMs: 0 }), () => {
+    this.wait(document, "flush", guard.flush(), () => {
       const isStored = document.errors.length === 0 && (world.isCustom || world.indexedDb === "works");
       if (!isStored || this.browser.outcomes.length > 0 || this.isTroubled) return;
       const left = new Set(this.ledger.unsavedOf(document));

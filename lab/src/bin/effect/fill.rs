@@ -112,7 +112,7 @@ mod tests {
     use crate::people::{Refresh, SECOND_MS};
     use seenguard::device::DEFAULT_REMEMBER;
 
-    /// The page of a device that has shown the first so many of 40 candidates, oldest first, of a server that filters
+    /// The page of a device that has shown the first N of 40 candidates, oldest first, of a server that filters
     /// nothing.
     fn page(shown_before: usize, seen: Seen) -> Page {
         let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_client_asks_again_until_the_page_is_full_or_five_times() {
-        // Candidates come from 39 down: the first so many were not seen.
+        // Candidates come from 39 down: the first N were not seen.
         assert_eq!(page(38, Seen::Drop).requests, MAX_REQUESTS);
         assert_eq!(page(38, Seen::Drop).shown, [39, 38]);
         assert_eq!(page(40, Seen::Drop).shown, [0; 0]);

@@ -130,7 +130,7 @@ fn with_month_before(week: &[Impression], next_item: u32) -> Vec<Impression> {
     let mut items = next_item..;
     let mut all = Vec::new();
     for days_ago in (1..=DAYS_BEFORE_THE_WEEK).rev() {
-        // The day of the week that was so many days ago.
+        // The day of the week that was N days ago.
         let like = (WEEK - days_ago % WEEK) % WEEK;
         let begins = FIRST_DAY_MS + like * DAY_MS;
         let of_that_day = week.iter().filter(|one| (begins..begins + DAY_MS).contains(&one.at));

@@ -14,7 +14,7 @@ const SHOWN_AFTERWARDS: u8 = 2;
 pub struct Counts {
     pub pages: f64,
     pub requests: f64,
-    /// Pages with as many items as were asked for; pages with none.
+    /// Pages with as many items as were requested; pages with none.
     pub filled: f64,
     pub empty: f64,
     pub shown: f64,

@@ -69,7 +69,7 @@ impl Answer {
 /// The items that a server leaves out of a page.
 struct ServerFilter<'a> {
     chain: &'a ShardChain,
-    /// Left out beside what the chain contains.
+    /// Left out in addition to what the chain contains.
     also: &'a dyn Fn(u32) -> bool,
     ids: Ids<'a>,
 }
@@ -106,7 +106,7 @@ impl ServerFilter<'_> {
     }
 }
 
-/// One request, for remedies whose server leaves out all that they know: `also`, beside what the chain contains.
+/// One request, for remedies whose server leaves out all that they know: `also`, besides what the chain contains.
 pub fn page_of_server(ask: &Ask<'_>, store: &mut Store<'_>, also: &dyn Fn(u32) -> bool) -> Result<Page> {
     let filter = ServerFilter {
         ids: store.ids(),

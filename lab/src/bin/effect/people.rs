@@ -57,7 +57,7 @@ impl Default for Habits {
     }
 }
 
-/// One refresh: a page of `size` items is asked for and looked at until the next refresh.
+/// One refresh: a page of `size` items is requested and looked at until the next refresh.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Refresh {
     pub at: u64,
@@ -196,12 +196,12 @@ mod tests {
 
     #[test]
     fn people_look_at_as_much_of_a_page_as_is_assumed() {
-        let (mut viewed, mut asked) = (0, 0);
+        let (mut viewed, mut requested) = (0, 0);
         for refresh in people().iter().flat_map(|person| &person.refreshes) {
             viewed += refresh.impressions(refresh.size).count();
-            asked += refresh.size;
+            requested += refresh.size;
         }
-        let share = viewed as f64 / asked as f64;
+        let share = viewed as f64 / requested as f64;
         assert!((share - Habits::default().viewed).abs() < 0.02, "{share}");
     }
 

@@ -17,7 +17,7 @@ pub struct Supply {
     pub popular: f64,
     /// In how many days an item falls behind by one standard deviation of the items' quality.
     pub decay_days: f64,
-    /// Older items are no candidates.
+    /// Older items are not candidates.
     pub max_age_days: f64,
     /// Candidates a request.
     pub candidates: usize,
@@ -62,7 +62,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Items that arrive over so many days, and those of `max_age_days` before.
+    /// Items that arrive over N days, and those of `max_age_days` before.
     pub fn new(supply: &Supply, days: u64, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let before = (supply.max_age_days * DAY_MS as f64) as u64;

@@ -118,7 +118,7 @@ pub struct Store<'a> {
     ids: Ids<'a>,
     chain: ShardChain,
     replica: ShardChain,
-    /// What devices have pending, beside the chain.
+    /// What devices have pending, next to the chain.
     kept: String,
     on_the_way: VecDeque<Event>,
     to_the_replica: VecDeque<Event>,
@@ -157,11 +157,11 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Whether what the server keeps beside the chain is lost now, too. Takes in what has arrived by now.
+    /// Whether what the server stores next to the chain is lost now, too. Ingests what has arrived by now.
     pub fn advance(&mut self, now: u64) -> Result<bool> {
         let is_flushed_now = self.condition.is_flushed && !self.is_flushed && now >= self.measured_from;
         if is_flushed_now {
-            take_in(&mut self.chain, &mut self.on_the_way, self.measured_from, 0)?;
+            ingest_due(&mut self.chain, &mut self.on_the_way, self.measured_from, 0)?;
             self.chain = ShardChain::new(*self.chain.options())?;
             self.kept.clear();
             self.is_flushed = true;
@@ -170,9 +170,9 @@ impl<'a> Store<'a> {
             let arrived = self.on_the_way.iter().take_while(|event| event.arrives <= now);
             self.to_the_replica.extend(arrived.cloned());
         }
-        take_in(&mut self.chain, &mut self.on_the_way, now, 0)?;
+        ingest_due(&mut self.chain, &mut self.on_the_way, now, 0)?;
         let behind = self.condition.replica_behind_ms.unwrap_or(0);
-        take_in(&mut self.replica, &mut self.to_the_replica, now, behind)?;
+        ingest_due(&mut self.replica, &mut self.to_the_replica, now, behind)?;
         Ok(is_flushed_now)
     }
 
@@ -205,7 +205,7 @@ impl<'a> Store<'a> {
 }
 
 /// Records what arrived at least `behind` ago, as of its arrival: so a replica's shards are the primary's of that time.
-fn take_in(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, behind: u64) -> Result<()> {
+fn ingest_due(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, behind: u64) -> Result<()> {
     while events.front().is_some_and(|event| event.arrives + behind <= now)
         && let Some(Event { arrives, id }) = events.pop_front()
     {

@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// What each cell brings for so many people. All cells have the same people with the same days.
+    /// What each cell brings for this number of people. All cells have the same people with the same days.
     pub fn measure(&self, cells: &[Cell], people: usize, seed: u64) -> Result<Vec<Figures>> {
         let next = AtomicUsize::new(0);
         let live = || -> Result<Vec<(usize, Vec<Counts>)>> {

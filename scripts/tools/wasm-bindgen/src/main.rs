@@ -1,4 +1,4 @@
-//! Generates the JavaScript beside a compiled Wasm module, as `wasm-bindgen` does when it is called with these
+//! Generates the JavaScript next to a compiled Wasm module, as `wasm-bindgen` does when it is called with these
 //! arguments.
 
 use std::{env, error::Error};

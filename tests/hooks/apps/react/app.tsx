@@ -82,7 +82,7 @@ function Kept({ user }: { user: User }) {
     <>
       <button onClick={() => setMode(mode === "visible" ? "hidden" : "visible")}>Hide or show</button>
       <Activity mode={mode}>
-        <Home user={user} report={{ url: "/api/impressions" }} />
+        <Home user={user} report={{ url: "/api/feed/seen" }} />
       </Activity>
     </>
   );

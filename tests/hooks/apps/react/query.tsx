@@ -9,7 +9,7 @@ import { Entry } from "./entry.tsx";
 import { namespaceOf, open, type Item } from "../shared.ts";
 
 function Feed() {
-  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open, report: { url: "/api/impressions" } });
+  const guard = useSeenGuard({ namespace: namespaceOf("ada"), open, report: { url: "/api/feed/seen" } });
   const { items, reset, hasNextPage, fetchNextPage } = useFeedQuery(guard, "ada", fetchPage);
   const queries = useQueryClient();
   const refresh = () => {

@@ -1,5 +1,5 @@
 /**
- * The same with the Wasm module as a file of its own, which the bundler places and names. With ?guava it is the module
+ * A page with the Wasm module as a file of its own, which the bundler places and names. With ?guava it is the module
  * that knows other formats.
  */
 import * as seenguard from "seenguard/slim";
@@ -7,8 +7,13 @@ import formatsWasm from "seenguard/formats.wasm?url";
 import wasm from "seenguard/seenguard.wasm?url";
 import scenario from "../scenario.json";
 import guavaScenario from "../guava-scenario.json";
-import { show } from "../show.js";
-import { runScenario } from "../scenario.js";
+import { runScenario, type Outcome } from "../scenario.js";
+
+declare global {
+  interface Window {
+    outcome?: Outcome;
+  }
+}
 
 const [chosen, file] = location.search === "?guava" ? [guavaScenario, formatsWasm] : [scenario, wasm];
-show(await runScenario(seenguard, chosen, { wasm: new URL(file, location.href) }));
+window.outcome = await runScenario(seenguard, chosen, { wasm: new URL(file, location.href) });

@@ -1,4 +1,4 @@
-//! The device sends what it has shown with each request, and the server leaves it out beside what the stream has
+//! The device sends what it has shown with each request, and the server leaves it out with what the stream has
 //! brought: X's remedy.
 
 use std::collections::{HashSet, VecDeque};

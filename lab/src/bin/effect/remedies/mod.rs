@@ -18,7 +18,7 @@ use crate::stream::Store;
 /// What a person's past has left behind: where each remedy begins.
 pub struct Past {
     pub chain: ShardChain,
-    /// Of each device: what it showed, as a guard that was never told of the server.
+    /// Of each device: what it showed, as a guard that never applied a snapshot.
     pub tables: Vec<Guard>,
     /// The same with a name and the server's shards; all is delivered and covered.
     pub guards: Vec<Guard>,

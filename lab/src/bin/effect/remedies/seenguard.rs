@@ -29,7 +29,7 @@ pub struct Seenguard {
 
 struct Device {
     guard: Guard,
-    /// What it has recorded and sent since its guard was asked what there is to deliver.
+    /// What it has recorded and sent since its guard last returned what there is to deliver.
     sent: Vec<u32>,
     /// When its next report goes out, if there is anything to report.
     report_at: Option<u64>,
@@ -120,7 +120,7 @@ impl Remedy for Seenguard {
 }
 
 /// Sends what the guard takes for lost. What it has to deliver for the first time is on its way: all remedies send an
-/// impression at once, and the guard is asked once a page, because that takes it longer than anything else here.
+/// impression at once, and the guard is called once a page, because that takes it longer than anything else here.
 fn deliver_again(guard: &mut Guard, sent: &mut Vec<u32>, at: u64, store: &mut Store<'_>) {
     let ids = store.ids();
     let sent: HashSet<&str> = sent.drain(..).map(|item| ids.of(item)).collect();
