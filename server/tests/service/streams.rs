@@ -591,7 +591,7 @@ pub fn a_consumer_that_is_gone_leaves_the_group() {
     let _entered = runtime.enter();
     let connection = || seenguard_server::RedisConnection::open(redis.url()).unwrap();
     let store = seenguard_server::SeenStore::new(
-        seenguard_server::MemoryStore::default(),
+        seenguard_server::MemoryBackend::default(),
         seenguard_server::StoreOptions::new(),
     );
     let mut options = seenguard_server::ConsumerOptions::new("one");
