@@ -89,7 +89,9 @@ export class ShardChain implements Api.ShardChain {
 
   /** For `pageOf`. */
   page<T>(ranked: readonly T[], request: CheckedPage<T>, now: number): Api.Page<T> {
-    return this.call((chain, engine) => makePage(engine, ranked, request, (batch, ...page) => chain.page(batch, ...page, now)));
+    return this.call((chain, engine) =>
+      makePage(engine, ranked, request, (batch, ...page) => chain.page(batch, ...page, now)),
+    );
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {

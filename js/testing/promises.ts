@@ -169,10 +169,7 @@ const tests: Record<string, Test> = {
       chain.record("a", { now });
       throw new Error("not now");
     });
-    same(
-      await failing.catch((error: unknown) => (error as Error).message),
-      "not now",
-    );
+    same(await failing.catch((error: unknown) => (error as Error).message), "not now");
     same(await store.page(1, ["a"]), ["a"]);
   },
 };

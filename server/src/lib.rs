@@ -137,7 +137,7 @@ pub use self::memory::MemoryBackend;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};
 #[cfg(feature = "redis")]
-pub use self::redis_store::{RedisConnection, RedisBackend};
+pub use self::redis_store::{RedisBackend, RedisConnection};
 #[cfg(feature = "axum")]
 pub use self::router::{Problem, Reason, RouterOptions, router};
 pub use self::seen_store::{Page, SeenStore};

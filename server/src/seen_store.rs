@@ -230,7 +230,13 @@ impl SeenStore {
     pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         let mut report = self.check(user, body)?;
         let namespace = self.options.namespace_for(user);
-        let told = PendingToKeep::of_report(&report, namespace.as_deref(), self.options.pending_seconds);
+        let told = PendingToKeep::of_report(
+            report.pending.as_deref(),
+            &report.impressions,
+            namespace.as_deref(),
+            report.received_at,
+            self.options.pending_seconds,
+        );
         if let Some(now) = self.keep(user, told).await? {
             report.stamp(self.now(Some(now)));
         }
@@ -566,7 +572,7 @@ fn check_user(user: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use seenguard::ChainOptions;
     use tokio::task::yield_now;

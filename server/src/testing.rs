@@ -364,7 +364,14 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         store.at(at).accept("ada", &body("ada", &ids, at, None)).await.unwrap();
     }
-    let ranked_later = ["a", "article-0", "article-399", "article-400", "article-600", "article-1199"];
+    let ranked_later = [
+        "a",
+        "article-0",
+        "article-399",
+        "article-400",
+        "article-600",
+        "article-1199",
+    ];
     assert_eq!(
         page(&store, "ada", &ranked_later, None, after(15)).await,
         ["a", "article-400"]

@@ -9,7 +9,6 @@ use std::fmt::{self, Write};
 use super::name::DeviceName;
 use super::pending_list::PendingText;
 use crate::base36::base36;
-use crate::chain::ReceivedReport;
 use crate::error::Error;
 use crate::hash::hash_id;
 use crate::impression::Impression;
@@ -95,17 +94,23 @@ impl PendingToKeep {
 
     /// What to store of a report that arrives now and waits in a stream: the device's list, or, without a usable one,
     /// the ids of its impressions, which are added to one list of all such reports of the user.
-    pub fn of_report(report: &ReceivedReport, namespace: Option<&str>, life_seconds: u32) -> Option<Self> {
-        let at = report.received_at;
-        let text = report.pending.as_deref();
-        let listed = text.and_then(|text| PendingToKeep::of(text, namespace, at, life_seconds));
+    pub fn of_report(
+        pending: Option<&str>,
+        impressions: &[Impression],
+        namespace: Option<&str>,
+        now: Time,
+        life_seconds: u32,
+    ) -> Option<Self> {
+        let listed = pending.and_then(|text| PendingToKeep::of(text, namespace, now, life_seconds));
         listed.or_else(|| {
-            let mut impressions: Vec<&Impression> = report.impressions.iter().collect();
+            let mut impressions: Vec<&Impression> = impressions.iter().collect();
             impressions.sort_by_key(|impression| Reverse(impression.at));
             let earliest = impressions.last()?.at.unix_seconds();
             let text = PendingText::new(Some(DeviceName::UNNAMED), 0, u32::try_from(earliest).ok()?);
-            let hashes = impressions.iter().map(|impression| hash_id(impression.id.as_bytes(), 0));
-            PendingToKeep::stored(&text.with_list(hashes, usize::MAX), at, life_seconds)
+            let hashes = impressions
+                .iter()
+                .map(|impression| hash_id(impression.id.as_bytes(), 0));
+            PendingToKeep::stored(&text.with_list(hashes, usize::MAX), now, life_seconds)
         })
     }
 
@@ -163,7 +168,10 @@ impl PendingToKeep {
             _ => None,
         };
         // The text was parsed before, so it is valid.
-        let Some(text) = joined.as_deref().map_or_else(|| self.parsed(), PendingText::parse_stored) else {
+        let Some(text) = joined
+            .as_deref()
+            .map_or_else(|| self.parsed(), PendingText::parse_stored)
+        else {
             return Ok(None);
         };
         let is_news = match known {
@@ -176,7 +184,10 @@ impl PendingToKeep {
             return Ok(None);
         }
         lines.retain(|line| line.device != self.device);
-        keep_latest(&mut lines, MAX_PENDING_DEVICES - usize::from(self.device != DeviceName::UNNAMED));
+        keep_latest(
+            &mut lines,
+            MAX_PENDING_DEVICES - usize::from(self.device != DeviceName::UNNAMED),
+        );
         let (device, at) = (self.device, self.at);
         lines.insert(0, KeptLine { device, at, text });
         let mut after = String::new();

@@ -49,15 +49,10 @@ impl DeviceName {
         base36_of_length(self.0, DIGITS)
     }
 
-    /// Reads a name of a store, which may also be [`DeviceName::UNNAMED`].
-    pub(super) fn parse_stored(text: &str) -> Option<Self> {
+    /// Reads a name, which in a store may also be [`DeviceName::UNNAMED`].
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let number = from_base36(text.as_bytes()).filter(|_| text.len() == DIGITS)?;
         (number < NAMESPACES * NAMES).then_some(DeviceName(number))
-    }
-
-    /// Reads a name.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        DeviceName::parse_stored(text).filter(|&name| name != DeviceName::UNNAMED)
     }
 }
 

@@ -59,7 +59,7 @@ impl<'a> PendingText<'a> {
         let (name, counter, forgotten, list) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
         let device = match name {
             "" => None,
-            name => Some(DeviceName::parse_stored(name)?),
+            name => Some(DeviceName::parse(name)?),
         };
         let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         let is_list = list.len().is_multiple_of(CHARACTERS_AN_ID)

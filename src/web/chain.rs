@@ -9,7 +9,6 @@ use crate::chain::{
     ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, server_time,
 };
 use crate::error::Error;
-use crate::id_list::IdList;
 use crate::time::Time;
 use crate::wire::Format;
 

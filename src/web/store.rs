@@ -13,7 +13,9 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::chain::{Chain, GivenOptions, RejectedShard, time};
 use super::{failure, to_js};
-use crate::chain::{ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Repeats, Report, ShardChain, StoredChain};
+use crate::chain::{
+    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Repeats, Report, ShardChain, StoredChain,
+};
 use crate::devices::{PENDING_SECONDS, Pending, PendingToKeep};
 use crate::error::Error;
 use crate::id_list::IdList;
@@ -210,48 +212,33 @@ impl StoreCalls {
 
     /// Continues with the texts with which the store has answered `load` or `keep`.
     pub fn answered(&mut self, call: u32, texts: &TextBatch, now: f64, is_fixed: bool) -> JsValue {
-        let Some(mut job) = self.calls.remove(&call) else {
-            return JsValue::UNDEFINED;
-        };
-        match self.loaded(&mut job, texts, now, is_fixed) {
-            Ok((step, shown)) => self.next(call, job, step, shown),
-            Err(error) => failure(error),
-        }
+        self.continued(call, |calls, job| calls.loaded(job, texts, now, is_fixed))
     }
 
     /// Continues with the answer to `replace` or `forget`, `elapsed_ms` after the call began.
     pub fn replaced(&mut self, call: u32, is_stored: bool, elapsed_ms: f64) -> JsValue {
-        let Some(mut job) = self.calls.remove(&call) else {
-            return JsValue::UNDEFINED;
-        };
-        let step = match is_stored {
-            true => StoreStep::Done,
-            false => job.call.failed(StoreFailure::Conflict, elapsed_ms as u64),
-        };
-        self.next(call, job, step, Step::default())
+        self.continued(call, |_, job| {
+            Ok(Step::of(match is_stored {
+                true => StoreStep::Done,
+                false => job.call.failed(StoreFailure::Conflict, elapsed_ms as u64),
+            }))
+        })
     }
 
     /// Continues after a step has failed. `kind`: 0 is a permanent failure, 1 a transient one, 2 of Redis, with its error
     /// in the batch.
     pub fn failed(&mut self, call: u32, texts: &TextBatch, kind: u8, elapsed_ms: f64) -> JsValue {
-        let Some(mut job) = self.calls.remove(&call) else {
-            return JsValue::UNDEFINED;
-        };
         let why = match kind {
             0 => StoreFailure::Denied,
             1 => StoreFailure::Unavailable,
             _ => StoreFailure::of_redis(&text(texts, 0)),
         };
-        let step = job.call.failed(why, elapsed_ms as u64);
-        self.next(call, job, step, Step::default())
+        self.continued(call, |_, job| Ok(Step::of(job.call.failed(why, elapsed_ms as u64))))
     }
 
     /// Begins again, after a wait.
     pub fn again(&mut self, call: u32) -> JsValue {
-        match self.calls.remove(&call) {
-            Some(job) => self.next(call, job, StoreStep::Load, Step::default()),
-            None => JsValue::UNDEFINED,
-        }
+        self.continued(call, |_, _| Ok(Step::of(StoreStep::Load)))
     }
 
     /// The loaded chain, for the app to read or to change. Ends a call that reads.
@@ -268,16 +255,12 @@ impl StoreCalls {
 
     /// Continues with the chain that the app has changed.
     pub fn changed(&mut self, call: u32, changed: Chain) -> JsValue {
-        let Some(mut job) = self.calls.remove(&call) else {
-            return JsValue::UNDEFINED;
-        };
-        if let Some((chain, _)) = job.call.chain() {
-            *chain = changed.chain;
-        }
-        match job.call.changed() {
-            Ok(step) => self.next(call, job, step, Step::default()),
-            Err(error) => failure(error),
-        }
+        self.continued(call, |_, job| {
+            if let Some((chain, _)) = job.call.chain() {
+                *chain = changed.chain;
+            }
+            Ok(Step::of(job.call.changed()?))
+        })
     }
 
     /// A page of the batch's items, whose indices are left with the batch: a degraded one if nothing was loaded. Ends
@@ -348,6 +331,21 @@ impl StoreCalls {
         }
     }
 
+    /// Continues a call by the step that `go_on` returns, with what it shows of it.
+    fn continued(
+        &mut self,
+        call: u32,
+        go_on: impl FnOnce(&Self, &mut Job) -> Result<(StoreStep, Step<'static>), Error>,
+    ) -> JsValue {
+        let Some(mut job) = self.calls.remove(&call) else {
+            return JsValue::UNDEFINED;
+        };
+        match go_on(self, &mut job) {
+            Ok((step, shown)) => self.next(call, job, step, shown),
+            Err(error) => failure(error),
+        }
+    }
+
     /// Checks what a call is given.
     fn begun(&self, texts: &TextBatch, work: u8, bytes: usize, now: Time) -> Result<Begun, Error> {
         let [user, namespace] = [0, 1].map(|index| text(texts, index));
@@ -370,7 +368,8 @@ impl StoreCalls {
                 Report::check_size(bytes.max(of_texts))?;
                 let mut report = received(texts, Some(now));
                 report.limit()?;
-                told = PendingToKeep::of_report(&report, wanted, self.pending_seconds);
+                let (pending, impressions) = (report.pending.as_deref(), &report.impressions);
+                told = PendingToKeep::of_report(pending, impressions, wanted, now, self.pending_seconds);
                 Work::Accept(report)
             }
         };
@@ -391,7 +390,7 @@ impl StoreCalls {
         let texts = (0..texts.len()).map(|index| text(texts, index));
         if let Work::Accept(report) = &mut job.work {
             let Some(KeptInRedis { kept, now: answered }) = KeptInRedis::read(texts) else {
-                return Ok((StoreStep::Failed, Step::default()));
+                return Ok(Step::of(StoreStep::Failed));
             };
             if answered.is_some() {
                 report.stamp(self.now(now, is_fixed, answered));
@@ -400,7 +399,7 @@ impl StoreCalls {
             return Ok((StoreStep::Done, self.shown(job)));
         }
         let Some(loaded) = LoadedFromRedis::read(texts) else {
-            return Ok((StoreStep::Failed, Step::default()));
+            return Ok(Step::of(StoreStep::Failed));
         };
         job.kept = loaded.kept;
         let now = self.now(now, is_fixed, loaded.now);
@@ -419,7 +418,10 @@ impl StoreCalls {
     /// A step with the command that removes lists beyond the limit.
     fn shown(&self, job: &Job) -> Step<'static> {
         Step {
-            drop: self.keys(job).and_then(|keys| keys.drop_devices(&job.kept, job.told.as_ref())).map(Command::from),
+            drop: self
+                .keys(job)
+                .and_then(|keys| keys.drop_devices(&job.kept, job.told.as_ref()))
+                .map(Command::from),
             ..Step::default()
         }
     }
@@ -458,14 +460,8 @@ impl StoreCalls {
                 }
             }
             StoreStep::Change => shown.kind = "change",
-            StoreStep::Replace(replacement) => {
-                shown.kind = "replace";
-                shown.replace(keys, replacement, false);
-            }
-            StoreStep::Forget(replacement) => {
-                shown.kind = "forget";
-                shown.replace(keys, replacement, true);
-            }
+            StoreStep::Replace(replacement) => shown.replace(keys, replacement, false),
+            StoreStep::Forget(replacement) => shown.replace(keys, replacement, true),
             StoreStep::Wait(ms) => {
                 shown.kind = "wait";
                 shown.wait_ms = ms;
@@ -501,24 +497,28 @@ impl Job {
 }
 
 impl Step<'_> {
+    fn of(step: StoreStep) -> (StoreStep, Step<'static>) {
+        (step, Step::default())
+    }
+
     /// The replacement, as a command of Redis or for another backend.
     fn replace(&mut self, keys: Option<StoreKeys>, replacement: StoreReplacement, forgets: bool) {
+        self.kind = if forgets { "forget" } else { "replace" };
         let StoreReplacement {
             revision,
             before,
             after,
             life_seconds,
         } = replacement;
-        match keys {
-            Some(keys) => self.command = Some(keys.replace(revision, &before, &after, life_seconds, forgets).into()),
-            None => {
-                self.replacement = Some(Replacement {
-                    revision: revision as f64,
-                    before: Arc::unwrap_or_clone(before),
-                    after,
-                    life_seconds,
-                });
-            }
+        if let Some(keys) = keys {
+            self.command = Some(keys.replace(revision, &before, &after, life_seconds, forgets).into());
+        } else {
+            self.replacement = Some(Replacement {
+                revision: revision as f64,
+                before: Arc::unwrap_or_clone(before),
+                after,
+                life_seconds,
+            });
         }
     }
 }

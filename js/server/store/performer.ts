@@ -84,7 +84,9 @@ export class BackendPerformer implements Performer {
   ): Promise<readonly string[]> {
     const { backend } = this;
     if (replacement) {
-      const isStored = await (kind === "forget" ? backend.forget(user, replacement) : backend.replace(user, replacement));
+      const isStored = await (kind === "forget"
+        ? backend.forget(user, replacement)
+        : backend.replace(user, replacement));
       return [isStored ? "1" : "0"];
     }
     if (kind !== "keep") return textsOf(await backend.load(user, told));

@@ -1,5 +1,14 @@
 /** The stores. The module decides what a call loads, replaces and retries: here its steps are performed. */
-import { callBack, describe, failure, readGiven, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
+import {
+  callBack,
+  describe,
+  failure,
+  readGiven,
+  refuse,
+  SeenGuardError,
+  warnOnce,
+  type ErrorListener,
+} from "../../errors.js";
 import { MAX_MS, pause } from "../../platform/host.js";
 import type { StoreCalls, TextBatch } from "../../generated/server/seenguard.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
@@ -100,8 +109,15 @@ export class ChainStore implements Api.SeenStore {
 
   constructor(method: string, options: unknown, performer: Performer) {
     this.checked = checkOptions(method, options, rules) as CheckedStore;
-    const { namespaceOf: _n, clock: _c, onError, pendingSeconds: _s, patienceMs: _p, deadlineMs: _d, ...ofChain } =
-      this.checked;
+    const {
+      namespaceOf: _n,
+      clock: _c,
+      onError,
+      pendingSeconds: _s,
+      patienceMs: _p,
+      deadlineMs: _d,
+      ...ofChain
+    } = this.checked;
     this.options = withFormat(ofChain);
     this.onError = onError ?? warnOnce("code");
     this.performer = performer;
@@ -241,6 +257,8 @@ export class ChainStore implements Api.SeenStore {
 
   /** Performs one step. Returns the next one. */
   private async next(call: Call, module: Module, step: Step): Promise<Step> {
+    // The call has failed for the caller: it must not change anything later.
+    if (call.isOver) return OVER;
     if (step.kind === "change") return this.change(call, module, step);
     if (step.kind === "wait") {
       await pause(step.waitMs);

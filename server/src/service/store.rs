@@ -1,6 +1,6 @@
 //! The store that the command line describes.
 
-use seenguard_server::{MemoryBackend, RedisConnection, RedisBackend, SeenStore, StoreOptions};
+use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection, SeenStore, StoreOptions};
 
 use crate::Failure;
 use crate::cli::Common;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use redis::{Commands, cmd};
 use seenguard::{ChainOptions, PageRequest, Time};
 use seenguard_server::testing::{body, device, shows};
-use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisBackend, SeenStore, StoreEvent, StoreOptions};
+use seenguard_server::{Error, ErrorKind, Page, RedisBackend, RedisConnection, SeenStore, StoreEvent, StoreOptions};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 

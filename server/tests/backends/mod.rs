@@ -10,7 +10,7 @@ use std::future::Future;
 
 use libtest_mimic::{Failed, Trial};
 use seenguard_server::testing::{Promise, promises};
-use seenguard_server::{MemoryBackend, RedisConnection, RedisBackend};
+use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection};
 
 use crate::redis_server::{RedisServer, Servers};
 

@@ -9,7 +9,7 @@ use axum::http::Request;
 use redis::Commands;
 use seenguard::{ChainOptions, Time};
 use seenguard_server::testing::body;
-use seenguard_server::{RedisConnection, RedisBackend, RouterOptions, SeenStore, StoreEvent, StoreOptions, router};
+use seenguard_server::{RedisBackend, RedisConnection, RouterOptions, SeenStore, StoreEvent, StoreOptions, router};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tower::ServiceExt;
