@@ -1,6 +1,6 @@
 /** `Feed`: one visible list. It decides each id once: an item that was fresh when it arrived stays after it is seen. */
 import { deviceClock } from "../platform/host.js";
-import { indicesOf } from "../input/ids.js";
+import { splitByIds, type ItemIdList } from "../input/ids.js";
 import type * as Api from "../types/seenguard.js";
 import { checkFill, Pages, type FeedHost } from "./fill.js";
 import type { KeyedVerdicts } from "./keyed-verdicts.js";
@@ -37,7 +37,7 @@ export function passingFeed(): Api.Feed {
     clock: deviceClock,
     generation: 0,
     unseenRevision: 0,
-    fresh: indicesOf,
+    split: (list: ItemIdList) => splitByIds(list, []),
     unseen: () => [],
     apply: () => {},
     headers: () => ({}),
@@ -103,8 +103,7 @@ class List {
     for (const item of items) if (fresh.has(item.id)) show(item);
     const undecided = items.filter((item) => !fresh.has(item.id) && !seen.has(item.id) && !isTaken(item));
     if (undecided.length === 0) return shown;
-    const passing = namespace.fresh(idListOf(undecided));
-    const indices = new Set(passing ?? undecided.keys());
+    const indices = new Set(namespace.split(idListOf(undecided), false).fresh);
     undecided.forEach((item, index) => {
       if (isTaken(item)) return;
       const isFresh = indices.has(index);

@@ -5,8 +5,8 @@ import type { IdOf, ItemId } from "../types/seenguard.js";
 
 /** Decides which items are fresh: a namespace. */
 export interface Decider {
-  /** The indices of the fresh items; `undefined`: there is no engine, and everything passes. */
-  fresh(list: ItemIdList): Iterable<number> | undefined;
+  /** The indices of the fresh items; without an engine everything passes. */
+  split(list: ItemIdList, withSeen: boolean): { readonly fresh: Iterable<number> };
   /** The indices of the ids that pass because they are unseen or forgotten. */
   unseen(ids: readonly ItemId[]): Iterable<number>;
   /** Grows when an id becomes unseen or is forgotten. */

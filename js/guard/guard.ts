@@ -3,7 +3,7 @@ import { deviceClock, inTime, isOnDevice, withTimeout } from "../platform/host.j
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
-import { collectRecorded, freshItems, isUsable, splitByIds, splitItems } from "../input/ids.js";
+import { collectRecorded, freshItems, isUsable, splitItems } from "../input/ids.js";
 import { readList } from "../input/list.js";
 import { CLOSED, CONTENTS, GONE, misuse, misuseOfRecorded, misuseOfRoot, misuseOfServer } from "../input/misuse.js";
 import { observeItems, type ObservedRoot, type ObserverSettings } from "../observer/observer.js";
@@ -68,7 +68,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const { list, collected } = readList(items, id, this.tell);
-    const fresh = this.namespace().fresh(collected) ?? splitByIds(collected, []).fresh;
+    const { fresh } = this.namespace().split(collected, false);
     return freshItems(list, collected.places, fresh);
   }
 
@@ -76,7 +76,7 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const { list, collected } = readList(items, id, this.tell);
-    const { fresh, seen } = this.namespace().split(collected) ?? splitByIds(collected, []);
+    const { fresh, seen } = this.namespace().split(collected, true);
     return splitItems(list, collected.places, fresh, seen);
   }
 
@@ -94,11 +94,11 @@ class OpenGuard implements Api.SeenGuard {
 
   record(ids: Api.Identified | Iterable<Api.Identified>, options: Api.RecordOptions = {}): number {
     const { local } = checkOptions("record", options, recordRules);
-    return this.namespace().record(this.recorded(ids), local as boolean);
+    return this.namespace().record(this.recorded(ids), local ? "Local" : "Seen");
   }
 
   unsee(ids: Api.Identified | Iterable<Api.Identified>): number {
-    return this.namespace().unsee(this.recorded(ids));
+    return this.namespace().record(this.recorded(ids), "Unseen");
   }
 
   pending(limit?: number): string[] {
@@ -167,9 +167,7 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   [HOOK](tool: Tool): () => void {
-    const { tools } = this.handle().namespace;
-    tools.add(tool);
-    return this.untilClosed(() => tools.delete(tool));
+    return this.untilClosed(this.handle().namespace.tools.add(tool));
   }
 
   [CHANGES](onChange: (isClosed: boolean) => void): void {

@@ -8,6 +8,8 @@ import type { Engines } from "../engine/load.js";
 import { callBack, SeenGuardError } from "../errors.js";
 import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { misuseOfCopies } from "../input/misuse.js";
+import { finishClears } from "../storage/clear.js";
+import { nameOf } from "../storage/keys.js";
 import { Namespace, type Holder } from "./namespace.js";
 import type { OpenOptions } from "./options.js";
 
@@ -51,13 +53,16 @@ export async function hold(options: OpenOptions, engines: Engines, holder: Holde
   if (copies.length > 1) callBack(holder.onError, misuseOfCopies(copies.map((copy) => shared[copy]?.version ?? "")));
   namespace.holders.add(holder);
   namespace.reporter?.opened();
+  const { engine, store } = namespace;
   try {
-    await withTimeout(OPEN_TIMEOUT_MS, namespace.start(options));
+    const started = engine.start(options);
+    void finishClears(store, nameOf(name));
+    await withTimeout(OPEN_TIMEOUT_MS, started);
   } catch (error) {
     await release(namespace, holder);
     throw error;
   }
-  if (!namespace.isAlive) callBack(holder.onError, namespace.failure ?? new SeenGuardError("engine", NOT_YET));
+  if (!engine.guard) callBack(holder.onError, engine.failure ?? new SeenGuardError("engine", NOT_YET));
   return namespace;
 }
 
@@ -68,7 +73,7 @@ export async function release(namespace: Namespace, holder: Holder): Promise<voi
   if (namespace.holders.size > 0) return;
   const { namespace: name } = namespace.options;
   if (findNamespace(name) === namespace) registry().namespaces.delete(name);
-  namespace.free();
+  namespace.engine.end();
 }
 
 /** The namespace of this name if it is open in this document. */

@@ -1,5 +1,5 @@
 /** The snapshot in use as it is stored: the next visit filters by it before the first response. */
-import type { NamespaceEngine } from "../engine/namespace-engine.js";
+import type { EngineGuard } from "../engine/engine-guard.js";
 import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { StoredSnapshot } from "../storage/storage.js";
 
@@ -14,10 +14,10 @@ interface Stored {
 
 /** The latest snapshot that the engine has applied. */
 export class LatestSnapshot implements StoredSnapshot {
-  private readonly engine: NamespaceEngine;
+  private readonly engine: EngineGuard;
   latest: Stored | undefined;
 
-  constructor(engine: NamespaceEngine) {
+  constructor(engine: EngineGuard) {
     this.engine = engine;
   }
 

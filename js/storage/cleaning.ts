@@ -1,5 +1,5 @@
 /** Removes namespaces that were not used for long: a person who has left a shared device leaves no trace for ever. */
-import type { NamespaceEngine } from "../engine/namespace-engine.js";
+import type { EngineGuard } from "../engine/engine-guard.js";
 import * as keys from "./keys.js";
 import type { Store } from "./port.js";
 
@@ -8,7 +8,7 @@ const DAY_MS = 86_400_000;
 const WINDOW_DAYS = 30;
 
 /** Removes the keys of each other namespace that was not used for twice its window, and its signal. */
-export async function cleanOthers(store: Store, engine: NamespaceEngine, own: string, nowMs: number): Promise<void> {
+export async function cleanOthers(store: Store, engine: EngineGuard, own: string, nowMs: number): Promise<void> {
   const listed = await store.keys(keys.ROOT);
   const stashed = store.kind === "indexeddb" ? keys.localKeys(keys.ROOT) : [];
   const found = keys.parseKeys([...listed, ...stashed]).filter(({ name }) => name !== own);

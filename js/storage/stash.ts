@@ -1,5 +1,5 @@
 /** What IndexedDB has not confirmed yet, in localStorage: one row of each tab, with its newest unsaved changes. */
-import type { NamespaceEngine } from "../engine/namespace-engine.js";
+import type { EngineGuard } from "../engine/engine-guard.js";
 import {
   KeyMaker,
   localKeys,
@@ -46,7 +46,7 @@ export class Stash {
   }
 
   /** Writes what is unsaved, under a new key. `isLast`: the page hides. */
-  write(engine: NamespaceEngine, generation: number, wallMs: number, isLast: boolean): void {
+  write(engine: EngineGuard, generation: number, wallMs: number, isLast: boolean): void {
     const others = this.others();
     // A merged stash is in this one, or it is older than all that fits.
     const room = MAX_CHARACTERS - sizeOf(others.filter(({ key }) => !this.merged.has(key)));
@@ -99,7 +99,7 @@ export class Stash {
   }
 
   /** Removes the stashes of other tabs of which everything is saved. */
-  removeSaved(engine: NamespaceEngine): void {
+  removeSaved(engine: EngineGuard): void {
     for (const key of [...this.merged]) {
       const text = readLocal(key) ?? "";
       if (engine.call((guard) => guard.hasUnsaved(text)) === false) this.removeMerged(key);

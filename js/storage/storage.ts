@@ -8,7 +8,7 @@
  * Saves have a chain of their own, loads and compactions share another. After each `await` an operation checks that
  * storage and generation are those with which it began; otherwise it drops what it has read.
  */
-import type { NamespaceEngine } from "../engine/namespace-engine.js";
+import type { EngineGuard } from "../engine/engine-guard.js";
 import { describe, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { Due } from "../generated/client/seenguard.js";
 import { isHidden, listen, type Clock } from "../platform/host.js";
@@ -81,7 +81,7 @@ export class NamespaceStorage {
   private ended = (): void => {};
   private readonly end = new Promise<void>((resolve) => (this.ended = resolve));
 
-  private engine: NamespaceEngine | undefined;
+  private engine: EngineGuard | undefined;
   private snapshot: StoredSnapshot | undefined;
   private attached = (): void => {};
   private readonly isAttached = new Promise<void>((resolve) => (this.attached = resolve));
@@ -151,7 +151,7 @@ export class NamespaceStorage {
   }
 
   /** The engine is loaded. */
-  attach(engine: NamespaceEngine, snapshot: StoredSnapshot): void {
+  attach(engine: EngineGuard, snapshot: StoredSnapshot): void {
     [this.engine, this.snapshot] = [engine, snapshot];
     this.attached();
   }

@@ -75,6 +75,7 @@ impl Guard {
     fn merge(&mut self, row: row::Row, source: Source) {
         self.table.merge_facts(&row.facts, source);
         self.drop_outdated_snapshot();
+        self.table.reserve(row.recordings.len());
         for (hash, recording) in row.recordings {
             self.table.merge(hash, recording, source);
         }

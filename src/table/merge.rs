@@ -55,6 +55,11 @@ impl Table {
         self.evict();
     }
 
+    /// Makes room for this many recordings, once for a row.
+    pub(crate) fn reserve(&mut self, recordings: usize) {
+        self.recordings.reserve(recordings);
+    }
+
     /// Merges a recording of an id from a row.
     ///
     /// Two tabs, a clock that is set back by a minute in between, and one id:

@@ -231,12 +231,14 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Option<u64> {
         let mut number = 0;
-        for shift in (0..63).step_by(7) {
+        let mut shift = 0;
+        while shift < 63 {
             let byte = self.byte()?;
             number |= u64::from(byte & 0x7F) << shift;
             if byte < 0x80 {
                 return Some(number);
             }
+            shift += 7;
         }
         None
     }

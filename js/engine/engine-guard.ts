@@ -1,20 +1,18 @@
-/**
- * Calls into the engine for one namespace. After a trap, which is passed to `onTrap`, each call returns `undefined`.
- */
+/** The guard in the engine, with typed arguments and results. */
 import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
-import type { Count, Guard, Scope, TextBatch } from "../generated/client/seenguard.js";
-import type { Explanation, Impression, ItemId } from "../types/seenguard.js";
+import type { BatchEnd, Count, Guard, RecordKind, Scope, TextBatch } from "../generated/client/seenguard.js";
+import type { Explanation, GuardOptions, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
 import type { ApplyOutcome, Batch, SnapshotArguments, Split } from "./engine-types.js";
 
-export interface NamespaceOptions {
-  readonly namespace: string;
-  readonly windowDays: number;
-  readonly remember: number;
-}
+type Options = Required<Pick<GuardOptions, "namespace" | "windowDays" | "remember">>;
 
-export class NamespaceEngine {
+/** Impressions, impressions of which no server is to learn, or ids that become unseen. */
+export type Recording = keyof typeof RecordKind;
+
+/** After a trap, which is passed to `onTrap`, each call returns `undefined`. */
+export class EngineGuard {
   readonly kind: Engine["kind"];
   /** The generated classes. */
   readonly classes: Engine["classes"];
@@ -24,7 +22,7 @@ export class NamespaceEngine {
   private guard: Guard | undefined;
 
   /** `isStored`: recordings with `local` wait for the first load. */
-  constructor(engine: Engine, options: NamespaceOptions, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
+  constructor(engine: Engine, options: Options, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
     [this.engine, this.clock, this.onTrap] = [engine, clock, onTrap];
     [this.kind, this.classes] = [engine.kind, engine.classes];
     const { namespace, windowDays, remember } = options;
@@ -128,24 +126,20 @@ export class NamespaceEngine {
     });
   }
 
-  /** Returns how many ids were not known on this device, and how many pending texts were dropped to free space. */
+  /**
+   * Returns how many ids were not known on this device, or were stopped before they became unseen; and how many pending
+   * texts were dropped to free space.
+   */
   record(
     ids: readonly ItemId[],
-    isLocal: boolean,
-    at?: number,
-  ): readonly [unknown: number, lostText: number] | undefined {
+    recording: Recording,
+    atMs?: number,
+  ): { readonly count: number; readonly lostText: number } | undefined {
     return this.callWith(ids, (guard, batch, wallMs) => {
-      const unknown = guard.record(batch, this.classes.RecordKind[isLocal ? "Local" : "Seen"], at ?? wallMs);
+      const count = guard.record(batch, this.classes.RecordKind[recording], atMs ?? wallMs);
       const [lostText = 0] = guard.numbers();
-      return [unknown, lostText];
+      return { count, lostText };
     });
-  }
-
-  /** Returns how many were stopped before. */
-  unsee(ids: readonly ItemId[], at?: number): number | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) =>
-      guard.record(batch, this.classes.RecordKind.Unseen, at ?? wallMs),
-    );
   }
 
   /** The indices of the ids that pass because they are unseen. */
@@ -171,6 +165,10 @@ export class NamespaceEngine {
       const all = idsOf(numbers, guard.text());
       return { batch, impressions: all.slice(0, impressions), unseen: all.slice(impressions) };
     });
+  }
+
+  endBatch(batch: number, end: keyof typeof BatchEnd): void {
+    this.call((guard, wallMs) => guard.endBatch(batch, this.classes.BatchEnd[end], wallMs));
   }
 
   private readonly abandon: ErrorListener = (error) => {
