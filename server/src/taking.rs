@@ -124,7 +124,7 @@ async fn apply_for_user(
             note_taken(reports, taking.is_replay);
             outcome.done.extend(ids);
         }
-        Err(error) if error.is_transient() => outcome.failure = Some(error),
+        Err(error) if matches!(error.kind().retry(), Retry::Caller | Retry::Operator) => outcome.failure = Some(error),
         Err(_) if reports.len() > 1 => {
             for (id, report) in ids.chunks(1).zip(reports.chunks(1)) {
                 outcome.add(Box::pin(apply_for_user(store, user, id, report, taking)).await);
@@ -163,7 +163,7 @@ mod tests {
             pending().await
         }
 
-        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<(), Error> {
+        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
             pending().await
         }
 

@@ -10,7 +10,7 @@ use redis::Commands;
 use seenguard::{ChainOptions, Time};
 use seenguard_server::testing::body;
 use seenguard_server::{
-    MemoryStore, RedisConnection, RedisStore, RouterOptions, SeenStore, StoreEvent, StoreOptions, router,
+    MemoryBackend, RedisBackend, RedisConnection, RouterOptions, SeenStore, StoreEvent, StoreOptions, router,
 };
 use tokio::task::JoinSet;
 use tokio::time::sleep;
@@ -62,7 +62,7 @@ pub async fn a_panic_is_a_mistake_of_the_program_however_large_the_chain() {
             shards: 4,
             ..ChainOptions::default()
         };
-        let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+        let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
         let options = StoreOptions::new().chain(chain).on_event(|event| {
             assert!(!matches!(event, StoreEvent::Damaged(_)), "the listener panics");
         });
@@ -90,7 +90,7 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
     const REPORTS: usize = 5_000;
     const AT_ONCE: usize = 2_048;
     let redis = RedisServer::start(&[]);
-    let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+    let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
     let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
     store
         .update("ada", |chain, now| chain.record(&["b"], now))
@@ -125,7 +125,7 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
 
 pub async fn pages_over_their_limit_are_refused_and_reports_have_room_of_their_own() {
     const MOST: usize = 4_096;
-    let store = SeenStore::new(MemoryStore::default(), StoreOptions::new()).unwrap();
+    let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new()).unwrap();
     let app = router(store, RouterOptions::new());
     let mut pages = JoinSet::new();
     for _ in 0..=MOST {

@@ -15,7 +15,7 @@ use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::json;
 
 use super::Place;
-use super::program::{Program, command, forged, now};
+use super::program::{Program, command, forged, nothing_pending, now};
 use crate::redis_server::RedisServer;
 use crate::waiting::{eventually, promised};
 use seenguard_server::testing::{body, device, shows};
@@ -124,7 +124,7 @@ fn knows(service: &Program, user: &str, ids: &[&str]) {
 }
 
 fn posts(service: &Program, user: &str, id: &str) -> u16 {
-    let body = body(user, &[id], now(), None);
+    let body = body(user, &[id], now(), nothing_pending(user));
     service.post(&format!("/v1/users/{user}/impressions"), body).status
 }
 
@@ -192,7 +192,10 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     knows(&service, "ada", &["a"]);
     topic.cluster.broker_down(-1).unwrap();
     let begun = Instant::now();
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["b"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(503), "stream");
     let took = begun.elapsed();
     assert!(took < promised("a report without Kafka is answered by 503"), "{took:?}");
@@ -247,14 +250,20 @@ pub fn an_acknowledgement_is_of_all_replicas() {
         RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
     );
     topic.fail(produce, too_few, 10_000);
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["a"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["a"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(503), "stream");
     topic.cluster.clear_request_errors(produce);
     eventually("reports are taken again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     topic.fail(produce, RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["c"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["c"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(413), "too-large");
 }
 
@@ -848,7 +857,7 @@ pub fn an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered() {
     let mut options = seenguard_server::ConsumerOptions::new("one");
     options.ready_within = Duration::from_secs(2);
     let store = seenguard_server::SeenStore::new(
-        seenguard_server::MemoryStore::default(),
+        seenguard_server::MemoryBackend::default(),
         seenguard_server::StoreOptions::new(),
     );
     let kafka = Arc::new(seenguard_server::Kafka::new(&topic.hosts, TOPIC));
