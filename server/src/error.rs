@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
+use seenguard::StoreFailure;
 use tokio::time::timeout;
 
 /// A cause, for the operator's log.
@@ -40,8 +41,21 @@ pub enum ErrorKind {
 impl ErrorKind {
     /// Whether the same call may succeed a moment later.
     pub fn is_transient(self) -> bool {
-        use ErrorKind::{Conflict, OutOfMemory, ReadOnly, Timeout, Unavailable};
-        matches!(self, Timeout | Unavailable | ReadOnly | OutOfMemory | Conflict)
+        self.failure().is_some_and(StoreFailure::is_transient)
+    }
+
+    /// The failure of a store's step, if it is one.
+    pub(crate) fn failure(self) -> Option<StoreFailure> {
+        Some(match self {
+            ErrorKind::Timeout => StoreFailure::Timeout,
+            ErrorKind::Unavailable => StoreFailure::Unavailable,
+            ErrorKind::ReadOnly => StoreFailure::ReadOnly,
+            ErrorKind::OutOfMemory => StoreFailure::OutOfMemory,
+            ErrorKind::WrongType => StoreFailure::WrongType,
+            ErrorKind::Denied => StoreFailure::Denied,
+            ErrorKind::Conflict => StoreFailure::Conflict,
+            _ => return None,
+        })
     }
 
     /// The stable code, as in the `ErrorCode` of the TypeScript declarations, or `internal`.
@@ -84,10 +98,10 @@ impl ErrorKind {
 ///
 /// ```
 /// use seenguard::PageRequest;
-/// use seenguard_server::{ErrorKind, MemoryStore, SeenStore, StoreOptions};
+/// use seenguard_server::{ErrorKind, MemoryBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
 /// let too_large = PageRequest { size: 1_000_000, ..PageRequest::default() };
 /// let refused = store.page("ada", &["article-1"], &too_large).await.unwrap_err();
 /// assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadOption, "bad-option"));
@@ -160,6 +174,7 @@ impl From<seenguard::Error> for Error {
         let kind = match error {
             seenguard::Error::OutOfMemory => ErrorKind::OutOfMemory,
             seenguard::Error::BadReport(_) => ErrorKind::BadReport,
+            seenguard::Error::WrongNamespace => ErrorKind::WrongNamespace,
             _ => ErrorKind::BadOption,
         };
         Error::new(kind, error)

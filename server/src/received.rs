@@ -1,23 +1,18 @@
 //! Parsing of reports from a device or a stream.
 
 use metrics::counter;
-use seenguard::ReceivedReport;
+use seenguard::{ReceivedReport, Report};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind};
 use crate::json;
-
-/// Most bytes of a report.
-const MAX_BYTES: usize = 256 << 10;
 
 /// Reads a report of either kind.
 ///
 /// # Errors
 /// [`ErrorKind::BadReport`], of more than 256 KB with the code `too-large`.
 pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
-    if text.len() > MAX_BYTES {
-        return Err(too_large(seenguard::Error::TooLarge("a report has at most 256 KB")));
-    }
+    Report::check_size(text.len()).map_err(too_large)?;
     json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
 }
 
@@ -45,7 +40,7 @@ pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
 pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
     limited(match read(value) {
         Ok(report) => report,
-        Err(error) => match read::<seenguard::Report>(value) {
+        Err(error) => match read::<Report>(value) {
             Ok(posted) => posted.received(arrived),
             Err(_) => return Err(error),
         },
@@ -59,7 +54,7 @@ pub(crate) fn records_of(report: &ReceivedReport) -> Result<Vec<String>, Error> 
     let mut first = report.clone();
     first.pending = None;
     let text = serde_json::to_string(&first).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
-    if text.len() <= MAX_BYTES || first.impressions.len() + first.unseen.len() < 2 {
+    if Report::check_size(text.len()).is_ok() || first.impressions.len() + first.unseen.len() < 2 {
         return Ok(vec![text]);
     }
     let mut second = first.clone();

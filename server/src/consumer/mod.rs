@@ -49,13 +49,13 @@ const STRIKES: u32 = 5;
 /// use std::sync::Arc;
 ///
 /// use seenguard_server::{
-///     Consumer, ConsumerOptions, RedisConnection, RedisStore, SeenStore, StoreOptions, Stream,
+///     Consumer, ConsumerOptions, RedisConnection, RedisBackend, SeenStore, StoreOptions, Stream,
 /// };
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
 /// let redis = || RedisConnection::open("redis://127.0.0.1/");
 /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
-/// let store = SeenStore::new(RedisStore::new(redis()?), options)?;
+/// let store = SeenStore::new(RedisBackend::new(redis()?), options)?;
 /// let consumer = Consumer::new(store, Arc::new(Stream::new(redis()?, "reports")), ConsumerOptions::new("first"));
 /// let asked_to_end = std::future::pending();
 /// consumer.run(asked_to_end).await

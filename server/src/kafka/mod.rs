@@ -33,10 +33,10 @@ const FORM_HEADER: &str = "seenguard";
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryStore, SeenStore, StoreOptions};
+/// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
 /// let kafka = Kafka::new("localhost:9092", "seenguard-reports").properties("security.protocol=SSL")?;
 /// let consumer = Consumer::new(store, Arc::new(kafka.dead_letters("seenguard-dead")), ConsumerOptions::new("first"));
 /// let asked_to_end = std::future::pending();

@@ -106,10 +106,10 @@ impl Service {
 /// them. The app must authorize requests for a user, in a layer before these routes.
 ///
 /// ```
-/// use seenguard_server::{MemoryStore, RouterOptions, SeenStore, StoreOptions, router};
+/// use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 ///
 /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
-/// let store = SeenStore::new(MemoryStore::default(), options)?;
+/// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let app: axum::Router = axum::Router::new().nest("/seen", router(store, RouterOptions::new()));
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
@@ -279,16 +279,15 @@ async fn impressions(
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
     let store = &service.store;
-    let report = store.check(&user, &body)?;
     #[cfg(feature = "consumer")]
     if let Some(stream) = &service.stream {
+        let report = store.accept(&user, &body).await?;
         let append = store.within_deadline(|| stream.append(&user, &report));
-        let (appended, kept) = tokio::join!(append, store.keep(&user, &report));
-        appended.map_err(Problem::of_stream)?;
-        kept?;
+        append.await.map_err(Problem::of_stream)?;
         return Ok(StatusCode::NO_CONTENT);
     }
-    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep(&user, &report));
+    let report = store.check(&user, &body)?;
+    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep_list(&user, &report));
     ingested?;
     kept?;
     note_taken(&[report], false);

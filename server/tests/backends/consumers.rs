@@ -10,7 +10,7 @@ use redis::{Commands, from_redis_value};
 use seenguard::{Impression, Report};
 use seenguard_server::testing::body;
 use seenguard_server::{
-    Backend, Consumer, ConsumerOptions, MemoryStore, RedisConnection, SeenStore, StoreOptions, Stream,
+    Backend, Consumer, ConsumerOptions, MemoryBackend, RedisConnection, SeenStore, StoreOptions, Stream,
 };
 use tokio::time::sleep;
 
@@ -82,7 +82,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     const USERS: usize = 40;
     const BYTES_A_SECOND: u64 = 2_000_000;
     let redis = RedisServer::start(&[]);
-    let store = store(MemoryStore::default());
+    let store = store(MemoryBackend::default());
     let append = stream(redis.url());
     let ids: Vec<String> = (0..1_000)
         .map(|id| format!("article-{id}-{}", "x".repeat(80)))
@@ -116,7 +116,7 @@ pub async fn a_consumer_that_cannot_read_is_not_ready() {
         options.wait = Duration::from_millis(50);
         options.ready_within = Duration::from_secs(2);
     });
-    let consumer = Consumer::new(store(MemoryStore::default()), stream(redis.url()), options);
+    let consumer = Consumer::new(store(MemoryBackend::default()), stream(redis.url()), options);
     let health = consumer.health();
     assert!(health.is_ready());
     tokio::spawn(consumer.run(pending()));
@@ -171,7 +171,7 @@ pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
         with.is_ok_and(|with| with.ids.iter().any(|entry| entry.consumer == "slow"))
     })
     .await;
-    let other = store(MemoryStore::default());
+    let other = store(MemoryBackend::default());
     let other_one = Consumer::new(other.clone(), stream(redis.url()), options("other"));
     other_one.run(until_all_is_taken_in(&redis)).await.unwrap();
     assert!(knows(&slow, "a").await && !knows(&other, "a").await);

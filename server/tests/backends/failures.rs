@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use redis::{Commands, cmd};
 use seenguard::{ChainOptions, PageRequest, Time};
 use seenguard_server::testing::{body, device, shows};
-use seenguard_server::{Error, ErrorKind, Page, RedisConnection, RedisStore, SeenStore, StoreEvent, StoreOptions};
+use seenguard_server::{Error, ErrorKind, Page, RedisBackend, RedisConnection, SeenStore, StoreEvent, StoreOptions};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
@@ -40,7 +40,7 @@ fn store_at(url: String) -> (SeenStore, Told) {
             };
             *counted.lock().unwrap().entry(name).or_default() += 1;
         });
-    let backend = RedisStore::new(RedisConnection::open(url).unwrap());
+    let backend = RedisBackend::new(RedisConnection::open(url).unwrap());
     (SeenStore::new(backend, options).unwrap(), told)
 }
 
@@ -238,7 +238,7 @@ pub async fn a_slow_answer_is_waited_for() {
         shards: SHARDS,
         ..ChainOptions::default()
     };
-    let backend = RedisStore::new(RedisConnection::open(proxy.url()).unwrap());
+    let backend = RedisBackend::new(RedisConnection::open(proxy.url()).unwrap());
     let store = SeenStore::new(backend, StoreOptions::new().chain(chain)).unwrap();
     for shard in 0..SHARDS {
         let ids: Vec<String> = (0..50_000).map(|id| format!("article-{shard}-{id}")).collect();
@@ -380,7 +380,7 @@ fn users() -> Vec<String> {
 /// A store over the nodes of a cluster.
 fn store_on(servers: &Servers) -> SeenStore {
     let urls = servers.cluster.iter().map(RedisServer::url);
-    let backend = RedisStore::new(RedisConnection::open_cluster(urls).unwrap());
+    let backend = RedisBackend::new(RedisConnection::open_cluster(urls).unwrap());
     SeenStore::new(backend, StoreOptions::new()).unwrap()
 }
 

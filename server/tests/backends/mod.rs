@@ -4,16 +4,14 @@ mod clock;
 mod consumers;
 mod failures;
 mod odd;
-mod over_http;
 mod routes;
 
 use std::future::Future;
 
 use libtest_mimic::{Failed, Trial};
 use seenguard_server::testing::{Promise, promises};
-use seenguard_server::{MemoryStore, RedisConnection, RedisStore};
+use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection};
 
-use self::over_http::OverHttp;
 use crate::redis_server::{RedisServer, Servers};
 
 /// All tests. Without servers, which those who only list them need not have, none of those in Redis would pass.
@@ -23,29 +21,17 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         .iter()
         .flat_map(|servers| servers.cluster.iter().map(RedisServer::url))
         .collect();
-    let in_memory = promises(|_| async { MemoryStore::default() });
+    let in_memory = promises(|_| async { MemoryBackend::default() });
     // Each under another prefix.
     let in_redis = promises(move |name| {
         let url = single.clone();
-        async move { RedisStore::new(RedisConnection::open(url).unwrap()).prefix(format!("{name}:")) }
+        async move { RedisBackend::new(RedisConnection::open(url).unwrap()).prefix(format!("{name}:")) }
     });
     let on_cluster = promises(move |name| {
         let urls = cluster.clone();
-        async move { RedisStore::new(RedisConnection::open_cluster(urls).unwrap()).prefix(format!("{name}:")) }
+        async move { RedisBackend::new(RedisConnection::open_cluster(urls).unwrap()).prefix(format!("{name}:")) }
     });
-    let mut all = vec![("memory", in_memory), ("redis", in_redis), ("cluster", on_cluster)];
-    if let Ok(served) = std::env::var("TYPESCRIPT_BACKENDS") {
-        all.extend(
-            [("typescript memory", "memory"), ("typescript redis", "redis")].map(|(name, kind)| {
-                let served = served.clone();
-                let url = move |promise| format!("{served}/{kind}/{promise}");
-                (
-                    name,
-                    promises(move |promise| std::future::ready(OverHttp::new(url(promise)))),
-                )
-            }),
-        );
-    }
+    let all = vec![("memory", in_memory), ("redis", in_redis), ("cluster", on_cluster)];
     let mut trials: Vec<Trial> = all
         .into_iter()
         .flat_map(|(backend, promises)| promises.into_iter().map(move |promise| kept(backend, promise)))

@@ -9,7 +9,7 @@ use axum::http::Request;
 use redis::Commands;
 use seenguard::{ChainOptions, Time};
 use seenguard_server::testing::body;
-use seenguard_server::{RedisConnection, RedisStore, RouterOptions, SeenStore, StoreEvent, StoreOptions, router};
+use seenguard_server::{RedisBackend, RedisConnection, RouterOptions, SeenStore, StoreEvent, StoreOptions, router};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tower::ServiceExt;
@@ -60,7 +60,7 @@ pub async fn a_panic_is_a_mistake_of_the_program_however_large_the_chain() {
             shards: 4,
             ..ChainOptions::default()
         };
-        let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+        let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
         let options = StoreOptions::new().chain(chain).on_event(|event| {
             assert!(!matches!(event, StoreEvent::Damaged(_)), "the listener panics");
         });
@@ -88,7 +88,7 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
     const REPORTS: usize = 5_000;
     const AT_ONCE: usize = 2_048;
     let redis = RedisServer::start(&[]);
-    let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+    let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
     let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
     store
         .update("ada", |chain, now| chain.record(&["b"], now))

@@ -12,7 +12,7 @@ use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::json;
 
 use super::Place;
-use super::program::{Program, command, now};
+use super::program::{Program, command, nothing_pending, now};
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
 use seenguard_server::testing::body;
@@ -121,7 +121,7 @@ fn knows(service: &Program, user: &str, ids: &[&str]) {
 }
 
 fn posts(service: &Program, user: &str, id: &str) -> u16 {
-    let body = body(user, &[id], now(), None);
+    let body = body(user, &[id], now(), nothing_pending(user));
     service.post(&format!("/v1/users/{user}/impressions"), body).status
 }
 
@@ -178,7 +178,10 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     service.report("ada", &["a"]);
     knows(&service, "ada", &["a"]);
     topic.cluster.broker_down(-1).unwrap();
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["b"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(503), "stream");
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(service.get("/readyz").status, 200);
@@ -231,14 +234,20 @@ pub fn an_acknowledgement_is_of_all_replicas() {
         RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
     );
     topic.fail(produce, too_few, 10_000);
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["a"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["a"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(503), "stream");
     topic.cluster.clear_request_errors(produce);
     eventually("reports are taken again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     topic.fail(produce, RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["c"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["c"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(413), "too-large");
 }
 

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use rustix::process::{Pid, Signal, kill_process};
 use seenguard::Time;
+use seenguard_server::testing::{body, device};
 use serde_json::Value;
 
 use crate::waiting::{PATIENCE, eventually};
@@ -120,7 +121,7 @@ impl Program {
 
     /// A report as a device posts it.
     pub fn report(&self, user: &str, ids: &[&str]) {
-        let body = seenguard_server::testing::body(user, ids, now(), None);
+        let body = body(user, ids, now(), nothing_pending(user));
         assert_eq!(self.post(&format!("/v1/users/{user}/impressions"), body).status, 204);
     }
 
@@ -264,6 +265,11 @@ pub fn rest(mut stream: TcpStream) -> String {
 pub fn texts(list: &Value) -> Vec<String> {
     let list = list.as_array().unwrap().iter();
     list.map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// The list of a device that has nothing pending: what it reports is seen when it is in the chain, and not before.
+pub fn nothing_pending(user: &str) -> Option<String> {
+    Some(device(user, 99).pending_list(4_000, now()))
 }
 
 pub fn now() -> Time {

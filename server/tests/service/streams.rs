@@ -128,15 +128,19 @@ pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
         (stream.len(), service.page("ada", &["a", "b"], 2)),
         (3, vec!["a".to_owned(), "b".to_owned()])
     );
+    // A report without a list counts for pages at once.
+    let posted = service.post("/v1/users/eve/impressions", body("eve", &["a"], now(), None));
+    assert_eq!((posted.status, stream.len()), (204, 4));
+    assert_eq!(service.page("eve", &["a", "b"], 2), ["b"]);
     let refused = service.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
-    assert_eq!((refused.code(409).as_str(), stream.len()), ("wrong-namespace", 3));
+    assert_eq!((refused.code(409).as_str(), stream.len()), ("wrong-namespace", 4));
 
     let consumer = stream.consume("first", "30");
     eventually("all are taken in", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b", "c"], 3), ["c"]);
     assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["a", "b"]);
-    assert_eq!(consumer.number("seenguard_reports_total"), 3.0);
-    assert_eq!(consumer.number("seenguard_lag_seconds_count"), 3.0);
+    assert_eq!(consumer.number("seenguard_reports_total"), 4.0);
+    assert_eq!(consumer.number("seenguard_lag_seconds_count"), 4.0);
     assert_eq!(consumer.get("/readyz").status, 200);
     service.report("bob", &["a"]);
     eventually("it goes on", || (stream.len() == 0).then_some(()));
@@ -591,7 +595,7 @@ pub fn a_consumer_that_is_gone_leaves_the_group() {
     let _entered = runtime.enter();
     let connection = || seenguard_server::RedisConnection::open(redis.url()).unwrap();
     let store = seenguard_server::SeenStore::new(
-        seenguard_server::MemoryStore::default(),
+        seenguard_server::MemoryBackend::default(),
         seenguard_server::StoreOptions::new(),
     );
     let mut options = seenguard_server::ConsumerOptions::new("one");
