@@ -60,10 +60,10 @@ pub(super) fn keep_latest<'a>(lines: &mut Vec<KeptLine<'a>>, most: usize) -> Vec
     lines.split_off((most + unnamed).min(lines.len()))
 }
 
-/// The lines beyond the limit: each device's name and its line. Of devices of the same second the one of `told` stays.
-pub(crate) fn dropped_devices(kept: &str, told: Option<&PendingToKeep>) -> Vec<[String; 2]> {
+/// The lines beyond the limit: each device's name and its line. Of devices of the same second the one of `latest` stays.
+pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec<[String; 2]> {
     let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
-    lines.sort_by_key(|line| told.is_none_or(|told| told.device != line.device));
+    lines.sort_by_key(|line| latest.is_none_or(|latest| latest.device != line.device));
     let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES);
     dropped
         .iter()

@@ -92,8 +92,8 @@ impl StoreKeys {
 
     /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES), as they were loaded; `None` if
     /// there are none. One that has changed meanwhile stays, as does the one just stored.
-    pub fn drop_devices(self, kept: &str, told: Option<&PendingToKeep>) -> Option<RedisCommand> {
-        let arguments: Vec<String> = dropped_devices(kept, told).into_iter().flatten().collect();
+    pub fn drop_devices(self, kept: &str, latest: Option<&PendingToKeep>) -> Option<RedisCommand> {
+        let arguments: Vec<String> = dropped_devices(kept, latest).into_iter().flatten().collect();
         (!arguments.is_empty()).then(|| RedisCommand {
             script: RedisScript::Drop,
             keys: vec![self.pending],

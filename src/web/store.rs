@@ -28,7 +28,7 @@ use crate::time::Time;
 #[wasm_bindgen(js_name = keepPending)]
 pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
     match PendingToKeep::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
-        Some(told) => told.added_to(kept).map_err(failure),
+        Some(list) => list.added_to(kept).map_err(failure),
         None => Ok(None),
     }
 }
@@ -61,7 +61,7 @@ struct Job {
     namespace: Option<String>,
     work: Work,
     /// The device's list to store.
-    told: Option<PendingToKeep>,
+    list: Option<PendingToKeep>,
     call: StoreCall,
     /// The loaded lists of devices.
     kept: String,
@@ -91,7 +91,8 @@ struct Step<'a> {
     /// For Redis: removes lists beyond the limit. The call does not depend on it.
     drop: Option<Command>,
     /// For other backends.
-    told: Option<Told<'a>>,
+    #[serde(rename = "told")]
+    list: Option<List<'a>>,
     replacement: Option<Replacement>,
     unknown: usize,
     report: Option<&'a ReceivedReport>,
@@ -122,7 +123,7 @@ impl From<RedisCommand> for Command {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Told<'a> {
+struct List<'a> {
     text: &'a str,
     at: u64,
     life_seconds: u32,
@@ -191,19 +192,19 @@ impl StoreCalls {
     ) -> JsValue {
         let now = self.now(now, is_fixed, None);
         let job = match self.begun(texts, work, bytes, now) {
-            Ok((user, namespace, work, told)) => Job {
+            Ok((user, namespace, work, list)) => Job {
                 call: StoreCall::new(self.options, work.kind(), limit_ms as u64, random.to_bits()),
                 kept: String::new(),
                 unknown: 0,
                 user,
                 namespace,
                 work,
-                told,
+                list,
             },
             Err(error) => return failure(error),
         };
         self.latest = self.latest.wrapping_add(1);
-        let step = match (&job.work, &job.told) {
+        let step = match (&job.work, &job.list) {
             (Work::Accept(_), None) => StoreStep::Done,
             _ => StoreStep::Load,
         };
@@ -352,11 +353,11 @@ impl StoreCalls {
         StoreKeys::of("", &user, false)?;
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         let wanted = namespace.as_deref();
-        let mut told = None;
+        let mut list = None;
         let work = match work {
             0 => {
                 let asking = text(texts, 2);
-                told = PendingToKeep::of(&asking, wanted, now, self.pending_seconds);
+                list = PendingToKeep::of(&asking, wanted, now, self.pending_seconds);
                 Work::Read
             }
             1 => Work::Update,
@@ -369,14 +370,14 @@ impl StoreCalls {
                 let mut report = received(texts, Some(now));
                 report.limit()?;
                 let (pending, impressions) = (report.pending.as_deref(), &report.impressions);
-                told = PendingToKeep::of_report(pending, impressions, wanted, now, self.pending_seconds);
+                list = PendingToKeep::of_report(pending, impressions, wanted, now, self.pending_seconds);
                 Work::Accept(report)
             }
         };
         if let Work::Ingest(report) | Work::Accept(report) = &work {
             check_namespace(wanted, &report.namespace)?;
         }
-        Ok((user, namespace, work, told))
+        Ok((user, namespace, work, list))
     }
 
     /// Reads the answer to a step that loads, or that stores a device's list.
@@ -420,7 +421,7 @@ impl StoreCalls {
         Step {
             drop: self
                 .keys(job)
-                .and_then(|keys| keys.drop_devices(&job.kept, job.told.as_ref()))
+                .and_then(|keys| keys.drop_devices(&job.kept, job.list.as_ref()))
                 .map(Command::from),
             ..Step::default()
         }
@@ -453,10 +454,10 @@ impl StoreCalls {
             StoreStep::Load => {
                 let is_accept = matches!(job.work, Work::Accept(_));
                 shown.kind = if is_accept { "keep" } else { "load" };
-                match (keys, &job.told) {
-                    (Some(keys), Some(told)) if is_accept => shown.command = Some(keys.keep(told).into()),
-                    (Some(keys), told) => shown.command = Some(keys.load(told.as_ref()).into()),
-                    (None, told) => shown.told = told.as_ref().map(Told::of),
+                match (keys, &job.list) {
+                    (Some(keys), Some(list)) if is_accept => shown.command = Some(keys.keep(list).into()),
+                    (Some(keys), list) => shown.command = Some(keys.load(list.as_ref()).into()),
+                    (None, list) => shown.list = list.as_ref().map(List::of),
                 }
             }
             StoreStep::Change => shown.kind = "change",
@@ -523,12 +524,12 @@ impl Step<'_> {
     }
 }
 
-impl<'a> Told<'a> {
-    fn of(told: &'a PendingToKeep) -> Self {
-        Told {
-            text: told.text(),
-            at: told.at().unix_seconds(),
-            life_seconds: told.life_seconds(),
+impl<'a> List<'a> {
+    fn of(list: &'a PendingToKeep) -> Self {
+        List {
+            text: list.text(),
+            at: list.at().unix_seconds(),
+            life_seconds: list.life_seconds(),
         }
     }
 }

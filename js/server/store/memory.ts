@@ -4,7 +4,7 @@ import { call, serverEngine } from "../engine.js";
 import { BackendPerformer } from "./performer.js";
 import { ChainStore } from "./seen-store.js";
 
-/** Above so many users, the least recently used ones are forgotten. */
+/** Above this number, the least recently used ones are forgotten. */
 const MAX_USERS = 100_000;
 
 export function memoryStore(options: StoreOptions = {}): SeenStore {

@@ -175,7 +175,8 @@ export class ChainStore implements Api.SeenStore {
     const { now, ...report } = readPosted(body);
     const texts = textsOfReport({ ...report, receivedAt: now });
     const { step } = await this.perform(user, Work.Accept, texts, undefined, bytesOf(body));
-    return step.report as Api.ReceivedReport;
+    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report");
+    return step.report;
   }
 
   async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
@@ -257,17 +258,18 @@ export class ChainStore implements Api.SeenStore {
 
   /** Performs one step. Returns the next one. */
   private async next(call: Call, module: Module, step: Step): Promise<Step> {
-    // The call has failed for the caller: it must not change anything later.
-    if (call.isOver) return OVER;
+    // A call that has failed for the caller must not change anything later.
+    const isOver = () => call.isOver === true;
+    if (isOver()) return OVER;
     if (step.kind === "change") return this.change(call, module, step);
     if (step.kind === "wait") {
       await pause(step.waitMs);
-      return call.isOver ? OVER : this.send(module, undefined, (calls) => calls.again(step.call));
+      return isOver() ? OVER : this.send(module, undefined, (calls) => calls.again(step.call));
     }
     const elapsed = () => performance.now() - call.begun;
     try {
       const texts = await this.performer.perform(call.user, step);
-      if (call.isOver) return OVER;
+      if (isOver()) return OVER;
       if (step.kind === "load" || step.kind === "keep") {
         const now = this.now();
         const next = this.send(module, texts, (calls, batch) => calls.answered(step.call, batch, ...now));
@@ -280,7 +282,7 @@ export class ChainStore implements Api.SeenStore {
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       call.failure = error;
-      if (call.isOver) return OVER;
+      if (isOver()) return OVER;
       const why = [describe(error.cause)];
       return this.send(module, why, (calls, batch) => calls.failed(step.call, batch, error.kind, elapsed()));
     }

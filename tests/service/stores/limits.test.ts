@@ -11,10 +11,10 @@ const never = new Promise<never>(() => undefined);
 function backendWith(others: Partial<Backend>): Backend {
   const inner = memoryBackend();
   return {
-    load: (...asked) => inner.load(...asked),
-    keep: (...asked) => inner.keep(...asked),
-    replace: (...asked) => inner.replace(...asked),
-    forget: (...asked) => inner.forget(...asked),
+    load: (...given) => inner.load(...given),
+    keep: (...given) => inner.keep(...given),
+    replace: (...given) => inner.replace(...given),
+    forget: (...given) => inner.forget(...given),
     ...others,
   };
 }
@@ -24,13 +24,13 @@ function withClock(aheadSeconds: number): Backend {
   const inner = memoryBackend();
   const now = () => Date.now() / 1000 + aheadSeconds;
   return backendWith({
-    load: async (...asked): Promise<Loaded> => ({ ...(await inner.load(...asked)), now: now() }),
-    keep: async (...asked) => {
-      await inner.keep(...asked);
+    load: async (...given): Promise<Loaded> => ({ ...(await inner.load(...given)), now: now() }),
+    keep: async (...given) => {
+      await inner.keep(...given);
       return now();
     },
-    replace: (...asked) => inner.replace(...asked),
-    forget: (...asked) => inner.forget(...asked),
+    replace: (...given) => inner.replace(...given),
+    forget: (...given) => inner.forget(...given),
   });
 }
 
@@ -41,7 +41,7 @@ describe.each([
   test("an impression counts that is reported after the history was deleted", async () => {
     const backend = withClock(aheadSeconds);
     await seenStore(backend).forget("ada");
-    // Another process, which has not heard of the store's clock yet.
+    // Another process, which does not know the store's clock yet.
     const store = seenStore(backend);
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
     try {
@@ -74,7 +74,7 @@ describe.each([
 test("a backend that never answers holds no page back for longer than the deadline", async () => {
   let hangs = true;
   const inner = memoryBackend();
-  const backend = backendWith({ load: (...asked) => (hangs ? never : inner.load(...asked)) });
+  const backend = backendWith({ load: (...given) => (hangs ? never : inner.load(...given)) });
   const store = seenStore(backend, { patienceMs: 10, deadlineMs: 3_000, onError: () => undefined });
   const page = () => store.page("ada", POOL, { size: 3 });
   await Promise.all(Array.from({ length: 1_100 }, page));
@@ -87,8 +87,8 @@ test("an answer that comes after the deadline changes nothing", async () => {
   let answer: () => void = () => undefined;
   const late = new Promise<void>((resolve) => (answer = resolve));
   const inner = memoryBackend();
-  const replace = vi.fn((...asked: Parameters<Backend["replace"]>) => inner.replace(...asked));
-  const load = async (...asked: Parameters<Backend["load"]>) => late.then(() => inner.load(...asked));
+  const replace = vi.fn((...given: Parameters<Backend["replace"]>) => inner.replace(...given));
+  const load = async (...given: Parameters<Backend["load"]>) => late.then(() => inner.load(...given));
   const store = seenStore(backendWith({ load, replace }), { deadlineMs: 20 });
   await expect(store.update("ada", (chain) => chain.record("a"))).rejects.toMatchObject({ code: "storage" });
   answer();
@@ -129,7 +129,7 @@ test("impressions of a report without a usable pending list are left out of page
   const ids = ["a", "b", "c", "d", "e"];
   const unusable = [undefined, "what is this", ".1.0.AAAA", stranger.pending(["x"])];
   for (const [index, pending] of unusable.entries()) {
-    const { pending: _, ...report } = phone.report([ids[index] as string]);
+    const { pending: _, ...report } = phone.report(ids.slice(index, index + 1));
     await store.accept("ada", { ...report, ...(pending !== undefined && { pending }) });
   }
   const page = async () => (await store.page("ada", ids, { size: 5 })).items;
