@@ -535,10 +535,10 @@ impl<'a> List<'a> {
 }
 
 fn text(texts: &TextBatch, index: usize) -> String {
-    let is_there = index < texts.len();
-    is_there
-        .then(|| String::from_utf8_lossy(texts.get(index)).into_owned())
-        .unwrap_or_default()
+    match index < texts.len() {
+        true => String::from_utf8_lossy(texts.get(index)).into_owned(),
+        false => String::new(),
+    }
 }
 
 /// The report of a batch, in the server's time; one that a device sent is received at this time.

@@ -51,7 +51,8 @@ fn a_chain_is_replaced_only_if_it_has_changed() {
 #[test]
 fn data_that_cannot_be_read_is_ignored_reported_and_gone_with_the_next_change() {
     let mut before = stored(&["a"]);
-    before.shards.insert(0, "U0dT".into());
+    let cut = before.shards[0][..before.shards[0].len() - 4].to_owned();
+    before.shards.insert(0, cut);
     before.fields.push(("forgetBefore".into(), "soon".into()));
     let mut reading = call(StoreUse::Read);
     assert_eq!(
@@ -65,7 +66,12 @@ fn data_that_cannot_be_read_is_ignored_reported_and_gone_with_the_next_change() 
     let StoreStep::Replace(replacement) = recorded(&before, &["a"]) else {
         panic!("it is damaged");
     };
-    assert_eq!(replacement.after, stored(&["a"]));
+    // The intact shard stays, with a higher version than the damaged one may have had.
+    assert_eq!((replacement.after.shards.len(), replacement.after.fields.len()), (1, 0));
+    let mut again = call(StoreUse::Read);
+    again.loaded(Arc::new(replacement.after), 4, at(START)).unwrap();
+    assert_eq!(again.damage(), (0, &[][..]));
+    assert!(again.into_chain().unwrap().contains("a", at(START)).unwrap());
 }
 
 #[test]
