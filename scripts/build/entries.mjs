@@ -33,6 +33,7 @@ export const entries = [
   { name: "slim", hasDevelopment: true },
   { name: "lazy", peers: [] },
   { name: "server", inWorkerd: "server/workerd", inDemo: true },
+  { name: "server/testing", source: "testing/promises", types: "server-testing", peers: [] },
   { name: "near-duplicates", inWorkerd: "near-duplicates/workerd", inDemo: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
