@@ -14,10 +14,10 @@ import { CommandFailed } from "../lib/run.mjs";
  */
 const budgets = {
   // Aim: 60 KB.
-  seenguard: [184_500, 63_100],
-  "seenguard/formats": [264_500, 92_000],
+  seenguard: [186_000, 63_500],
+  "seenguard/formats": [266_000, 92_800],
   // Aim: 16 KB. Storage is in TypeScript: 1.5 KB more here, and 13 KB less in the module.
-  "seenguard/slim": [77_000, 25_200],
+  "seenguard/slim": [78_500, 25_700],
   "seenguard/lazy": [250, 200],
   "seenguard.wasm": [103_500, 37_300],
   "formats.wasm": [175_000, 65_000],
