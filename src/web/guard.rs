@@ -50,7 +50,9 @@ pub enum ApplyStatus {
 impl ApplyStatus {
     fn of(error: &Error) -> Self {
         match error {
-            Error::BadOption(_) | Error::BadSnapshot(_) | Error::BadReport(_) => ApplyStatus::BadSnapshot,
+            Error::BadOption(_) | Error::BadSnapshot(_) | Error::BadReport(_) | Error::WrongNamespace => {
+                ApplyStatus::BadSnapshot
+            }
             Error::BadBase64 => ApplyStatus::BadBase64,
             Error::Truncated { .. } => ApplyStatus::Truncated,
             Error::BadMagic => ApplyStatus::BadMagic,
