@@ -4,6 +4,9 @@ import { defineConfig } from "vitest/config";
 /** For a machine that is busy with other things: what is right passes long before. */
 export const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
 
+/** For tests that import sources. Of the package Vite takes the build for development by itself. */
+export const define = { __DEV__: "true" };
+
 /** Rules of the guard and of chains, which hold with either engine. */
 export const ofTheEngine = [
   ...["chain", "feed", "formats", "guard", "limits", "near-duplicates", "requests", "snapshot", "storage"],
@@ -23,7 +26,8 @@ const folders = {
   // Compilers of apps take all cores.
   bundlers: { ...oneByOne(5), globalSetup: ["tests/bundlers/setup.ts"] },
   hooks: { environment: "jsdom" },
-  packed: { globalSetup: ["tests/packed/pack.ts"] },
+  // Vite takes the package's build for development into an app's bundle unless NODE_ENV says so.
+  packed: { globalSetup: ["tests/packed/pack.ts"], env: { NODE_ENV: "production" } },
   "packed/toolchain": oneByOne(2),
   "service/cluster": oneByOne(15),
   // The service is compiled first, if that was not done before; JVMs take their time on a machine with little.
@@ -45,6 +49,7 @@ export default defineConfig({
     passWithNoTests: false,
     projects: [
       {
+        define,
         test: {
           ...patient,
           name: "node",
@@ -57,6 +62,7 @@ export default defineConfig({
       // Firefox and WebKitGTK serve one session at a time, and two at once would be too much for two cores.
       { test: { ...patient, ...oneByOne(2), name: "engines", include: ["tests/**/*.engines.test.ts"] } },
       {
+        define,
         test: {
           ...patient,
           name: "js-engine",

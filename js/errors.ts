@@ -36,6 +36,14 @@ export function failure(code: ErrorCode, message: string, cause: unknown): SeenG
   return new SeenGuardError(code, `${message}: ${describe(cause)}`, cause);
 }
 
+/** An error as the platform's own promises reject with: `AbortError`, `TimeoutError`. */
+export function domException(name: string, message: string): Error {
+  // Hermes has no such class.
+  return typeof DOMException === "undefined"
+    ? Object.assign(new Error(message), { name })
+    : new DOMException(message, name);
+}
+
 /** Throws `bad-option`: the caller made a mistake. */
 export function refuse(message: string): never {
   throw new SeenGuardError("bad-option", message);
@@ -56,14 +64,6 @@ export type ErrorListener = (error: SeenGuardError) => void;
 /** The most messages that are passed on: some contain data of the app's items. */
 const MOST_MESSAGES = 20;
 
-/** Passes errors on, with each message of misuse once: an app repeats a mistake with every render. */
-export function misuseOnce(listener: ErrorListener): ErrorListener {
-  const isNew = newMessages();
-  return (error) => {
-    if (error.code !== "misuse" || isNew(error)) listener(error);
-  };
-}
-
 /** The default listener: a console warning, once for each message; on a server once for each code. */
 export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
   const isNew = newMessages(of);
@@ -73,7 +73,8 @@ export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
   };
 }
 
-function newMessages(of: "message" | "code" = "message"): (error: SeenGuardError) => boolean {
+/** Whether an error is the first with its message or code; false for more than a few. */
+export function newMessages(of: "message" | "code" = "message"): (error: SeenGuardError) => boolean {
   const told = new Set<string>();
   return (error) => told.size < MOST_MESSAGES && told.size < told.add(error[of]).size;
 }

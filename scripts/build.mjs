@@ -3,7 +3,8 @@
  *
  *     src/ ── cargo ──► target/wasm/ ── wasm-bindgen, wasm-opt ──► js/generated/: three modules and their glue
  *     each module ── wasm2js ──► js/generated/<module>/engine-js.js: the engine as JavaScript
- *     js/entries/ + js/generated/ + js/cli/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag files, the command
+ *     js/entries/ + js/generated/ + js/cli/ ── esbuild ──► dist/*.js, dist/*.cjs, the script-tag files, the command;
+ *                                                          of the guard also dist/*.development.js
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
  *     dist/, docs/, a folder for each subpath, for old resolvers ──► target/npm/, which is packed
  *

@@ -50,6 +50,9 @@ pub enum Error {
     /// `bad-report`: an unseen id has over 256 bytes. Leave it out.
     #[error("{0}")]
     BadReport(&'static str),
+    /// `wrong-namespace`: the report is of another namespace than this user's. The device keeps it for its person.
+    #[error("the report is of another namespace than this user's: it is of a session that is over")]
+    WrongNamespace,
     /// `out-of-memory`: there is not enough memory for the input. The call changed nothing.
     #[error("out of memory")]
     OutOfMemory,
@@ -78,6 +81,7 @@ impl Error {
             Error::BadPayload(_) => "bad-payload",
             Error::TooLarge(_) => "too-large",
             Error::BadReport(_) => "bad-report",
+            Error::WrongNamespace => "wrong-namespace",
             Error::OutOfMemory => "out-of-memory",
             Error::InShard { error, .. } => error.code(),
         }

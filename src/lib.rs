@@ -121,8 +121,8 @@
 //! # Features
 //!
 //! - `formats`, by default: the filters of other libraries.
-//! - `client` and `server`, by default: which classes a build for wasm32 exports to JavaScript. They change nothing in
-//!   a native build.
+//! - `client` and `server`, by default: which classes a build for wasm32 exports to JavaScript. In a native build
+//!   `server` adds [`StoreCall`], with which stores of users' chains are made.
 
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 #![cfg_attr(target_arch = "wasm32", deny(unsafe_code))]
@@ -148,6 +148,8 @@ mod rank;
 mod redis;
 mod shard;
 mod snapshot;
+#[cfg(feature = "server")]
+mod store_call;
 mod table;
 mod time;
 #[cfg(all(target_arch = "wasm32", any(feature = "client", feature = "server")))]
@@ -175,8 +177,12 @@ pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanOptions, plan};
-pub use redis::{LoadedFromRedis, RedisCommand, RedisFailure, RedisScript, StoreKeys};
+pub use redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
+#[cfg(feature = "server")]
+pub use store_call::{
+    StoreCall, StoreClock, StoreFailure, StorePage, StoreReplacement, StoreStep, StoreUse, check_namespace,
+};
 pub use time::Time;
 pub use wire::Format;

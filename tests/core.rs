@@ -9,6 +9,8 @@ mod chain {
     mod plan;
     #[path = "rotation.core.rs"]
     mod rotation;
+    #[path = "store-call.core.rs"]
+    mod store_call;
     #[path = "texts.core.rs"]
     mod texts;
     #[path = "unseen.core.rs"]

@@ -7,6 +7,8 @@ export default defineConfig(({ mode }) => ({
   root: fileURLToPath(new URL("page", import.meta.url)),
   base: "./",
   plugins: mode === "alone" ? [alone()] : [],
+  // The package's build for production, also where NODE_ENV says "test": `npm start` makes no other.
+  resolve: { conditions: ["module", "browser", "production"] },
   worker: { format: "es" },
   build: {
     target: "es2022",

@@ -1,4 +1,5 @@
 /** The list of a component that loads its own pages: the framework-independent part of `useSeenPages`. */
+import { errorNameOf } from "../errors.js";
 import { MOST_KEYS } from "../feed/keyed-verdicts.js";
 import { pause } from "../platform/host.js";
 import { keepLatest } from "../feed/keep-latest.js";
@@ -154,12 +155,14 @@ export class PageList<T, C> {
       let result = await this.feed.fill(fetchPage, want, options);
       if (result.end === "max-pages" && result.items.length === 0)
         result = await this.feed.fill(fetchPage, want, options);
-      const { items, end, error, done } = result;
-      if (end !== "error") return { items, error: undefined, done };
-      // Show the items fetched before the error.
-      return { items: (await this.feed.fill(fetchPage, 0, options)).items, error, done };
+      const { items, done } = result;
+      return { items, error: undefined, done };
     } catch (error) {
-      return { items: [], error, done: false };
+      // The guard was closed, or the run has ended: the next run has the items fetched so far.
+      if (errorNameOf(error) === "AbortError") return { items: [], error: undefined, done: false };
+      // Show the items fetched before the error, unless an option is wrong, for which this rejects, too.
+      const fetched = await this.feed.fill(fetchPage, 0, options).catch(() => undefined);
+      return { items: fetched?.items ?? [], error, done: fetched?.done ?? false };
     }
   }
 

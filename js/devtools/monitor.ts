@@ -101,6 +101,8 @@ export class Monitor {
   /** Whether the guard's holder has closed it. */
   get isClosed(): boolean {
     // A closed guard has no engine, and refuses any snapshot, also an absent one, as "closed".
-    return this.guard.stats().engine === "none" && this.guard.apply(undefined).reason === "closed";
+    if (this.guard.stats().engine !== "none") return false;
+    const result = this.guard.apply(undefined);
+    return !result.applied && result.reason === "closed";
   }
 }

@@ -1,6 +1,6 @@
 /** Arguments and results of the engine's guard. */
 import type { FormatArguments } from "../input/format.js";
-import type { ApplyResult, Impression } from "../types/seenguard.js";
+import type { Impression } from "../types/seenguard.js";
 
 /** A snapshot in arguments of the engine: NaN stands for absent fields. */
 export interface SnapshotArguments {
@@ -13,7 +13,7 @@ export interface SnapshotArguments {
 }
 
 export type ApplyOutcome =
-  | { readonly reason: NonNullable<ApplyResult["reason"]> }
+  | { readonly reason: "older-version" | "missing-shard" }
   | {
       readonly reason?: undefined;
       readonly covered: number;

@@ -26,7 +26,7 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
     reset: () => {
       const { pages } = list;
       list = new List(host, keyed?.begin(key) ?? new Verdicts());
-      pages.stop();
+      pages.stop("the feed was reset");
     },
   };
 }

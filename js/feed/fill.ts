@@ -1,15 +1,16 @@
 /**
- * `fill`: pages are fetched into one buffer of fresh items, from which calls take one after the other. A call that is
- * aborted or fails takes nothing.
+ * `fill`: pages are fetched into one buffer of fresh items, from which calls take one after the other. A call that
+ * rejects takes nothing.
  */
+import { domException } from "../errors.js";
 import { MAX_MS, nextTask, type Clock } from "../platform/host.js";
 import type { MisuseListener } from "../input/list.js";
 import { misuseOfPage } from "../input/misuse.js";
 import {
   aFunction,
   aSignal,
-  checkEach,
   checkOptions,
+  checkValues,
   isFunction,
   REQUIRED,
   upTo,
@@ -37,7 +38,7 @@ const MAX_PAGES = 5;
 const MAX_PAGES_IN_VAIN = 20;
 /** The source has ended after this many pages in a row without a new id and with the same `next`. */
 const MAX_STALE = 3;
-/** A call ends after this many degraded pages in a row. */
+/** A call ends after this many degraded pages in a row: the server's store is down. */
 const MAX_DEGRADED = 2;
 
 const argumentRules: Rules = {
@@ -60,8 +61,8 @@ interface FillArguments extends FillOptions {
 }
 
 export function checkFill(fetchPage: unknown, want: unknown, options: unknown = {}): FillArguments {
-  const checked = checkEach({ fetchPage, want }, argumentRules);
-  return { ...checked, ...checkOptions("fill", options, rules) } as object as FillArguments;
+  const checked = checkValues({ fetchPage, want }, argumentRules);
+  return { want: 1, ...checked, ...checkOptions("fill", options, rules) } as object as FillArguments;
 }
 
 type Result = FillResult<unknown>;
@@ -69,6 +70,9 @@ type Result = FillResult<unknown>;
 interface Call extends FillArguments {
   readonly controller: AbortController;
   readonly resolve: (result: Result) => void;
+  readonly reject: (error: unknown) => void;
+  /** Rejects the call with the signal's reason. */
+  readonly abort: () => void;
   /** Cancels the timeout of the page in progress. */
   cancelTimeout: () => void;
 }
@@ -95,43 +99,53 @@ export class Pages {
 
   fill(given: FillArguments): Promise<Result> {
     const { signal } = given;
-    return new Promise((settle) => {
-      const abort = () => this.end(call, "aborted");
-      const resolve = (result: Result) => {
-        signal?.removeEventListener("abort", abort);
-        settle(result);
-      };
-      const call: Call = { ...given, controller: new AbortController(), resolve, cancelTimeout: () => {} };
+    return new Promise((resolve, reject) => {
+      // Older engines, and React Native, have signals without a reason.
+      const abort = () => this.fail(call, signal?.reason ?? domException("AbortError", "the signal has aborted"));
+      const rest = { controller: new AbortController(), cancelTimeout: () => {} };
+      const call: Call = { ...given, ...rest, resolve, reject, abort };
       this.queue.push(call);
-      this.host.stops.add(this.stop);
+      this.host.stops.add(this.close);
       signal?.addEventListener("abort", abort);
       if (signal?.aborted) abort();
       else if (this.queue.length === 1) void this.run(call);
     });
   }
 
-  /** Ends all calls. */
-  readonly stop = (): void => {
+  /** Rejects all calls with an `AbortError`. */
+  stop(why: string): void {
     // From the last one, so that none of them starts to fetch.
-    for (const call of [...this.queue].reverse()) this.end(call, "aborted");
-  };
+    for (const call of [...this.queue].reverse()) this.fail(call, domException("AbortError", why));
+  }
 
-  /** Ends a call, unless it has ended, and starts the next. */
-  private end(call: Call, end: Result["end"], error?: unknown): void {
-    const { queue, host } = this;
-    const place = queue.indexOf(call);
-    if (place < 0) return;
-    queue.splice(place, 1);
-    call.cancelTimeout();
-    const hasFailed = end === "aborted" || end === "error";
-    const items = hasFailed ? [] : this.buffer.splice(0);
-    const next = this.hasEnded ? null : this.cursor;
-    call.resolve({ items, end, next, done: this.hasEnded && !hasFailed, ...(end === "error" && { error }) });
-    const [following] = queue;
-    if (!following) host.stops.delete(this.stop);
-    else if (place === 0) void this.run(following);
+  private readonly close = (): void => this.stop("the guard was closed");
+
+  /** Resolves a call with the items fetched so far. */
+  private end(call: Call, end: Result["end"]): void {
+    const { hasEnded: done, cursor } = this;
+    call.resolve({ items: this.buffer.splice(0), next: done ? null : cursor, done, end });
+    this.leave(call);
+  }
+
+  /** Rejects a call, unless it has ended. The items fetched so far are for the next one. */
+  private fail(call: Call, error: unknown): void {
+    if (!this.queue.includes(call)) return;
+    call.reject(error);
+    this.leave(call);
     // Last, because it may call listeners of the app.
-    if (hasFailed) call.controller.abort(error);
+    call.controller.abort(error);
+  }
+
+  /** Removes a call that has ended, and starts the next. */
+  private leave(call: Call): void {
+    const { queue, host } = this;
+    const isFirst = queue[0] === call;
+    queue.splice(queue.indexOf(call), 1);
+    call.cancelTimeout();
+    call.signal?.removeEventListener("abort", call.abort);
+    const [following] = queue;
+    if (!following) host.stops.delete(this.close);
+    else if (isFirst) void this.run(following);
   }
 
   private async run(call: Call): Promise<void> {
@@ -150,7 +164,7 @@ export class Pages {
         degraded = this.take(page, call) ? degraded + 1 : 0;
       }
     } catch (error) {
-      this.end(call, "error", error);
+      this.fail(call, error);
     }
   }
 
@@ -159,16 +173,16 @@ export class Pages {
     const { length } = this.buffer;
     if (length >= want) return "filled";
     if (this.hasEnded) return "exhausted";
-    const most = maxPages ?? (length === 0 ? MAX_PAGES_IN_VAIN : MAX_PAGES);
-    return pages >= most || degraded >= MAX_DEGRADED ? "max-pages" : undefined;
+    if (degraded >= MAX_DEGRADED) return "degraded";
+    return pages >= (maxPages ?? (length === 0 ? MAX_PAGES_IN_VAIN : MAX_PAGES)) ? "max-pages" : undefined;
   }
 
   private async fetch(call: Call): Promise<unknown> {
     const { page, cursor, host } = this;
     const { fetchPage, timeoutMs, controller } = call;
     const namespace = host.namespace();
-    const error = new Error(`fetchPage has not answered within ${timeoutMs / 1000} s`);
-    call.cancelTimeout = namespace.clock.after(timeoutMs, () => this.end(call, "error", error));
+    const error = domException("TimeoutError", `fetchPage has not answered within ${timeoutMs / 1000} s`);
+    call.cancelTimeout = namespace.clock.after(timeoutMs, () => this.fail(call, error));
     try {
       return await fetchPage({ page, cursor, headers: namespace.headers(), signal: controller.signal });
     } finally {

@@ -1,8 +1,14 @@
 /**
  * The verdicts of a namespace's lists by key. They outlive feeds and guards. The fresh ids are in sessionStorage, too,
  * for back navigation and for a document that replaces one that was discarded or crashed.
+ *
+ * | key in sessionStorage | value, as JSON |
+ * | --- | --- |
+ * | `seenguard-feeds/<namespace>` | the lists: of each its key, and whether it is alive |
+ * | `seenguard-feeds/<namespace>/<key>` | a list's generation and fresh ids |
  */
-import { attempt, listen, nextTask } from "../platform/host.js";
+import { attempt, isHidden, listen, nextTask, pause } from "../platform/host.js";
+import { nameOf } from "../storage/keys.js";
 import { keepLatest } from "./keep-latest.js";
 import { Verdicts } from "./verdicts.js";
 
@@ -10,28 +16,39 @@ import { Verdicts } from "./verdicts.js";
 export const MOST_KEYS = 32;
 /** The most ids of a key that are saved. */
 const MAX_SAVED = 2_000;
+/** Changed lists are saved at most once in this time, and as the page hides. */
+const SAVE_INTERVAL_MS = 1_000;
+
+const NOTHING = new Verdicts();
 
 /** `isAlive`: no `pagehide` has come in the document that shows it. */
-type Saved = readonly [key: string, isAlive: boolean, generation: number, fresh: readonly string[]];
+type IndexEntry = readonly [key: string, isAlive: boolean];
+type SavedList = readonly [generation: number, fresh: readonly string[]];
 
 export class KeyedVerdicts {
-  private readonly namespace: string;
+  /** The index's key in sessionStorage. */
+  private readonly index: string;
   private readonly byKey = new Map<string, Verdicts>();
   private isAlive = true;
-  private isSaving = false;
+  /** The keys of lists that have changed since they were saved. */
+  private readonly changed = new Set<string>();
+  /** Resolves when the next save is due. */
+  private due = Promise.resolve();
 
   constructor(namespace: string) {
-    this.namespace = namespace;
+    this.index = indexOf(namespace);
     const isBack = isWayBack();
     // A window with an opener began with a copy of the opener's sessionStorage, and the opener is still alive.
     const isOwn = !(globalThis as { opener?: unknown }).opener;
-    for (const [key, hasDied, ...saved] of readSaved(namespace)) {
-      if (isBack || (hasDied && isOwn)) this.byKey.set(key, new Verdicts(this.changed, ...saved));
+    for (const [key, hasDied] of readIndex(this.index)) {
+      const list = isBack || (hasDied && isOwn) ? readList(this.index, key) : undefined;
+      if (list) this.byKey.set(key, new Verdicts(() => this.note(key), ...list));
     }
     // Lists that are not restored now stay saved for back navigation.
-    this.save();
-    listen(["pagehide", "pageshow"], ({ type }) => {
-      this.isAlive = type === "pageshow";
+    this.saveIndex();
+    listen(["pagehide", "pageshow", "visibilitychange"], ({ type }) => {
+      if (type !== "visibilitychange") this.isAlive = type === "pageshow";
+      else if (!isHidden()) return;
       this.save();
     });
   }
@@ -46,9 +63,9 @@ export class KeyedVerdicts {
   /** Starts a new list: its verdicts replace those of the key. */
   begin(key: string): Verdicts {
     this.byKey.delete(key);
-    const verdicts = new Verdicts(this.changed);
+    const verdicts = new Verdicts(() => this.note(key));
     this.use(key, verdicts);
-    this.changed();
+    write(`${this.index}/${key}`, undefined);
     return verdicts;
   }
 
@@ -62,40 +79,68 @@ export class KeyedVerdicts {
     for (const verdicts of this.byKey.values()) verdicts.clear();
   }
 
-  private readonly changed = (): void => {
-    if (this.isSaving) return;
-    this.isSaving = true;
-    void nextTask().then(() => this.save());
-  };
+  /** Has a list saved that has changed. */
+  private note(key: string): void {
+    this.changed.add(key);
+    if (this.changed.size === 1) void this.due.then(nextTask).then(() => this.save());
+  }
 
-  /** Saves them, and keeps the other keys that earlier documents of this tab have saved. */
+  /** Saves the lists that have changed, and the index. */
   private save(): void {
-    this.isSaving = false;
-    const { namespace, byKey, isAlive } = this;
-    const others = readSaved(namespace).filter(([key]) => !byKey.has(key));
-    const all = others.map(([key, , ...saved]): Saved => [key, false, ...saved]);
-    for (const [key, { generation, fresh }] of byKey)
-      if (fresh.size > 0) all.push([key, isAlive, generation, [...fresh].slice(-MAX_SAVED)]);
-    // First: if the new text does not fit, no outdated one may stay.
-    removeSaved(namespace);
-    const text = JSON.stringify(all.slice(-MOST_KEYS));
-    if (all.length > 0) attempt(() => sessionStorage.setItem(nameOf(namespace), text));
+    for (const key of this.changed) {
+      const { generation, fresh } = this.byKey.get(key) ?? NOTHING;
+      write(`${this.index}/${key}`, fresh.size > 0 ? [generation, [...fresh].slice(-MAX_SAVED)] : undefined);
+    }
+    if (this.changed.size > 0) this.due = pause(SAVE_INTERVAL_MS);
+    this.changed.clear();
+    this.saveIndex();
+  }
+
+  /** Saves the keys of the lists, after those that earlier documents of this tab have saved, and removes too many. */
+  private saveIndex(): void {
+    const { index, byKey, isAlive } = this;
+    const own = [...byKey].filter(([, { fresh }]) => fresh.size > 0);
+    const all: IndexEntry[] = [
+      ...readIndex(index).flatMap(([key]): IndexEntry[] => (byKey.has(key) ? [] : [[key, false]])),
+      ...own.map(([key]): IndexEntry => [key, isAlive]),
+    ];
+    const dropped = all.splice(0, Math.max(0, all.length - MOST_KEYS));
+    for (const [key] of dropped) write(`${index}/${key}`, undefined);
+    write(index, all.length > 0 ? all : undefined);
   }
 }
 
 /** Removes the saved verdicts of a namespace. */
 export function removeSaved(namespace: string): void {
-  attempt(() => sessionStorage.removeItem(nameOf(namespace)));
+  const index = indexOf(namespace);
+  for (const [key] of readIndex(index)) write(`${index}/${key}`, undefined);
+  write(index, undefined);
 }
 
-/** Reads the saved verdicts. The stored text is not trusted. */
-function readSaved(namespace: string): Saved[] {
-  const all = attempt(() => JSON.parse(sessionStorage.getItem(nameOf(namespace)) ?? "") as unknown);
-  return Array.isArray(all) ? (all as Saved[]).filter((saved) => Array.isArray(attempt(() => saved[3]))) : [];
+function indexOf(namespace: string): string {
+  return `seenguard-feeds/${nameOf(namespace)}`;
 }
 
-function nameOf(namespace: string): string {
-  return `seenguard-feeds/${namespace}`;
+/** Replaces what is saved; `undefined`: by nothing. */
+function write(name: string, value: readonly unknown[] | undefined): void {
+  // First: if the new text does not fit, no outdated one may stay.
+  attempt(() => sessionStorage.removeItem(name));
+  if (value) attempt(() => sessionStorage.setItem(name, JSON.stringify(value)));
+}
+
+/** Reads what is saved, which is not trusted. */
+function read(name: string): unknown[] {
+  const value = attempt(() => JSON.parse(sessionStorage.getItem(name) ?? "") as unknown);
+  return Array.isArray(value) ? value : [];
+}
+
+function readIndex(index: string): IndexEntry[] {
+  return read(index).filter((entry): entry is IndexEntry => Array.isArray(entry) && typeof entry[0] === "string");
+}
+
+function readList(index: string, key: string): SavedList | undefined {
+  const [generation, fresh] = read(`${index}/${key}`);
+  return typeof generation === "number" && Array.isArray(fresh) ? [generation, fresh as string[]] : undefined;
 }
 
 function isWayBack(): boolean {

@@ -1,7 +1,7 @@
 /** `SeenGuard`: one handle of a namespace. */
 import { deviceClock, isOnDevice } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
-import { callBack, failure, misuseOnce, warnOnce, type SeenGuardError } from "../errors.js";
+import { callBack, failure, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
 import { collectRecorded, freshItems, isUsable, splitItems } from "../input/ids.js";
 import { readList } from "../input/list.js";
@@ -14,6 +14,7 @@ import {
   misuseOfRecorded,
   misuseOfRoot,
   misuseOfServer,
+  misuseOnce,
   noItem,
 } from "../input/misuse.js";
 import type { DwellListener } from "../observer/dwell.js";
@@ -26,9 +27,9 @@ import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch } from "./guarded-fetch.js";
 import { HOOK, type Tool } from "./hook.js";
 import {
+  checkClear,
   checkGuardOptions,
   checkReportOptions,
-  clearRules,
   deliverRules,
   feedRules,
   fetchRules,
@@ -304,8 +305,8 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
 
 export type SeenGuardClass = ReturnType<typeof seenGuardWith>;
 
-async function clear(namespace: string, storage?: Api.GuardOptions["storage"]): Promise<void> {
-  checkOptions("SeenGuard.clear", { namespace, storage }, clearRules);
+async function clear(namespace: string, given?: Api.GuardOptions["storage"]): Promise<void> {
+  const { storage } = checkClear(namespace, given);
   const open = findNamespace(namespace);
   const store = storage === undefined && open ? open.store : storeOf(storage);
   const wallMs = (open?.clock ?? deviceClock).wallMs();

@@ -19,14 +19,14 @@ interface Guard {
 /** Statuses of servers that refuse an unknown header, or headers of this length. */
 const REFUSALS = [400, 431];
 
-/** `guard` returns undefined once it is closed. */
+/** `guard` returns undefined once it is closed. Without `match`, which a build for production does not check, none does. */
 export function guardedFetch(
   guard: () => Guard | undefined,
-  { match, fetch: send = globalThis.fetch }: GuardedFetchOptions,
+  { match, fetch: send = globalThis.fetch }: Partial<GuardedFetchOptions>,
 ): Fetch {
   return async (input, init) => {
     const request = attempt(() => describeRequest(input, init));
-    const headers = request && matches(request, match) ? guard()?.headers() : undefined;
+    const headers = request && match && matches(request, match) ? guard()?.headers() : undefined;
     if (!request || !headers) return send(input, init);
     const response = await sendWith(headers, request, send, input, init);
     const take = (body: unknown) => {
@@ -114,6 +114,7 @@ async function sendWith(
   input: RequestInfo | URL,
   init: RequestInit | undefined,
 ): Promise<Response> {
+  if (Object.keys(headers).length === 0) return send(input, init);
   const withHeaders = () => send(input, attempt(() => initWith(headers, input, init)) ?? init);
   const origin = pageOrigin();
   if (method !== "GET") return origin && urlOf(url)?.origin !== origin ? send(input, init) : withHeaders();

@@ -51,6 +51,8 @@ export interface Holder {
   readonly close: (timeoutMs: number) => Promise<void>;
 }
 
+type Refusal = Extract<ApplyResult, { applied: false }>;
+
 /** A namespace that was never started lets everything pass. */
 export class Namespace implements OpenNamespace {
   readonly options: OpenOptions;
@@ -271,7 +273,9 @@ export class Namespace implements OpenNamespace {
     this.storage?.readSignal();
     const held = this.guard?.call((guard) => guard.held()) ?? "";
     const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
-    return { ...(held !== "" && { [HELD]: held }), [PENDING]: pending };
+    // Without a name and ids it would cost a preflight request and say nothing.
+    const isEmpty = /^$|^\..*\.$/.test(pending);
+    return { ...(held !== "" && { [HELD]: held }), ...(!isEmpty && { [PENDING]: pending }) };
   }
 
   /** The value of `Seen-Pending`: the device's name and its pending impressions, 1,000 ids at most. */
@@ -307,7 +311,7 @@ export class Namespace implements OpenNamespace {
 
   /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */
   startReport(options: CheckedReportOptions): () => void {
-    if (!this.engine.isOpen) return () => {};
+    if (!this.engine.isOpen || addressOf(options) === "") return () => {};
     let { reporter } = this;
     if (reporter?.address !== addressOf(options)) {
       if (reporter?.isOn) refuse(`the namespace has a report already, to ${reporter.address}: stop it first`);
@@ -340,6 +344,6 @@ function limitOf(limit: number | undefined): number {
 }
 
 /** The result for a snapshot that was not applied. */
-export function refused(reason: NonNullable<ApplyResult["reason"]>): ApplyResult {
-  return { applied: false, reason, covered: 0 };
+export function refused(reason: Refusal["reason"]): Refusal {
+  return { applied: false, reason };
 }

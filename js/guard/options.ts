@@ -1,11 +1,15 @@
-/** The options of `SeenGuard` and its methods: their types, and checks of options that depend on each other. */
+/**
+ * The options of `SeenGuard` and its methods: their types, and checks of options that depend on each other. Builds for
+ * production check `namespace`, `windowDays` and `remember` alone, and have the texts of these.
+ */
 import { CLOCK, MAX_MS, type ClockOption } from "../platform/host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
 import type { CheckedReportOptions } from "../delivery/request.js";
-import { refuse } from "../errors.js";
+import { readGiven, refuse } from "../errors.js";
 import {
   aFunction,
   aSignal,
+  checkEach,
   checkOptions,
   isFunction,
   isObject,
@@ -31,17 +35,23 @@ const STORAGES = ["indexeddb", "none"];
 /** The methods of a custom storage. */
 const METHODS = ["get", "set", "remove", "keys"];
 
-export const clearRules = {
+const nameRules = {
   namespace: ['a text, one for each signed-in user and feed, such as "home:" + userId', isText, REQUIRED],
+} satisfies Rules;
+
+const storageRules = {
   storage: [
-    `"${STORAGES.join('", "')}" or an object with the methods ${METHODS.join(", ")}`,
+    __DEV__ ? `"${STORAGES.join('", "')}" or an object with the methods ${METHODS.join(", ")}` : "",
+    // Production takes any object, whose calls then fail: what is for a store of the app's goes nowhere else.
     (value) =>
-      STORAGES.includes(value as string) || (isObject(value) && METHODS.every((name) => isFunction(value[name]))),
+      STORAGES.includes(value as string) ||
+      (isObject(value) && (!__DEV__ || METHODS.every((name) => isFunction(value[name])))),
   ],
 } satisfies Rules;
 
-const guardRules = {
-  ...clearRules,
+/** The rules that every build checks. */
+const engineRules = {
+  ...nameRules,
   windowDays: [
     `over 0 and at most ${MAX_WINDOW_DAYS}`,
     (value) => typeof value === "number" && value > 0 && value <= MAX_WINDOW_DAYS,
@@ -52,15 +62,20 @@ const guardRules = {
     (value) => Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_REMEMBER,
     10_000,
   ],
-  fallback: ['a function such as () => import("seenguard/engine-js")', isFunction],
+} satisfies Rules;
+
+const guardRules = {
+  ...engineRules,
+  ...storageRules,
+  fallback: [__DEV__ ? 'a function such as () => import("seenguard/engine-js")' : "", isFunction],
   onError: aFunction,
   onLag: aFunction,
 } satisfies Rules;
 
-export const feedRules = { key: ["a text, one for each visible list", isText] } satisfies Rules;
+export const feedRules = { key: [__DEV__ ? "a text, one for each visible list" : "", isText] } satisfies Rules;
 
 export const recordRules = {
-  local: ["true or false", (value) => typeof value === "boolean", false],
+  local: [__DEV__ ? "true or false" : "", (value) => typeof value === "boolean", false],
 } satisfies Rules;
 
 export const observeItemRules = {
@@ -73,7 +88,11 @@ export const observeItemRules = {
 
 export const observeRules = {
   ...observeItemRules,
-  attribute: ["an attribute's name", (value) => isText(value) && !/[\s"'<>/=]/.test(value), "data-seen-id"],
+  attribute: [
+    __DEV__ ? "an attribute's name" : "",
+    (value) => isText(value) && !/[\s"'<>/=]/.test(value),
+    "data-seen-id",
+  ],
   idsOf: aFunction,
 } satisfies Rules;
 
@@ -83,7 +102,7 @@ export type CheckedObserveOptions = Omit<ObserveOptions, keyof ObserverSettings>
 
 export const fetchRules = {
   match: [
-    "a path such as /api/feed, a URL, a RegExp, or a function of the request",
+    __DEV__ ? "a path such as /api/feed, a URL, a RegExp, or a function of the request" : "",
     (value) =>
       (isText(value) && value.startsWith("/")) || value instanceof URL || value instanceof RegExp || isFunction(value),
     REQUIRED,
@@ -95,31 +114,49 @@ const CREDENTIALS = ["omit", "same-origin", "include"];
 
 const reportRules = {
   signal: aSignal,
-  url: ["the address that takes impressions", isText],
+  url: [__DEV__ ? "the address that takes impressions" : "", isText],
   headers: [
-    "an object of texts, or a function that returns one",
+    __DEV__ ? "an object of texts, or a function that returns one" : "",
     (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
   ],
   send: aFunction,
   fetch: aFunction,
-  credentials: [`"${CREDENTIALS.join('", "')}"`, (value) => CREDENTIALS.includes(value as string), "same-origin"],
+  credentials: [
+    __DEV__ ? `"${CREDENTIALS.join('", "')}"` : "",
+    (value) => CREDENTIALS.includes(value as string),
+    "same-origin",
+  ],
   intervalMs: upTo(MAX_MS, false, 5000),
 } satisfies Rules;
 
 export const deliverRules = { timeoutMs: upTo(MAX_MS, true, 5000) } satisfies Rules;
 
-export const signOutRules = { ...deliverRules, storage: clearRules.storage } satisfies Rules;
+export const signOutRules = { ...deliverRules, ...storageRules } satisfies Rules;
 
 /** Checks the options of `open`. `more`: the entry's additional options. */
 export function checkGuardOptions(options: unknown, more: Rules): OpenOptions {
-  const checked = checkOptions("SeenGuard.open", options, { ...guardRules, ...more });
+  const what = "SeenGuard.open";
+  const checked = checkOptions(what, options, { ...guardRules, ...more });
+  const always = checkAlways(what, options, engineRules);
   const { [CLOCK]: clock, [ENGINE]: engine } = options as ClockOption & EngineOptions;
-  return { ...checked, [CLOCK]: clock, [ENGINE]: engine } as object as OpenOptions;
+  return { ...checked, ...always, [CLOCK]: clock, [ENGINE]: engine } as object as OpenOptions;
 }
 
-/** Checks the options of `report`. */
+/** Checks the arguments of `SeenGuard.clear`. */
+export function checkClear(namespace: unknown, storage: unknown): Pick<GuardOptions, "storage"> {
+  const given = { namespace, storage };
+  checkAlways("SeenGuard.clear", given, nameRules);
+  return checkOptions("SeenGuard.clear", given, { ...nameRules, ...storageRules });
+}
+
+/** Checks options in every build. */
+function checkAlways(what: string, options: unknown, rules: Rules): Record<string, unknown> {
+  return readGiven("bad-option", `what ${what} was given`, () => checkEach(options as Record<string, unknown>, rules));
+}
+
+/** Checks the options of `report`. Without a `url` or `send` a build for production delivers nothing. */
 export function checkReportOptions(options: unknown): CheckedReportOptions {
   const checked = checkOptions("report", options, reportRules) as object as CheckedReportOptions;
   const { url, send } = checked;
-  return url === undefined && !send ? refuse("report takes a url or send") : checked;
+  return __DEV__ && url === undefined && !send ? refuse("report takes a url or send") : checked;
 }

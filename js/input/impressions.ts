@@ -4,12 +4,10 @@ import type { Impression } from "../types/seenguard.js";
 
 /** Most ids that a snapshot may list as unseen. */
 const MAX_UNSEEN = 1_000;
-const IMPRESSIONS = "each { id, at } with a text and Unix milliseconds";
+export const IMPRESSIONS = "each { id, at } with a text and Unix milliseconds";
 
 /** The requirement of a list of unseen ids. */
 export const UNSEEN = `unseen must be a list of at most ${MAX_UNSEEN} ids, ${IMPRESSIONS}`;
-/** The requirement of a list in a report. */
-export const REPORTED = `must be a list, ${IMPRESSIONS}`;
 
 /** A copy of such a list, with each part read once; `undefined` for an invalid one. */
 export function copyImpressions(list: unknown, most = Infinity): Impression[] | undefined {

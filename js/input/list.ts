@@ -15,7 +15,7 @@ export function readList<T>(
 ): { readonly list: T[]; readonly collected: CollectedIds } {
   const list = copyList(items);
   const collected = collectIds(list, idOf);
-  if (collected.ids.length === 0 || collected.thrown) {
+  if (__DEV__ && (collected.ids.length === 0 || collected.thrown)) {
     // A revoked proxy throws.
     const isList = attempt(() => Array.isArray(items)) ?? true;
     tell(misuseOfList(isList ? list : items, idOf, collected));

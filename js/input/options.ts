@@ -1,4 +1,7 @@
-/** Checks the app's options: only wrong options throw. */
+/**
+ * Checks the app's options: only wrong options throw. In a page's script the build for production checks few of them,
+ * and ignores the others that are wrong.
+ */
 import { readGiven, refuse } from "../errors.js";
 import { attempt } from "../platform/host.js";
 
@@ -10,7 +13,10 @@ export type Rules = Readonly<Record<string, Rule>>;
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
 export const aFunction: Rule = ["a function", isFunction];
-export const aSignal: Rule = ["an AbortSignal or null", (value) => value === null || isSignal(value as AbortSignal)];
+export const aSignal: Rule = [
+  __DEV__ ? "an AbortSignal or null" : "",
+  (value) => value === null || isSignal(value as AbortSignal),
+];
 
 export function positive(fallback: unknown): Rule {
   return ["a number over 0", (value) => Number.isFinite(value) && (value as number) > 0, fallback];
@@ -28,7 +34,7 @@ export function rate(fallback: unknown): Rule {
 /** A number over 0 (or from 0 on) up to `most`. */
 export function upTo(most: number, isZeroRight: boolean, fallback: unknown): Rule {
   return [
-    `a number ${isZeroRight ? "from" : "over"} 0 up to ${most}`,
+    __DEV__ ? `a number ${isZeroRight ? "from" : "over"} 0 up to ${most}` : "",
     (value) => typeof value === "number" && (isZeroRight ? value >= 0 : value > 0) && value <= most,
     fallback,
   ];
@@ -100,8 +106,29 @@ export function checkEach(
   return checked;
 }
 
-/** Checks an object of options, and refuses names that there are no rules for. Returns it with the defaults. */
+/** The same, but ignores values that break their rules. A required one may be missing in the result. */
+function rightValues(values: unknown, rules: Rules): Record<string, unknown> {
+  const right = Object.create(null) as Record<string, unknown>;
+  for (const [name, [, isRight, fallback]] of Object.entries(rules)) {
+    const given = attempt(() => ownValue(values as Record<string, unknown>, name));
+    const value = given !== undefined && attempt(() => isRight(given)) ? given : fallback;
+    if (value !== undefined && value !== REQUIRED) right[name] = value;
+  }
+  return right;
+}
+
+/** Checks values of a page's script: the build for production ignores wrong ones. */
+export function checkValues(values: Readonly<Record<string, unknown>>, rules: Rules): Record<string, unknown> {
+  return __DEV__ ? checkEach(values, rules) : rightValues(values, rules);
+}
+
+/** The same for an object of options, as `checkAllOptions`. */
 export function checkOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
+  return __DEV__ ? checkAllOptions(what, options, rules) : rightValues(options, rules);
+}
+
+/** Checks an object of options, and refuses names that there are no rules for. Returns it with the defaults. */
+export function checkAllOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
   return readGiven("bad-option", `what ${what} was given`, () => {
     if (!isObject(options)) return refuse(`${what} takes an object of options`);
     const names = Object.keys(rules);

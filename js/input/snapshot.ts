@@ -2,6 +2,7 @@
 import type { SnapshotArguments } from "../engine/engine-types.js";
 import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
+import { attempt } from "../platform/host.js";
 import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
 import { anything, checkEach, isObject, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
@@ -28,7 +29,8 @@ const rules = {
 
 /** Whether a field `snapshot` of a page is one: without a list of shards, it belongs to another API. */
 export function isSnapshot(value: unknown): boolean {
-  return isObject(value) && Array.isArray(ownValue(value, "shards"));
+  // `apply` reports what cannot be read, such as a revoked proxy.
+  return attempt(() => isObject(value) && Array.isArray(ownValue(value, "shards"))) ?? true;
 }
 
 /** Reads an untrusted snapshot. Throws a `SeenGuardError`. */

@@ -1,7 +1,7 @@
 /** `NearDuplicates`: groups of items whose fingerprints are nearly the same. */
 import { refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
-import { checkOptions, isText, wholeNumber, type Rules } from "../input/options.js";
+import { checkAllOptions, isText, wholeNumber, type Rules } from "../input/options.js";
 import type * as Api from "../types/near-duplicates.js";
 import { call, callWith, loadServerEngine, type ServerEngine } from "../server/engine.js";
 
@@ -23,7 +23,7 @@ export class NearDuplicates implements Api.NearDuplicates {
   }
 
   static async create(options: { readonly distance?: number } = {}): Promise<NearDuplicates> {
-    const { distance } = checkOptions("NearDuplicates", options, rules) as { distance: number };
+    const { distance } = checkAllOptions("NearDuplicates", options, rules) as { distance: number };
     const engine = await loadServerEngine();
     const groups = call(engine, () => new engine.classes.NearDuplicates(distance));
     return new NearDuplicates({ engine, groups });

@@ -1,5 +1,5 @@
 /** Checks the options of `ShardChain`'s methods. */
-import { aFunction, anything, checkOptions, isSeconds, isText, type Rule, type Rules } from "../input/options.js";
+import { aFunction, anything, checkAllOptions, isSeconds, isText, type Rule, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {
@@ -27,13 +27,13 @@ export const serverClock = () => Date.now() / 1000;
 
 /** The time in a method's options, else this server's. */
 export function checkTime(method: string, options: unknown = {}): number {
-  const { now = serverClock() } = checkOptions(method, options, timeRules) as TimeOptions;
+  const { now = serverClock() } = checkAllOptions(method, options, timeRules) as TimeOptions;
   return now;
 }
 
 /** The same for `snapshot`, with the device's `Seen-Held`: `undefined` for an invalid one. */
 export function checkSnapshotOptions(options: unknown = {}): { now: number; held: string | undefined } {
-  const { now = serverClock(), held } = checkOptions("ShardChain.snapshot", options, snapshotRules) as {
+  const { now = serverClock(), held } = checkAllOptions("ShardChain.snapshot", options, snapshotRules) as {
     now?: number;
     held?: unknown;
   };
@@ -46,7 +46,7 @@ export function checkFilterOptions<T>(options: unknown = {}): {
   id: IdOf<T> | undefined;
   pending: string | undefined;
 } {
-  const given = checkOptions("ShardChain.filter", options, filterRules) as Partial<FilterOptions<T>>;
+  const given = checkAllOptions("ShardChain.filter", options, filterRules) as Partial<FilterOptions<T>>;
   const { now = serverClock(), id, pending } = given;
   return { now, id, pending: requestedPending(pending) };
 }

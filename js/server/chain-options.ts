@@ -1,7 +1,7 @@
 /** Checks the options of chains. The module has their defaults, and checks combinations. */
 import { readGiven, refuse } from "../errors.js";
 import { checkFormat, type FormatArguments } from "../input/format.js";
-import { anything, checkEach, checkOptions, isObject, rate, wholeNumber, type Rules } from "../input/options.js";
+import { anything, checkEach, checkAllOptions, isObject, rate, wholeNumber, type Rules } from "../input/options.js";
 import { call, type ServerEngine } from "./engine.js";
 
 /** The given options in the form of the module. */
@@ -36,7 +36,7 @@ function isSeed(value: unknown): boolean {
 }
 
 export function checkChainOptions(options: unknown): GivenOptions {
-  return withFormat(checkOptions("ShardChain", options, chainRules));
+  return withFormat(checkAllOptions("ShardChain", options, chainRules));
 }
 
 /** Checks the format, too. The module refuses wrong combinations. */

@@ -85,11 +85,17 @@ function trapped(): SeenGuardError {
 }
 
 /** The error for a refusal of the module. */
-function refusalOf(cause: unknown): SeenGuardError | undefined {
+export function refusalOf(cause: unknown): SeenGuardError | undefined {
   if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
   const { code, message } = cause as { code?: string; message?: string };
   if (code === undefined || message === undefined) return undefined;
-  if (code === "bad-option" || code === "bad-snapshot" || code === "bad-report" || code === "too-large")
+  if (
+    code === "bad-option" ||
+    code === "bad-snapshot" ||
+    code === "bad-report" ||
+    code === "too-large" ||
+    code === "wrong-namespace"
+  )
     return new SeenGuardError(code, message);
   if (code === "out-of-memory") return new SeenGuardError("too-large", "there is no memory for what was passed");
   // The reasons of the format's description: "bad-base64".

@@ -15,5 +15,5 @@ export function pageOf<T>(
     if (!isFunction((chain as Partial<Chain> | null | undefined)?.page)) refuse("pageOf takes a chain: is it awaited?");
   });
   const request = checkPage<T>("pageOf", ranked, options, { ...pageRules, now: timeRule });
-  return (chain as Chain).page(ranked, request, request.now ?? serverClock());
+  return (chain as Chain).page(ranked, request, request.now ?? serverClock()) as Page<T> & { snapshot: Snapshot };
 }

@@ -1,6 +1,6 @@
 /** Checks requests for a page, of `pageOf` and of stores. */
 import { readGiven, refuse } from "../errors.js";
-import { aFunction, anything, checkOptions, REQUIRED, wholeNumber, type Rules } from "../input/options.js";
+import { aFunction, anything, checkAllOptions, REQUIRED, wholeNumber, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 import { requestedHeld, requestedPending, requestedText } from "./call-options.js";
 
@@ -37,7 +37,7 @@ export function checkPage<T>(
   readGiven("bad-option", `what ${method} was given`, () => {
     if (!Array.isArray(ranked)) refuse(`${method} takes a list of candidates: is it awaited?`);
   });
-  const { cursor, held, pending, ...checked } = checkOptions(method, options, rules) as Partial<CheckedPage<T>>;
+  const { cursor, held, pending, ...checked } = checkAllOptions(method, options, rules) as Partial<CheckedPage<T>>;
   return {
     ...(checked as Pick<CheckedPage<T>, "size" | "repeats" | "id" | "now">),
     cursor: requestedText(cursor, MAX_CURSOR_LENGTH),

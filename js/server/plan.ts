@@ -1,5 +1,5 @@
 /** `plan`: the costs of a chain. */
-import { checkOptions, positive, rate, REQUIRED, type Rules } from "../input/options.js";
+import { checkAllOptions, positive, rate, REQUIRED, type Rules } from "../input/options.js";
 import type * as Api from "../types/server.js";
 import { call, serverEngine } from "./engine.js";
 
@@ -30,7 +30,7 @@ export function plan(options: PlanOptions): ReturnType<typeof Api.plan> {
 }
 
 export function costsOf(options: PlanOptions): ChainCosts {
-  const { perDay, windowDays, falsePositiveRate, perRefresh } = checkOptions("plan", options, rules) as Record<
+  const { perDay, windowDays, falsePositiveRate, perRefresh } = checkAllOptions("plan", options, rules) as Record<
     keyof typeof rules,
     number
   >;

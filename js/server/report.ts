@@ -1,10 +1,13 @@
 /** Reads a device's report, from the request's body in any framework's form. */
 import { readGiven, SeenGuardError } from "../errors.js";
-import { copyImpressions, REPORTED } from "../input/impressions.js";
+import { copyImpressions, IMPRESSIONS } from "../input/impressions.js";
 import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../input/options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
-import { call, callWith, serverEngine } from "./engine.js";
+import { call, serverEngine } from "./engine.js";
+
+/** The requirement of a list in a report. */
+const REPORTED = `must be a list, ${IMPRESSIONS}`;
 
 /** The common rules of reports from devices and received reports. */
 const commonRules = {
@@ -30,7 +33,7 @@ type Checked<Time extends string> = Omit<ReceivedReport, "receivedAt"> & Readonl
 
 export function parseReport(body: unknown, options?: TimeOptions): ReceivedReport {
   const receivedAt = Math.round(checkTime("parseReport", options) * 1000);
-  const { now, impressions, unseen, ...report } = checkReport<"now">(parsed(body), reportRules);
+  const { now, impressions, unseen, ...report } = readPosted(body);
   const engine = serverEngine();
   const inServerTime = (list: readonly Impression[]): Impression[] => {
     const times = Float64Array.from(list, ({ at }) => at);
@@ -40,17 +43,22 @@ export function parseReport(body: unknown, options?: TimeOptions): ReceivedRepor
   return { ...report, receivedAt, impressions: inServerTime(impressions), unseen: inServerTime(unseen) };
 }
 
-/** Refuses a report with too many entries, and removes entries with too long ids. */
-export function withinLimits(report: ReceivedReport): ReceivedReport {
-  const { impressions, unseen } = report;
-  const all = [...unseen, ...impressions];
-  const engine = serverEngine();
-  const { writer } = engine;
-  const ids = all.map(({ id }) => id);
-  const short = callWith(engine, ids, () => writer.indices(engine.classes.withinLimits(writer.batch, unseen.length)));
-  const isShort = new Set(short);
-  const kept = (list: readonly Impression[], first: number) => list.filter((_, index) => isShort.has(first + index));
-  return { ...report, unseen: kept(unseen, 0), impressions: kept(impressions, unseen.length) };
+/** Reads the report that a device has posted, with times of its clock. Throws a `SeenGuardError`. */
+export function readPosted(body: unknown): Checked<"now"> {
+  return checkReport<"now">(parsed(body), reportRules);
+}
+
+/** The length of a body in bytes; 0 if a framework has parsed it. */
+export function bytesOf(body: unknown): number {
+  if (typeof body === "string") return new TextEncoder().encode(body).length;
+  return ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? body.byteLength : 0;
+}
+
+/** The texts of a report, in the order of the module. */
+export function textsOfReport(report: ReceivedReport): string[] {
+  const { namespace, pending = "", receivedAt, impressions, unseen, forgotten } = report;
+  const entries = [...unseen, ...impressions].flatMap(({ id, at }) => [id, String(at)]);
+  return [namespace, pending, String(receivedAt), String(unseen.length), forgotten ? "1" : "", ...entries];
 }
 
 /** Checks a report that was received. Throws a `SeenGuardError`. */

@@ -30,16 +30,15 @@ interface Handle {
   chain: Chain | undefined;
 }
 
-/** The stored data of a user's devices. */
-export interface KnownDevices {
-  /** Their pending impressions, in lines. */
-  readonly kept: string;
-  /** How long these are valid; absent: the default. */
-  readonly pendingSeconds: number | undefined;
-  readonly namespace: string | undefined;
-}
-
-const NO_DEVICES: KnownDevices = { kept: "", pendingSeconds: undefined, namespace: undefined };
+/** A page's candidates, size, whether seen ones follow, cursor, held shards, and pending list. */
+type PageArguments = [
+  batch: TextBatch,
+  size: number,
+  last: boolean,
+  cursor: string | undefined,
+  held: string | undefined,
+  pending: string | undefined,
+];
 
 export class ShardChain implements Api.ShardChain {
   readonly rejected: Rejected;
@@ -62,67 +61,37 @@ export class ShardChain implements Api.ShardChain {
   }
 
   private static async make({ shards, unseen, forgetBefore }: StoredChain, options: GivenOptions): Promise<ShardChain> {
-    const chain = await ShardChain.ofShards(shards, options, false);
+    const engine = await loadServerEngine();
+    const { batch } = engine.writer;
+    const of = withOptions(engine, options, false, (options) =>
+      callWith(engine, shards, () => new engine.classes.Chain(options, batch)),
+    );
+    const chain = new ShardChain(engine, of);
     const times = timesOf(unseen);
     chain.callWith(idsOf(unseen), (restored, batch) => restored.restoreExceptions(batch, times, forgetBefore));
     return chain;
   }
 
-  /** For stores: from shards only. `isOfStore`: missing options have the defaults of stores. */
-  static async ofShards(shards: readonly string[], options: GivenOptions, isOfStore: boolean): Promise<ShardChain> {
-    const engine = await loadServerEngine();
-    const { batch } = engine.writer;
-    const chain = withOptions(engine, options, isOfStore, (options) =>
-      callWith(engine, shards, () => new engine.classes.Chain(options, batch)),
-    );
+  /** For stores: a chain that a call has loaded. */
+  static taken(engine: ServerEngine, take: () => Chain | undefined): ShardChain {
+    const chain = call(engine, take);
+    if (!chain) throw new SeenGuardError("engine", "the module has lost a chain");
     return new ShardChain(engine, chain);
   }
 
-  /** For stores: restores the fields stored beside the shards. Returns how many damaged ones were dropped. */
-  restoreFields(fields: readonly string[]): number {
-    return this.callWith(fields, (chain, batch) => chain.restoreFields(batch));
-  }
-
-  /** For stores: the form to store, with unreadable texts. */
-  stored(now: number): Api.StoredChain {
-    return this.call((chain) => chain.stored(now) as Api.StoredChain);
-  }
-
-  /** For stores: how long to keep the chain, in seconds; 0: without expiry. */
-  lifeSeconds(now: number): number {
-    return this.call((chain) => chain.lifeSeconds(now));
-  }
-
-  /** For `pageOf` and stores. */
-  page<T>(
-    ranked: readonly T[],
-    request: CheckedPage<T>,
-    now: number,
-    devices: KnownDevices = NO_DEVICES,
-  ): Api.Page<T> & { snapshot: Api.Snapshot } {
-    const { size, repeats, cursor, held, pending, id } = request;
-    const { kept, pendingSeconds, namespace } = devices;
-    const list = copyList(ranked);
-    const collected = collectOne(list, id);
-    return this.callWith(collected.ids, (chain, batch, { writer }) => {
-      const last = repeats === "last";
-      const shipped: unknown = chain.page(
-        batch,
-        size,
-        last,
-        cursor,
-        held,
-        pending,
-        kept,
-        pendingSeconds,
-        namespace,
-        now,
-      );
-      const { next, snapshot } = shipped as { next?: string; snapshot: Api.Snapshot };
-      const indices = writer.indices(batch.answered());
-      const items = Array.from(indices, (index) => list[collected.places?.[index] ?? index] as T);
-      return { items, next: next ?? null, snapshot };
+  /** For stores: gives the chain back to the module, and with that frees it here. */
+  given<T>(give: (chain: Chain) => T): T {
+    return this.call((chain) => {
+      this.handle().chain = undefined;
+      return give(chain);
     });
+  }
+
+  /** For `pageOf`. */
+  page<T>(ranked: readonly T[], request: CheckedPage<T>, now: number): Api.Page<T> {
+    return this.call((chain, engine) =>
+      makePage(engine, ranked, request, (batch, ...page) => chain.page(batch, ...page, now)),
+    );
   }
 
   record(ids: Api.ItemId | Iterable<Api.ItemId>, options?: TimeOptions): number {
@@ -193,6 +162,25 @@ export class ShardChain implements Api.ShardChain {
   ): T {
     return this.call((chain, engine) => callWith(engine, texts, () => run(chain, engine.writer.batch, engine)));
   }
+}
+
+/** A page that the module makes. It is degraded if it has no snapshot. */
+export function makePage<T>(
+  engine: ServerEngine,
+  ranked: readonly T[],
+  { size, repeats, cursor, held, pending, id }: CheckedPage<T>,
+  make: (...page: PageArguments) => unknown,
+): Api.Page<T> {
+  const list = copyList(ranked);
+  const collected = collectOne(list, id);
+  return callWith(engine, collected.ids, () => {
+    const { writer } = engine;
+    const shipped = make(writer.batch, size, repeats === "last", cursor, held, pending);
+    const { next = null, snapshot } = shipped as { next?: string; snapshot?: Api.Snapshot };
+    const indices = writer.indices(writer.batch.answered());
+    const items = Array.from(indices, (index) => list[collected.places?.[index] ?? index] as T);
+    return { items, next, ...(snapshot ? { snapshot } : { degraded: true }) };
+  });
 }
 
 /** The first id of each item of a list. */

@@ -1,3 +1,6 @@
+/** Whether this is the build for development, which checks what the app passes. */
+declare const __DEV__: boolean;
+
 /** A style sheet, as the build inlines it. */
 declare module "*.css" {
   const text: string;

@@ -1,5 +1,6 @@
 /** `seenguard/react`; its one peer is react, 18 or newer. For StrictMode, Suspense, server rendering. */
 import type {
+  AnyCursor,
   FeedOptions,
   FetchPage,
   FillOptions,
@@ -101,12 +102,12 @@ export interface SeenPagesOptions extends FeedOptions, Pick<FillOptions, "maxPag
  * A list that loads its own pages: the first ones as soon as the guard is open, more with `loadMore`. The fetch in
  * progress is aborted when the last component that shows the list unmounts, and restarted when one mounts again.
  */
-export declare function useSeenPages<T, C = string>(
+export declare function useSeenPages<T, C = AnyCursor>(
   guard: SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: SeenPagesOptions & { id: IdOf<T> },
 ): SeenPages<T>;
-export declare function useSeenPages<T extends Identified, C = string>(
+export declare function useSeenPages<T extends Identified, C = AnyCursor>(
   guard: SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: SeenPagesOptions,

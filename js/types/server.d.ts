@@ -99,11 +99,12 @@ export interface SeenStore {
   page<T extends Identified>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now">): Promise<Page<T>>;
   page<T>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now"> & { id: IdOf<T> }): Promise<Page<T>>;
   /**
-   * Checks a report as `parseReport`, keeps the device's pending impressions, and returns the report: for a stream, or
-   * for `ingest`. Before anything is kept it rejects with `bad-report`, `wrong-namespace`, or `too-large` for more than
-   * 1,000 entries, after which the device sends half of them. Entries with an id of more than 4,096 bytes, or 256 if
-   * unseen, are left out. Rejects with `storage` if the pending impressions cannot be kept: do not acknowledge the
-   * report then, and the device keeps it.
+   * Checks a report as `parseReport`, stores the device's pending impressions, and returns the report in the time of the
+   * store's clock: for a stream, or for `ingest`. Of a report without a usable pending list, the ids of its impressions
+   * are stored in one list of the user. Before anything is stored it rejects with `bad-report`, `wrong-namespace`, or
+   * `too-large` for more than 1,000 entries or 256 KB, after which the device sends half of them. Entries with an id of
+   * more than 4,096 bytes, or 256 if unseen, are left out. Rejects with `storage` if nothing can be stored: do not
+   * acknowledge the report then, and the device sends it again.
    */
   accept(user: string, body: unknown): Promise<ReceivedReport>;
   /** Applies a report to the chain. Returns how many ids no live shard contained. */
@@ -180,8 +181,10 @@ export interface PendingToKeep {
 export interface Backend {
   /** Keeps a device's pending impressions, then loads the user's data. */
   load(user: string, told?: PendingToKeep): Promise<Loaded>;
-  /** Keeps a device's pending impressions. */
-  keep(user: string, told: PendingToKeep): Promise<void>;
+  /**
+   * Stores a device's pending impressions. Resolves to the time of the storage's clock, Unix seconds, if it has one.
+   */
+  keep(user: string, told: PendingToKeep): Promise<number | undefined>;
   /**
    * Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and resolves to
    * false.
@@ -194,10 +197,8 @@ export interface Backend {
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
 /** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
 export declare function keepPending(kept: string, told: PendingToKeep): string | undefined;
-/** The backend of `memoryStore`. */
+/** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are forgotten. */
 export declare function memoryBackend(): Backend;
-/** The backend of `redisStore`. */
-export declare function redisBackend(client: object, options?: { prefix?: string }): Backend;
 /** A store in the memory of this process: for development and tests. */
 export declare function memoryStore(options?: StoreOptions): SeenStore;
 /**

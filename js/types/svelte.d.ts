@@ -8,7 +8,7 @@ import type {
   SeenPagesOptions,
   UseSeenGuardOptions,
 } from "./react.js";
-import type { FetchPage, Identified, IdOf, SeenElement, SeenGuard, SeenRoot } from "./seenguard.js";
+import type { AnyCursor, FetchPage, Identified, IdOf, SeenElement, SeenGuard, SeenRoot } from "./seenguard.js";
 
 export type { SeenElement, SeenFeed, SeenFeedOptions, SeenGuardState, SeenPages, SeenPagesOptions, SeenRoot };
 export type { UseSeenGuardOptions };
@@ -44,12 +44,12 @@ export declare function seenFeed<T>(
  * A list that loads its own pages: the first ones as soon as it is read while the guard is open, more with `loadMore`.
  * The fetch in progress is aborted when nothing reads the list any more, and restarted when something does.
  */
-export declare function seenPages<T, C = string>(
+export declare function seenPages<T, C = AnyCursor>(
   guard: () => SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: (SeenPagesOptions & { id: IdOf<T> }) | (() => SeenPagesOptions & { id: IdOf<T> }),
 ): SeenPages<T>;
-export declare function seenPages<T extends Identified, C = string>(
+export declare function seenPages<T extends Identified, C = AnyCursor>(
   guard: () => SeenGuard | null | undefined,
   fetchPage: FetchPage<T, C>,
   options: SeenPagesOptions | (() => SeenPagesOptions),

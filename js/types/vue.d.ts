@@ -1,7 +1,16 @@
 /** `seenguard/vue`; its one peer is vue, 3.4 or newer. For server rendering, too. */
 import type { ComputedRef, MaybeRefOrGetter, ObjectDirective } from "vue";
 import type { SeenFeedOptions, SeenGuardState, SeenPagesOptions, UseSeenGuardOptions } from "./react.js";
-import type { FetchPage, Identified, IdOf, ReportOptions, SeenElement, SeenGuard, SeenRoot } from "./seenguard.js";
+import type {
+  AnyCursor,
+  FetchPage,
+  Identified,
+  IdOf,
+  ReportOptions,
+  SeenElement,
+  SeenGuard,
+  SeenRoot,
+} from "./seenguard.js";
 
 export type { SeenElement, SeenFeedOptions, SeenGuardState, SeenPagesOptions, SeenRoot, UseSeenGuardOptions };
 
@@ -73,12 +82,12 @@ export interface SeenPages<T> {
  * A list that loads its own pages: the first ones as soon as the guard is open, more with `loadMore`. The fetch in
  * progress is aborted when the last component that shows the list unmounts, and restarted when one mounts again.
  */
-export declare function useSeenPages<T, C = string>(
+export declare function useSeenPages<T, C = AnyCursor>(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
   fetchPage: FetchPage<T, C>,
   options: MaybeRefOrGetter<SeenPagesOptions & { id: IdOf<T> }>,
 ): SeenPages<T>;
-export declare function useSeenPages<T extends Identified, C = string>(
+export declare function useSeenPages<T extends Identified, C = AnyCursor>(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
   fetchPage: FetchPage<T, C>,
   options: MaybeRefOrGetter<SeenPagesOptions>,

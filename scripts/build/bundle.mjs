@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { bundles, fileOf, generated, isApart, written } from "./entries.mjs";
+import { bundles, developmentFileOf, fileOf, generated, isApart, written } from "./entries.mjs";
 import { textOf } from "./wasm-text.mjs";
 import { modules } from "./wasm.mjs";
 
@@ -78,10 +78,19 @@ const generatedAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
+/** Leaves the class of the errors an import of the file in dist/, so that every build has the same. */
+const errorsAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
+  name: "errors-as-file",
+  setup(build) {
+    build.onResolve({ filter: /\/errors\.js$/ }, () => ({ path: "./errors.js", external: true }));
+  },
+});
+
 export async function bundle() {
   await Promise.all([
     bundleModules(written.filter(({ hasWasmFile }) => !hasWasmFile)),
     bundleModulesWithWasmFile(),
+    bundleForDevelopment(),
     ...modules.map(writeText),
     ...generated.map(bundleGenerated),
     bundleScripts(),
@@ -159,6 +168,20 @@ async function bundleModulesWithWasmFile() {
   await bundleFiles({ ...asModules, ...options, entryPoints: Object.fromEntries(points) });
 }
 
+/** The entries that check what an app passes, and describe its mistakes. */
+async function bundleForDevelopment() {
+  const points = written.flatMap((entry) =>
+    entry.hasDevelopment ? [[developmentFileOf(entry), sourceOf(entry)]] : [],
+  );
+  const files = await bundleFiles({
+    ...asModules,
+    ...{ entryPoints: Object.fromEntries(points), splitting: true, chunkNames: "shared-[hash]" },
+    plugins: [wasmAsTextFile, generatedAsFile, errorsAsFile],
+    define: constants({ isDevelopment: true }),
+  });
+  await Promise.all(files.map((file) => writeCommonJs(file)));
+}
+
 /** @param {Entry} entry */
 async function bundleGenerated(entry) {
   const entryPoints = { [fileOf(entry)]: sourceOf(entry) };
@@ -181,12 +204,13 @@ async function writeCommonJs({ path, text }) {
 async function bundleScripts() {
   const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
   const options = { plugins: [wasmAsText], format: /** @type {const} */ ("iife"), minify: true, sourcemap: false };
+  const guard = { ...options, entryPoints: [script("script-tag")], globalName: "Seenguard" };
   await Promise.all([
+    bundleFiles({ ...guard, outfile: inProject("dist", "seenguard.iife.js") }),
     bundleFiles({
-      ...options,
-      entryPoints: [script("script-tag")],
-      outfile: inProject("dist", "seenguard.iife.js"),
-      globalName: "Seenguard",
+      ...guard,
+      outfile: inProject("dist", "seenguard.development.iife.js"),
+      define: constants({ isDevelopment: true }),
     }),
     bundleFiles({
       ...options,
@@ -198,6 +222,12 @@ async function bundleScripts() {
 
 /** @param {Entry} entry */
 const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
+
+/** The constants that the sources declare. @param {{ isDevelopment: boolean }} build */
+const constants = ({ isDevelopment }) => ({
+  PACKAGE_VERSION: JSON.stringify(version),
+  __DEV__: JSON.stringify(isDevelopment),
+});
 
 /** @typedef {{ path: string, text: string, exports: string[] }} BundledFile */
 
@@ -211,7 +241,7 @@ async function bundleFiles(options) {
     platform: "neutral",
     target,
     sourcemap: true,
-    define: { PACKAGE_VERSION: JSON.stringify(version) },
+    define: constants({ isDevelopment: false }),
     ...options,
     plugins: [cssAsText, ...(options.plugins ?? [])],
     absWorkingDir: inProject(),

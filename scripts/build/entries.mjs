@@ -22,16 +22,18 @@ import { inProject } from "../lib/paths.mjs";
  * @property {string} [inWorkerd] what tools for workerd take in its place
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
  * @property {true} [inDemo] the demo imports it
+ * @property {true} [hasDevelopment] there is a build for development, too
  * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
  */
 
 /** @type {readonly Entry[]} */
 export const entries = [
-  { name: "index", types: "seenguard", inReactNative: "react-native", inDemo: true },
-  { name: "formats", inReactNative: "formats/react-native" },
-  { name: "slim" },
+  { name: "index", types: "seenguard", inReactNative: "react-native", inDemo: true, hasDevelopment: true },
+  { name: "formats", inReactNative: "formats/react-native", hasDevelopment: true },
+  { name: "slim", hasDevelopment: true },
   { name: "lazy", peers: [] },
   { name: "server", inWorkerd: "server/workerd", inDemo: true },
+  { name: "server/testing", source: "testing/promises", types: "server-testing", peers: [] },
   { name: "near-duplicates", inWorkerd: "near-duplicates/workerd", inDemo: true },
   { name: "react", source: "adapters/react", peers: ["react"] },
   { name: "vue", source: "adapters/vue", peers: ["vue"] },
@@ -72,6 +74,9 @@ export const isApart = ({ isGenerated, hasWasmFile, peers }) => !isGenerated && 
 /** An entry's file in dist/, without its extension. @param {Pick<Entry, "name">} entry */
 export const fileOf = ({ name }) => name.replaceAll("/", "-");
 
+/** The same of the build for development. @param {Pick<Entry, "name">} entry */
+export const developmentFileOf = (entry) => `${fileOf(entry)}.development`;
+
 /** @param {Entry} entry */
 export const specifierOf = ({ name }) => (name === "index" ? "seenguard" : `seenguard/${name}`);
 
@@ -90,20 +95,23 @@ export function manifestExports() {
 
 /** @param {Entry} entry */
 function conditionsOf(entry) {
-  const file = `./dist/${fileOf(entry)}`;
-  const types = `${file}.d.ts`;
-  const asModule = { types, default: `${file}.js` };
-  if (entry.isEsmOnly) return asModule;
-  const { inReactNative, inWorkerd } = entry;
-  const instead = (/** @type {string} */ name) => ({ types, default: `./dist/${fileOf({ name })}.js` });
-  return {
-    ...(inReactNative !== undefined && { "react-native": instead(inReactNative) }),
-    // Nitro has the conditions of all runtimes at the edge at once, and by itself imports no `.wasm` file.
-    ...(inWorkerd !== undefined && { "edge-light": asModule, workerd: instead(inWorkerd) }),
+  const file = fileOf(entry);
+  const types = `./dist/${file}.d.ts`;
+  const moduleIn = (/** @type {string} */ name) => ({ types, default: `./dist/${name}.js` });
+  if (entry.isEsmOnly) return moduleIn(file);
+  const { inReactNative, inWorkerd, hasDevelopment } = entry;
+  const byKind = (/** @type {string} */ name) => ({
     // Of bundlers: for `require`, too, which may meet an import of the same package.
-    module: asModule,
-    import: asModule,
-    require: { types: `${file}.d.cts`, default: `${file}.cjs` },
+    module: moduleIn(name),
+    import: moduleIn(name),
+    require: { types: `./dist/${file}.d.cts`, default: `./dist/${name}.cjs` },
+  });
+  return {
+    ...(inReactNative !== undefined && { "react-native": moduleIn(fileOf({ name: inReactNative })) }),
+    // Nitro has the conditions of all runtimes at the edge at once, and by itself imports no `.wasm` file.
+    ...(inWorkerd !== undefined && { "edge-light": moduleIn(file), workerd: moduleIn(fileOf({ name: inWorkerd })) }),
+    ...(hasDevelopment && { development: byKind(developmentFileOf(entry)) }),
+    ...byKind(file),
   };
 }
 

@@ -1,7 +1,8 @@
 /** Vitest's settings for Stryker: tests in Node of what js/ does, without those that start processes. */
 import { defineConfig } from "vitest/config";
-import { ofTheEngine, patient } from "../../vitest.config.ts";
+import { define, ofTheEngine, patient } from "../../vitest.config.ts";
 
 export default defineConfig({
+  define,
   test: { ...patient, include: [...ofTheEngine], exclude: ["tests/**/*.slow.test.ts"] },
 });

@@ -40,11 +40,11 @@ seenguard-server = { version = "0.1.0", default-features = false, features = ["a
 ${crates.map((crate) => `${crate} = { path = "../${crate}-0.1.0" }`).join("\n")}
 `;
 
-const app = `use seenguard_server::{MemoryStore, RouterOptions, SeenStore, StoreOptions, router};
+const app = `use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 
 fn main() {
     let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
-    let store = SeenStore::new(MemoryStore::default(), options).expect("these options are right");
+    let store = SeenStore::new(MemoryBackend::default(), options).expect("these options are right");
     let _app = router(store, RouterOptions::default());
     let plan = seenguard::ChainOptions::RECOMMENDED;
     assert!(plan.shards > 0);

@@ -20,7 +20,7 @@ const layers = [
   ["wire"],
   ["snapshot", "table"],
   ["chain", "guard", "inspect"],
-  ["redis"],
+  ["redis", "store_call"],
   ["plan"],
   ["web"],
   ["lib"],

@@ -35,6 +35,7 @@ const budgets = {
   // 10 KB of it, of the same engine in both, for the commands of stores in Redis, which stand in the core alone, and for
   // histories that other settings and versions do not end.
   "seenguard/server": [411_000, 132_500],
+  "seenguard/server/testing": [6_000, 2_200],
   "seenguard/near-duplicates": [393_000, 126_500],
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use seenguard::{PendingToKeep, StoredChain, Time};
+use seenguard::{PendingToKeep, StoreReplacement, StoredChain, Time};
 
 use crate::error::{Error, ErrorKind};
 
@@ -62,6 +62,16 @@ pub struct Replacement {
 }
 
 impl Replacement {
+    pub(crate) fn of(replacement: StoreReplacement, even_if_full: bool) -> Self {
+        Replacement {
+            revision: replacement.revision,
+            before: replacement.before,
+            after: Arc::new(replacement.after),
+            life_seconds: replacement.life_seconds,
+            even_if_full,
+        }
+    }
+
     /// The new chain as one text.
     ///
     /// # Errors
@@ -74,7 +84,7 @@ impl Replacement {
 /// The storage of users' chains: four methods over an opaque text with a revision, and the lines with the devices'
 /// pending impressions.
 ///
-/// Examples are [`MemoryStore`](crate::MemoryStore) and `RedisStore`. `testing::promises` tests other ones. A call may
+/// Examples are [`MemoryBackend`](crate::MemoryBackend) and `RedisBackend`. `testing::promises` tests other ones. A call may
 /// take any time: [`SeenStore`](crate::SeenStore) has the deadlines, retries after transient failures, and repeats a
 /// change until no other one intervenes.
 #[async_trait]
@@ -85,11 +95,11 @@ pub trait Backend: Send + Sync + 'static {
     /// Errors of the backend. If the pending impressions cannot be kept, that is no error but [`Loaded::refusal`].
     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error>;
 
-    /// Keeps a device's pending impressions.
+    /// Stores a device's pending impressions. Returns the time of the storage's clock, if it has one.
     ///
     /// # Errors
     /// Errors of the backend.
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error>;
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error>;
 
     /// Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and returns
     /// false.
@@ -116,7 +126,7 @@ impl<B: Backend + ?Sized> Backend for Arc<B> {
         (**self).load(user, told).await
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
         (**self).keep(user, told).await
     }
 

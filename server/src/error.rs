@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::time::Duration;
 
+use seenguard::StoreFailure;
 use tokio::time::timeout;
 
 /// A cause, for the operator's log.
@@ -37,11 +38,49 @@ pub enum ErrorKind {
     Internal,
 }
 
+/// Who retries a call that has failed: [`StoreFailure`] says what the call itself has retried.
+#[cfg(any(feature = "axum", feature = "consumer"))]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retry {
+    /// The caller, a moment later. An entry stays in its stream.
+    Caller,
+    /// The same, and only an operator can remove the cause: a consumer is not ready.
+    Operator,
+    /// The caller, in vain. An entry is retried a few times, and then set aside: its user's cause may be removed.
+    Entry,
+    /// Nobody: an entry is set aside at once.
+    Never,
+}
+
 impl ErrorKind {
-    /// Whether the same call may succeed a moment later.
+    #[cfg(any(feature = "axum", feature = "consumer"))]
+    pub(crate) fn retry(self) -> Retry {
+        match self.failure() {
+            Some(StoreFailure::Denied | StoreFailure::OutOfMemory) => Retry::Operator,
+            Some(failure) if failure.is_transient() => Retry::Caller,
+            Some(_) => Retry::Entry,
+            None if self == ErrorKind::Internal => Retry::Entry,
+            None => Retry::Never,
+        }
+    }
+
+    /// Whether the same call may succeed later: the cause is the storage, not the call or its user's data.
     pub fn is_transient(self) -> bool {
-        use ErrorKind::{Conflict, OutOfMemory, ReadOnly, Timeout, Unavailable};
-        matches!(self, Timeout | Unavailable | ReadOnly | OutOfMemory | Conflict)
+        self.failure().is_some_and(StoreFailure::is_transient)
+    }
+
+    /// The failure of a store's step, if it is one.
+    pub(crate) fn failure(self) -> Option<StoreFailure> {
+        Some(match self {
+            ErrorKind::Timeout => StoreFailure::Timeout,
+            ErrorKind::Unavailable => StoreFailure::Unavailable,
+            ErrorKind::ReadOnly => StoreFailure::ReadOnly,
+            ErrorKind::OutOfMemory => StoreFailure::OutOfMemory,
+            ErrorKind::WrongType => StoreFailure::WrongType,
+            ErrorKind::Denied => StoreFailure::Denied,
+            ErrorKind::Conflict => StoreFailure::Conflict,
+            _ => return None,
+        })
     }
 
     /// The stable code, as in the `ErrorCode` of the TypeScript declarations, or `internal`.
@@ -84,10 +123,10 @@ impl ErrorKind {
 ///
 /// ```
 /// use seenguard::PageRequest;
-/// use seenguard_server::{ErrorKind, MemoryStore, SeenStore, StoreOptions};
+/// use seenguard_server::{ErrorKind, MemoryBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
 /// let too_large = PageRequest { size: 1_000_000, ..PageRequest::default() };
 /// let refused = store.page("ada", &["article-1"], &too_large).await.unwrap_err();
 /// assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadOption, "bad-option"));
@@ -112,7 +151,7 @@ impl Error {
         self.kind
     }
 
-    /// Whether the same call may succeed a moment later.
+    /// Whether the same call may succeed later: the cause is the storage, not the call or its user's data.
     pub fn is_transient(&self) -> bool {
         self.kind.is_transient()
     }
@@ -160,6 +199,7 @@ impl From<seenguard::Error> for Error {
         let kind = match error {
             seenguard::Error::OutOfMemory => ErrorKind::OutOfMemory,
             seenguard::Error::BadReport(_) => ErrorKind::BadReport,
+            seenguard::Error::WrongNamespace => ErrorKind::WrongNamespace,
             _ => ErrorKind::BadOption,
         };
         Error::new(kind, error)

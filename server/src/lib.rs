@@ -2,7 +2,7 @@
 //! ranker in any language.
 //!
 //! A [`SeenStore`] has for each user a chain of Bloom shards, the unseen ids, and the pending impressions of the user's
-//! devices, in a [`Backend`]. [`MemoryStore`] keeps them in this process, [`RedisStore`] in Redis or a Redis Cluster,
+//! devices, in a [`Backend`]. [`MemoryBackend`] keeps them in this process, [`RedisBackend`] in Redis or a Redis Cluster,
 //! with the keys and the scripts of the npm package's `redisStore`: servers in Rust and in Node can serve the same
 //! users at the same time. A custom backend has four methods over a text with a revision:
 //!
@@ -10,7 +10,7 @@
 //! use std::collections::HashMap;
 //! use std::sync::Mutex;
 //!
-//! use seenguard::{PageRequest, PendingToKeep};
+//! use seenguard::{PageRequest, PendingToKeep, Time};
 //! use seenguard_server::{Backend, Error, Loaded, Replacement, SeenStore, StoreOptions, async_trait};
 //!
 //! #[derive(Clone, Default)]
@@ -51,12 +51,12 @@
 //!         Loaded::of_text(&row.text, row.revision, row.kept)
 //!     }
 //!
-//!     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+//!     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
 //!         self.change(user, |row| {
 //!             if let Some(kept) = told.added_to(&row.kept)? {
 //!                 row.kept = kept;
 //!             }
-//!             Ok(())
+//!             Ok(None) // this storage has no clock
 //!         })
 //!     }
 //!
@@ -87,7 +87,7 @@
 //!
 //! # Features
 //!
-//! - `redis`, by default: `RedisStore`.
+//! - `redis`, by default: `RedisBackend`.
 //! - `tls`, by default: Redis by TLS, at `rediss://`.
 //! - `axum`, by default: `router`, the routes of the service for your own app.
 //! - `consumer`, by default: `Consumer`, which applies a stream of reports to the chains.
@@ -96,7 +96,7 @@
 //! - `testing`: the tests that every backend must pass.
 //! - `formats`: chains in the formats of other libraries, as in the crate `seenguard`.
 //!
-//! Without them there are [`SeenStore`], [`Backend`] and [`MemoryStore`].
+//! Without them there are [`SeenStore`], [`Backend`] and [`MemoryBackend`].
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -105,6 +105,7 @@ mod backend;
 #[cfg(feature = "consumer")]
 mod consumer;
 mod error;
+mod heavy;
 pub mod json;
 #[cfg(feature = "kafka")]
 mod kafka;
@@ -133,11 +134,11 @@ pub use self::error::{Error, ErrorKind};
 pub use self::kafka::{EventMapping, Kafka};
 #[doc(hidden)]
 pub use self::log::may_log;
-pub use self::memory::MemoryStore;
+pub use self::memory::MemoryBackend;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};
 #[cfg(feature = "redis")]
-pub use self::redis_store::{RedisConnection, RedisStore};
+pub use self::redis_store::{RedisBackend, RedisConnection};
 #[cfg(feature = "axum")]
 pub use self::router::{Problem, Reason, RouterOptions, router};
 pub use self::seen_store::{Page, SeenStore};

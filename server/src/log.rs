@@ -1,5 +1,6 @@
 //! How often the same is logged.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,15 +9,13 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// Limits the log to one line a second for each event and cause: in an outage everything fails for the same reason.
 #[doc(hidden)]
-pub fn may_log(event: &'static str, cause: &'static str) -> bool {
-    static LAST: Mutex<BTreeMap<(&str, &str), Instant>> = Mutex::new(BTreeMap::new());
+pub fn may_log(event: &'static str, cause: impl Into<Cow<'static, str>>) -> bool {
+    static LAST: Mutex<BTreeMap<(&str, Cow<'static, str>), Instant>> = Mutex::new(BTreeMap::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
-    let now = Instant::now();
-    let is_due = last
-        .get(&(event, cause))
-        .is_none_or(|&last| now.duration_since(last) >= EVERY);
+    let (cause, now) = ((event, cause.into()), Instant::now());
+    let is_due = last.get(&cause).is_none_or(|&last| now.duration_since(last) >= EVERY);
     if is_due {
-        last.insert((event, cause), now);
+        last.insert(cause, now);
     }
     is_due
 }

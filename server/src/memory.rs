@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use lru::LruCache;
 use metrics::counter;
-use seenguard::{PendingToKeep, StoredChain};
+use seenguard::{PendingToKeep, StoredChain, Time};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::Error;
@@ -19,11 +19,11 @@ const MAX_USERS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not 0")
 /// 100,000 users, the least recently used ones are removed, and counted as `seenguard_users_forgotten_total`.
 ///
 /// ```
-/// use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
-/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+/// use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
-pub struct MemoryStore {
+pub struct MemoryBackend {
     users: Mutex<Users>,
 }
 
@@ -40,10 +40,10 @@ struct User {
     kept: String,
 }
 
-impl MemoryStore {
+impl MemoryBackend {
     /// A backend for this many users.
     pub fn with_users(most: NonZeroUsize) -> Self {
-        MemoryStore {
+        MemoryBackend {
             users: Mutex::new(Users {
                 all: LruCache::new(most),
                 last_revision: 0,
@@ -83,14 +83,14 @@ impl Users {
     }
 }
 
-impl Default for MemoryStore {
+impl Default for MemoryBackend {
     fn default() -> Self {
-        MemoryStore::with_users(MAX_USERS)
+        MemoryBackend::with_users(MAX_USERS)
     }
 }
 
 #[async_trait]
-impl Backend for MemoryStore {
+impl Backend for MemoryBackend {
     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
         if let Some(told) = told {
             self.keep(user, told).await?;
@@ -104,13 +104,13 @@ impl Backend for MemoryStore {
         })
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
         let mut users = self.users();
         let kept = users.all.peek(user).map_or("", |user| &user.kept);
         if let Some(lines) = told.added_to(kept)? {
             users.get(user).kept = lines;
         }
-        Ok(())
+        Ok(None)
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
@@ -122,10 +122,10 @@ impl Backend for MemoryStore {
     }
 }
 
-impl fmt::Debug for MemoryStore {
+impl fmt::Debug for MemoryBackend {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("MemoryStore")
+            .debug_struct("MemoryBackend")
             .field("users", &self.users().all.len())
             .finish()
     }
@@ -139,7 +139,7 @@ mod tests {
 
     #[tokio::test]
     async fn those_who_were_used_least_recently_are_forgotten() {
-        let backend = Arc::new(MemoryStore::with_users(NonZeroUsize::new(2).unwrap()));
+        let backend = Arc::new(MemoryBackend::with_users(NonZeroUsize::new(2).unwrap()));
         let store = SeenStore::new(backend.clone(), StoreOptions::new()).unwrap();
         let is_known = async |user: &str| store.read(user).await.unwrap().shards().count() > 0;
         for user in ["ada", "bob"] {

@@ -30,7 +30,6 @@ const METRICS_OF_KAFKA: &str = "\
 counter seenguard_kafka_producer_restarts_total: Producers that were replaced after a fatal error.
 counter seenguard_kafka_resets_total: Partitions of which records were deleted before this group had read them: they are \
 lost.
-counter seenguard_kafka_lost_total: How often this consumer was out of its group for being too slow.
 counter seenguard_skipped_records_total: Events that are not impressions by the event mapping.
 counter seenguard_kafka_commit_errors_total: Commits of offsets that have failed: the next one includes them.
 counter seenguard_kafka_broker_failures_total: How often a broker, or all of them, could not be reached.

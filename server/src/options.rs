@@ -33,7 +33,7 @@ type Clock = Arc<dyn Fn() -> Time + Send + Sync>;
 ///
 /// ```
 /// use seenguard::{PlanOptions, plan};
-/// use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+/// use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
 ///
 /// let plan = plan(&PlanOptions::new(300.0, 14.0, 0.005))?;
 /// let options = StoreOptions::new()
@@ -41,7 +41,7 @@ type Clock = Arc<dyn Fn() -> Time + Send + Sync>;
 ///     .namespace_of(|user| format!("home:{user}"))
 ///     .pending_seconds(3_600)
 ///     .on_event(|event| eprintln!("{event:?}"));
-/// let store = SeenStore::new(MemoryStore::default(), options)?;
+/// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
 #[derive(Clone)]

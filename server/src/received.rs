@@ -1,54 +1,53 @@
 //! Parsing of reports from a device or a stream.
 
 use metrics::counter;
-use seenguard::ReceivedReport;
+use seenguard::{ReceivedReport, Report};
 use serde::de::DeserializeOwned;
 
 use crate::error::{Error, ErrorKind};
 use crate::json;
-
-/// Most bytes of a report.
-const MAX_BYTES: usize = 256 << 10;
 
 /// Reads a report of either kind.
 ///
 /// # Errors
 /// [`ErrorKind::BadReport`], of more than 256 KB with the code `too-large`.
 pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
-    if text.len() > MAX_BYTES {
-        return Err(too_large(seenguard::Error::TooLarge("a report has at most 256 KB")));
-    }
+    Report::check_size(text.len()).map_err(too_large)?;
     json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
 }
 
-/// The form of records that this version reads. A record without a form has this one.
-#[cfg(any(feature = "axum", feature = "kafka"))]
-pub(crate) const FORM: u32 = 1;
+/// The form of the records that this version writes, and the newest that it reads.
+#[cfg(feature = "consumer")]
+pub(crate) const FORM: &str = "1";
+#[cfg(any(feature = "axum", feature = "consumer"))]
+const NEWEST_FORM: u32 = 1;
 
 /// Whether a record of this form is of a newer version.
 ///
 /// # Errors
 /// [`ErrorKind::BadReport`] for an invalid form.
-#[cfg(any(feature = "axum", feature = "kafka"))]
+#[cfg(any(feature = "axum", feature = "consumer"))]
 pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
     match form {
         Some(0) => Err(ErrorKind::BadReport.into()),
-        form => Ok(form.is_some_and(|form| form > FORM)),
+        form => Ok(form.is_some_and(|form| form > NEWEST_FORM)),
     }
 }
 
-/// The report of a record in a stream: in the server's time, or as posted by a device and received at `arrived`.
+/// The report of a record in a stream. With a form, a server has written it, in its own time. Without one it is what a
+/// device has posted, received at `arrived`: a device says neither when it was received nor that the history was
+/// deleted.
 ///
 /// # Errors
-/// As [`read`] and [`limited`].
+/// As [`is_newer`], [`read`] and [`limited`]; [`ErrorKind::BadReport`] for a newer form.
 #[cfg(any(feature = "axum", feature = "consumer"))]
-pub(crate) fn of_record(value: &[u8], arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
-    limited(match read(value) {
-        Ok(report) => report,
-        Err(error) => match read::<seenguard::Report>(value) {
-            Ok(posted) => posted.received(arrived),
-            Err(_) => return Err(error),
-        },
+pub(crate) fn of_record(value: &[u8], form: Option<u32>, arrived: seenguard::Time) -> Result<ReceivedReport, Error> {
+    if is_newer(form)? {
+        return Err(ErrorKind::BadReport.into());
+    }
+    limited(match form {
+        Some(_) => read(value)?,
+        None => read::<seenguard::Report>(value)?.received(arrived),
     })
 }
 
@@ -59,7 +58,7 @@ pub(crate) fn records_of(report: &ReceivedReport) -> Result<Vec<String>, Error> 
     let mut first = report.clone();
     first.pending = None;
     let text = serde_json::to_string(&first).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
-    if text.len() <= MAX_BYTES || first.impressions.len() + first.unseen.len() < 2 {
+    if Report::check_size(text.len()).is_ok() || first.impressions.len() + first.unseen.len() < 2 {
         return Ok(vec![text]);
     }
     let mut second = first.clone();

@@ -1,29 +1,23 @@
 //! The store: the methods that apps call, over any backend.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
-use backon::{BackoffBuilder, ExponentialBackoff, ExponentialBuilder};
 use metrics::counter;
 use seenguard::{
-    ChainSnapshot, IdList, Impression, MAX_ID_BYTES, PageRequest, Pending, PendingToKeep, ReceivedReport, Report,
-    ShardChain, StoreKeys, StoredChain, Time,
+    ChainSnapshot, IdList, Impression, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
+    StoreCall, StoreClock, StoreKeys, StoreStep, StoreUse, Time, check_namespace,
 };
 use tokio::sync::Semaphore;
-use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind, in_time};
+use crate::heavy::{bytes_of, work_on};
 use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;
-
-/// From this size on a chain is parsed in the blocking pool, so that other requests are not delayed.
-const BLOCKING_FROM_BYTES: usize = 256 << 10;
 
 /// Users' chains and their devices' pending impressions, in a [`Backend`]. A clone shares them.
 ///
@@ -47,8 +41,7 @@ pub struct SeenStore {
     /// A permit for each read in progress.
     reads: Arc<Semaphore>,
     even_if_full: bool,
-    /// By how many milliseconds the backend's clock was ahead of this process's.
-    ahead_ms: Arc<AtomicI64>,
+    clock: Arc<StoreClock>,
 }
 
 /// A page.
@@ -78,7 +71,7 @@ impl SeenStore {
             reads: Arc::new(Semaphore::new(options.reads_at_once)),
             options: Arc::new(options),
             even_if_full: false,
-            ahead_ms: Arc::default(),
+            clock: Arc::default(),
         })
     }
 
@@ -94,10 +87,10 @@ impl SeenStore {
     /// A user's chain, for reading.
     ///
     /// ```
-    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
     /// assert_eq!(store.read("ada").await?.shards().count(), 0);
     /// # Ok(())
     /// # }
@@ -107,8 +100,18 @@ impl SeenStore {
     /// [`ErrorKind::BadOption`] for an invalid user; errors of the backend, or [`ErrorKind::Timeout`].
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
         check_user(user)?;
-        let loaded = self.load(user, None).await?;
-        Ok(self.restored(&loaded.stored).await?.chain)
+        let (call, loaded) = self.load(user, None).await?;
+        work_on(bytes_of(&loaded.stored.shards), || {
+            let call = self.restored(call, &loaded)?;
+            Ok(call.into_chain().ok_or(ErrorKind::Internal)?)
+        })
+    }
+
+    /// What is stored of a user.
+    #[cfg(feature = "axum")]
+    pub(crate) async fn loaded(&self, user: &str) -> Result<Loaded, Error> {
+        check_user(user)?;
+        self.load(user, None).await.map(|(_, loaded)| loaded)
     }
 
     /// The snapshot to send to a device without a page. `held`: the value of `Seen-Held`.
@@ -117,19 +120,22 @@ impl SeenStore {
     /// As [`SeenStore::read`].
     pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         check_user(user)?;
-        let loaded = self.load(user, None).await?;
-        let chain = self.restored(&loaded.stored).await?.chain;
-        Ok(chain.snapshot(self.now(Some(&loaded)), held)?)
+        let (call, loaded) = self.load(user, None).await?;
+        work_on(bytes_of(&loaded.stored.shards), || {
+            let mut call = self.restored(call, &loaded)?;
+            let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
+            Ok(chain.snapshot(now, held)?)
+        })
     }
 
     /// Changes a user's chain and stores it. `change` gets the current time; it runs again on the new chain if another
     /// writer has stored one meanwhile. Returns the result of its last run.
     ///
     /// ```
-    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
     /// assert_eq!(store.update("ada", |chain, now| chain.record(&["a", "b"], now)).await?, 2);
     /// assert_eq!(store.update("ada", |chain, now| chain.record(&["b", "c"], now)).await?, 1);
     /// # Ok(())
@@ -144,7 +150,7 @@ impl SeenStore {
         user: &str,
         change: impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send,
     ) -> Result<R, Error> {
-        self.change(user, change, false, self.options.deadline).await
+        self.change(user, change, StoreUse::Change, self.options.deadline).await
     }
 
     /// Keeps the device's pending impressions, and makes a page of `ranked` as [`ShardChain::page`] does. Pending
@@ -152,11 +158,11 @@ impl SeenStore {
     /// request's `pending` is read: the store has the rest. If the backend fails, the page is degraded.
     ///
     /// ```
-    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// use seenguard::PageRequest;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
     /// store.update("ada", |chain, now| chain.record(&["b"], now)).await?;
     /// // The values of `Seen-Held` and `Seen-Pending`.
     /// let (held, pending): (Option<&str>, Option<&str>) = (None, None);
@@ -179,33 +185,39 @@ impl SeenStore {
         let namespace = self.options.namespace_for(user);
         let namespace = namespace.as_deref();
         let asking = request.pending.asking;
-        let told = asking.and_then(|text| self.to_keep(text, namespace));
-        let loaded = self.load(user, told).await;
-        let chain = match &loaded {
-            Ok(loaded) => {
-                self.note_read(loaded);
-                self.restored(&loaded.stored).await?.chain
+        let life_seconds = self.options.pending_seconds;
+        let told = asking.and_then(|text| PendingToKeep::of(text, namespace, self.now(None), life_seconds));
+        let (call, loaded) = match self.load(user, told).await {
+            Ok((call, loaded)) => {
+                self.note_read(&loaded);
+                (call, Some(loaded))
             }
             Err(error) => {
-                self.note_degraded(error);
-                ShardChain::new(self.options.chain)?
+                self.note_degraded(&error);
+                (self.call(StoreUse::Read, self.options.patience), None)
             }
         };
         let pending = Pending {
             asking,
             kept: loaded.as_ref().map_or("", |loaded| &loaded.kept),
-            kept_seconds: self.options.pending_seconds,
+            kept_seconds: life_seconds,
             namespace,
         };
-        let now = self.now(loaded.as_ref().ok());
-        let too_long = (0..ranked.len()).filter(|&index| ranked.get(index).len() > MAX_ID_BYTES);
-        counter!("seenguard_ids_unfiltered_total").increment(too_long.count() as u64);
-        let page = chain.page(ranked, &PageRequest { pending, ..*request }, now)?;
+        let bytes = loaded.as_ref().map_or(0, |loaded| bytes_of(&loaded.stored.shards));
+        let made = work_on(bytes, || {
+            let call = match &loaded {
+                Some(loaded) => self.restored(call, loaded)?,
+                None => call,
+            };
+            let made = call.page(ranked, &PageRequest { pending, ..*request }, self.now(None));
+            made.map_err(Error::from)
+        })?;
+        counter!("seenguard_ids_unfiltered_total").increment(made.unfiltered as u64);
         Ok(Page {
-            items: page.items,
-            next: page.next,
-            snapshot: loaded.is_ok().then_some(page.snapshot),
-            degraded: loaded.is_err(),
+            items: made.page.items,
+            next: made.page.next,
+            snapshot: (!made.is_degraded).then_some(made.page.snapshot),
+            degraded: made.is_degraded,
         })
     }
 
@@ -214,11 +226,11 @@ impl SeenStore {
     /// stream**: the device keeps it until then.
     ///
     /// ```
-    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
     /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
-    /// let store = SeenStore::new(MemoryStore::default(), options)?;
+    /// let store = SeenStore::new(MemoryBackend::default(), options)?;
     /// let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
     /// let report = store.accept("ada", body).await?;
     /// assert_eq!(store.ingest("ada", &report).await?, 1);
@@ -232,32 +244,48 @@ impl SeenStore {
     /// KB; [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for an invalid user. Then errors of the backend, or
     /// [`ErrorKind::Timeout`].
     pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
-        let report = self.check(user, body)?;
-        self.keep(user, &report).await?;
+        let mut report = self.check(user, body)?;
+        let namespace = self.options.namespace_for(user);
+        let told = PendingToKeep::of_report(
+            report.pending.as_deref(),
+            &report.impressions,
+            namespace.as_deref(),
+            report.received_at,
+            self.options.pending_seconds,
+        );
+        if let Some(now) = self.keep(user, told).await? {
+            report.stamp(self.now(Some(now)));
+        }
         Ok(report)
     }
 
-    /// The first half of [`SeenStore::accept`].
+    /// Checks a report, and returns it in the server's time, as far as this process knows it.
     pub(crate) fn check(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         check_user(user)?;
         let report: Report = received::read(body)?;
         if report.namespace.is_empty() {
             return Err(Error::new(ErrorKind::BadReport, "its namespace is empty"));
         }
-        self.refuse_another(user, &report.namespace)?;
+        check_namespace(self.options.namespace_for(user).as_deref(), &report.namespace)?;
         received::limited(report.received(self.now(None)))
     }
 
-    /// The second half: keeps the device's pending impressions.
-    pub(crate) async fn keep(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+    /// Stores the pending list of a report that is ingested at once.
+    #[cfg(feature = "axum")]
+    pub(crate) async fn keep_list(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         let namespace = self.options.namespace_for(user);
-        let told = report
-            .pending
-            .as_deref()
-            .and_then(|text| self.to_keep(text, namespace.as_deref()));
+        let told = report.pending.as_deref().and_then(|text| {
+            let at = report.received_at;
+            PendingToKeep::of(text, namespace.as_deref(), at, self.options.pending_seconds)
+        });
+        self.keep(user, told).await.map(drop)
+    }
+
+    /// Stores a list. Returns the backend's time.
+    async fn keep(&self, user: &str, told: Option<PendingToKeep>) -> Result<Option<Time>, Error> {
         match told {
             Some(told) => self.within_deadline(|| self.backend.keep(user, &told)).await,
-            None => Ok(()),
+            None => Ok(None),
         }
     }
 
@@ -272,11 +300,11 @@ impl SeenStore {
         mut attempt: impl FnMut() -> F,
     ) -> Result<R, Error> {
         let deadline = self.options.deadline;
-        let mut attempts = self.attempts(deadline);
+        let (begun, mut call) = (Instant::now(), self.call(StoreUse::Read, deadline));
         in_time(deadline, async {
             loop {
                 match attempt().await {
-                    Err(error) => attempts.again(error).await?,
+                    Err(error) => self.wait_to_retry(&mut call, begun, error).await?,
                     done => return done,
                 }
             }
@@ -302,20 +330,12 @@ impl SeenStore {
         deadline: Duration,
     ) -> Result<usize, Error> {
         check_user(user)?;
+        let namespace = self.options.namespace_for(user);
         for report in reports {
-            self.refuse_another(user, &report.namespace)?;
+            check_namespace(namespace.as_deref(), &report.namespace)?;
         }
-        let ingest = |chain: &mut ShardChain, now| {
-            reports.iter().try_fold(0, |sum, report| {
-                // A server whose clock is ahead has received it after now.
-                let mut report = Cow::Borrowed(report);
-                if report.received_at > now {
-                    report.to_mut().received_at = now;
-                }
-                Ok(sum + chain.ingest(&report)?)
-            })
-        };
-        self.change(user, ingest, false, deadline).await
+        let ingest = |chain: &mut ShardChain, now| chain.ingest_all(reports, now);
+        self.change(user, ingest, StoreUse::Change, deadline).await
     }
 
     /// Makes ids unseen, as [`ShardChain::unsee`].
@@ -330,10 +350,10 @@ impl SeenStore {
     ///
     /// ```
     /// # use seenguard::PageRequest;
-    /// # use seenguard_server::{MemoryStore, SeenStore, StoreOptions};
+    /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
     /// let request = PageRequest { size: 10, ..PageRequest::default() };
     /// store.update("ada", |chain, now| chain.record(&["a", "b"], now)).await?;
     /// store.unsee("ada", &["b"]).await?;
@@ -357,7 +377,7 @@ impl SeenStore {
         ids: &(impl IdList + Sync + ?Sized),
     ) -> Result<ReceivedReport, Error> {
         let unsee = |chain: &mut ShardChain, now| chain.unsee(ids, now);
-        let at = self.change_at(user, unsee, false).await?;
+        let at = self.change_at(user, unsee, StoreUse::Change).await?;
         let mut report = self.report_of(user, at);
         let id = |index| String::from_utf8_lossy(ids.get(index)).into_owned();
         report.unseen = (0..ids.len()).map(|index| Impression { id: id(index), at }).collect();
@@ -366,7 +386,7 @@ impl SeenStore {
 
     /// [`SeenStore::forget`]; returns a report with the same effect, for chains that are rebuilt from the stream.
     pub(crate) async fn forget_as_report(&self, user: &str) -> Result<ReceivedReport, Error> {
-        let at = self.change_at(user, ShardChain::forget, true).await?;
+        let at = self.change_at(user, ShardChain::forget, StoreUse::Forget).await?;
         let mut report = self.report_of(user, at);
         report.forgotten = true;
         Ok(report)
@@ -381,15 +401,15 @@ impl SeenStore {
         &self,
         user: &str,
         mut change: impl FnMut(&mut ShardChain, Time) -> Result<(), seenguard::Error> + Send,
-        forgets: bool,
+        kind: StoreUse,
     ) -> Result<Time, Error> {
         let change = |chain: &mut ShardChain, now| change(chain, now).map(|()| now);
-        self.change(user, change, forgets, self.options.deadline).await
+        self.change(user, change, kind, self.options.deadline).await
     }
 
     /// Loads within the patience. A later response is awaited in the background until the deadline, and holds its
     /// permit until then.
-    async fn load(&self, user: &str, told: Option<PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, told: Option<PendingToKeep>) -> Result<(StoreCall, Loaded), Error> {
         let Ok(permit) = self.reads.clone().try_acquire_owned() else {
             return Err(Error::new(ErrorKind::Unavailable, "too many reads wait for it"));
         };
@@ -399,13 +419,13 @@ impl SeenStore {
         };
         let (store, user) = (self.clone(), user.to_owned());
         let mut loading = Box::pin(async move {
-            let mut attempts = store.attempts(patience);
+            let (begun, mut call) = (Instant::now(), store.call(StoreUse::Read, patience));
             // Held until the backend has responded, even if the caller has stopped waiting.
             let _permit = permit;
             loop {
                 match store.backend.load(&user, told.as_ref()).await {
-                    Err(error) => attempts.again(error).await?,
-                    loaded => return loaded,
+                    Err(error) => store.wait_to_retry(&mut call, begun, error).await?,
+                    loaded => return loaded.map(|loaded| (call, loaded)),
                 }
             }
         });
@@ -421,15 +441,15 @@ impl SeenStore {
         &self,
         user: &str,
         mut change: impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send,
-        forgets: bool,
+        kind: StoreUse,
         deadline: Duration,
     ) -> Result<R, Error> {
         check_user(user)?;
-        let mut attempts = self.attempts(deadline);
+        let (begun, mut call) = (Instant::now(), self.call(kind, deadline));
         in_time(deadline, async {
             loop {
-                match self.try_change(user, &mut change, forgets).await {
-                    Err(error) => attempts.again(error).await?,
+                match self.try_change(user, call.clone(), &mut change).await {
+                    Err(error) => self.wait_to_retry(&mut call, begun, error).await?,
                     done => return done,
                 }
             }
@@ -441,25 +461,26 @@ impl SeenStore {
     async fn try_change<R: Send>(
         &self,
         user: &str,
+        call: StoreCall,
         change: &mut (impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send),
-        forgets: bool,
     ) -> Result<R, Error> {
         let loaded = self.backend.load(user, None).await?;
-        let restored = self.restored(&loaded.stored).await?;
-        let (result, after) = self.changed(&loaded, restored, change, forgets)?;
-        let Some((after, life_seconds)) = after else {
-            return Ok(result);
-        };
-        let replacement = Replacement {
-            revision: loaded.revision,
-            before: loaded.stored,
-            after: Arc::new(after),
-            life_seconds,
-            even_if_full: self.even_if_full,
-        };
-        let is_stored = match forgets {
-            true => self.backend.forget(user, &replacement).await?,
-            false => self.backend.replace(user, &replacement).await?,
+        let (result, step) = work_on(bytes_of(&loaded.stored.shards), || {
+            let mut call = self.restored(call, &loaded)?;
+            let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
+            let result = change(chain, now)?;
+            Ok::<_, Error>((result, call.changed()?))
+        })?;
+        let is_stored = match step {
+            StoreStep::Replace(replacement) => {
+                let replacement = Replacement::of(replacement, self.even_if_full);
+                self.backend.replace(user, &replacement).await?
+            }
+            StoreStep::Forget(replacement) => {
+                let replacement = Replacement::of(replacement, self.even_if_full);
+                self.backend.forget(user, &replacement).await?
+            }
+            _ => true,
         };
         match is_stored {
             true => Ok(result),
@@ -467,61 +488,30 @@ impl SeenStore {
         }
     }
 
-    /// Applies a change to the loaded chain. Returns the new chain and its lifetime in seconds; no chain if nothing has
-    /// changed.
-    fn changed<R>(
-        &self,
-        loaded: &Loaded,
-        Restored { mut chain, is_damaged }: Restored,
-        change: &mut impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error>,
-        forgets: bool,
-    ) -> Result<(R, Option<(StoredChain, u64)>), Error> {
-        let now = self.now(Some(loaded));
-        // Compare the form written now: an expired entry, or one in another form, is no change.
-        let fields_before = match loaded.stored.fields.is_empty() {
-            true => Vec::new(),
-            false => chain.stored(now)?.fields,
+    fn call(&self, kind: StoreUse, limit: Duration) -> StoreCall {
+        StoreCall::new(self.options.chain, kind, limit.as_millis() as u64, fastrand::u64(..))
+    }
+
+    /// Waits for the next attempt after a failure. Fails if there is none.
+    async fn wait_to_retry(&self, call: &mut StoreCall, begun: Instant, error: Error) -> Result<(), Error> {
+        let elapsed_ms = begun.elapsed().as_millis() as u64;
+        let step = error.kind().failure().map(|failure| call.failed(failure, elapsed_ms));
+        let Some(StoreStep::Wait(ms)) = step else {
+            return Err(error);
         };
-        let result = change(&mut chain, now)?;
-        let after = chain.stored(now)?;
-        let is_same = !is_damaged && fields_before == after.fields && loaded.stored.shards == after.shards;
-        let life_seconds = chain.life_seconds(now)?;
-        Ok((result, (forgets || !is_same).then_some((after, life_seconds))))
-    }
-
-    fn attempts(&self, time: Duration) -> Attempts<'_> {
-        let pauses = ExponentialBuilder::default()
-            .with_jitter()
-            .with_min_delay(Duration::from_millis(1))
-            .with_max_delay(Duration::from_millis(100))
-            .without_max_times()
-            .build();
-        Attempts {
-            store: self,
-            begun: Instant::now(),
-            time,
-            pauses,
+        match error.kind() {
+            ErrorKind::Conflict => self.note_conflict(),
+            _ => self.note_retry(&error),
         }
+        sleep(Duration::from_millis(ms)).await;
+        Ok(())
     }
 
-    async fn restored(&self, stored: &Arc<StoredChain>) -> Result<Restored, Error> {
-        let bytes: usize = stored.shards.iter().map(String::len).sum();
-        if bytes < BLOCKING_FROM_BYTES {
-            return self.restore(stored);
-        }
-        let (store, stored) = (self.clone(), stored.clone());
-        let restoring = spawn_blocking(move || store.restore(&stored));
-        // What a panic says may have an id.
-        restoring.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into()))
-    }
-
-    /// Reads a stored chain. Ignores and reports data that cannot be read.
-    fn restore(&self, stored: &StoredChain) -> Result<Restored, Error> {
-        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, self.options.chain)?;
-        let fields = stored.fields.iter();
-        let fields: Vec<&str> = fields.flat_map(|(name, value)| [name.as_str(), value]).collect();
-        let is_damaged = chain.restore_fields(&fields)? > 0;
-        if is_damaged {
+    /// Continues a call with what was loaded.
+    fn restored(&self, mut call: StoreCall, loaded: &Loaded) -> Result<StoreCall, Error> {
+        call.loaded(loaded.stored.clone(), loaded.revision, self.now(loaded.now))?;
+        let (damaged_fields, rejected) = call.damage();
+        if damaged_fields > 0 {
             self.note_damaged(&seenguard::Error::BadSnapshot(
                 "fields that are stored beside a user's shards cannot be read",
             ));
@@ -529,34 +519,14 @@ impl SeenStore {
         for shard in rejected {
             self.note_damaged(&shard.error);
         }
-        Ok(Restored { chain, is_damaged })
+        Ok(call)
     }
 
-    fn to_keep(&self, text: &str, namespace: Option<&str>) -> Option<PendingToKeep> {
-        PendingToKeep::of(text, namespace, self.now(None), self.options.pending_seconds)
-    }
-
-    /// Refuses a report of another user's session.
-    fn refuse_another(&self, user: &str, reported: &str) -> Result<(), Error> {
-        match self.options.namespace_for(user) {
-            Some(wanted) if wanted != reported => Err(ErrorKind::WrongNamespace.into()),
-            _ => Ok(()),
-        }
-    }
-
-    /// The backend's time: as loaded, or derived from this process's clock.
-    pub(crate) fn now(&self, loaded: Option<&Loaded>) -> Time {
-        if let Some(clock) = &self.options.clock {
-            return clock();
-        }
-        let own = Time::from(SystemTime::now()).unix_ms();
-        match loaded.and_then(|loaded| loaded.now) {
-            Some(now) => {
-                self.ahead_ms
-                    .store(now.unix_ms() as i64 - own as i64, Ordering::Relaxed);
-                now
-            }
-            None => Time::from_unix_ms(own.saturating_add_signed(self.ahead_ms.load(Ordering::Relaxed))),
+    /// The backend's time: as it has answered, or derived from this process's clock.
+    pub(crate) fn now(&self, answered: Option<Time>) -> Time {
+        match &self.options.clock {
+            Some(clock) => clock(),
+            None => self.clock.now(Time::from(SystemTime::now()), answered),
         }
     }
 
@@ -607,36 +577,6 @@ impl fmt::Debug for SeenStore {
     }
 }
 
-struct Restored {
-    chain: ShardChain,
-    /// Whether some of the fields beside the shards were left out.
-    is_damaged: bool,
-}
-
-/// Attempts with random pauses of growing length, so that each contending writer succeeds.
-struct Attempts<'a> {
-    store: &'a SeenStore,
-    begun: Instant,
-    time: Duration,
-    pauses: ExponentialBackoff,
-}
-
-impl Attempts<'_> {
-    /// Waits for the next attempt after a transient failure. Fails for another one, and when the time is over.
-    async fn again(&mut self, error: Error) -> Result<(), Error> {
-        let pause = self.pauses.next().unwrap_or_default();
-        let is_over = self.begun.elapsed() + pause >= self.time;
-        match error.kind() {
-            _ if is_over => return Err(error),
-            ErrorKind::Conflict => self.store.note_conflict(),
-            ErrorKind::Unavailable | ErrorKind::ReadOnly => self.store.note_retry(&error),
-            _ => return Err(error),
-        }
-        sleep(pause).await;
-        Ok(())
-    }
-}
-
 /// Checks a user. The rule is the same for all backends, so that users can be moved between them.
 fn check_user(user: &str) -> Result<(), Error> {
     Ok(StoreKeys::of("", user, false).map(drop)?)
@@ -644,48 +584,76 @@ fn check_user(user: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use seenguard::ChainOptions;
     use tokio::task::yield_now;
 
     use super::*;
-    use crate::memory::MemoryStore;
+    use crate::memory::MemoryBackend;
 
-    #[tokio::test]
+    /// Candidates that count the turns of another task between the first and the last time that one is read.
+    struct Watched<'a> {
+        turns: &'a AtomicUsize,
+        first: AtomicUsize,
+        last: AtomicUsize,
+    }
+
+    impl IdList for Watched<'_> {
+        fn len(&self) -> usize {
+            20_000
+        }
+
+        fn get(&self, index: usize) -> &[u8] {
+            let turns = self.turns.load(Ordering::SeqCst);
+            self.first.fetch_min(turns, Ordering::SeqCst);
+            self.last.fetch_max(turns, Ordering::SeqCst);
+            match index % 2 {
+                0 => b"article-17-0",
+                _ => b"article-17-49999",
+            }
+        }
+    }
+
+    /// Its only worker runs the page and the other task.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_page_of_a_large_chain_holds_up_nothing_else() {
         let chain = ChainOptions {
             capacity: 50_000,
             shards: 18,
             ..ChainOptions::default()
         };
-        let store = SeenStore::new(MemoryStore::default(), StoreOptions::new().chain(chain)).unwrap();
+        let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new().chain(chain)).unwrap();
         for shard in 0..18 {
             let ids: Vec<String> = (0..50_000).map(|id| format!("article-{shard}-{id}")).collect();
             store.update("ada", |chain, now| chain.record(&ids, now)).await.unwrap();
         }
-        let request = PageRequest {
-            size: 10,
-            ..PageRequest::default()
-        };
-        let is_done = AtomicBool::new(false);
-        let others = async || {
-            let mut turns = 0;
-            while !is_done.swap(false, Ordering::SeqCst) {
-                turns += 1;
-                yield_now().await;
+        let page = tokio::spawn(async move {
+            static TURNS: AtomicUsize = AtomicUsize::new(0);
+            tokio::spawn(async {
+                loop {
+                    TURNS.fetch_add(1, Ordering::SeqCst);
+                    yield_now().await;
+                }
+            });
+            let request = PageRequest {
+                size: 10,
+                ..PageRequest::default()
+            };
+            let mut most = 0;
+            // A busy machine may give the other thread no time.
+            for _ in 0..10 {
+                let watched = Watched {
+                    turns: &TURNS,
+                    first: AtomicUsize::new(usize::MAX),
+                    last: AtomicUsize::new(0),
+                };
+                assert_eq!(store.page("ada", &watched, &request).await.unwrap().items, [0; 0]);
+                most = most.max(watched.last.into_inner() - watched.first.into_inner());
             }
-            turns
-        };
-        let page = async || {
-            store.page("ada", &["article-0-0", "new"], &request).await.unwrap();
-            is_done.store(true, Ordering::SeqCst);
-        };
-        // On one thread other tasks run only while the page waits. A busy machine may give this thread no time.
-        let mut turns = 0;
-        for _ in 0..10 {
-            turns = turns.max(tokio::join!(page(), others()).1);
-        }
+            most
+        });
+        let turns = page.await.unwrap();
         assert!(turns > 10, "{turns}");
     }
 }

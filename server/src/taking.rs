@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::Instant;
 
 use futures_util::stream::iter;
 use futures_util::{FutureExt, StreamExt};
 use seenguard::ReceivedReport;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Retry};
 use crate::metrics::note_taken;
 use crate::seen_store::SeenStore;
 
@@ -74,14 +74,14 @@ impl Outcome {
 /// How entries are applied.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Taking {
-    /// Timeout of all attempts for a user.
-    pub(crate) within: Duration,
+    /// When all attempts end, for all users together.
+    pub(crate) deadline: Instant,
     /// Whether a rebuild reads them, long after they were new: then their lag says nothing.
     pub(crate) is_replay: bool,
 }
 
 /// Applies entries: those of a user in their order in one change.
-pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, taking: Taking) -> Outcome {
+pub(crate) async fn apply_all(store: &SeenStore, entries: Vec<Entry>, taking: Taking) -> Outcome {
     let mut all = Outcome::default();
     let mut users: BTreeMap<String, (Vec<EntryId>, Vec<ReceivedReport>)> = BTreeMap::new();
     for Entry { id, content } in entries {
@@ -95,7 +95,7 @@ pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, taking: Taki
         }
     }
     let mut outcomes = iter(users)
-        .map(async |(user, (ids, reports))| take_in_user(store, &user, &ids, &reports, taking).await)
+        .map(async |(user, (ids, reports))| apply_for_user(store, &user, &ids, &reports, taking).await)
         .buffer_unordered(USERS_AT_ONCE);
     while let Some(outcome) = outcomes.next().await {
         all.add(outcome);
@@ -104,7 +104,7 @@ pub(crate) async fn take_in(store: &SeenStore, entries: Vec<Entry>, taking: Taki
 }
 
 /// All at once; one by one if that fails because of one entry.
-async fn take_in_user(
+async fn apply_for_user(
     store: &SeenStore,
     user: &str,
     ids: &[EntryId],
@@ -112,30 +112,87 @@ async fn take_in_user(
     taking: Taking,
 ) -> Outcome {
     let mut outcome = Outcome::default();
+    let left = taking.deadline.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        outcome.failure = Some(ErrorKind::Timeout.into());
+        return outcome;
+    }
     // A panic fails the entry, not the consumer.
-    let ingested = AssertUnwindSafe(store.ingest_all(user, reports, taking.within)).catch_unwind();
+    let ingested = AssertUnwindSafe(store.ingest_all(user, reports, left)).catch_unwind();
     match ingested.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into())) {
         Ok(_) => {
             note_taken(reports, taking.is_replay);
             outcome.done.extend(ids);
         }
-        Err(error) if error.is_transient() || error.kind() == ErrorKind::Denied => outcome.failure = Some(error),
+        Err(error) if matches!(error.kind().retry(), Retry::Caller | Retry::Operator) => outcome.failure = Some(error),
         Err(_) if reports.len() > 1 => {
             for (id, report) in ids.chunks(1).zip(reports.chunks(1)) {
-                outcome.add(Box::pin(take_in_user(store, user, id, report, taking)).await);
+                outcome.add(Box::pin(apply_for_user(store, user, id, report, taking)).await);
             }
         }
         Err(error) => {
             let code = error.code();
-            // The key has another type, or it panicked: the cause may be removed.
-            let may_pass = matches!(error.kind(), ErrorKind::WrongType | ErrorKind::Internal);
-            let letters = if may_pass {
-                &mut outcome.struck
-            } else {
-                &mut outcome.dead
+            let letters = match error.kind().retry() {
+                Retry::Entry => &mut outcome.struck,
+                _ => &mut outcome.dead,
             };
             letters.extend(ids.iter().map(|&id| DeadLetter { id, code }));
         }
     }
     outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+    use std::time::Duration;
+
+    use async_trait::async_trait;
+    use seenguard::{PendingToKeep, Report, Time};
+
+    use super::*;
+    use crate::backend::{Backend, Loaded, Replacement};
+    use crate::options::StoreOptions;
+
+    /// A backend that never answers.
+    struct Hung;
+
+    #[async_trait]
+    impl Backend for Hung {
+        async fn load(&self, _: &str, _: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+            pending().await
+        }
+
+        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
+            pending().await
+        }
+
+        async fn replace(&self, _: &str, _: &Replacement) -> Result<bool, Error> {
+            pending().await
+        }
+
+        async fn forget(&self, _: &str, _: &Replacement) -> Result<bool, Error> {
+            pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_batch_of_many_users_has_one_deadline() {
+        const WITHIN: Duration = Duration::from_millis(500);
+        let store = SeenStore::new(Hung, StoreOptions::new()).unwrap();
+        let at = Time::from_unix_seconds(1_764_000_000);
+        let entry = |number: usize| Entry {
+            id: EntryId(0, number as u64),
+            content: Ok((format!("user-{number}"), Report::new("home", at).received(at))),
+        };
+        let begun = Instant::now();
+        let taking = Taking {
+            deadline: begun + WITHIN,
+            is_replay: false,
+        };
+        let outcome = apply_all(&store, (0..10 * USERS_AT_ONCE).map(entry).collect(), taking).await;
+        assert!(begun.elapsed() < 4 * WITHIN, "{:?}", begun.elapsed());
+        assert_eq!(outcome.failure.unwrap().kind(), ErrorKind::Timeout);
+        assert!(outcome.done.is_empty() && outcome.dead.is_empty() && outcome.struck.is_empty());
+    }
 }

@@ -3,10 +3,10 @@
 //! ```
 //! # #[tokio::main(flavor = "multi_thread")]
 //! # async fn main() {
-//! use seenguard_server::MemoryStore;
+//! use seenguard_server::MemoryBackend;
 //! use seenguard_server::testing::promises;
 //!
-//! for promise in promises(|_name| async { MemoryStore::default() }) {
+//! for promise in promises(|_name| async { MemoryBackend::default() }) {
 //!     promise.check().await;
 //! }
 //! # }
@@ -75,6 +75,7 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
         what_is_no_report_is_refused,
         a_report_of_another_namespace_is_refused_before_anything_is_kept,
         what_one_device_has_pending_is_left_out_of_the_pages_of_another,
+        impressions_of_a_report_without_a_usable_list_are_left_out_of_pages,
         of_a_device_the_latest_counts,
         of_more_than_eight_devices_the_latest_stay,
         what_is_pending_counts_for_a_while,
@@ -337,6 +338,54 @@ async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: 
     assert_eq!(page(&store, "bob", &ranked, None, START).await, ranked);
     // It is in no chain and in no snapshot.
     assert_eq!(store.at(START).read("ada").await.unwrap().shards().count(), 0);
+}
+
+async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(place: Place) {
+    let store = place.store(options()).await;
+    let of_bob = shows(&mut device("bob", 1), &["x"], START);
+    let ranked = ["a", "b", "c", "d", "e"];
+    let unusable = [None, Some("what is this"), Some(".1.0.AAAA"), Some(of_bob.as_str())];
+    for (id, pending) in ranked.into_iter().zip(unusable) {
+        let body = body("ada", &[id], START, pending.map(String::from));
+        store.at(START).accept("ada", &body).await.unwrap();
+    }
+    assert_eq!(page(&store, "ada", &ranked, None, after(1)).await, ["e"]);
+    assert_eq!(page(&store, "bob", &ranked, None, after(1)).await, ranked);
+    assert_eq!(store.at(after(1)).read("ada").await.unwrap().shards().count(), 0);
+    // Devices with lists of their own do not displace it.
+    for number in 2..12 {
+        let told = shows(&mut device("ada", number), &["x"], after(number));
+        page(&store, "ada", &[], Some(&told), after(number)).await;
+    }
+    assert_eq!(page(&store, "ada", &ranked, None, after(12)).await, ["e"]);
+    // It has the newest 1,000.
+    for (begin, at) in [(0, after(13)), (600, after(14))] {
+        let ids: Vec<String> = (begin..begin + 600).map(|number| format!("article-{number}")).collect();
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        store.at(at).accept("ada", &body("ada", &ids, at, None)).await.unwrap();
+    }
+    let ranked_later = [
+        "a",
+        "article-0",
+        "article-399",
+        "article-400",
+        "article-600",
+        "article-1199",
+    ];
+    assert_eq!(
+        page(&store, "ada", &ranked_later, None, after(15)).await,
+        ["a", "article-400"]
+    );
+    // With the history it is deleted; and impressions from before that, reported later, do not count.
+    store.at(after(20)).forget("ada").await.unwrap();
+    let mut late = Report::new(namespace_of("ada"), after(30));
+    late.impressions = vec![Impression {
+        id: "a".into(),
+        at: after(10),
+    }];
+    let late = serde_json::to_vec(&late).unwrap();
+    store.at(after(30)).accept("ada", &late).await.unwrap();
+    assert_eq!(page(&store, "ada", &ranked, None, after(30)).await, ranked);
 }
 
 async fn of_a_device_the_latest_counts(place: Place) {

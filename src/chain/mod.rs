@@ -37,9 +37,9 @@ mod verdict;
 pub use options::ChainOptions;
 pub(crate) use options::{MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 pub use page::{MAX_PAGE_SIZE, Page, PageRequest, Repeats};
-pub use report::{MAX_ID_BYTES, ReceivedReport, Report};
 #[cfg(all(target_arch = "wasm32", feature = "server"))]
-pub(crate) use report::{check_entries, is_short, server_time};
+pub(crate) use report::server_time;
+pub use report::{MAX_ID_BYTES, ReceivedReport, Report};
 pub use shard_chain::{Rejected, ShardChain};
 pub use snapshot::ChainSnapshot;
 pub use stored::StoredChain;

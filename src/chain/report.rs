@@ -14,6 +14,8 @@ use crate::time::Time;
 pub const MAX_ID_BYTES: usize = 4_096;
 /// Most entries of a report.
 const MAX_ENTRIES: usize = 1_000;
+/// Most bytes of a report's JSON.
+const MAX_REPORT_BYTES: usize = 256 << 10;
 
 /// A device's impressions and unseen ids, with times of its clock. Its JSON is the body that the npm package posts.
 ///
@@ -86,48 +88,59 @@ impl Report {
         }
     }
 
+    /// Checks the length of a report's JSON, in bytes.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`] for over 256 KB.
+    pub fn check_size(bytes: usize) -> Result<(), Error> {
+        match bytes {
+            ..=MAX_REPORT_BYTES => Ok(()),
+            _ => Err(Error::TooLarge("a report has at most 256 KB")),
+        }
+    }
+
     /// The report on arrival. The device's clock need not be right: times are translated by their distance to the time
     /// of sending. A time in the future becomes the arrival.
-    pub fn received(mut self, at: Time) -> ReceivedReport {
-        for impression in self.impressions.iter_mut().chain(&mut self.unseen) {
-            impression.at = server_time(impression.at, self.now, at);
-        }
-        ReceivedReport {
+    pub fn received(self, at: Time) -> ReceivedReport {
+        let mut report = ReceivedReport {
             namespace: self.namespace,
-            received_at: at,
+            received_at: self.now,
             impressions: self.impressions,
             unseen: self.unseen,
             forgotten: false,
             pending: self.pending,
-        }
+        };
+        report.stamp(at);
+        report
     }
 }
 
 impl ReceivedReport {
+    /// Sets the time of arrival, by another clock: all times move with it. One in the future becomes the arrival.
+    pub fn stamp(&mut self, at: Time) {
+        for impression in self.impressions.iter_mut().chain(&mut self.unseen) {
+            impression.at = server_time(impression.at, self.received_at, at);
+        }
+        self.received_at = at;
+    }
+
     /// Removes entries with ids of over [`MAX_ID_BYTES`], or of over 256 bytes if unseen. Returns how many.
     ///
     /// # Errors
     /// [`Error::TooLarge`] for over 1,000 entries: a device then halves its report.
     pub fn limit(&mut self) -> Result<usize, Error> {
         let entries = self.impressions.len() + self.unseen.len();
-        check_entries(entries)?;
+        if entries > MAX_ENTRIES {
+            return Err(Error::TooLarge("a report has at most 1,000 entries"));
+        }
         self.impressions.retain(|entry| is_short(entry.id.as_bytes(), false));
         self.unseen.retain(|entry| is_short(entry.id.as_bytes(), true));
         Ok(entries - self.impressions.len() - self.unseen.len())
     }
 }
 
-/// # Errors
-/// [`Error::TooLarge`].
-pub(crate) fn check_entries(entries: usize) -> Result<(), Error> {
-    match entries {
-        ..=MAX_ENTRIES => Ok(()),
-        _ => Err(Error::TooLarge("a report has at most 1,000 entries")),
-    }
-}
-
 /// Whether an id of a report is short enough to be recorded, or to become unseen.
-pub(crate) fn is_short(id: &[u8], is_unseen: bool) -> bool {
+fn is_short(id: &[u8], is_unseen: bool) -> bool {
     id.len() <= if is_unseen { MAX_UNSEEN_ID_BYTES } else { MAX_ID_BYTES }
 }
 
@@ -178,13 +191,18 @@ impl ShardChain {
     /// # Errors
     /// As [`ShardChain::record`].
     pub fn ingest(&mut self, report: &ReceivedReport) -> Result<usize, Error> {
-        let now = shard_seconds(report.received_at)?;
-        if report.forgotten && self.forget_before < Some(rounded_up(report.received_at)?) {
-            self.forget(report.received_at)?;
+        self.ingest_at(report, report.received_at)
+    }
+
+    /// The same for a report that counts as received at another time.
+    pub(crate) fn ingest_at(&mut self, report: &ReceivedReport, received_at: Time) -> Result<usize, Error> {
+        let now = shard_seconds(received_at)?;
+        if report.forgotten && self.forget_before < Some(rounded_up(received_at)?) {
+            self.forget(received_at)?;
         }
         let counts_from = self.counts_from();
         // A report that `Report::received` has not made may have times after its arrival.
-        let at = |impression: &Impression| impression.at.min(report.received_at);
+        let at = |impression: &Impression| impression.at.min(received_at);
         for unseen in &report.unseen {
             if at(unseen) >= counts_from {
                 self.unseen.insert(unseen.id.as_bytes(), at(unseen), false);

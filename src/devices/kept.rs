@@ -10,6 +10,8 @@ use super::name::DeviceName;
 use super::pending_list::PendingText;
 use crate::base36::base36;
 use crate::error::Error;
+use crate::hash::hash_id;
+use crate::impression::Impression;
 use crate::time::Time;
 
 /// The number of a user's devices, the latest ones, whose pending impressions a store keeps.
@@ -17,6 +19,9 @@ pub const MAX_PENDING_DEVICES: usize = 8;
 
 /// How long a store keeps a text after its last change by default, in seconds: 2 days.
 pub const PENDING_SECONDS: u32 = 2 * 86_400;
+
+/// After how many seconds an unchanged text is written again.
+const REWRITTEN_AFTER_SECONDS: u32 = 3_600;
 
 /// The line of one device.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +36,7 @@ pub(super) struct KeptLine<'a> {
 pub(super) fn kept_lines(kept: &str, since: Time) -> impl Iterator<Item = KeptLine<'_>> {
     let read = |line| {
         let (at, text) = str::split_once(line, ' ')?;
-        let text = PendingText::parse(text)?;
+        let text = PendingText::parse_stored(text)?;
         Some(KeptLine {
             device: text.device?,
             at: Time::from_unix_seconds(at.parse().ok()?),
@@ -47,15 +52,18 @@ impl fmt::Display for KeptLine<'_> {
     }
 }
 
-/// Keeps the lines of the latest `most` devices, those with ids first. Returns the others.
+/// Keeps the lines of the latest `most` devices, those with ids first, and that of unnamed ones. Returns the others.
 pub(super) fn keep_latest<'a>(lines: &mut Vec<KeptLine<'a>>, most: usize) -> Vec<KeptLine<'a>> {
-    lines.sort_by_key(|line| (line.text.list.is_empty(), Reverse(line.at)));
-    lines.split_off(most.min(lines.len()))
+    let is_named = |line: &KeptLine<'_>| line.device != DeviceName::UNNAMED;
+    lines.sort_by_key(|line| (is_named(line), line.text.list.is_empty(), Reverse(line.at)));
+    let unnamed = lines.iter().filter(|line| !is_named(line)).count();
+    lines.split_off((most + unnamed).min(lines.len()))
 }
 
-/// The lines beyond the limit: each device's name and its line.
-pub(crate) fn dropped_devices(kept: &str) -> Vec<[String; 2]> {
+/// The lines beyond the limit: each device's name and its line. Of devices of the same second the one of `latest` stays.
+pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec<[String; 2]> {
     let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
+    lines.sort_by_key(|line| latest.is_none_or(|latest| latest.device != line.device));
     let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES);
     dropped
         .iter()
@@ -79,14 +87,41 @@ impl PendingToKeep {
     /// Reads the value in a page's request or a report that arrives now, to keep for `life_seconds`. `None` for an
     /// invalid text, one without a device name, and one of another namespace than the user's, if that is known.
     pub fn of(text: &str, namespace: Option<&str>, now: Time, life_seconds: u32) -> Option<Self> {
-        let text = PendingText::parse(text)?;
-        let device = text.device?;
+        let device = PendingText::parse(text)?.device?;
         let is_of_user = namespace.is_none_or(|namespace| device.is_of(namespace));
-        is_of_user.then(|| PendingToKeep {
-            device,
+        PendingToKeep::stored(text, now, life_seconds).filter(|_| is_of_user)
+    }
+
+    /// What to store of a report that arrives now and waits in a stream: the device's list, or, without a usable one,
+    /// the ids of its impressions, which are added to one list of all such reports of the user.
+    pub fn of_report(
+        pending: Option<&str>,
+        impressions: &[Impression],
+        namespace: Option<&str>,
+        now: Time,
+        life_seconds: u32,
+    ) -> Option<Self> {
+        let listed = pending.and_then(|text| PendingToKeep::of(text, namespace, now, life_seconds));
+        listed.or_else(|| {
+            let mut impressions: Vec<&Impression> = impressions.iter().collect();
+            impressions.sort_by_key(|impression| Reverse(impression.at));
+            let earliest = impressions.last()?.at.unix_seconds();
+            let text = PendingText::new(Some(DeviceName::UNNAMED), 0, u32::try_from(earliest).ok()?);
+            let hashes = impressions
+                .iter()
+                .map(|impression| hash_id(impression.id.as_bytes(), 0));
+            PendingToKeep::stored(&text.with_list(hashes, usize::MAX), now, life_seconds)
+        })
+    }
+
+    /// Reads [`PendingToKeep::text`] again.
+    pub fn stored(text: &str, at: Time, life_seconds: u32) -> Option<Self> {
+        let text = PendingText::parse_stored(text)?;
+        Some(PendingToKeep {
+            device: text.device?,
             counter: text.counter,
             text: text.to_string(),
-            at: now,
+            at,
             life_seconds,
         })
     }
@@ -115,6 +150,10 @@ impl PendingToKeep {
         !self.text.ends_with('.')
     }
 
+    fn parsed(&self) -> Option<PendingText<'_>> {
+        PendingText::parse_stored(&self.text)
+    }
+
     /// The new lines; `None` if nothing changes, or the kept text has a higher counter. Of more than
     /// [`MAX_PENDING_DEVICES`] devices the latest stay, those with ids first; expired lines are removed.
     ///
@@ -123,19 +162,32 @@ impl PendingToKeep {
     pub fn added_to(&self, kept: &str) -> Result<Option<String>, Error> {
         let since = kept_since(self.at, self.life_seconds);
         let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, since).collect();
+        let known = lines.iter().find(|line| line.device == self.device).copied();
+        let joined = match known {
+            Some(known) if self.device == DeviceName::UNNAMED => self.parsed().map(|text| text.joined(&known.text)),
+            _ => None,
+        };
         // The text was parsed before, so it is valid.
-        let Some(text) = PendingText::parse(&self.text) else {
+        let Some(text) = joined
+            .as_deref()
+            .map_or_else(|| self.parsed(), PendingText::parse_stored)
+        else {
             return Ok(None);
         };
-        let is_news = match lines.iter().find(|line| line.device == self.device) {
-            Some(known) => text.counter >= known.text.counter && text != known.text,
+        let is_news = match known {
+            // An equal one is written again after an hour: it would expire while its device still sends it.
+            Some(known) if text == known.text => kept_since(self.at, REWRITTEN_AFTER_SECONDS) > known.at,
+            Some(known) => text.counter >= known.text.counter,
             None => !text.list.is_empty(),
         };
         if !is_news {
             return Ok(None);
         }
         lines.retain(|line| line.device != self.device);
-        keep_latest(&mut lines, MAX_PENDING_DEVICES - 1);
+        keep_latest(
+            &mut lines,
+            MAX_PENDING_DEVICES - usize::from(self.device != DeviceName::UNNAMED),
+        );
         let (device, at) = (self.device, self.at);
         lines.insert(0, KeptLine { device, at, text });
         let mut after = String::new();

@@ -17,13 +17,16 @@ const NAMES: u64 = 36u64.pow(8);
 pub(crate) struct DeviceName(u64);
 
 impl DeviceName {
+    /// The name of the list of impressions that a user's devices reported without a usable list. No device has it.
+    pub(super) const UNNAMED: DeviceName = DeviceName(0);
+
     pub(crate) fn new(namespace: &str, random: u64) -> Self {
         DeviceName(hash_id(namespace.as_bytes(), 0) % NAMESPACES * NAMES + random % NAMES)
     }
 
     /// Whether it was made for this namespace.
     pub(crate) fn is_of(self, namespace: &str) -> bool {
-        self.0 / NAMES == hash_id(namespace.as_bytes(), 0) % NAMESPACES
+        self == DeviceName::UNNAMED || self.0 / NAMES == hash_id(namespace.as_bytes(), 0) % NAMESPACES
     }
 
     /// The same namespace's name with other random characters.
@@ -46,10 +49,10 @@ impl DeviceName {
         base36_of_length(self.0, DIGITS)
     }
 
-    /// Reads a name.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    /// Reads a name, which in a store may also be [`DeviceName::UNNAMED`].
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let number = from_base36(text.as_bytes()).filter(|_| text.len() == DIGITS)?;
-        DeviceName::from_number(number)
+        (number < NAMESPACES * NAMES).then_some(DeviceName(number))
     }
 }
 

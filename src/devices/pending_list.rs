@@ -47,6 +47,11 @@ impl<'a> PendingText<'a> {
 
     /// Parses a text of a request; `None` if it is invalid.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
+        PendingText::parse_stored(text).filter(|text| text.device != Some(DeviceName::UNNAMED))
+    }
+
+    /// Parses a text of a store.
+    pub(super) fn parse_stored(text: &'a str) -> Option<Self> {
         if text.len() > MAX_TEXT_CHARACTERS {
             return None;
         }
@@ -66,6 +71,22 @@ impl<'a> PendingText<'a> {
             forgotten: from_base36(forgotten.as_bytes())?.try_into().ok()?,
             list,
         })
+    }
+
+    /// Both lists as one text: the newest ids, of which this list has the newer ones, and the earlier deletion.
+    pub(super) fn joined(&self, older: &PendingText<'_>) -> String {
+        let mut list = older.list.to_owned();
+        if !list.starts_with(self.list) {
+            list.insert_str(0, self.list);
+            list.truncate(MAX_IDS * CHARACTERS_AN_ID);
+        }
+        let forgotten = self.forgotten.min(older.forgotten);
+        PendingText {
+            forgotten,
+            list: &list,
+            ..*self
+        }
+        .text()
     }
 
     fn text(&self) -> String {

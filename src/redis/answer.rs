@@ -17,7 +17,7 @@ pub struct LoadedFromRedis {
     /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
     pub kept: String,
     /// Redis's clock.
-    pub now: Time,
+    pub now: Option<Time>,
     /// The error with which Redis refused to keep the device's pending impressions.
     pub refusal: Option<String>,
 }
@@ -43,7 +43,7 @@ impl LoadedFromRedis {
             revision: texts.next()?.parse().ok()?,
             kept: list(&mut texts)?.join("\n"),
             refusal: texts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
-            now: Time::from_unix_ms(texts.next()?.parse().ok()?),
+            now: time(&texts.next()?),
         })
     }
 }
@@ -54,38 +54,30 @@ fn list(texts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
     (list.len() == length).then_some(list)
 }
 
-/// The meaning of an error of Redis.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The response of [`RedisScript::Keep`](super::RedisScript::Keep).
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RedisFailure {
-    /// It takes no writes, as a replica.
-    ReadOnly,
-    /// It is full.
-    OutOfMemory,
-    /// Under the key is something else.
-    WrongType,
-    /// It does not let this client do it.
-    Denied,
-    /// All else may pass: a slot that moves, a start, a failover, a connection that was lost.
-    Unavailable,
+pub struct KeptInRedis {
+    /// The devices' pending impressions if they are of more than 8 devices, for
+    /// [`StoreKeys::drop_devices`](crate::StoreKeys::drop_devices).
+    pub kept: String,
+    /// Redis's clock.
+    pub now: Option<Time>,
 }
 
-impl RedisFailure {
-    /// Reads the code, which is an error's first word. The words behind it are for people.
-    pub fn of(error: &str) -> Self {
-        match error.trim_start_matches('-').split(' ').next() {
-            Some("READONLY" | "NOREPLICAS" | "MISCONF") => RedisFailure::ReadOnly,
-            Some("OOM") => RedisFailure::OutOfMemory,
-            Some("WRONGTYPE") => RedisFailure::WrongType,
-            Some("NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED") => RedisFailure::Denied,
-            _ => RedisFailure::Unavailable,
-        }
+impl KeptInRedis {
+    /// Reads the response's texts, with the length before those of a list. None: it is another response.
+    pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut texts = texts.into_iter();
+        Some(KeptInRedis {
+            kept: list(&mut texts)?.join("\n"),
+            now: time(&texts.next()?),
+        })
     }
+}
 
-    /// Whether to try the same again.
-    pub fn may_pass(self) -> bool {
-        matches!(self, RedisFailure::ReadOnly | RedisFailure::Unavailable)
-    }
+fn time(text: &str) -> Option<Time> {
+    text.parse().ok().map(Time::from_unix_ms)
 }
 
 #[cfg(test)]

@@ -13,8 +13,7 @@ pub enum RedisScript {
     /// Loads a user, all as of one moment (a history that was deleted must not meet the shards from before), after
     /// keeping what a device has told: [`LoadedFromRedis`](super::LoadedFromRedis) reads the answer.
     Load,
-    /// Keeps what a device has told. Answers what is kept of devices if it is of more than 8, for
-    /// [`StoreKeys::drop_devices`].
+    /// Keeps what a device has told: [`KeptInRedis`](super::KeptInRedis) reads the answer.
     Keep,
     /// Drops what is kept of devices.
     Drop,
@@ -91,10 +90,10 @@ impl StoreKeys {
         }
     }
 
-    /// Drops what is too many of what is kept, as it was loaded; nothing if that is nothing. One that has changed
-    /// meanwhile stays.
-    pub fn drop_devices(self, kept: &str) -> Option<RedisCommand> {
-        let arguments: Vec<String> = dropped_devices(kept).into_iter().flatten().collect();
+    /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES), as they were loaded; `None` if
+    /// there are none. One that has changed meanwhile stays, as does the one just stored.
+    pub fn drop_devices(self, kept: &str, latest: Option<&PendingToKeep>) -> Option<RedisCommand> {
+        let arguments: Vec<String> = dropped_devices(kept, latest).into_iter().flatten().collect();
         (!arguments.is_empty()).then(|| RedisCommand {
             script: RedisScript::Drop,
             keys: vec![self.pending],

@@ -8,9 +8,7 @@ return answer_of(function()
   -- What is no hash was refused above, and keeps nothing.
   local kept = redis.pcall('HVALS', KEYS[3])
   local revision = run('HGET', KEYS[2], 'revision') or '0'
-  local time = run('TIME')
-  local millis = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
   return {
-    run('LRANGE', KEYS[1], 0, -1), run('HGETALL', KEYS[2]), revision, kept.err and {} or kept, refused or '', millis
+    run('LRANGE', KEYS[1], 0, -1), run('HGETALL', KEYS[2]), revision, kept.err and {} or kept, refused or '', millis()
   }
 end)

@@ -6,12 +6,9 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{bad_option, failure, to_js};
 use crate::chain::{
-    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, check_entries, is_short,
-    server_time,
+    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, server_time,
 };
-use crate::devices::{PENDING_SECONDS, Pending};
 use crate::error::Error;
-use crate::id_list::IdList;
 use crate::time::Time;
 use crate::wire::Format;
 
@@ -21,15 +18,24 @@ const GO_WITH_CHAINS_SIZES: u8 = 6;
 /// A user's shards.
 #[wasm_bindgen]
 pub struct Chain {
-    chain: ShardChain,
-    rejected: Vec<Rejected>,
+    pub(super) chain: ShardChain,
+    pub(super) rejected: Vec<Rejected>,
 }
 
 /// A stored shard that could not be read.
 #[derive(Serialize)]
-struct RejectedShard {
+pub(super) struct RejectedShard {
     index: usize,
     reason: &'static str,
+}
+
+impl RejectedShard {
+    pub(super) fn of(rejected: &Rejected) -> Self {
+        RejectedShard {
+            index: rejected.index,
+            reason: rejected.error.code(),
+        }
+    }
 }
 
 /// A page without its items, which are in the batch.
@@ -44,7 +50,7 @@ const BAD_SEED: Error = Error::BadOption("the seed must be a whole number from 0
 /// The given options; the others have their defaults.
 #[wasm_bindgen]
 pub struct GivenOptions {
-    options: ChainOptions,
+    pub(super) options: ChainOptions,
 }
 
 #[wasm_bindgen]
@@ -113,11 +119,7 @@ impl Chain {
 
     /// The stored shards that could not be read, each with its index.
     pub fn rejected(&self) -> JsValue {
-        let of = |rejected: &Rejected| RejectedShard {
-            index: rejected.index,
-            reason: rejected.error.code(),
-        };
-        to_js(&self.rejected.iter().map(of).collect::<Vec<_>>())
+        to_js(&self.rejected.iter().map(RejectedShard::of).collect::<Vec<_>>())
     }
 
     /// Restores the data stored beside the shards: the batch's unseen ids with their times, and the deletion of the
@@ -132,26 +134,6 @@ impl Chain {
     /// Records the batch's ids. Returns how many no live shard contained.
     pub fn record(&mut self, ids: &TextBatch, now_seconds: f64) -> Result<usize, JsValue> {
         self.chain.record(ids, time(now_seconds)).map_err(failure)
-    }
-
-    /// Restores the fields stored beside the shards: the batch has each name followed by its value. Returns how many
-    /// were dropped.
-    #[wasm_bindgen(js_name = restoreFields)]
-    pub fn restore_fields(&mut self, fields: &TextBatch) -> Result<usize, JsValue> {
-        self.chain.restore_fields(fields).map_err(failure)
-    }
-
-    /// The form to store.
-    pub fn stored(&self, now_seconds: f64) -> Result<JsValue, JsValue> {
-        let stored = self.chain.stored(time(now_seconds));
-        Ok(to_js(&stored.map_err(failure)?))
-    }
-
-    /// How long a store must keep the chain, in seconds; 0: without expiry.
-    #[wasm_bindgen(js_name = lifeSeconds)]
-    pub fn life_seconds(&self, now_seconds: f64) -> Result<f64, JsValue> {
-        let seconds = self.chain.life_seconds(time(now_seconds)).map_err(failure)?;
-        Ok(seconds as f64)
     }
 
     /// Applies a report in the server's time: the first `unseen` of the batch's ids became unseen at these times, the
@@ -194,7 +176,7 @@ impl Chain {
     }
 
     /// A page of the batch's items, whose indices are left with the batch. `last`: seen ones follow where there are too
-    /// few fresh ones. `kept` is what a store has kept of devices, which counts for so many seconds.
+    /// few fresh ones.
     #[allow(clippy::too_many_arguments)]
     pub fn page(
         &self,
@@ -204,9 +186,6 @@ impl Chain {
         cursor: Option<String>,
         held: Option<String>,
         pending: Option<String>,
-        kept: &str,
-        pending_seconds: Option<u32>,
-        namespace: Option<String>,
         now_seconds: f64,
     ) -> Result<JsValue, JsValue> {
         let request = PageRequest {
@@ -214,12 +193,7 @@ impl Chain {
             cursor: cursor.as_deref(),
             repeats: if last { Repeats::Last } else { Repeats::Drop },
             held: held.as_deref(),
-            pending: Pending {
-                asking: pending.as_deref(),
-                kept,
-                kept_seconds: pending_seconds.unwrap_or(PENDING_SECONDS),
-                namespace: namespace.as_deref(),
-            },
+            pending: pending.as_deref().into(),
         };
         let page = self
             .chain
@@ -240,7 +214,7 @@ impl Chain {
 }
 
 /// The time of Unix seconds with milliseconds behind the point.
-fn time(seconds: f64) -> Time {
+pub(super) fn time(seconds: f64) -> Time {
     Time::from_unix_ms((seconds * 1000.0).round() as u64)
 }
 
@@ -255,14 +229,4 @@ pub fn server_times(times_ms: &[f64], sent_ms: f64, received_ms: f64) -> Result<
         .map_err(|error| failure(error.into()))?;
     times.extend(times_ms.iter().map(translated));
     Ok(times)
-}
-
-/// Leaves with the batch which of a report's ids are not too long: the first `unseen` of them are those that became
-/// unseen. Returns how many these are.
-#[wasm_bindgen(js_name = withinLimits)]
-pub fn within_limits(ids: &mut TextBatch, unseen: usize) -> Result<usize, JsValue> {
-    check_entries(ids.len()).map_err(failure)?;
-    let is_short = |&index: &u32| is_short(ids.get(index as usize), (index as usize) < unseen);
-    let short: Vec<u32> = (0..ids.len() as u32).filter(is_short).collect();
-    Ok(ids.answer(short, &[]))
 }

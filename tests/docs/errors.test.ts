@@ -37,7 +37,7 @@ const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   "bad-option": () => thrown(() => SeenGuard.open({ namespace: "home:ada", storage: "none", windowDays: 0 })),
   misuse: async () => {
     const { guard, errors } = await openGuard();
-    await guard.feed().fill(() => Promise.resolve(new Response("{}") as never), 1);
+    await thrown(() => guard.feed().fill(() => Promise.resolve(new Response("{}") as never), 1));
     return errors[0];
   },
   "already-open": async () => {

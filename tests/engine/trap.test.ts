@@ -69,7 +69,7 @@ describe("after a trap", () => {
         expect(guard.record(["d"])).toBe(0);
         expect(guard.apply({ shards: [] })).toMatchObject({ applied: false, reason: "no-engine" });
         expect(guard.pending()).toEqual([]);
-        expect(guard.headers()).toEqual({ "Seen-Pending": "" });
+        expect(guard.headers()).toEqual({});
         expect(guard.stats()).toMatchObject({ engine: "none", version: undefined, pending: 0, remembered: 0 });
         expect(guard.feed().admit(["a", "c"])).toEqual(["a", "c"]);
         await guard.flush();
@@ -219,6 +219,27 @@ test("after a trap on a server, everything of both its entries but to be freed t
   }
   near.free();
   chain.free();
+});
+
+test("after a trap on a server, calls of stores that are in progress may be tried again, and no others", async () => {
+  const { memoryBackend, seenStore } = serverWith((wasm) => withTrap(wasm, "storecalls_changed"));
+  const inner = memoryBackend();
+  let load: () => void = () => undefined;
+  const loading = new Promise<void>((resolve) => (load = resolve));
+  const store = seenStore({
+    load: async (user, list) => (user === "slow" ? loading : Promise.resolve()).then(() => inner.load(user, list)),
+    keep: (...given) => inner.keep(...given),
+    replace: (...given) => inner.replace(...given),
+    forget: (...given) => inner.forget(...given),
+  });
+  const change = store.forget("slow");
+  const page = store.page("slow", ["a"], { size: 1 });
+  await settled();
+  await expect(store.update("ada", (chain) => chain.record("a"))).rejects.toMatchObject({ code: "storage" });
+  load();
+  await expect(change).rejects.toMatchObject({ code: "storage" });
+  await expect(page).rejects.toMatchObject({ code: "storage" });
+  await expect(store.forget("ada")).rejects.toMatchObject({ code: "engine" });
 });
 
 /** A guard that traps, and that nobody refers to afterwards. */

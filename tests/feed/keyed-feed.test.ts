@@ -112,7 +112,7 @@ class Tab {
   /** The globals of the document that is shown. */
   page: object = {};
   /** Tells the document that is shown of an event. */
-  tell: (type: "pagehide" | "pageshow") => void = () => {};
+  tell: (type: "pagehide" | "pageshow" | "visibilitychange") => void = () => {};
 
   constructor(options: Partial<GuardOptions> = {}) {
     this.options = { namespace: uniqueNamespace(), storage: new MapStorage(), ...options };
@@ -298,17 +298,20 @@ describe("saved verdicts are not used", () => {
     const tab = new Tab();
     await shownIn(tab);
     tab.tell("pagehide");
-    const [name = "", saved = ""] = [...tab.session.values].flat();
-    for (const garbage of [
-      ...["", "{", "null", "7", "{}", "[7]", "[null]", '[["home"]]', '[["home",true,0,null]]', '[["home",true,0,"a"]]'],
-      ...['[["home",true,0,[7,null,{}]]]', '[["home",[0,[[1,0,"a"]]]]]', '[[1,true,0,["a"]]]', "[".repeat(100_000)],
-      ...[saved.slice(0, -4)],
-    ]) {
-      tab.session.set(name, garbage);
-      const page = await tab.open("back_forward");
-      expect(home(page).filter(["a"]), garbage.slice(0, 80)).toEqual([]);
-      expect(home(page).filter(["c"])).toEqual(["c"]);
-      await page.close();
+    const saved = [...tab.session.values];
+    expect(saved).toHaveLength(2);
+    for (const [name, text] of saved) {
+      for (const garbage of [
+        ...["", "{", "null", "7", "{}", "[7]", "[null]", "[[]]", "[7,[7,null,{}]]", "[0,null]", '[0,"a"]', '[["home"'],
+        ...["[[7,true]]", '[{"0":"home"}]', "[".repeat(100_000), text.slice(0, -4)],
+      ]) {
+        tab.session.values.clear();
+        for (const [each, right] of saved) tab.session.set(each, each === name ? garbage : right);
+        const page = await tab.open("back_forward");
+        expect(home(page).filter(["a"]), garbage.slice(0, 80)).toEqual([]);
+        expect(home(page).filter(["c"])).toEqual(["c"]);
+        await page.close();
+      }
     }
   });
 
@@ -352,18 +355,49 @@ describe("saved verdicts are not used", () => {
   });
 });
 
-test("verdicts are saved once for all that a task decides", async () => {
-  const tab = new Tab();
-  const guard = await tab.visit("navigate");
-  let writes = 0;
-  const feed = home(guard);
-  await settled();
-  tab.session.before = (operation) => {
-    if (operation === "set") writes++;
-  };
-  for (const id of idsOf("item", 50)) feed.admit([id]);
-  await tab.saved('"item-49"');
-  expect(writes).toBe(1);
+describe("verdicts are saved", () => {
+  /** A page with two lists of the keys "home" and "search", which are saved, and what is written from then on. */
+  async function twoLists() {
+    const tab = new Tab();
+    const guard = await tab.visit("navigate");
+    const [feed, other] = [home(guard), guard.feed({ key: "search" })];
+    other.filter(idsOf("other", 2000));
+    feed.filter(["a"]);
+    await tab.saved('"a"');
+    const written: string[] = [];
+    tab.session.before = (operation, key) => {
+      if (operation === "set") written.push(key);
+    };
+    return { tab, feed, written };
+  }
+
+  test("at most once a second, however many pages come, and those of the changed list alone", async () => {
+    const { tab, feed, written } = await twoLists();
+    const began = performance.now();
+    for (const id of idsOf("item", 20)) {
+      feed.admit([id]);
+      await settled();
+    }
+    expect(written).toEqual([]);
+    await tab.saved('"item-19"');
+    expect(performance.now() - began).toBeGreaterThan(500);
+    expect(written.filter((key) => key.endsWith("/home"))).toHaveLength(1);
+    expect(written.filter((key) => key.endsWith("/search"))).toEqual([]);
+    // The index says which lists there are, and is short.
+    for (const key of written) if (!key.endsWith("/home")) expect(tab.session.get(key)?.length).toBeLessThan(100);
+  });
+
+  test.each(["hidden", "pagehide"] as const)("at once as the page hides: %s", async (how) => {
+    const { tab, feed, written } = await twoLists();
+    feed.admit(["b"]);
+    expect(written).toEqual([]);
+    if (how === "hidden") Object.assign(tab.page, { document: { visibilityState: "hidden" } });
+    tab.tell(how === "hidden" ? "visibilitychange" : "pagehide");
+    expect([...tab.session.values.values()].join()).toContain('"b"');
+    expect(written.filter((key) => key.endsWith("/search"))).toEqual([]);
+    // The page may die now.
+    expect(home(await tab.open("back_forward")).filter(["b"])).toEqual(["b"]);
+  });
 });
 
 test("on a server, where one process renders for all users, no verdicts of a keyed feed are kept", async () => {

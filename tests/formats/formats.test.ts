@@ -5,7 +5,7 @@ import * as formats from "seenguard/formats";
 import { ShardChain, type ChainOptions, type ShardFormat, type Snapshot } from "seenguard/server";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { foreignFilters } from "../vectors/foreign.js";
-import { openGuard as openOf, reasonOf, uniqueNamespace, type Package } from "../support/node.js";
+import { openGuard as openOf, reasonOf, refusalOf, uniqueNamespace, type Package } from "../support/node.js";
 
 const openGuard = (options: Partial<GuardOptions> = {}, copy: Pick<Package, "SeenGuard"> = formats) =>
   openOf(options, copy);
@@ -122,8 +122,8 @@ describe("a snapshot with a wrong format is refused with the remedy", () => {
     [{ format: "guava", shards: ["AQo="] }, "truncated", /shard 0/],
   ])("%j", async (snapshot, reason, message) => {
     const { guard, codes } = await openGuard();
-    const report = guard.apply(snapshot as Snapshot);
-    expect(report).toMatchObject({ applied: false, reason: "invalid", error: { code: "bad-snapshot" } });
+    const report = refusalOf(guard.apply(snapshot as Snapshot));
+    expect(report).toMatchObject({ reason: "invalid", error: { code: "bad-snapshot" } });
     expect(report.error && reasonOf(report.error)).toBe(reason);
     expect(report.error?.message).toMatch(message);
     expect(codes()).toEqual(["bad-snapshot"]);

@@ -73,13 +73,12 @@ describe("a page of fill that has no items", () => {
     ["an object with others", () => ({ data: [], total: 0 }), /this one has the keys data, total/],
     ["a text", () => "items", /this one is string/],
     ["items that are no array", () => ({ items: { 0: "a" } }), /this one has the keys items/],
-  ])("as %s ends the call with an error, and is told of once", async (_, page, message) => {
+  ])("as %s rejects the call, and is reported once", async (_, page, message) => {
     const { guard, errors } = await openGuard();
     const feed = guard.feed();
     const fetchPage = () => Promise.resolve(page() as never);
-    const result = await feed.fill<{ id: string }>(fetchPage, 5);
-    expect(result).toMatchObject({ items: [], end: "error", done: false, error: { code: "misuse" } });
-    await feed.fill<{ id: string }>(fetchPage, 5);
+    for (let call = 0; call < 2; call++)
+      await expect(feed.fill<{ id: string }>(fetchPage, 5)).rejects.toMatchObject({ code: "misuse" });
     expect(errors).toHaveLength(1);
     expect(errors[0]?.message).toMatch(message);
   });

@@ -51,7 +51,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     expect(guard.stats()).toEqual(outside.stats());
     stop();
     await guard.close();
-    expect(outside.apply(snapshot).reason).toBe("closed");
+    expect(outside.apply(snapshot)).toMatchObject({ reason: "closed" });
     expect(outside.filter(["here"])).toEqual(["here"]);
     expect(errors).toMatchObject([{ code: "misuse" }]);
   });

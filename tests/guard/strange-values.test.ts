@@ -226,7 +226,7 @@ describe("i4: calls by an app while its items are read come first", () => {
     guard.record("covered");
     const page = { items: ["a", "covered"], snapshot: await shippedSnapshot(["covered"]), next: null };
     callbacks.onLag = () => feed.reset();
-    expect(await feed.fill(() => Promise.resolve(page), 2)).toMatchObject({ items: [], end: "aborted" });
+    await expect(feed.fill(() => Promise.resolve(page), 2)).rejects.toMatchObject({ name: "AbortError" });
     const again = () => Promise.resolve({ items: ["b", "a"], next: null });
     expect(await feed.fill(again, 3)).toMatchObject({ items: ["b", "a"], end: "exhausted" });
   });

@@ -70,7 +70,10 @@ for (const framework of frameworks) {
       await reader.open();
       await expect(reader.items).toHaveText(idsOfPages(0));
       const outcome = () =>
-        reader.page.evaluate(() => window.adapterApp.guard?.apply({ shards: [] }).reason ?? "applied");
+        reader.page.evaluate(() => {
+          const result = window.adapterApp.guard?.apply({ shards: [] });
+          return result?.applied ? "applied" : result?.reason;
+        });
       expect(await outcome()).toBe("applied");
       await reader.page.evaluate(() => window.adapterApp.unmount());
       await expect(reader.items).toHaveCount(0);

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { craftedIds } from "./crafted-ids.js";
 import { withMaximumMemory } from "./maximum-memory.js";
 import { xxh64 } from "../support/shards.js";
-import { ENGINE, idsOf, NOW, openGuard, openPage, reasonOf, shippedSnapshot } from "../support/node.js";
+import { ENGINE, idsOf, NOW, openGuard, openPage, reasonOf, refusalOf, shippedSnapshot } from "../support/node.js";
 
 const MEGABYTE = 1 << 20;
 
@@ -76,8 +76,7 @@ describe("a guard without memory left", () => {
     const { guard, codes } = await openGuard(...withLittleMemory());
     expect(guard.record(["a", "b"])).toBe(2);
     const shards = [Buffer.alloc(6 * MEGABYTE).toString("base64")];
-    const { applied, error } = guard.apply({ shards });
-    expect(applied).toBe(false);
+    const { error } = refusalOf(guard.apply({ shards }));
     expect(error && reasonOf(error)).toBe("out-of-memory");
     expect(codes()).toEqual(["bad-snapshot"]);
     expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);

@@ -11,6 +11,7 @@ import { formatMessage } from "publint/utils";
 import { describe, expect, inject, test } from "vitest";
 import {
   bundles,
+  developmentFileOf,
   entries,
   fileOf,
   generated,
@@ -29,6 +30,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const moduleOf = (entry: (typeof bundles)[number]) => `${fileOf(entry)}${isApart(entry) ? ".bundle" : ""}.js`;
 /** The file of what several entries have: named by its content. */
 const isShared = (name: string) => /^shared-\w{8}\.(js|js\.map|cjs)$/.test(name);
+/** The ES modules of the builds for development. */
+const developmentModules = entries.flatMap((entry) => (entry.hasDevelopment ? [`${developmentFileOf(entry)}.js`] : []));
 const commonJsOf = (names: readonly string[]) => names.map((name) => name.replace(/\.js$/, ".cjs"));
 
 test("package.json exports the entries of the table", async () => {
@@ -44,8 +47,9 @@ test("the package holds what users need and nothing else", () => {
   const both = bundles.filter(({ isEsmOnly }) => !isEsmOnly);
   const dist = [
     ...[...apart, ...texts, ...bundles.map(moduleOf), ...commonJsOf([...apart, ...texts, ...both.map(moduleOf)])],
-    ...written.map((entry) => `${moduleOf(entry)}.map`),
-    ...["seenguard.iife.js", "seenguard-engine-js.iife.js"],
+    ...[...developmentModules, ...commonJsOf(developmentModules)],
+    ...[...written.map(moduleOf), ...developmentModules].map((name) => `${name}.map`),
+    ...["seenguard.iife.js", "seenguard.development.iife.js", "seenguard-engine-js.iife.js"],
     ...entries.map((entry) => `${fileOf(entry)}.d.ts`),
     ...entries.filter(({ isEsmOnly }) => !isEsmOnly).map((entry) => `${fileOf(entry)}.d.cts`),
     ...["seenguard.wasm", "formats.wasm", "server.wasm"],
@@ -125,6 +129,7 @@ test("each ES module has a source map of our sources alone, and names no place o
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const names = [
     ...written.map(moduleOf),
+    ...developmentModules,
     ...(await readdir(dist)).filter((name) => isShared(name) && name.endsWith(".js")),
   ];
   for (const name of names) {
@@ -162,7 +167,7 @@ test("modules are shipped unminified, generated code and script-tag files minifi
     return { lines: lines.length, long: lines.filter((line) => line.length > 400 && !isData(line)) };
   };
   const both = written.filter(({ isEsmOnly }) => !isEsmOnly).map(moduleOf);
-  for (const name of [...written.map(moduleOf), ...commonJsOf(both)]) {
+  for (const name of [...written.map(moduleOf), ...commonJsOf(both), ...developmentModules]) {
     const { lines, long } = await linesOf(name);
     expect(lines, name).toBeGreaterThan(5);
     expect(long, name).toEqual([]);

@@ -14,12 +14,13 @@ interface Call {
   readonly init: Init | undefined;
 }
 
-/** A guard, its `fetch`, and the calls that have come through to the network, which answers as `answer` does. */
+/** A guard with a pending impression, its `fetch`, and the calls that have come through to the network, which answers as `answer` does. */
 async function openFetch(
   answer: (call: Call, request: Request) => Response | Promise<Response> = () => page(undefined),
   options: Omit<GuardedFetchOptions, "fetch"> = { match: MATCH },
 ): Promise<OpenedGuard & { readonly fetch: Fetch; readonly calls: Call[]; readonly sent: Request[] }> {
   const opened = await openGuard();
+  opened.guard.record("shown");
   const calls: Call[] = [];
   const sent: Request[] = [];
   const network: Fetch = async (input, init) => {

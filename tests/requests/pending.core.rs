@@ -296,11 +296,11 @@ fn a_store_with_too_many_devices_drops_the_oldest_by_what_was_read() {
     };
     assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [0, 1]);
     let keys = || StoreKeys::of("seen:", "ada", false).unwrap();
-    let dropped = keys().drop_devices(&kept).unwrap();
+    let dropped = keys().drop_devices(&kept, None).unwrap();
     assert_eq!(dropped.keys, ["seen:ada:pending"]);
     let gone = [0, 1].map(|number| [device("home:ada", number), lines[number as usize].clone()]);
     assert_eq!(dropped.arguments, gone.concat());
-    assert_eq!(keys().drop_devices(&lines[2..].join("\n")), None);
+    assert_eq!(keys().drop_devices(&lines[2..].join("\n"), None), None);
 }
 
 #[test]

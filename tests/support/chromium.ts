@@ -23,7 +23,7 @@ type PlainOptions = Partial<Pick<GuardOptions, "namespace" | "windowDays">> & {
 };
 
 /** The package as a script tag brings it. */
-export const script = readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8");
+export const script = readFileSync(new URL("../../dist/seenguard.development.iife.js", import.meta.url), "utf8");
 
 const HTML = `<!doctype html><html lang="en"><title>A feed</title><style>body{margin:0}</style>
 <body><script src="/seenguard.js"></script></body></html>`;

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import vm from "node:vm";
 import { SeenGuard } from "seenguard";
 import { ShardChain } from "seenguard/server";
-import type { GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
+import type { ApplyResult, GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
 import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
 import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/hook.js";
@@ -47,6 +47,12 @@ export interface OpenedGuard {
 export function reasonOf({ code, message }: SeenGuardError): string {
   const [, reason] = /^([a-z0-9]+(?:-[a-z0-9]+)*): /.exec(message) ?? [];
   return code === "bad-snapshot" ? (reason ?? code) : code;
+}
+
+/** The refusal of a snapshot. */
+export function refusalOf(result: ApplyResult): Extract<ApplyResult, { applied: false }> {
+  if (result.applied) throw new Error("the snapshot was applied");
+  return result;
 }
 
 /** The shards that a guard names in its requests. */
@@ -98,6 +104,7 @@ export function newPage(globals: object = {}): Package {
 export function openPage(
   before = "",
   globals: object = {},
+  file = "seenguard.iife.js",
 ): { seenguard: Package; run: (code: string | vm.Script) => unknown } {
   const { TextEncoder, TextDecoder, performance, crypto, console, setTimeout, clearTimeout, queueMicrotask } =
     globalThis;
@@ -110,7 +117,7 @@ export function openPage(
   const run = (code: string | vm.Script): unknown =>
     typeof code === "string" ? vm.runInContext(code, page) : code.runInContext(page);
   run(before);
-  run(readScript("seenguard.iife.js"));
+  run(readScript(file));
   if (ENGINE === "js") run(readScript("seenguard-engine-js.iife.js"));
   const seenguard = run("Seenguard") as Package;
   pages.add(seenguard.SeenGuard);

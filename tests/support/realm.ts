@@ -47,7 +47,8 @@ export function serverWith(change: (wasm: Uint8Array) => Uint8Array<ArrayBuffer>
     construct: (target, [wasm]: [Uint8Array]) => new target(change(wasm)),
   });
   const changed: unknown = Object.create(WebAssembly, { Module: { value: Module } });
-  Object.assign(realm, { TextEncoder, TextDecoder, FinalizationRegistry, WebAssembly: changed });
+  const timers = { setTimeout, clearTimeout, performance };
+  Object.assign(realm, { TextEncoder, TextDecoder, FinalizationRegistry, ...timers, WebAssembly: changed });
   const modules = new Map<string, object>();
   return {
     ...(importInto(realm, "server", modules) as typeof import("seenguard/server")),

@@ -8,12 +8,14 @@ import type * as lazy from "../../js/entries/lazy.js";
 import type * as nearDuplicates from "../../js/entries/near-duplicates.js";
 import type * as server from "../../js/entries/server.js";
 import type * as slim from "../../js/entries/slim.js";
+import type * as serverTesting from "../../js/testing/promises.js";
 import type * as declaredIndex from "seenguard";
 import type * as declaredDevtools from "seenguard/devtools";
 import type * as declaredFormats from "seenguard/formats";
 import type * as declaredLazy from "seenguard/lazy";
 import type * as declaredNearDuplicates from "seenguard/near-duplicates";
 import type * as declaredServer from "seenguard/server";
+import type * as declaredServerTesting from "seenguard/server/testing";
 import type * as declaredSlim from "seenguard/slim";
 
 /** A class without its constructor, which is the package's own business: guards and chains are opened and made. */
@@ -28,6 +30,7 @@ export type Entries = [
   Declares<Opened<typeof declaredSlim>, Opened<typeof slim>>,
   Declares<typeof declaredLazy, typeof lazy>,
   Declares<Opened<typeof declaredServer>, Opened<typeof server>>,
+  Declares<Opened<typeof declaredServerTesting>, Opened<typeof serverTesting>>,
   Declares<Opened<typeof declaredNearDuplicates>, Opened<typeof nearDuplicates>>,
 ];
 
@@ -47,6 +50,7 @@ export type NoMore = [
   Declares<keyof typeof declaredSlim, keyof typeof slim>,
   Declares<keyof typeof declaredLazy, keyof typeof lazy>,
   Declares<keyof typeof declaredServer, keyof typeof server>,
+  Declares<keyof typeof declaredServerTesting, keyof typeof serverTesting>,
   Declares<keyof typeof declaredNearDuplicates, keyof typeof nearDuplicates>,
   Declares<keyof typeof declaredDevtools, keyof typeof devtools>,
 ];

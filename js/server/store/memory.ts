@@ -1,10 +1,14 @@
 /** `memoryStore`: users' chains in the memory of this process. */
 import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
 import { call, serverEngine } from "../engine.js";
-import { ChainStore, NOTHING_STORED } from "./seen-store.js";
+import { BackendPerformer } from "./performer.js";
+import { ChainStore } from "./seen-store.js";
+
+/** Above this number, the least recently used ones are forgotten. */
+const MAX_USERS = 100_000;
 
 export function memoryStore(options: StoreOptions = {}): SeenStore {
-  return new ChainStore("memoryStore", options, memoryBackend());
+  return new ChainStore("memoryStore", options, new BackendPerformer(memoryBackend()));
 }
 
 export function memoryBackend(): Backend {
@@ -17,18 +21,23 @@ export function keepPending(kept: string, { text, at, lifeSeconds }: PendingToKe
 }
 
 class MemoryBackend implements Backend {
+  /** The least recently used first. */
   private readonly users = new Map<string, Loaded>();
+  /** Shared by all users, so that a forgotten user does not get an earlier revision again. */
+  private lastRevision = 0;
 
   async load(user: string, told?: PendingToKeep): Promise<Loaded> {
     if (told) await this.keep(user, told);
-    return this.loaded(user);
+    const loaded = this.loaded(user);
+    if (this.users.has(user)) this.set(user, loaded);
+    return loaded;
   }
 
-  keep(user: string, told: PendingToKeep): Promise<void> {
+  keep(user: string, told: PendingToKeep): Promise<undefined> {
     const before = this.loaded(user);
     const kept = keepPending(before.kept, told);
-    if (kept !== undefined) this.users.set(user, { ...before, kept });
-    return Promise.resolve();
+    if (kept !== undefined) this.set(user, { ...before, kept });
+    return Promise.resolve(undefined);
   }
 
   replace(user: string, replacement: Replacement): Promise<boolean> {
@@ -42,11 +51,18 @@ class MemoryBackend implements Backend {
   private store(user: string, { revision, after }: Replacement, forgets: boolean): boolean {
     const before = this.loaded(user);
     if (before.revision !== revision) return false;
-    this.users.set(user, { stored: after, revision: revision + 1, kept: forgets ? "" : before.kept });
+    this.set(user, { stored: after, revision: ++this.lastRevision, kept: forgets ? "" : before.kept });
     return true;
   }
 
   private loaded(user: string): Loaded {
-    return this.users.get(user) ?? { stored: NOTHING_STORED, revision: 0, kept: "" };
+    return this.users.get(user) ?? { revision: 0, kept: "" };
+  }
+
+  /** Stores a user as the one used last. */
+  private set(user: string, loaded: Loaded): void {
+    this.users.delete(user);
+    this.users.set(user, loaded);
+    if (this.users.size > MAX_USERS) for (const [oldest] of this.users) return void this.users.delete(oldest);
   }
 }

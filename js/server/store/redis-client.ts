@@ -2,7 +2,7 @@
 import { describe, refuse } from "../../errors.js";
 import { isFunction } from "../../input/options.js";
 import { call as callEngine, serverEngine } from "../engine.js";
-import { StoreFailure } from "./retry.js";
+import { StoreFailure, type Command } from "./performer.js";
 
 /** ioredis. */
 interface PositionalClient {
@@ -16,13 +16,6 @@ interface NamedClient {
   readonly slots?: unknown;
   evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
   eval(text: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-}
-
-/** A command of the module, with the script's number. */
-export interface Command {
-  readonly script: number;
-  readonly keys: string[];
-  readonly arguments: string[];
 }
 
 export interface CommandRunner {
@@ -64,11 +57,7 @@ function runner(isCluster: boolean, call: Call): CommandRunner {
     isCluster,
     run: (command) =>
       runOnce(command).catch((error: unknown) => {
-        const engine = serverEngine();
-        throw new StoreFailure(
-          callEngine(engine, () => engine.classes.mayPass(describe(error))),
-          error,
-        );
+        throw new StoreFailure(StoreFailure.OF_REDIS, error);
       }),
   };
 }

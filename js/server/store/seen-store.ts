@@ -1,10 +1,20 @@
-/** The logic of every store: a change is repeated until no other one intervenes, so that none is lost. */
-import { callBack, failure, readGiven, refuse, SeenGuardError, warnOnce, type ErrorListener } from "../../errors.js";
-import { MAX_MS } from "../../platform/host.js";
+/** The stores. The module decides what a call loads, replaces and retries: here its steps are performed. */
+import {
+  callBack,
+  describe,
+  failure,
+  readGiven,
+  refuse,
+  SeenGuardError,
+  warnOnce,
+  type ErrorListener,
+} from "../../errors.js";
+import { MAX_MS, pause } from "../../platform/host.js";
+import type { StoreCalls, TextBatch } from "../../generated/server/seenguard.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
 import {
   aFunction,
-  checkOptions,
+  checkAllOptions,
   isFunction,
   isSeconds,
   isText,
@@ -13,20 +23,19 @@ import {
 } from "../../input/options.js";
 import type * as Api from "../../types/server.js";
 import { serverClock } from "../call-options.js";
-import { chainRules, withFormat, type GivenOptions } from "../chain-options.js";
-import { call, loadServerEngine } from "../engine.js";
+import { chainRules, withFormat, withOptions, type GivenOptions } from "../chain-options.js";
+import { call, callWith, loadServerEngine, refusalOf, type ServerEngine } from "../engine.js";
 import { checkPage } from "../page-request.js";
-import { checkReceived, parseReport, withinLimits } from "../report.js";
-import { ShardChain } from "../shard-chain.js";
-import { StoreFailure, tryFor } from "./retry.js";
-
-export const NOTHING_STORED: Api.StoredChain = { shards: [], fields: [] };
+import { bytesOf, checkReceived, readPosted, textsOfReport } from "../report.js";
+import { makePage, ShardChain } from "../shard-chain.js";
+import { atLimit } from "./limit.js";
+import { BackendPerformer, StoreFailure, type Performer, type Step } from "./performer.js";
 
 export function seenStore(backend: Api.Backend, options: Api.StoreOptions = {}): Api.SeenStore {
   readGiven("bad-option", "what seenStore was given", () => {
     if (!isFunction((backend as Partial<Api.Backend> | null | undefined)?.load)) refuse("seenStore takes a backend");
   });
-  return new ChainStore("seenStore", options, backend);
+  return new ChainStore("seenStore", options, new BackendPerformer(backend));
 }
 
 /** The checked options of a store. */
@@ -50,44 +59,78 @@ const rules = {
 } satisfies Rules;
 
 const OVERTAKEN = "others changed what is stored of this user all the time";
+const STRANGE = "a script answers what it never does: something else is at the address of Redis";
 /** The most pages that wait at the same time: an outage must cost neither memory nor time. */
 const MOST_WAITING = 1_024;
 
+/** What a call does, as the module's `begin` has it. */
+const Work = { Read: 0, Update: 1, Forget: 2, Unsee: 3, Ingest: 4, Accept: 5 } as const;
+type Work = (typeof Work)[keyof typeof Work];
+
+type Change = (chain: Api.ShardChain, now: number) => unknown;
+
+/** A call in progress. */
+interface Call {
+  readonly user: string;
+  readonly begun: number;
+  readonly limitMs: number;
+  readonly change?: Change | undefined;
+  /** The result of the latest change. */
+  result?: unknown;
+  /** Why the latest step failed. */
+  failure?: StoreFailure;
+  /** Later answers are ignored. */
+  isOver?: boolean;
+}
+
+/** A call with its first step. */
+interface Begun {
+  readonly call: Call;
+  readonly step: Step;
+  readonly module: Module;
+}
+
+/** The module, with the calls of one store in it. */
+interface Module {
+  readonly engine: ServerEngine;
+  readonly calls: StoreCalls;
+}
+
 export class ChainStore implements Api.SeenStore {
-  private readonly backend: Api.Backend;
+  private readonly performer: Performer;
   private readonly options: GivenOptions;
-  private readonly namespaceOf: CheckedStore["namespaceOf"];
-  private readonly clock: CheckedStore["clock"];
-  private readonly pendingSeconds: number | undefined;
-  private readonly patienceMs: number;
-  private readonly deadlineMs: number;
+  private readonly checked: CheckedStore;
   private readonly onError: ErrorListener;
+  private module: Module | undefined;
   private hasToldRefusal = false;
   private isDegraded = false;
   /** The number of reads in progress, including those whose page was degraded. */
   private waiting = 0;
 
-  constructor(method: string, options: unknown, backend: Api.Backend) {
-    const checked = checkOptions(method, options, rules) as CheckedStore;
-    const { namespaceOf, clock, onError, pendingSeconds, patienceMs, deadlineMs, ...chainOptions } = checked;
-    this.options = withFormat(chainOptions);
-    this.namespaceOf = namespaceOf;
-    this.clock = clock;
-    this.pendingSeconds = pendingSeconds;
-    this.patienceMs = patienceMs;
-    this.deadlineMs = deadlineMs;
+  constructor(method: string, options: unknown, performer: Performer) {
+    this.checked = checkAllOptions(method, options, rules) as CheckedStore;
+    const {
+      namespaceOf: _n,
+      clock: _c,
+      onError,
+      pendingSeconds: _s,
+      patienceMs: _p,
+      deadlineMs: _d,
+      ...ofChain
+    } = this.checked;
+    this.options = withFormat(ofChain);
     this.onError = onError ?? warnOnce("code");
-    this.backend = backend;
+    this.performer = performer;
   }
 
   async read(user: string): Promise<ShardChain> {
-    await checkUser(user);
-    const loaded = await this.inTime(() => this.load(user));
-    return (await this.restore(loaded)).chain;
+    const { step, module } = await this.perform(user, Work.Read, [""]);
+    return ShardChain.taken(module.engine, () => module.calls.take(step.call));
   }
 
   async update<R>(user: string, change: (chain: Api.ShardChain, now: number) => R): Promise<R> {
-    return this.change(user, change);
+    if (!isFunction(change)) refuse("update takes a function that changes the chain");
+    return (await this.perform(user, Work.Update, [], change)).call.result as R;
   }
 
   async page<T>(
@@ -95,178 +138,210 @@ export class ChainStore implements Api.SeenStore {
     ranked: readonly T[],
     options: Omit<Api.PageOptions, "now"> & { id?: Api.IdOf<T> },
   ): Promise<Api.Page<T>> {
-    const namespace = await this.namespaceFor(user);
     const request = checkPage<T>("page", ranked, options);
-    const { pendingSeconds } = this;
-    const loaded = await this.loadPatiently(user, request.pending, namespace);
-    const { chain } = await this.restore(loaded);
+    const begun = await this.begin(user, Work.Read, [request.pending ?? ""], this.checked.patienceMs);
+    const { engine, calls } = begun.module;
     try {
-      const page = chain.page(ranked, request, this.now(loaded), {
-        kept: loaded?.kept ?? "",
-        pendingSeconds,
-        namespace,
-      });
-      return loaded ? page : { items: page.items, next: page.next, degraded: true };
+      await this.load(begun);
+      const now = this.now();
+      return makePage(engine, ranked, request, (...page) =>
+        this.checkedAnswer(calls.page(begun.step.call, ...page, ...now)),
+      );
     } finally {
-      chain.free();
+      engine.call(() => calls.end(begun.step.call));
+    }
+  }
+
+  /** Loads for a page, if that is possible within the patience. */
+  private async load(begun: Begun): Promise<void> {
+    const { patienceMs, deadlineMs } = this.checked;
+    try {
+      if (this.waiting >= MOST_WAITING) throw StoreFailure.of("too many pages wait for it");
+      this.waiting++;
+      // A backend that never answers holds its place no longer than any other call may take.
+      const leave = onceWithin(Math.max(patienceMs, deadlineMs), () => this.waiting--);
+      await this.finish(begun, leave);
+      this.isDegraded = false;
+    } catch (error) {
+      if (!(error instanceof StoreFailure)) throw error;
+      if (begun.module.engine.hasTrapped) throw failure("storage", "the store failed", error.cause);
+      if (!this.isDegraded) this.tell(failure("storage", "pages are made without what is stored", error.cause));
+      this.isDegraded = true;
     }
   }
 
   async accept(user: string, body: unknown): Promise<Api.ReceivedReport> {
-    const namespace = await this.namespaceFor(user);
-    const report = withinLimits(parseReport(body, { now: this.now() }));
-    refuseAnother(report, namespace);
-    const told = await this.toKeep(report.pending, namespace);
-    if (told) await this.inTime(() => asked(() => this.backend.keep(user, told)));
-    return report;
+    checkUser(user);
+    const { now, ...report } = readPosted(body);
+    const texts = textsOfReport({ ...report, receivedAt: now });
+    const { step } = await this.perform(user, Work.Accept, texts, undefined, bytesOf(body));
+    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report");
+    return step.report;
   }
 
   async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
-    const checked = checkReceived(report);
-    refuseAnother(checked, await this.namespaceFor(user));
-    // A server whose clock is ahead may have received it after now.
-    return this.change(user, (chain, now) =>
-      chain.ingest({ ...checked, receivedAt: Math.min(checked.receivedAt, now * 1000) }),
-    );
+    return (await this.perform(user, Work.Ingest, textsOfReport(checkReceived(report)))).step.unknown;
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
-    // A change may run twice, but an iterator can be read only once.
-    const all = collectRecorded(ids, isId);
-    return this.change(user, (chain, now) => chain.unsee(all, { now }));
+    await this.perform(user, Work.Unsee, collectRecorded(ids, isId).map(String));
   }
 
   async forget(user: string): Promise<void> {
-    return this.change(user, (chain, now) => chain.forget({ now }), true);
+    await this.perform(user, Work.Forget, []);
   }
 
-  /** The time of the loaded data. */
-  private now(loaded?: Api.Loaded): number {
-    const now = this.clock?.() ?? loaded?.now ?? serverClock();
-    return isSeconds(now)
-      ? now
-      : refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
-  }
-
-  private async load(user: string, told?: Api.PendingToKeep): Promise<Api.Loaded> {
-    return asked(() => this.backend.load(user, told));
-  }
-
-  /** The part of a device's pending impressions to keep. */
-  private async toKeep(
-    pending: string | undefined,
-    namespace: string | undefined,
-  ): Promise<Api.PendingToKeep | undefined> {
-    if (pending === undefined) return undefined;
-    const engine = await loadServerEngine();
-    const toKeep = () => engine.classes.pendingToKeep(pending, namespace, this.now(), this.pendingSeconds) as unknown;
-    return call(engine, toKeep) as Api.PendingToKeep | undefined;
-  }
-
-  /** The stored data, if it arrives within the patience. */
-  private async loadPatiently(
-    user: string,
-    pending: string | undefined,
-    namespace: string | undefined,
-  ): Promise<Api.Loaded | undefined> {
-    const told = await this.toKeep(pending, namespace);
+  /** A whole call within the deadline. */
+  private async perform(user: string, work: Work, texts: readonly string[], change?: Change, bytes = 0) {
+    const begun = await this.begin(user, work, texts, this.checked.deadlineMs, change, bytes);
     try {
-      if (this.waiting >= MOST_WAITING) throw StoreFailure.of("too many pages wait for it");
-      this.waiting++;
-      const loaded = await tryFor(
-        this.patienceMs,
-        () => this.load(user, told),
-        () => {
-          this.waiting--;
-        },
-      );
-      this.isDegraded = false;
-      this.tellRefusal(loaded.refusal);
-      return loaded;
+      return { ...begun, step: await this.finish(begun) };
+    } catch (error) {
+      const { engine, calls } = begun.module;
+      engine.call(() => calls.end(begun.step.call));
+      if (error instanceof StoreFailure) throw failure("storage", "the store failed", error.cause);
+      throw error;
+    }
+  }
+
+  private async begin(
+    user: string,
+    work: Work,
+    texts: readonly string[],
+    limitMs: number,
+    change?: Change,
+    bytes = 0,
+  ): Promise<Begun> {
+    checkUser(user);
+    const namespace: unknown = this.checked.namespaceOf?.(user);
+    if (this.checked.namespaceOf && !isText(namespace)) refuse("namespaceOf must return a text");
+    const module = (this.module ??= this.moduleOf(await loadServerEngine()));
+    const all = [user, (namespace as string | undefined) ?? "", ...texts];
+    const now = this.now();
+    const step = this.send(module, all, (calls, batch) =>
+      calls.begin(batch, work, bytes, limitMs, Math.random(), ...now),
+    );
+    return { call: { user, begun: performance.now(), limitMs, change }, step, module };
+  }
+
+  private moduleOf(engine: ServerEngine): Module {
+    const { prefix, isCluster = false } = this.performer.keys ?? {};
+    const calls = withOptions(engine, this.options, true, (options) =>
+      call(engine, () => new engine.classes.StoreCalls(options, this.checked.pendingSeconds, prefix, isCluster)),
+    );
+    return { engine, calls };
+  }
+
+  /** Performs a call's steps until it is over, or its time is. `onEnd`: when no step is in progress any more. */
+  private finish(begun: Begun, onEnd?: () => void): Promise<Step> {
+    const { call, module } = begun;
+    const steps = async (): Promise<Step> => {
+      let { step } = begun;
+      try {
+        while (step.kind !== "done") {
+          if (step.kind === "failed") throw call.failure ?? StoreFailure.of(STRANGE);
+          step = await this.next(call, module, step);
+        }
+        return step;
+      } catch (error) {
+        // After a trap what is in progress may be tried again, by another process.
+        throw module.engine.hasTrapped ? new StoreFailure(StoreFailure.TRANSIENT, error) : error;
+      } finally {
+        onEnd?.();
+      }
+    };
+    return atLimit(call.limitMs, steps(), () => {
+      call.isOver = true;
+      return call.failure ?? StoreFailure.of(`it has not answered within ${call.limitMs / 1000} s`);
+    });
+  }
+
+  /** Performs one step. Returns the next one. */
+  private async next(call: Call, module: Module, step: Step): Promise<Step> {
+    // A call that has failed for the caller must not change anything later.
+    const isOver = () => call.isOver === true;
+    if (isOver()) return OVER;
+    if (step.kind === "change") return this.change(call, module, step);
+    if (step.kind === "wait") {
+      await pause(step.waitMs);
+      return isOver() ? OVER : this.send(module, undefined, (calls) => calls.again(step.call));
+    }
+    const elapsed = () => performance.now() - call.begun;
+    try {
+      const texts = await this.performer.perform(call.user, step);
+      if (isOver()) return OVER;
+      if (step.kind === "load" || step.kind === "keep") {
+        const now = this.now();
+        const next = this.send(module, texts, (calls, batch) => calls.answered(step.call, batch, ...now));
+        await this.note(call.user, next);
+        return next;
+      }
+      const isStored = texts[0] === "1";
+      if (!isStored) call.failure = StoreFailure.of(OVERTAKEN);
+      return this.send(module, undefined, (calls) => calls.replaced(step.call, isStored, elapsed()));
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
-      if (!this.isDegraded) this.tell(failure("storage", "pages are made without what is stored", error.cause));
-      this.isDegraded = true;
-      return undefined;
+      call.failure = error;
+      if (isOver()) return OVER;
+      const why = [describe(error.cause)];
+      return this.send(module, why, (calls, batch) => calls.failed(step.call, batch, error.kind, elapsed()));
     }
   }
 
-  /** The result of any other call within the deadline. */
-  private async inTime<T>(attempt: (isOver: () => boolean) => Promise<T>): Promise<T> {
+  /** Has the app change the chain. */
+  private change(call: Call, { engine, calls }: Module, step: Step): Step {
+    const chain = ShardChain.taken(engine, () => calls.take(step.call));
     try {
-      return await tryFor(this.deadlineMs, attempt);
-    } catch (error) {
-      throw error instanceof StoreFailure ? failure("storage", "the store failed", error.cause) : error;
-    }
-  }
-
-  private async change<R>(
-    user: string,
-    change: (chain: Api.ShardChain, now: number) => R,
-    forgets = false,
-  ): Promise<R> {
-    await checkUser(user);
-    if (!isFunction(change)) refuse("update takes a function that changes the chain");
-    return this.inTime((isOver) => this.tryChange(user, change, forgets, isOver));
-  }
-
-  private async tryChange<R>(
-    user: string,
-    change: (chain: Api.ShardChain, now: number) => R,
-    forgets: boolean,
-    isOver: () => boolean,
-  ): Promise<R> {
-    const loaded = await this.load(user);
-    const { stored: before = NOTHING_STORED, revision } = loaded;
-    const { chain, isDamaged } = await this.restore(loaded);
-    try {
-      // The call has failed for the caller: it must not change anything later.
-      if (isOver()) throw StoreFailure.of(OVERTAKEN);
-      const now = this.now(loaded);
-      const { fields: fieldsBefore } = chain.stored(now);
-      const result = change(chain, now);
-      if (result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
-      const after = chain.stored(now);
-      const areFieldsSame = !isDamaged && isSameList(fieldsBefore.flat(), after.fields.flat());
-      if (!forgets && areFieldsSame && isSameList(before.shards, after.shards)) return result;
-      const replacement = { revision, before, after, lifeSeconds: chain.lifeSeconds(now) };
-      const { backend } = this;
-      const store = () => (forgets ? backend.forget(user, replacement) : backend.replace(user, replacement));
-      if (!(await asked(store))) throw StoreFailure.of(OVERTAKEN);
-      return result;
+      call.result = call.change?.(chain, step.now);
+      if (call.result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
+      return chain.given((changed) => this.checkedAnswer(calls.changed(step.call, changed)) as Step);
     } finally {
       chain.free();
     }
   }
 
-  /** Reads a stored chain. Ignores and reports data that cannot be read. */
-  private async restore(loaded?: Api.Loaded): Promise<{ chain: ShardChain; isDamaged: boolean }> {
-    const { shards, fields } = loaded?.stored ?? NOTHING_STORED;
-    const chain = await ShardChain.ofShards(shards, this.options, true);
-    const leftOut = chain.restoreFields(fields.flat());
-    if (leftOut > 0) {
-      const what = `${leftOut} of the fields stored beside a user's shards cannot be read, and are left out`;
+  /** Calls into the module, with texts in its batch. */
+  private send(
+    { engine, calls }: Module,
+    texts: readonly string[] | undefined,
+    run: (calls: StoreCalls, batch: TextBatch) => unknown,
+  ): Step {
+    const answer = () => this.checkedAnswer(run(calls, engine.writer.batch)) as Step;
+    return texts ? callWith(engine, texts, answer) : call(engine, answer);
+  }
+
+  /** Throws what the module refuses. */
+  private checkedAnswer(answer: unknown): unknown {
+    const refusal = refusalOf(answer);
+    if (refusal) throw refusal;
+    return answer;
+  }
+
+  /** Unix seconds, and whether they are of the app's clock. */
+  private now(): [number, boolean] {
+    const { clock } = this.checked;
+    const now = (clock ?? serverClock)();
+    return isSeconds(now)
+      ? [now, clock !== undefined]
+      : refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
+  }
+
+  /** Reports what is wrong with loaded data, and removes lists beyond the limit: the next load tries again. */
+  private async note(user: string, { refusal, damagedFields, rejected, drop }: Step): Promise<void> {
+    if (refusal !== undefined && !this.hasToldRefusal) {
+      // Once: a replica or a full Redis refuses each time.
+      this.hasToldRefusal = true;
+      this.tell(failure("storage", "what a device has pending cannot be kept, and pages go on without it", refusal));
+    }
+    if (damagedFields > 0) {
+      const what = `${damagedFields} of the fields stored beside a user's shards cannot be read, and are left out`;
       this.tell(new SeenGuardError("bad-snapshot", what));
     }
-    for (const { index, reason } of chain.rejected)
+    for (const { index, reason } of rejected)
       this.tell(
         new SeenGuardError("bad-snapshot", `${reason}: a user's shard ${index} cannot be read, and counts for nothing`),
       );
-    return { chain, isDamaged: leftOut > 0 };
-  }
-
-  private async namespaceFor(user: string): Promise<string | undefined> {
-    await checkUser(user);
-    const namespace: unknown = this.namespaceOf?.(user);
-    if (this.namespaceOf && !isText(namespace)) refuse("namespaceOf must return a text");
-    return namespace as string | undefined;
-  }
-
-  /** Reports once: a replica or a full Redis refuses each time. */
-  private tellRefusal(refusal: unknown): void {
-    if (refusal === undefined || this.hasToldRefusal) return;
-    this.hasToldRefusal = true;
-    this.tell(failure("storage", "what a device has pending cannot be kept, and pages go on without it", refusal));
+    if (drop) await this.performer.perform(user, { kind: "load", command: drop }).catch(() => undefined);
   }
 
   private tell(error: SeenGuardError): void {
@@ -274,30 +349,23 @@ export class ChainStore implements Api.SeenStore {
   }
 }
 
-/** Refuses a report of another user's session. */
-function refuseAnother({ namespace }: Api.ReceivedReport, wanted: string | undefined): void {
-  if (wanted === undefined || namespace === wanted) return;
-  throw new SeenGuardError("wrong-namespace", "the report is of another namespace than this user's");
+/** The step after a call's time is over: nobody waits for it. */
+const OVER = { kind: "done" } as Step;
+
+/** Runs a function once: when the result is called, at the latest after this many milliseconds. */
+function onceWithin(ms: number, run: () => void): () => void {
+  const timer = setTimeout(end, ms);
+  let hasRun = false;
+  function end(): void {
+    clearTimeout(timer);
+    if (!hasRun) run();
+    hasRun = true;
+  }
+  return end;
 }
 
-async function checkUser(user: unknown): Promise<void> {
-  const engine = await loadServerEngine();
+function checkUser(user: unknown): void {
   if (!isText(user)) refuse("a store's user must be a text that is not empty");
   // All lone surrogates are encoded as the same character: such users would share a list.
   if (!isWellFormed(user)) refuse("a store's user must be well-formed: it has half of a character");
-  call(engine, () => engine.classes.checkUser(user));
-}
-
-/** Treats a backend's rejection as transient, unless it says otherwise. */
-async function asked<T>(ask: () => Promise<T>): Promise<T> {
-  try {
-    return await ask();
-  } catch (error) {
-    if (error instanceof StoreFailure || error instanceof SeenGuardError) throw error;
-    throw new StoreFailure((error as { isTransient?: unknown } | null | undefined)?.isTransient !== false, error);
-  }
-}
-
-function isSameList(one: readonly string[], other: readonly string[]): boolean {
-  return one.length === other.length && one.every((text, index) => text === other[index]);
 }

@@ -49,6 +49,11 @@ pub trait Intake: Send + Sync {
     /// Acknowledges entries that are applied or dead; dead ones become dead letters.
     async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error>;
 
+    /// Whether it reads all that it should, as far as that is known.
+    fn is_well(&self) -> Option<bool> {
+        Some(true)
+    }
+
     /// Whether all entries up to the end are settled.
     async fn is_at_end(&mut self) -> Result<bool, Error>;
 

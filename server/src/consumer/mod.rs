@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use metrics::counter;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::{Error, ErrorKind, Retry};
 use crate::log::may_log;
 use crate::seen_store::SeenStore;
-use crate::taking::{DeadLetter, EntryId, Outcome, Taking, take_in};
+use crate::taking::{DeadLetter, EntryId, Outcome, Taking, apply_all};
 
 pub(crate) use self::intake::Intake;
 pub use self::intake::ReportStream;
@@ -49,13 +49,13 @@ const STRIKES: u32 = 5;
 /// use std::sync::Arc;
 ///
 /// use seenguard_server::{
-///     Consumer, ConsumerOptions, RedisConnection, RedisStore, SeenStore, StoreOptions, Stream,
+///     Consumer, ConsumerOptions, RedisConnection, RedisBackend, SeenStore, StoreOptions, Stream,
 /// };
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
 /// let redis = || RedisConnection::open("redis://127.0.0.1/");
 /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
-/// let store = SeenStore::new(RedisStore::new(redis()?), options)?;
+/// let store = SeenStore::new(RedisBackend::new(redis()?), options)?;
 /// let consumer = Consumer::new(store, Arc::new(Stream::new(redis()?, "reports")), ConsumerOptions::new("first"));
 /// let asked_to_end = std::future::pending();
 /// consumer.run(asked_to_end).await
@@ -83,12 +83,14 @@ impl ConsumerHealth {
         self.last().is_some_and(|last| last.elapsed() <= self.within)
     }
 
-    fn note_round(&self, is_well: bool) {
-        *self.last() = is_well.then(Instant::now);
+    fn note_round(&self, is_well: Option<bool>) {
+        if let Some(is_well) = is_well {
+            *self.last() = is_well.then(Instant::now);
+        }
     }
 
     fn note_failure(&self, error: &Error) {
-        if matches!(error.kind(), ErrorKind::Denied | ErrorKind::OutOfMemory) {
+        if error.kind().retry() == Retry::Operator {
             *self.last() = None;
         }
     }
@@ -139,7 +141,7 @@ impl Consumer {
     }
 
     /// Runs until `asked_to_end` resolves, or to the stream's end if the options say so; a batch in progress is
-    /// completed first. Retries after transient failures.
+    /// completed first, if that takes no longer than [`ConsumerOptions::ended_within`]. Retries after transient failures.
     ///
     /// # Errors
     /// [`ErrorKind::BadOption`] for a stream that cannot be read at all, or if the first 100 entries are of another
@@ -162,9 +164,22 @@ impl Consumer {
         let mut rounds = Rounds::new(self.options.batch);
         let mut pause = PAUSES[0];
         while !*ending.borrow() {
-            let error = match self.round(&mut *intake, &mut rounds).await {
+            let late = async {
+                let _ = ending.wait_for(|&is_ending| is_ending).await;
+                sleep(self.options.ended_within).await;
+            };
+            let round = tokio::select! {
+                round = self.round(&mut *intake, &mut rounds) => round,
+                () = late => break,
+            };
+            let error = match round {
                 Ok(is_at_end) => {
-                    self.health.note_round(rounds.held.is_empty());
+                    let is_well = if rounds.held.is_empty() {
+                        intake.is_well()
+                    } else {
+                        Some(false)
+                    };
+                    self.health.note_round(is_well);
                     pause = PAUSES[0];
                     if is_at_end {
                         break;
@@ -211,11 +226,11 @@ impl Consumer {
         let entries = intake.next(rounds.batch).await?;
         let ids: Vec<EntryId> = entries.iter().map(|entry| entry.id).collect();
         let taking = Taking {
-            within: batch_within,
+            deadline: Instant::now() + batch_within,
             is_replay: until_end,
         };
         let mut outcome = tokio::select! {
-            outcome = take_in(&self.store, entries, taking) => outcome,
+            outcome = apply_all(&self.store, entries, taking) => outcome,
             never = intake.hold(&ids) => match never {},
         };
         if !set_aside_all {
@@ -225,7 +240,7 @@ impl Consumer {
         intake.settle(&outcome.done, &outcome.dead).await?;
         for DeadLetter { id, code } in &outcome.dead {
             counter!("seenguard_dead_letters_total", "code" => *code).increment(1);
-            if may_log("dead letter", code) {
+            if may_log("dead letter", *code) {
                 tracing::error!(entry = %id, code, "an entry that cannot be applied is set aside");
             }
         }

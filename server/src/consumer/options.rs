@@ -29,8 +29,10 @@ pub struct ConsumerOptions {
     pub wait: Duration,
     /// Timeout of a response of the stream, after which the next batch is half as large. 5 s.
     pub call_within: Duration,
-    /// Timeout of all attempts to apply the entries of one user. 30 s.
+    /// Timeout of all attempts to apply a batch. 30 s.
     pub batch_within: Duration,
+    /// How long it completes the batch in progress when it is to end. 20 s. What is not done stays in the stream.
+    pub ended_within: Duration,
     /// It is not ready if no round has succeeded for this long. 60 s.
     pub ready_within: Duration,
     /// How long an entry that fails for a reason of its own is retried, 5 times at least, before it becomes a dead
@@ -53,6 +55,7 @@ impl ConsumerOptions {
             wait: Duration::from_millis(500),
             call_within: Duration::from_secs(5),
             batch_within: Duration::from_secs(30),
+            ended_within: Duration::from_secs(20),
             ready_within: Duration::from_secs(60),
             mended_within: Duration::from_secs(10),
         }

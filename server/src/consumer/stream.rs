@@ -21,6 +21,7 @@ use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, TIDY,
 use crate::taking::{DeadLetter, Entry, EntryId};
 
 const USER: &str = "user";
+const FORM: &str = "form";
 const REPORT: &str = "report";
 /// Before all entries.
 const BEGINNING: EntryId = EntryId(0, 0);
@@ -97,7 +98,10 @@ impl Stream {
         }
         for report in received::records_of(report)? {
             let mut append = cmd("XADD");
-            append.arg(&self.name).arg("*").arg(&[USER, user, REPORT, &report]);
+            append
+                .arg(&self.name)
+                .arg("*")
+                .arg(&[USER, user, FORM, received::FORM, REPORT, &report]);
             append
                 .exec_async(&mut self.connection.clone())
                 .await
@@ -371,18 +375,20 @@ fn entry_of(entry: Value) -> Result<(Entry, usize), Error> {
         _ => 0,
     };
     let bytes = fields.iter().map(size).sum();
-    let (mut user, mut report) = (None, None);
+    let (mut user, mut form, mut report) = (None, None, None);
     let mut fields = fields.into_iter().map(text);
     while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
         match name.as_deref() {
             Some(USER) => user = value,
+            // 0 is not a form.
+            Some(FORM) => form = Some(value.and_then(|form| form.parse().ok()).unwrap_or(0)),
             Some(REPORT) => report = value,
             _ => {}
         }
     }
     let content = match (user, report) {
         (Some(user), Some(report)) => {
-            let report = received::of_record(report.as_bytes(), Time::from_unix_ms(id.0));
+            let report = received::of_record(report.as_bytes(), form, Time::from_unix_ms(id.0));
             report.map(|report| (user, report)).map_err(|error| error.code())
         }
         _ => Err(ErrorKind::BadReport.code()),

@@ -10,12 +10,11 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use metrics::{counter, gauge};
-use rdkafka::config::RDKafkaLogLevel;
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Header, Message};
 use rdkafka::producer::FutureRecord;
-use rdkafka::{ClientContext, Statistics, TopicPartitionList};
+use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 use seenguard::Time;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_blocking;
@@ -24,7 +23,7 @@ use tokio::time::{sleep, timeout};
 use super::partitions::Partitions;
 use super::record::Record;
 use super::told::Told;
-use super::{Kafka, error_of};
+use super::{Kafka, error_of, is_refusal};
 use crate::consumer::{ConsumerOptions, Intake};
 use crate::error::{Error, ErrorKind};
 use crate::taking::{DeadLetter, Entry, EntryId};
@@ -85,9 +84,9 @@ impl Reader {
         let consumer = Arc::new(consumer);
         let reader = Arc::downgrade(&consumer);
         let (closing, closed) = oneshot::channel();
-        let (polling, told) = (shared.clone(), options.clone());
+        let (polling, told, topic) = (shared.clone(), options.clone(), kafka.topic.clone());
         thread::spawn(move || {
-            polling.poll(&consumer, &told);
+            polling.poll(&consumer, &topic, &told);
             drop(consumer);
             drop(closing);
         });
@@ -130,10 +129,6 @@ impl Reader {
         if given.is_empty() && told.is_away() {
             return Err(Error::new(ErrorKind::Unavailable, "no broker can be reached"));
         }
-        if given.is_empty() && partitions.newer().next().is_some() {
-            let what = "a partition has records of a newer version, and waits for it";
-            return Err(Error::new(ErrorKind::Unavailable, what));
-        }
         Ok((given, skipped))
     }
 
@@ -151,8 +146,8 @@ impl Reader {
     /// Whether the group has committed offsets of the topic.
     async fn has_committed(&self) -> Result<bool, Error> {
         self.ask(|consumer, topic| {
-            let ends = ends_of(consumer, topic)?;
-            let committed = committed_of(consumer, topic, &ends)?;
+            let partitions = ends_of(consumer, topic)?.into_iter().map(|(partition, _)| partition);
+            let committed = committed_of(consumer, topic, partitions)?;
             Ok(committed.into_iter().any(|offset| offset >= 0))
         })
         .await
@@ -258,6 +253,10 @@ impl Intake for Reader {
         Ok(())
     }
 
+    fn is_well(&self) -> Option<bool> {
+        self.shared.lock().are_read()
+    }
+
     /// Whether the group has committed all that the topic had when it began: also what other consumers of it have.
     async fn is_at_end(&mut self) -> Result<bool, Error> {
         if Instant::now() < self.next_look {
@@ -272,7 +271,7 @@ impl Intake for Reader {
             }
         };
         self.ask(move |consumer, topic| {
-            let committed = committed_of(consumer, topic, &ends)?;
+            let committed = committed_of(consumer, topic, ends.iter().map(|(partition, _)| *partition))?;
             Ok(committed
                 .into_iter()
                 .zip(&*ends)
@@ -305,19 +304,23 @@ fn ends_of(consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<Vec<(i3
     Ok(ends)
 }
 
-/// The committed offset of each of these partitions; -1 for none.
-fn committed_of(consumer: &BaseConsumer<Context>, topic: &str, ends: &[(i32, i64)]) -> KafkaResult<Vec<i64>> {
-    // librdkafka refuses an empty list.
-    if ends.is_empty() {
-        return Ok(Vec::new());
-    }
+/// The committed offset of each of these partitions; a negative one for none.
+fn committed_of(
+    consumer: &BaseConsumer<Context>,
+    topic: &str,
+    partitions: impl Iterator<Item = i32> + Clone,
+) -> KafkaResult<Vec<i64>> {
     let mut list = TopicPartitionList::new();
-    for &(partition, _) in ends {
+    for partition in partitions.clone() {
         list.add_partition(topic, partition);
     }
+    // librdkafka refuses an empty list.
+    if list.count() == 0 {
+        return Ok(Vec::new());
+    }
     let committed = consumer.committed_offsets(list, ANSWERED_WITHIN)?;
-    let offset = |&(partition, _): &(i32, i64)| committed.find_partition(topic, partition)?.offset().to_raw();
-    Ok(ends.iter().map(|end| offset(end).unwrap_or(-1)).collect())
+    let offset = |partition| committed.find_partition(topic, partition)?.offset().to_raw();
+    Ok(partitions.map(|partition| offset(partition).unwrap_or(-1)).collect())
 }
 
 impl Drop for Reader {
@@ -335,8 +338,9 @@ impl Shared {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    fn poll(&self, consumer: &BaseConsumer<Context>, options: &ConsumerOptions) {
+    fn poll(&self, consumer: &BaseConsumer<Context>, topic: &str, options: &ConsumerOptions) {
         let mut full_since = None;
+        let mut has_stopped = false;
         let mut counted = Instant::now();
         while !self.is_ending() {
             let (fresh, bytes) = {
@@ -357,7 +361,11 @@ impl Shared {
             match consumer.poll(POLL) {
                 None => {}
                 Some(Ok(message)) => self.push(consumer, &message),
-                Some(Err(KafkaError::PartitionEOF(_))) => self.told.note_success(),
+                Some(Err(KafkaError::PartitionEOF(partition))) => {
+                    self.told.note_success();
+                    self.lock().note_end(partition);
+                }
+                Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset))) => has_stopped = true,
                 Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
                     self.lock().failure = Some(error.to_string());
                     self.has_arrived.notify_one();
@@ -367,10 +375,47 @@ impl Shared {
             }
             // At an interval, not for each record.
             if counted.elapsed() >= POLL {
+                if has_stopped {
+                    let restarted = self.restart(consumer, topic);
+                    has_stopped = restarted.is_err();
+                    self.note_result(restarted, "a partition was not started at its first record");
+                }
                 self.count();
                 counted = Instant::now();
             }
         }
+    }
+
+    /// librdkafka has stopped partitions, and does not say which: the group has no offset there, or the record at it was
+    /// deleted. These start at their first record, the others where they are.
+    fn restart(&self, consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<()> {
+        let assigned = self.lock().assigned();
+        let committed = committed_of(consumer, topic, assigned.iter().copied())?;
+        let (mut starts, mut list) = (Vec::new(), TopicPartitionList::new());
+        for (partition, committed) in assigned.into_iter().zip(committed) {
+            let next = self.lock().read_to(partition).unwrap_or(committed);
+            let (first, end) = consumer.fetch_watermarks(topic, partition, ANSWERED_WITHIN)?;
+            let start = if (first..=end).contains(&next) { next } else { first };
+            list.add_partition_offset(topic, partition, Offset::Offset(start))?;
+            starts.push((partition, next, start));
+        }
+        if starts.is_empty() {
+            return Ok(());
+        }
+        // It seeks in no partition that it has stopped.
+        let _ = consumer.incremental_unassign(&list);
+        consumer.incremental_assign(&list)?;
+        if self.is_paused.load(Ordering::Relaxed) {
+            self.pause(consumer, true);
+        }
+        for (partition, next, start) in starts {
+            self.lock().start_at(partition, start);
+            if next >= 0 && next != start {
+                counter!("seenguard_kafka_resets_total").increment(1);
+                tracing::error!(partition, next, start, "records were deleted before they were read");
+            }
+        }
+        Ok(())
     }
 
     fn count(&self) {
@@ -459,6 +504,7 @@ impl ConsumerContext for Context {
             Rebalance::Assign(list) => {
                 counter!("seenguard_kafka_rebalances_total", "kind" => "assign").increment(1);
                 let mut partitions = shared.lock();
+                partitions.is_assigned = true;
                 for partition in partitions_of(list) {
                     partitions.add(partition);
                 }
@@ -473,6 +519,7 @@ impl ConsumerContext for Context {
                     shared.wait_for(&revoked);
                 }
                 let mut partitions = shared.lock();
+                partitions.is_assigned &= !is_lost;
                 for partition in revoked {
                     partitions.remove(partition);
                     gauge!("seenguard_kafka_lag_records", "partition" => partition.to_string()).set(0.0);
@@ -493,6 +540,9 @@ impl ConsumerContext for Context {
             Ok(()) | Err(KafkaError::ConsumerCommit(RDKafkaErrorCode::NoOffset)) => {}
             Err(error) => {
                 counter!("seenguard_kafka_commit_errors_total").increment(1);
+                if is_refusal(error.rdkafka_error_code()) {
+                    self.0.told.note_failure(&error, "offsets are not committed");
+                }
                 tracing::debug!(%error, "what was not committed is committed with what comes next");
             }
         }
@@ -502,10 +552,6 @@ impl ConsumerContext for Context {
 impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
         self.0.told.error(error, reason);
-    }
-
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        self.0.told.log(level, facility, message);
     }
 
     fn stats(&self, statistics: Statistics) {

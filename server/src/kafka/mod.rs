@@ -33,10 +33,10 @@ const FORM_HEADER: &str = "seenguard";
 /// ```no_run
 /// use std::sync::Arc;
 ///
-/// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryStore, SeenStore, StoreOptions};
+/// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = SeenStore::new(MemoryStore::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
 /// let kafka = Kafka::new("localhost:9092", "seenguard-reports").properties("security.protocol=SSL")?;
 /// let consumer = Consumer::new(store, Arc::new(kafka.dead_letters("seenguard-dead")), ConsumerOptions::new("first"));
 /// let asked_to_end = std::future::pending();
@@ -144,13 +144,7 @@ fn error_of(error: KafkaError) -> Error {
             return Error::new(ErrorKind::BadReport, too_large);
         }
         Some(QueueFull) => ErrorKind::OutOfMemory,
-        Some(
-            TopicAuthorizationFailed
-            | GroupAuthorizationFailed
-            | ClusterAuthorizationFailed
-            | SaslAuthenticationFailed
-            | Authentication,
-        ) => ErrorKind::Denied,
+        code if is_refusal(code) => ErrorKind::Denied,
         _ => match error {
             KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) | KafkaError::Subscription(_) => {
                 ErrorKind::BadOption
@@ -159,6 +153,23 @@ fn error_of(error: KafkaError) -> Error {
         },
     };
     Error::new(kind, error)
+}
+
+/// Whether it lasts until an operator removes the cause: a wrong topic, password or permission.
+fn is_refusal(code: Option<RDKafkaErrorCode>) -> bool {
+    use RDKafkaErrorCode::*;
+    matches!(
+        code,
+        Some(
+            Authentication
+                | ClusterAuthorizationFailed
+                | GroupAuthorizationFailed
+                | SaslAuthenticationFailed
+                | TopicAuthorizationFailed
+                | UnknownTopic
+                | UnknownTopicOrPartition
+        )
+    )
 }
 
 /// How long librdkafka tries to deliver a record, and waits for its acknowledgement.

@@ -9,6 +9,8 @@ use crate::taking::EntryId;
 #[derive(Default)]
 pub(super) struct Partitions {
     all: BTreeMap<i32, Partition>,
+    /// Whether the group has given this consumer its partitions.
+    pub(super) is_assigned: bool,
     /// Records that were not returned yet, in the order of arrival.
     fresh: VecDeque<EntryId>,
     pub(super) bytes: usize,
@@ -21,7 +23,9 @@ pub(super) struct Partitions {
 struct Partition {
     /// Unsettled records by offset.
     unsettled: BTreeMap<i64, Record>,
-    /// The offset after the last record read; `None`: none was read.
+    /// Whether its leader has answered.
+    has_answered: bool,
+    /// The next offset to read; `None`: not known yet.
     read_to: Option<i64>,
     /// The first offset with a record of a newer version, and its time in Unix ms.
     newer_from: Option<(i64, u64)>,
@@ -53,7 +57,7 @@ impl Partitions {
         if of.newer_from.is_some_and(|(newer_from, _)| offset >= newer_from) {
             return;
         }
-        of.read_to = Some(offset + 1);
+        (of.has_answered, of.read_to) = (true, Some(offset + 1));
         self.bytes += record.bytes();
         of.unsettled.insert(offset, record);
         self.fresh.push_back(EntryId(partition as u64, offset as u64));
@@ -63,6 +67,33 @@ impl Partitions {
     pub(super) fn stop_at(&mut self, partition: i32, offset: i64, written: u64) {
         if let Some(of) = self.all.get_mut(&partition) {
             of.newer_from.get_or_insert((offset, written));
+        }
+    }
+
+    /// The leader of a partition has answered that it has no more records.
+    pub(super) fn note_end(&mut self, partition: i32) {
+        if let Some(of) = self.all.get_mut(&partition) {
+            of.has_answered = true;
+        }
+    }
+
+    /// Whether all of them are read: none waits for a newer version, and each leader has answered.
+    pub(super) fn are_read(&self) -> Option<bool> {
+        if self.newer().next().is_some() {
+            return Some(false);
+        }
+        (self.is_assigned && self.all.values().all(|of| of.has_answered)).then_some(true)
+    }
+
+    /// The next offset to read of a partition, if it is known.
+    pub(super) fn read_to(&self, partition: i32) -> Option<i64> {
+        self.all.get(&partition)?.read_to
+    }
+
+    /// A partition is read from this offset on.
+    pub(super) fn start_at(&mut self, partition: i32, offset: i64) {
+        if let Some(of) = self.all.get_mut(&partition) {
+            of.read_to = Some(offset);
         }
     }
 

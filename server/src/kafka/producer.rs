@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use metrics::{Gauge, counter, gauge, histogram};
+use metrics::{counter, histogram};
 use rdkafka::error::KafkaError;
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
@@ -31,23 +31,6 @@ pub(super) struct Producer {
     told: Told,
 }
 
-/// Counts a record that waits for its acknowledgement, until it is dropped.
-struct Waiting(Gauge);
-
-impl Waiting {
-    fn new() -> Self {
-        let queue = gauge!("seenguard_kafka_producer_queue");
-        queue.increment(1.0);
-        Waiting(queue)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.decrement(1.0);
-    }
-}
-
 impl Producer {
     pub(super) async fn send_report(&self, kafka: &Kafka, user: &str, value: &[u8], at: Time) -> Result<(), Error> {
         let header = |key, value| Header {
@@ -56,7 +39,7 @@ impl Producer {
         };
         let headers = OwnedHeaders::new()
             .insert(header("content-type", "application/json"))
-            .insert(header(FORM_HEADER, &FORM.to_string()));
+            .insert(header(FORM_HEADER, FORM));
         let record = FutureRecord::to(&kafka.topic)
             .key(user.as_bytes())
             .payload(value)
@@ -71,7 +54,6 @@ impl Producer {
     /// Returns when all in-sync replicas have it.
     pub(super) async fn send(&self, kafka: &Kafka, record: Record<'_>) -> Result<(), Error> {
         let client = self.client(kafka)?;
-        let _waiting = Waiting::new();
         // A request does not wait for space in the queue.
         let delivered = match client.send_result(record) {
             Ok(delivery) => timeout(DELIVERED_WITHIN + MARGIN, delivery).await,

@@ -7,7 +7,7 @@ use crate::consumer::ConsumerOptions;
 use crate::error::{Error, ErrorKind};
 
 /// Settings that only the service may set.
-const OURS: [&str; 12] = [
+const OURS: [&str; 13] = [
     "acks",
     "allow.auto.create.topics",
     "auto.offset.reset",
@@ -18,6 +18,7 @@ const OURS: [&str; 12] = [
     "enable.idempotence",
     "enable.partition.eof",
     "group.id",
+    "partition.assignment.strategy",
     "partitioner",
     "statistics.interval.ms",
 ];
@@ -123,6 +124,7 @@ impl Kafka {
             // Java's partitioner, so that all clients send a user to the same partition.
             ("partitioner", "murmur2_random"),
             ("delivery.timeout.ms", &delivered_within),
+            ("statistics.interval.ms", "5000"),
         ] {
             config.set(key, value);
         }
@@ -143,8 +145,8 @@ impl Kafka {
             ("group.id", options.group.as_str()),
             ("enable.auto.offset.store", "false"),
             ("enable.auto.commit", "true"),
-            // With "latest", records of a group's first seconds would be lost.
-            ("auto.offset.reset", "earliest"),
+            // It says where records were deleted: `Shared::restart`.
+            ("auto.offset.reset", "error"),
             ("enable.partition.eof", "true"),
             ("statistics.interval.ms", "5000"),
         ] {

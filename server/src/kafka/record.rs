@@ -36,13 +36,18 @@ impl Record {
         [&self.key, &self.value].into_iter().flatten().map(Vec::len).sum()
     }
 
-    /// Whether a newer version has written it. Fails for an invalid form.
-    pub(super) fn is_newer(&self) -> Result<bool, Error> {
+    /// Its form, if a server has written it. Fails for an invalid one.
+    fn form(&self) -> Result<Option<u32>, Error> {
         let headers = self.headers.iter().flat_map(Headers::iter);
         let form = headers.filter(|header| header.key == FORM_HEADER).last();
         // JSON, so that a job can copy it into a line of the bulk route.
-        let form = form.and_then(|header| header.value).map_or(Ok(None), json::from_slice);
-        received::is_newer(form.map_err(|error| Error::new(ErrorKind::BadReport, error))?)
+        let form = form.and_then(|header| header.value).map(json::from_slice).transpose();
+        form.map_err(|error| Error::new(ErrorKind::BadReport, error))
+    }
+
+    /// Whether a newer version has written it. Fails for an invalid form.
+    pub(super) fn is_newer(&self) -> Result<bool, Error> {
+        received::is_newer(self.form()?)
     }
 
     /// The user and the report; `None` for an event that is no impression. Fails with the code of the error.
@@ -50,7 +55,7 @@ impl Record {
         &self,
         mapping: Option<&EventMapping>,
     ) -> Result<Option<(String, ReceivedReport)>, &'static str> {
-        self.is_newer().map_err(|error| error.code())?;
+        let form = self.form().map_err(|error| error.code())?;
         let value = self.value.as_deref().ok_or(ErrorKind::BadReport.code())?;
         let written = Time::from_unix_ms(self.timestamp);
         if let Some(mapping) = mapping {
@@ -60,7 +65,7 @@ impl Record {
         let user = user
             .filter(|user| !user.is_empty())
             .ok_or(ErrorKind::BadOption.code())?;
-        let report = received::of_record(value, written).map_err(|error| error.code())?;
+        let report = received::of_record(value, form, written).map_err(|error| error.code())?;
         Ok(Some((user.to_owned(), report)))
     }
 }

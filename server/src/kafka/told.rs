@@ -1,12 +1,14 @@
-//! Logs messages of librdkafka: each cause once, until it is over.
+//! Failures of librdkafka: each is logged once until it is over, and then at most once a second.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use metrics::counter;
-use rdkafka::ClientContext;
-use rdkafka::config::RDKafkaLogLevel;
+use metrics::{counter, gauge};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
+use rdkafka::{ClientContext, Statistics};
+
+use super::is_refusal;
+use crate::log::may_log;
 
 /// The failures that were logged and are not over: in an outage several of them alternate.
 #[derive(Clone, Default)]
@@ -18,43 +20,31 @@ impl Told {
         let mut told = self.lock();
         if !told.contains(&code) {
             told.push(code);
-            tracing::error!(%error, reason, "Kafka client error");
+            if may_log("kafka", format!("{code:?}")) {
+                tracing::error!(%error, reason, "Kafka client error");
+            }
         }
     }
 
     pub(super) fn note_success(&self) {
-        if !mem::take(&mut *self.lock()).is_empty() {
+        if !mem::take(&mut *self.lock()).is_empty() && may_log("kafka is back", "") {
             tracing::info!("Kafka is back");
         }
     }
 
     /// A failure to read, which librdkafka retries.
     pub(super) fn note_reading_failure(&self, error: &KafkaError) {
-        use RDKafkaErrorCode::{BrokerTransportFailure, PollExceeded, Resolve};
+        use RDKafkaErrorCode::{BrokerTransportFailure, Resolve};
         match error.rdkafka_error_code() {
-            Some(PollExceeded) => counter!("seenguard_kafka_lost_total").increment(1),
             // Of one broker.
-            Some(BrokerTransportFailure | Resolve) => return,
-            _ => {}
+            Some(BrokerTransportFailure | Resolve) => {}
+            _ => self.note_failure(error, "the topic cannot be read"),
         }
-        self.note_failure(error, "the topic cannot be read");
     }
 
-    /// A failure that lasts until an operator removes it: a wrong topic, password or permission.
     pub(super) fn refusal(&self) -> Option<RDKafkaErrorCode> {
-        use RDKafkaErrorCode::*;
         let told = self.lock();
-        told.iter().flatten().copied().find(|code| {
-            matches!(
-                code,
-                Authentication
-                    | ClusterAuthorizationFailed
-                    | GroupAuthorizationFailed
-                    | SaslAuthenticationFailed
-                    | TopicAuthorizationFailed
-                    | UnknownTopicOrPartition
-            )
-        })
+        told.iter().flatten().copied().find(|&code| is_refusal(Some(code)))
     }
 
     /// Whether no broker can be reached.
@@ -69,7 +59,7 @@ impl Told {
 
 impl ClientContext for Told {
     fn error(&self, error: KafkaError, reason: &str) {
-        use RDKafkaErrorCode::{AllBrokersDown, BrokerTransportFailure, PartitionEOF, Resolve};
+        use RDKafkaErrorCode::{AllBrokersDown, AutoOffsetReset, BrokerTransportFailure, PartitionEOF, Resolve};
         let code = error.rdkafka_error_code();
         if let Some(AllBrokersDown | BrokerTransportFailure | Resolve) = code {
             counter!("seenguard_kafka_broker_failures_total").increment(1);
@@ -77,20 +67,14 @@ impl ClientContext for Told {
         match code {
             // Of one broker: while others do its work there is nothing to tell.
             Some(BrokerTransportFailure | Resolve) => tracing::debug!(%error, reason, "a broker cannot be reached"),
-            // What reads is told, too, and it is no failure.
-            Some(PartitionEOF) => {}
+            // What polls handles them.
+            Some(AutoOffsetReset | PartitionEOF) => {}
             _ => self.note_failure(&error, reason),
         }
     }
 
-    fn log(&self, level: RDKafkaLogLevel, facility: &str, message: &str) {
-        match (facility, level) {
-            // Retention has overtaken this group.
-            ("OFFSET", RDKafkaLogLevel::Warning) => {
-                counter!("seenguard_kafka_resets_total").increment(1);
-                tracing::error!(message, "records are lost that the topic has deleted");
-            }
-            _ => tracing::debug!(facility, message, "librdkafka"),
-        }
+    /// Of a producer.
+    fn stats(&self, statistics: Statistics) {
+        gauge!("seenguard_kafka_producer_queue").set(statistics.msg_cnt as f64);
     }
 }

@@ -1,7 +1,7 @@
 //! Maps errors of Redis to kinds of errors.
 
 use redis::{ErrorKind as RedisErrorKind, RedisError};
-use seenguard::RedisFailure;
+use seenguard::StoreFailure;
 
 use crate::error::{Error, ErrorKind};
 
@@ -26,11 +26,11 @@ pub(super) fn refusal(text: String) -> Error {
 }
 
 fn kind_of(error: &str) -> ErrorKind {
-    match RedisFailure::of(error) {
-        RedisFailure::ReadOnly => ErrorKind::ReadOnly,
-        RedisFailure::OutOfMemory => ErrorKind::OutOfMemory,
-        RedisFailure::WrongType => ErrorKind::WrongType,
-        RedisFailure::Denied => ErrorKind::Denied,
+    match StoreFailure::of_redis(error) {
+        StoreFailure::ReadOnly => ErrorKind::ReadOnly,
+        StoreFailure::OutOfMemory => ErrorKind::OutOfMemory,
+        StoreFailure::WrongType => ErrorKind::WrongType,
+        StoreFailure::Denied => ErrorKind::Denied,
         _ => ErrorKind::Unavailable,
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redis::Value;
 use redis::aio::ConnectionLike;
-use seenguard::{LoadedFromRedis, PendingToKeep, RedisScript, StoreKeys};
+use seenguard::{KeptInRedis, LoadedFromRedis, PendingToKeep, RedisScript, StoreKeys, Time};
 
 use self::failures::refusal;
 use self::script::run;
@@ -38,30 +38,30 @@ const DEFAULT_PREFIX: &str = "seen:";
 ///
 /// ```no_run
 /// use seenguard::PageRequest;
-/// use seenguard_server::{RedisConnection, RedisStore, SeenStore, StoreOptions};
+/// use seenguard_server::{RedisConnection, RedisBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let backend = RedisStore::new(RedisConnection::open("redis://127.0.0.1/")?);
+/// let backend = RedisBackend::new(RedisConnection::open("redis://127.0.0.1/")?);
 /// let store = SeenStore::new(backend, StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
 /// let request = PageRequest { size: 10, ..PageRequest::default() };
 /// let page = store.page("ada", &["article-1", "article-2"], &request).await?;
 /// # Ok(())
 /// # }
 /// ```
-pub struct RedisStore<C = RedisConnection> {
+pub struct RedisBackend<C = RedisConnection> {
     connection: C,
     prefix: String,
     is_cluster: bool,
 }
 
-impl<C> RedisStore<C> {
+impl<C> RedisBackend<C> {
     /// A backend with a connection to a single Redis, or a [`RedisConnection`], which may be to a cluster.
     pub fn new(connection: C) -> Self
     where
         C: ConnectionLike + Clone + Send + Sync + 'static,
     {
         let is_cluster = ours(&connection).is_some_and(RedisConnection::is_cluster);
-        RedisStore {
+        RedisBackend {
             connection,
             prefix: DEFAULT_PREFIX.to_owned(),
             is_cluster,
@@ -71,12 +71,12 @@ impl<C> RedisStore<C> {
     /// The prefix of all keys; `seen:`.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
-        RedisStore { prefix, ..self }
+        RedisBackend { prefix, ..self }
     }
 
     /// Sets that the connection is to a cluster.
     pub fn cluster(self) -> Self {
-        RedisStore {
+        RedisBackend {
             is_cluster: true,
             ..self
         }
@@ -87,7 +87,7 @@ impl<C> RedisStore<C> {
     }
 }
 
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisBackend<C> {
     async fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
         let Replacement {
             revision,
@@ -111,11 +111,11 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisStore<C> {
 }
 
 #[async_trait]
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C> {
+impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisBackend<C> {
     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
         let keys = self.keys_of(user)?;
         let loaded = loaded(run(&self.connection, &keys.clone().load(told)).await?)?;
-        if let Some(drop) = keys.drop_devices(&loaded.kept) {
+        if let Some(drop) = keys.drop_devices(&loaded.kept, told) {
             // If it fails, the next load tries again.
             let _ = run(&self.connection, &drop).await;
         }
@@ -127,16 +127,14 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
         let keys = self.keys_of(user)?;
-        let mut kept = Vec::new();
-        texts_of(run(&self.connection, &keys.clone().keep(told)).await?, &mut kept);
-        // Of devices of the same second this one stays.
-        kept.sort_by_key(|line: &String| !line.ends_with(told.text()));
-        match keys.drop_devices(&kept.join("\n")) {
-            Some(drop) => run(&self.connection, &drop).await.map(std::mem::drop),
-            None => Ok(()),
+        let answer = run(&self.connection, &keys.clone().keep(told)).await?;
+        let kept = KeptInRedis::read(texts_of(answer)).ok_or_else(strange)?;
+        if let Some(drop) = keys.drop_devices(&kept.kept, Some(told)) {
+            run(&self.connection, &drop).await?;
         }
+        Ok(kept.now)
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
@@ -152,10 +150,10 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisStore<C
     }
 }
 
-impl<C> fmt::Debug for RedisStore<C> {
+impl<C> fmt::Debug for RedisBackend<C> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
-            .debug_struct("RedisStore")
+            .debug_struct("RedisBackend")
             .field("prefix", &self.prefix)
             .field("is_cluster", &self.is_cluster)
             .finish_non_exhaustive()
@@ -168,25 +166,31 @@ fn ours<C: 'static>(connection: &C) -> Option<&RedisConnection> {
     any.downcast_ref()
 }
 
+fn strange() -> Error {
+    let what = "a script answers what it never does: something else is at the address of Redis";
+    Error::new(ErrorKind::WrongType, what)
+}
+
 fn loaded(answer: Value) -> Result<Loaded, Error> {
-    let mut texts = Vec::new();
-    texts_of(answer, &mut texts);
-    let Some(loaded) = LoadedFromRedis::read(texts) else {
-        let what = "a script answers what it never does: something else is at the address of Redis";
-        return Err(Error::new(ErrorKind::WrongType, what));
-    };
+    let loaded = LoadedFromRedis::read(texts_of(answer)).ok_or_else(strange)?;
     Ok(Loaded {
         stored: Arc::new(loaded.stored),
         revision: loaded.revision,
         kept: loaded.kept,
-        now: Some(loaded.now),
+        now: loaded.now,
         refusal: loaded.refusal.map(|text| Arc::new(refusal(text))),
     })
 }
 
+fn texts_of(answer: Value) -> Vec<String> {
+    let mut texts = Vec::new();
+    flatten(answer, &mut texts);
+    texts
+}
+
 /// Flattens a response to texts, with the length before those of each list. Bytes that are not UTF-8 are not base64
 /// either: the core reports them as damaged.
-fn texts_of(answer: Value, texts: &mut Vec<String>) {
+fn flatten(answer: Value, texts: &mut Vec<String>) {
     match answer {
         Value::BulkString(bytes) => texts.push(
             String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
@@ -196,7 +200,7 @@ fn texts_of(answer: Value, texts: &mut Vec<String>) {
                 if let Value::Array(list) = &part {
                     texts.push(list.len().to_string());
                 }
-                texts_of(part, texts);
+                flatten(part, texts);
             }
         }
         _ => {}

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::body::Bytes;
@@ -14,8 +15,9 @@ use utoipa::ToSchema;
 
 use super::{Problem, Service};
 use crate::error::ErrorKind;
+use crate::heavy::work_on;
 use crate::received;
-use crate::taking::{DeadLetter, Entry, EntryId, Taking, take_in};
+use crate::taking::{DeadLetter, Entry, EntryId, Taking, apply_all};
 
 const MAX_USERS: usize = 500;
 const MAX_IDS: usize = 10_000;
@@ -23,8 +25,9 @@ const MAX_IDS: usize = 10_000;
 /// Applies reports of many users.
 ///
 /// NDJSON with one record of the stream in each line, `{"user": "ada", "form": 1, "at": 1764000000000, "report": …}`,
-/// with the report as in the record: in the server's time, or as posted by a device and received when the record was
-/// written, at `at`. Reports of a user are applied in their order. For a job that replaces the consumer.
+/// with the report as in the record. With `form`, the record's header `seenguard`, a server has written it, in its own
+/// time; without one it is what a device has posted, received when the record was written, at `at`. Reports of a user
+/// are applied in their order. For a job that replaces the consumer.
 #[utoipa::path(
     post,
     path = "/v1/impressions",
@@ -38,23 +41,14 @@ const MAX_IDS: usize = 10_000;
 pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, body: Bytes) -> Result<Response, Problem> {
     let store = &service.store;
     let arrived = store.now(None);
-    let lines = body
-        .split(|&byte| byte == b'\n')
-        .filter(|line| !line.trim_ascii().is_empty());
-    let mut entries = Vec::new();
-    for (index, line) in lines.enumerate() {
-        entries.push(Entry {
-            id: EntryId(0, index as u64),
-            content: content_of(line, arrived)?,
-        });
-    }
+    let entries = work_on(body.len(), || entries_of(&body, arrived))?;
     check_sizes(&entries)?;
     let lines = entries.len();
     let taking = Taking {
-        within: store.deadline(),
+        deadline: Instant::now() + store.deadline(),
         is_replay: false,
     };
-    let outcome = take_in(store, entries, taking).await;
+    let outcome = apply_all(store, entries, taking).await;
     if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
@@ -103,6 +97,16 @@ struct Line<'a> {
     report: &'a RawValue,
 }
 
+fn entries_of(body: &[u8], arrived: Time) -> Result<Vec<Entry>, Problem> {
+    let lines = body.split(|&byte| byte == b'\n');
+    let lines = lines.filter(|line| !line.trim_ascii().is_empty()).enumerate();
+    let entry = |(index, line)| {
+        let (id, content) = (EntryId(0, index as u64), content_of(line, arrived)?);
+        Ok(Entry { id, content })
+    };
+    lines.map(entry).collect()
+}
+
 type Content = Result<(String, ReceivedReport), &'static str>;
 
 fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
@@ -118,7 +122,7 @@ fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
         Err(error) => return Ok(Err(error.code())),
     }
     let arrived = at.map_or(arrived, |at| Time::from_unix_ms(at).min(arrived));
-    let report = received::of_record(report.get().as_bytes(), arrived);
+    let report = received::of_record(report.get().as_bytes(), form, arrived);
     Ok(report.map(|report| (user, report)).map_err(|error| error.code()))
 }
 

@@ -1,5 +1,6 @@
 //! The routes, their requests and their responses.
 
+mod administration;
 mod bulk;
 mod ids;
 mod limits;
@@ -29,6 +30,7 @@ use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::ReportStream;
 use crate::error::{Error, ErrorKind};
+use crate::heavy::{bytes_of, work_on};
 use crate::metrics::note_taken;
 use crate::seen_store::SeenStore;
 
@@ -90,6 +92,12 @@ struct Service {
 }
 
 impl Service {
+    /// Deletes a user's history.
+    async fn forget(&self, user: &str) -> Result<(), Problem> {
+        let done = self.store.forget_as_report(user).await?;
+        self.log(user, &done).await
+    }
+
     /// Appends a change that is already in the chain to a stream from which chains can be rebuilt.
     #[cfg_attr(not(feature = "consumer"), expect(unused_variables, clippy::unused_async))]
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
@@ -106,10 +114,10 @@ impl Service {
 /// them. The app must authorize requests for a user, in a layer before these routes.
 ///
 /// ```
-/// use seenguard_server::{MemoryStore, RouterOptions, SeenStore, StoreOptions, router};
+/// use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 ///
 /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
-/// let store = SeenStore::new(MemoryStore::default(), options)?;
+/// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let app: axum::Router = axum::Router::new().nest("/seen", router(store, RouterOptions::new()));
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
@@ -127,7 +135,10 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
         .routes(routes!(unsee))
         .routes(routes!(forget));
     let bulk = routes().routes(routes!(bulk::impressions_of_many));
-    let administration = routes().routes(routes!(plan_chain));
+    let administration = routes()
+        .routes(routes!(plan_chain))
+        .routes(routes!(administration::export))
+        .routes(routes!(administration::forget_many));
     let (router, description) = OpenApiRouter::with_openapi(Description::openapi())
         .merge(group(
             4_096,
@@ -199,7 +210,7 @@ async fn page(
     if page.items.len() < body.size {
         counter!("seenguard_short_pages_total").increment(1);
     }
-    Ok(private(&PageAnswer {
+    let answer = PageAnswer {
         items: IdsAt {
             ids: &body.ranked,
             indices: &page.items,
@@ -207,7 +218,8 @@ async fn page(
         next: page.next.as_deref(),
         snapshot: page.snapshot.as_ref(),
         degraded: page.degraded,
-    }))
+    };
+    Ok(private(page.snapshot.as_ref(), &answer))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -279,16 +291,15 @@ async fn impressions(
     body: Bytes,
 ) -> Result<StatusCode, Problem> {
     let store = &service.store;
-    let report = store.check(&user, &body)?;
     #[cfg(feature = "consumer")]
     if let Some(stream) = &service.stream {
+        let report = store.accept(&user, &body).await?;
         let append = store.within_deadline(|| stream.append(&user, &report));
-        let (appended, kept) = tokio::join!(append, store.keep(&user, &report));
-        appended.map_err(Problem::of_stream)?;
-        kept?;
+        append.await.map_err(Problem::of_stream)?;
         return Ok(StatusCode::NO_CONTENT);
     }
-    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep(&user, &report));
+    let report = store.check(&user, &body)?;
+    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep_list(&user, &report));
     ingested?;
     kept?;
     note_taken(&[report], false);
@@ -310,7 +321,7 @@ async fn impressions(
 )]
 async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device: Device) -> Result<Response, Problem> {
     let snapshot = service.store.snapshot(&user, device.held.as_deref()).await?;
-    Ok(private(&snapshot))
+    Ok(private(Some(&snapshot), &snapshot))
 }
 
 /// Makes ids unseen.
@@ -361,9 +372,7 @@ struct UnseeBody {
     )
 )]
 async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result<StatusCode, Problem> {
-    let done = service.store.forget_as_report(&user).await?;
-    service.log(&user, &done).await?;
-    Ok(StatusCode::NO_CONTENT)
+    service.forget(&user).await.map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Plans the size of chains.
@@ -439,9 +448,11 @@ fn check_count(ids: usize, most: usize) -> Result<(), Problem> {
     }
 }
 
-/// A response for one user, which no cache may return to another.
-fn private(answer: &impl Serialize) -> Response {
-    ([(header::CACHE_CONTROL, "private, no-store")], Json(answer)).into_response()
+/// A response for one user with this snapshot, which no cache may return to another.
+fn private(snapshot: Option<&ChainSnapshot>, answer: &impl Serialize) -> Response {
+    let bytes = snapshot.map_or(0, |snapshot| bytes_of(&snapshot.shards));
+    let answer = work_on(bytes, || Json(answer).into_response());
+    ([(header::CACHE_CONTROL, "private, no-store")], answer).into_response()
 }
 
 /// The user in the address.
@@ -490,7 +501,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         let refused = |error: String| Problem::bad_request(format!("the body is not what it must be: {error}"));
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|rejection| refused(rejection.body_text()))?;
-        let parsed = crate::json::from_slice(&bytes);
+        let parsed = work_on(bytes.len(), || crate::json::from_slice(&bytes));
         Ok(Body(parsed.map_err(|error| refused(error.to_string()))?))
     }
 }

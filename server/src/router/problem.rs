@@ -44,6 +44,10 @@ impl Problem {
         }
     }
 
+    pub(super) fn code(&self) -> &'static str {
+        self.code
+    }
+
     /// The request is invalid.
     pub fn bad_request(detail: impl Into<String>) -> Self {
         Problem::new(StatusCode::BAD_REQUEST, "bad-request", detail)

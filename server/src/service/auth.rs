@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -20,25 +20,46 @@ use crate::Failure;
 const LOOK: Duration = Duration::from_secs(5);
 const MIN_CHARACTERS: usize = 16;
 
+/// The routes that only a token of administration opens.
+const ADMINISTRATION: [&str; 2] = ["/v1/users/{user}/export", "/v1/users/forget"];
+
+/// Who may do what.
+#[derive(Clone)]
+pub struct Access {
+    all: Tokens,
+    administration: Tokens,
+}
+
+impl Access {
+    /// Reads the files, now and at an interval. Refuses an address beyond the loopback without a token file. Without any
+    /// file no request needs a token.
+    pub fn of(listen: SocketAddr, file: Option<&Path>, administration: Option<&Path>) -> Result<Self, Failure> {
+        if file.is_none() && !listen.ip().is_loopback() {
+            return Err(format!(
+                "every client that reaches {listen} could read and delete what people have seen: give --token-file, or \
+                 listen at 127.0.0.1"
+            )
+            .into());
+        }
+        let all = file.map(|file| Tokens::read(file, "--token-file")).transpose()?;
+        let administration = match (administration, &all) {
+            (Some(file), _) => Tokens::read(file, "--admin-token-file")?,
+            (None, Some(_)) => Tokens(Some(Arc::default())),
+            (None, None) => Tokens(None),
+        };
+        let all = all.unwrap_or(Tokens(None));
+        Ok(Access { all, administration })
+    }
+}
+
 /// The valid tokens; none: requests need no token.
 #[derive(Clone)]
-pub struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
+struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
 
 impl Tokens {
-    /// Reads the file, now and at an interval. Refuses an address beyond the loopback without a file.
-    pub fn of(listen: SocketAddr, file: Option<&Path>) -> Result<Self, Failure> {
-        let Some(file) = file else {
-            return match listen.ip().is_loopback() {
-                true => Ok(Tokens(None)),
-                false => Err(format!(
-                    "every client that reaches {listen} could read and delete what people have seen: give --token-file, \
-                     or listen at 127.0.0.1"
-                )
-                .into()),
-            };
-        };
-        let tokens = Arc::new(RwLock::new(read(file)?));
-        tokio::spawn(keep_up(file.to_owned(), tokens.clone()));
+    fn read(file: &Path, option: &'static str) -> Result<Self, Failure> {
+        let tokens = Arc::new(RwLock::new(read(file, option)?));
+        tokio::spawn(keep_up(file.to_owned(), option, tokens.clone()));
         Ok(Tokens(Some(tokens)))
     }
 
@@ -59,11 +80,11 @@ impl Tokens {
 }
 
 /// Tokens can be rotated without a restart: add the new one, change the clients, remove the old one.
-async fn keep_up(file: PathBuf, tokens: Arc<RwLock<Vec<String>>>) {
+async fn keep_up(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
     let mut has_told = false;
     loop {
         sleep(LOOK).await;
-        match read(&file) {
+        match read(&file, option) {
             Ok(read) => {
                 *tokens.write().unwrap_or_else(PoisonError::into_inner) = read;
                 has_told = false;
@@ -77,8 +98,8 @@ async fn keep_up(file: PathBuf, tokens: Arc<RwLock<Vec<String>>>) {
     }
 }
 
-fn read(file: &Path) -> Result<Vec<String>, String> {
-    let wrong = |what: &dyn std::fmt::Display| format!("--token-file {}: {what}", file.display());
+fn read(file: &Path, option: &str) -> Result<Vec<String>, String> {
+    let wrong = |what: &dyn std::fmt::Display| format!("{option} {}: {what}", file.display());
     let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
     let tokens: Vec<String> = text
         .lines()
@@ -96,10 +117,19 @@ fn read(file: &Path) -> Result<Vec<String>, String> {
 }
 
 /// Passes requests with a valid token.
-pub async fn authorize(State(tokens): State<Tokens>, request: Request, next: Next) -> Result<Response, Problem> {
+pub async fn authorize(
+    State(access): State<Access>,
+    route: Option<MatchedPath>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let (tokens, option) = match route {
+        Some(route) if ADMINISTRATION.contains(&route.as_str()) => (&access.administration, "--admin-token-file"),
+        _ => (&access.all, "--token-file"),
+    };
     if tokens.admit(&request) {
         return Ok(next.run(request).await);
     }
-    let detail = "bring a token of --token-file: Authorization: Bearer <token>";
+    let detail = format!("bring a token of {option}: Authorization: Bearer <token>");
     Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail))
 }

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 use seenguard::{ChainOptions, PENDING_SECONDS};
 use seenguard_server::RouterOptions;
@@ -37,6 +39,8 @@ pub struct Cli {
 pub enum Command {
     /// Takes what the service has appended to a stream (--stream) into the users' chains. Run as many as you like
     Consume(Box<Consume>),
+    /// Prints how many dead letters of a stream in Redis there are of each code, and the age of the oldest
+    DeadLetters(Box<DeadLetters>),
     /// Says of events on the standard input, one a line, what an event mapping makes of them
     #[cfg(feature = "kafka")]
     Mapping {
@@ -71,18 +75,22 @@ pub struct Serve {
     #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..=RouterOptions::MAX_BODY_BYTES as i64))]
     pub max_body_bytes: u32,
     /// After so many seconds a request is given up, and answered by 503
-    #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    timeout_seconds: u64,
+    #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value = "20", value_parser = seconds(1..=3_600))]
+    pub timeout_seconds: Duration,
+    /// A file with the tokens, as of --token-file, of those who may export a person's data and delete many histories at
+    /// once. Without it nobody may where --token-file is given
+    #[arg(long, env = "SEENGUARD_ADMIN_TOKEN_FILE", value_name = "FILE")]
+    pub admin_token_file: Option<PathBuf>,
     /// Where to serve /healthz, /readyz and /metrics, and nothing else: they are not at --listen then. Without a token: let
     /// nobody else reach it
     #[arg(long, env = "SEENGUARD_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
     /// After so many seconds it is ready even if it was never connected to Redis: it makes pages, degraded
-    #[arg(long, env = "SEENGUARD_READY_SECONDS", value_name = "SECONDS", default_value_t = 30)]
-    ready_seconds: u64,
+    #[arg(long, env = "SEENGUARD_READY_SECONDS", value_name = "SECONDS", default_value = "30", value_parser = seconds(0..=86_400))]
+    pub ready_seconds: Duration,
     /// For how many seconds to serve on, not ready, when it is asked to end
-    #[arg(long, env = "SEENGUARD_DRAIN_SECONDS", value_name = "SECONDS", default_value_t = 5)]
-    drain_seconds: u64,
+    #[arg(long, env = "SEENGUARD_DRAIN_SECONDS", value_name = "SECONDS", default_value = "5", value_parser = seconds(0..=86_400))]
+    pub drain_seconds: Duration,
     #[command(flatten)]
     pub common: Common,
 }
@@ -124,13 +132,25 @@ pub struct Consume {
     #[arg(long)]
     pub set_aside_all: bool,
     /// After so many seconds another consumer takes over what one was given from Redis and has not acknowledged
-    #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    claim_seconds: u64,
+    #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value = "30", value_parser = seconds(1..=86_400))]
+    pub claim_seconds: Duration,
     /// Where to serve /healthz, /readyz and /metrics; beyond the loopback only with --token-file. Without it, nowhere
     #[arg(long, env = "SEENGUARD_LISTEN", value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
     #[command(flatten)]
     pub listening: Listening,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+#[derive(Debug, Args)]
+pub struct DeadLetters {
+    /// The stream in Redis whose dead letters they are
+    #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
+    pub stream: String,
+    /// Also print the code and the id of each entry
+    #[arg(long)]
+    pub ids: bool,
     #[command(flatten)]
     pub common: Common,
 }
@@ -163,16 +183,17 @@ pub struct Listening {
     pub token_file: Option<PathBuf>,
     /// How many seconds a request's headers may take, and a connection may wait for its next request: for longer than
     /// clients keep one, which would send a request while it is being closed
-    #[arg(long, env = "SEENGUARD_IDLE_SECONDS", value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    idle_seconds: u64,
+    #[arg(long, env = "SEENGUARD_IDLE_SECONDS", value_name = "SECONDS", default_value = "10", value_parser = seconds(1..=3_600))]
+    pub idle_seconds: Duration,
     /// How many seconds to wait, when it is to end, for what it has begun
     #[arg(
         long,
         env = "SEENGUARD_SHUTDOWN_SECONDS",
         value_name = "SECONDS",
-        default_value_t = 20
+        default_value = "20",
+        value_parser = seconds(0..=86_400)
     )]
-    shutdown_seconds: u64,
+    pub shutdown_seconds: Duration,
 }
 
 /// What the service and the consumer have in common.
@@ -238,46 +259,22 @@ pub struct Logs {
     pub log: tracing::level_filters::LevelFilter,
 }
 
+/// A number of seconds in this range.
+fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration> {
+    clap::value_parser!(u64).range(range).map(Duration::from_secs)
+}
+
 impl Cli {
     /// What both commands have.
     pub fn common(&self) -> (&Common, &Logs) {
         let common = match &self.command {
             None => &self.serve.common,
             Some(Command::Consume(consume)) => &consume.common,
+            Some(Command::DeadLetters(letters)) => &letters.common,
             #[cfg(feature = "kafka")]
             Some(Command::Mapping { .. }) => &self.serve.common,
         };
         (common, &common.logs)
-    }
-}
-
-impl Serve {
-    pub fn timeout(&self) -> Duration {
-        Duration::from_secs(self.timeout_seconds)
-    }
-
-    pub fn drain(&self) -> Duration {
-        Duration::from_secs(self.drain_seconds)
-    }
-
-    pub fn ready_within(&self) -> Duration {
-        Duration::from_secs(self.ready_seconds)
-    }
-}
-
-impl Consume {
-    pub fn claim_after(&self) -> Duration {
-        Duration::from_secs(self.claim_seconds)
-    }
-}
-
-impl Listening {
-    pub fn idle(&self) -> Duration {
-        Duration::from_secs(self.idle_seconds)
-    }
-
-    pub fn shutdown_patience(&self) -> Duration {
-        Duration::from_secs(self.shutdown_seconds)
     }
 }
 

@@ -7,7 +7,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use seenguard_server::{Consumer, ConsumerOptions, ReportStream, Stream};
 use tokio::task::JoinHandle;
 
-use crate::auth::{Tokens, authorize};
+use crate::auth::{Access, authorize};
 use crate::cli::Consume;
 use crate::monitoring::{self, Monitoring};
 use crate::shutdown::{self, Stage};
@@ -26,7 +26,8 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
     consumer_options.batch = options.batch as usize;
     consumer_options.until_end = options.until_end;
     consumer_options.set_aside_all = options.set_aside_all;
-    consumer_options.claim_after = options.claim_after();
+    consumer_options.claim_after = options.claim_seconds;
+    consumer_options.ended_within = options.listening.shutdown_seconds;
     #[cfg(feature = "kafka")]
     {
         consumer_options.batch_bytes = options.batch_bytes as usize;
@@ -73,12 +74,12 @@ fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
 /// Serves the monitoring routes, if the options say so.
 async fn serve(options: &Consume, monitoring: Monitoring) -> Result<Option<JoinHandle<Result<(), Failure>>>, Failure> {
     let Some(address) = options.listen else { return Ok(None) };
-    let tokens = Tokens::of(address, options.listening.token_file.as_deref())?;
+    let access = Access::of(address, options.listening.token_file.as_deref(), None)?;
     let listener = listen::bind(address).await?;
     listen::announce(&listener)?;
     let stage = monitoring.stage.clone();
     let router = monitoring::numbers(monitoring.clone())
-        .layer(from_fn_with_state(tokens, authorize))
+        .layer(from_fn_with_state(access, authorize))
         .merge(monitoring::health(monitoring))
         .layer(from_fn(monitoring::observe));
     let serving = listen::serve(listener, router, stage, options.listening.clone());

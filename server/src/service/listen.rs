@@ -9,6 +9,7 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
+use seenguard_server::may_log;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
@@ -53,9 +54,11 @@ pub async fn serve(
         };
         tokio::select! {
             accepted = accept => match accepted {
-                Ok((stream, permit)) => begin(stream, permit, router.clone(), options.idle(), &connections),
+                Ok((stream, permit)) => begin(stream, permit, router.clone(), options.idle_seconds, &connections),
                 Err(error) => {
-                    tracing::warn!(%error, "a connection cannot be accepted");
+                    if may_log("accept", "") {
+                        tracing::warn!(%error, "a connection cannot be accepted");
+                    }
                     sleep(PAUSE).await;
                 }
             },
@@ -63,10 +66,7 @@ pub async fn serve(
         }
     }
     drop(listener);
-    if timeout(options.shutdown_patience(), connections.shutdown())
-        .await
-        .is_err()
-    {
+    if timeout(options.shutdown_seconds, connections.shutdown()).await.is_err() {
         tracing::warn!("some requests have not ended in time, and are given up");
     }
     Ok(())

@@ -2,10 +2,19 @@
 
 use std::io::{IsTerminal, stderr};
 
+use seenguard_server::may_log;
+
 use crate::cli::Logs;
 
 /// On a terminal, text for people; otherwise one JSON object in each line.
 pub fn start(logs: &Logs) {
+    // What a panic says may quote an id.
+    std::panic::set_hook(Box::new(|panic| {
+        let location = panic.location().map(ToString::to_string).unwrap_or_default();
+        if may_log("panic", location.clone()) {
+            tracing::error!(location, "the program has a mistake");
+        }
+    }));
     let builder = tracing_subscriber::fmt()
         .with_writer(stderr)
         .with_max_level(logs.log)

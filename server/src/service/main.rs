@@ -6,6 +6,7 @@
 mod auth;
 mod cli;
 mod consume;
+mod dead_letters;
 mod listen;
 mod logs;
 #[cfg(feature = "kafka")]
@@ -18,6 +19,7 @@ mod store;
 use std::process::ExitCode;
 
 use clap::Parser;
+use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 
@@ -53,12 +55,18 @@ impl std::fmt::Display for Misconfigured {
 
 impl std::error::Error for Misconfigured {}
 
-#[tokio::main]
-async fn run(cli: Cli) -> Result<(), Failure> {
-    match cli.command {
-        None => serve::serve(cli.serve).await,
-        Some(Command::Consume(options)) => consume::consume(*options).await,
-        #[cfg(feature = "kafka")]
-        Some(Command::Mapping { file }) => mapping::try_events(&file),
-    }
+fn run(cli: Cli) -> Result<(), Failure> {
+    let runtime = Runtime::new()?;
+    let result = runtime.block_on(async {
+        match cli.command {
+            None => serve::serve(cli.serve).await,
+            Some(Command::Consume(options)) => consume::consume(*options).await,
+            Some(Command::DeadLetters(options)) => dead_letters::list(*options).await,
+            #[cfg(feature = "kafka")]
+            Some(Command::Mapping { file }) => mapping::try_events(&file),
+        }
+    });
+    // A blocking call that nobody waits for does not delay the end.
+    runtime.shutdown_background();
+    result
 }

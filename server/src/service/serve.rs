@@ -6,7 +6,7 @@ use std::time::Instant;
 use axum::middleware::{from_fn, from_fn_with_state};
 use seenguard_server::{ReportStream, RouterOptions, Stream, router};
 
-use crate::auth::{Tokens, authorize};
+use crate::auth::{Access, authorize};
 use crate::cli::Serve;
 use crate::monitoring::{self, Monitoring};
 #[cfg(feature = "kafka")]
@@ -31,8 +31,9 @@ fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
 
 pub async fn serve(options: Serve) -> Result<(), Failure> {
     let recorder = monitoring::start()?;
-    let stage = shutdown::requested(options.drain())?;
-    let tokens = Tokens::of(options.listen, options.listening.token_file.as_deref())?;
+    let stage = shutdown::requested(options.drain_seconds)?;
+    let (tokens, of_administration) = (&options.listening.token_file, &options.admin_token_file);
+    let access = Access::of(options.listen, tokens.as_deref(), of_administration.as_deref())?;
     let listener = listen::bind(options.listen).await?;
     let (store, connection) = open(&options.common)?;
     let mut router_options = RouterOptions::new().max_body_bytes(options.max_body_bytes as usize);
@@ -44,12 +45,13 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
         recorder,
         storage: connection,
         stream,
-        ready_from: Instant::now() + options.ready_within(),
+        ready_from: Instant::now() + options.ready_seconds,
         stage: stage.clone(),
         consumer: None,
     };
     let listening = options.listening.clone();
-    let mut routes = router(store, router_options).layer(from_fn_with_state(options.timeout(), monitoring::give_up));
+    let mut routes =
+        router(store, router_options).layer(from_fn_with_state(options.timeout_seconds, monitoring::give_up));
     let health = monitoring::health(monitoring.clone());
     let numbers = monitoring::numbers(monitoring);
     let admin = match options.admin_listen {
@@ -57,7 +59,7 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
             let admin = health.merge(numbers).layer(from_fn(monitoring::observe));
             let listener = listen::bind(address).await?;
             tracing::info!("monitored at http://{}", listener.local_addr()?);
-            routes = routes.layer(from_fn_with_state(tokens, authorize));
+            routes = routes.layer(from_fn_with_state(access, authorize));
             Some(tokio::spawn(listen::serve(
                 listener,
                 admin,
@@ -68,7 +70,7 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
         None => {
             routes = routes
                 .merge(numbers)
-                .layer(from_fn_with_state(tokens, authorize))
+                .layer(from_fn_with_state(access, authorize))
                 .merge(health);
             None
         }

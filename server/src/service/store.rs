@@ -1,6 +1,6 @@
 //! The store that the command line describes.
 
-use seenguard_server::{MemoryStore, RedisConnection, RedisStore, SeenStore, StoreOptions};
+use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection, SeenStore, StoreOptions};
 
 use crate::Failure;
 use crate::cli::Common;
@@ -17,7 +17,7 @@ pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Fai
     }
     if common.redis_urls()?.is_empty() {
         tracing::info!("users' chains are in memory, and gone when this process ends");
-        return Ok((SeenStore::new(MemoryStore::default(), options)?, None));
+        return Ok((SeenStore::new(MemoryBackend::default(), options)?, None));
     }
     let connection = connect(common)?;
     let kind = if connection.is_cluster() {
@@ -26,7 +26,7 @@ pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Fai
         "Redis"
     };
     tracing::info!("users' chains are in {kind}");
-    let backend = RedisStore::new(connection.clone()).prefix(common.prefix.clone());
+    let backend = RedisBackend::new(connection.clone()).prefix(common.prefix.clone());
     Ok((SeenStore::new(backend, options)?, Some(connection)))
 }
 

@@ -10,7 +10,7 @@ use redis::{Commands, from_redis_value};
 use seenguard::{Impression, Report};
 use seenguard_server::testing::body;
 use seenguard_server::{
-    Backend, Consumer, ConsumerOptions, MemoryStore, RedisConnection, SeenStore, StoreOptions, Stream,
+    Backend, Consumer, ConsumerOptions, MemoryBackend, RedisBackend, RedisConnection, SeenStore, StoreOptions, Stream,
 };
 use tokio::time::sleep;
 
@@ -82,7 +82,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     const USERS: usize = 40;
     const BYTES_A_SECOND: u64 = 2_000_000;
     let redis = RedisServer::start(&[]);
-    let store = store(MemoryStore::default());
+    let store = store(MemoryBackend::default());
     let append = stream(redis.url());
     let ids: Vec<String> = (0..1_000)
         .map(|id| format!("article-{id}-{}", "x".repeat(80)))
@@ -116,7 +116,7 @@ pub async fn a_consumer_that_cannot_read_is_not_ready() {
         options.wait = Duration::from_millis(50);
         options.ready_within = Duration::from_secs(2);
     });
-    let consumer = Consumer::new(store(MemoryStore::default()), stream(redis.url()), options);
+    let consumer = Consumer::new(store(MemoryBackend::default()), stream(redis.url()), options);
     let health = consumer.health();
     assert!(health.is_ready());
     tokio::spawn(consumer.run(pending()));
@@ -171,8 +171,53 @@ pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
         with.is_ok_and(|with| with.ids.iter().any(|entry| entry.consumer == "slow"))
     })
     .await;
-    let other = store(MemoryStore::default());
+    let other = store(MemoryBackend::default());
     let other_one = Consumer::new(other.clone(), stream(redis.url()), options("other"));
     other_one.run(until_all_is_taken_in(&redis)).await.unwrap();
     assert!(knows(&slow, "a").await && !knows(&other, "a").await);
+}
+
+pub async fn a_consumer_ends_in_time_while_its_chains_hang_and_acknowledges_nothing() {
+    const REPORTS: usize = 100;
+    let (redis, chains) = (RedisServer::start(&[]), RedisServer::start(&[]));
+    let appended = stream(redis.url());
+    for user in (0..REPORTS).map(|user| format!("user-{user}")) {
+        let mut report = Report::new("home", now());
+        report.impressions.push(Impression {
+            id: "a".to_owned(),
+            at: now(),
+        });
+        let report = report.received(now());
+        while appended.append(&user, &report).await.is_err() {
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+    let store = store(RedisBackend::new(RedisConnection::open(chains.url()).unwrap()));
+    while store.read("ada").await.is_err() {
+        sleep(Duration::from_millis(50)).await;
+    }
+    chains.pause();
+    let given = || -> usize {
+        let with: redis::RedisResult<StreamPendingCountReply> =
+            redis.client().xpending_count(STREAM, "seenguard", "-", "+", 1_000);
+        with.map_or(0, |with| with.ids.len())
+    };
+    let limit = Duration::from_secs(1);
+    let ending = Consumer::new(
+        store.clone(),
+        stream(redis.url()),
+        options("one", |options| options.ended_within = limit),
+    );
+    let mut begun = Instant::now();
+    let end = async {
+        until("it has some", || given() > 0).await;
+        begun = Instant::now();
+    };
+    ending.run(end).await.unwrap();
+    assert!(begun.elapsed() < 2 * limit, "{:?}", begun.elapsed());
+    assert!(given() > 0);
+    assert_eq!(redis.client().xlen::<_, usize>(STREAM).unwrap(), REPORTS);
+    chains.go_on();
+    let next = Consumer::new(store, stream(redis.url()), options("one", |_| {}));
+    next.run(until_all_is_taken_in(&redis)).await.unwrap();
 }

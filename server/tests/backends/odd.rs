@@ -1,11 +1,11 @@
 //! A backend in memory that does something odd.
 
 use seenguard::{PendingToKeep, Time};
-use seenguard_server::{Backend, Error, Loaded, MemoryStore, Replacement, async_trait};
+use seenguard_server::{Backend, Error, Loaded, MemoryBackend, Replacement, async_trait};
 
 /// It does this before it loads, and before it replaces something.
 pub struct Odd<F> {
-    memory: MemoryStore,
+    memory: MemoryBackend,
     before: F,
     clock: Option<fn() -> Time>,
 }
@@ -16,7 +16,7 @@ where
     W: Future<Output = ()> + Send,
 {
     pub fn new(before: F) -> Self {
-        let memory = MemoryStore::default();
+        let memory = MemoryBackend::default();
         let clock = None;
         Odd { memory, before, clock }
     }
@@ -41,8 +41,9 @@ where
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<(), Error> {
-        self.memory.keep(user, told).await
+    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
+        self.memory.keep(user, told).await?;
+        Ok(self.clock.map(|clock| clock()))
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {

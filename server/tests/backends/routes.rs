@@ -9,7 +9,9 @@ use axum::http::Request;
 use redis::Commands;
 use seenguard::{ChainOptions, Time};
 use seenguard_server::testing::body;
-use seenguard_server::{RedisConnection, RedisStore, RouterOptions, SeenStore, StoreEvent, StoreOptions, router};
+use seenguard_server::{
+    MemoryBackend, RedisBackend, RedisConnection, RouterOptions, SeenStore, StoreEvent, StoreOptions, router,
+};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tower::ServiceExt;
@@ -60,7 +62,7 @@ pub async fn a_panic_is_a_mistake_of_the_program_however_large_the_chain() {
             shards: 4,
             ..ChainOptions::default()
         };
-        let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+        let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
         let options = StoreOptions::new().chain(chain).on_event(|event| {
             assert!(!matches!(event, StoreEvent::Damaged(_)), "the listener panics");
         });
@@ -88,7 +90,7 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
     const REPORTS: usize = 5_000;
     const AT_ONCE: usize = 2_048;
     let redis = RedisServer::start(&[]);
-    let backend = RedisStore::new(RedisConnection::open(redis.url()).unwrap());
+    let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
     let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
     store
         .update("ada", |chain, now| chain.record(&["b"], now))
@@ -119,4 +121,31 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
         .filter(|(_, problem)| problem.contains(r#""code":"busy""#));
     assert_eq!(busy.count(), REPORTS - AT_ONCE);
     redis.go_on();
+}
+
+pub async fn pages_over_their_limit_are_refused_and_reports_have_room_of_their_own() {
+    const MOST: usize = 4_096;
+    let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new()).unwrap();
+    let app = router(store, RouterOptions::new());
+    let mut pages = JoinSet::new();
+    for _ in 0..=MOST {
+        let app = app.clone();
+        pages.spawn(async move {
+            let begun = Instant::now();
+            let never = Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
+            (post(&app, "ada", "page", never).await.1, begun.elapsed())
+        });
+    }
+    // One of them is refused, and then each other one.
+    let (first, took) = pages.join_next().await.unwrap().unwrap();
+    assert!(first.contains(r#""code":"busy""#), "{took:?} {first}");
+    assert!(post(&app, "ada", "page", PAGE).await.1.contains(r#""code":"busy""#));
+    assert_eq!(post(&app, "ada", "impressions", report("ada")).await.0, 204);
+    let rest = pages.join_all().await;
+    assert_eq!(rest.len(), MOST);
+    for (problem, took) in rest {
+        assert!(problem.contains(r#""code":"timeout""#), "{problem}");
+        assert!(took < promised("a body takes to arrive"), "{took:?}");
+    }
+    assert_eq!(post(&app, "ada", "page", PAGE).await.0, 200);
 }

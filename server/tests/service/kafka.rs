@@ -1,7 +1,10 @@
 //! Reports by way of Kafka: a cluster of librdkafka's, which fails as it is told.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::future::pending;
+use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rdkafka::ClientConfig;
 use rdkafka::consumer::{BaseConsumer, Consumer};
@@ -12,10 +15,10 @@ use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::json;
 
 use super::Place;
-use super::program::{Program, command, now};
+use super::program::{Program, command, forged, nothing_pending, now};
 use crate::redis_server::RedisServer;
-use crate::waiting::eventually;
-use seenguard_server::testing::body;
+use crate::waiting::{eventually, promised};
+use seenguard_server::testing::{body, device, shows};
 
 const TOPIC: &str = "reports";
 const DEAD: &str = "dead";
@@ -121,7 +124,7 @@ fn knows(service: &Program, user: &str, ids: &[&str]) {
 }
 
 fn posts(service: &Program, user: &str, id: &str) -> u16 {
-    let body = body(user, &[id], now(), None);
+    let body = body(user, &[id], now(), nothing_pending(user));
     service.post(&format!("/v1/users/{user}/impressions"), body).status
 }
 
@@ -133,13 +136,19 @@ pub fn reports_reach_the_chains_through_kafka(place: &Place) {
     service.report("bob", &["c"]);
     let refused = service.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
     assert_eq!(refused.code(409), "wrong-namespace");
+    let pending = shows(&mut device("eve", 1), &["a"], now());
+    let posted = body("eve", &["a"], now(), Some(pending.clone()));
+    assert_eq!(service.post("/v1/users/eve/impressions", posted).status, 204);
+    assert_eq!(service.page("eve", &["a", "b"], 2), ["b"]);
     // The user is the key, and what the device has pending is with the store alone.
-    let records = topic.read(TOPIC, 3, |message| {
+    let records = topic.read(TOPIC, 4, |message| {
         let text = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
         (text(message.key()), text(message.payload()), message.partition())
     });
     assert!(
-        records.iter().all(|(_, value, _)| !value.contains("pending")),
+        records
+            .iter()
+            .all(|(_, value, _)| !value.contains("pending") && !value.contains(&pending)),
         "{records:?}"
     );
     let partitions: Vec<i32> = records
@@ -154,7 +163,11 @@ pub fn reports_reach_the_chains_through_kafka(place: &Place) {
     let consumer = topic.consume("first", &[]);
     knows(&service, "ada", &["a", "b"]);
     knows(&service, "bob", &["c"]);
-    assert_eq!(consumer.number("seenguard_reports_total"), 3.0);
+    eventually("so is what is pending", || {
+        (consumer.number("seenguard_reports_total") == 4.0).then_some(())
+    });
+    // A group without offsets begins at the first records: nothing is lost.
+    assert_eq!(consumer.number("seenguard_kafka_resets_total"), 0.0);
     assert_eq!(
         consumer.number("seenguard_kafka_assigned_partitions"),
         f64::from(PARTITIONS)
@@ -178,8 +191,14 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     service.report("ada", &["a"]);
     knows(&service, "ada", &["a"]);
     topic.cluster.broker_down(-1).unwrap();
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
+    let begun = Instant::now();
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["b"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(503), "stream");
+    let took = begun.elapsed();
+    assert!(took < promised("a report without Kafka is answered by 503"), "{took:?}");
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(service.get("/readyz").status, 200);
     assert_eq!(service.get("/readyz?stream").code(503), "stream");
@@ -231,14 +250,20 @@ pub fn an_acknowledgement_is_of_all_replicas() {
         RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
     );
     topic.fail(produce, too_few, 10_000);
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["a"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["a"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(503), "stream");
     topic.cluster.clear_request_errors(produce);
     eventually("reports are taken again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     topic.fail(produce, RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
-    let refused = service.post("/v1/users/ada/impressions", body("ada", &["c"], now(), None));
+    let refused = service.post(
+        "/v1/users/ada/impressions",
+        body("ada", &["c"], now(), nothing_pending("ada")),
+    );
     assert_eq!(refused.code(413), "too-large");
 }
 
@@ -417,15 +442,20 @@ pub fn a_partition_waits_for_a_version_that_reads_it() {
         .collect();
     assert!(!elsewhere.is_empty());
     let waiting = 2 + others.len() - elsewhere.len();
-    for user in elsewhere {
+    for user in &elsewhere {
         knows(&service, user, &["a"]);
     }
     eventually("it says so", || {
         consumer.log().contains("a newer version").then_some(())
     });
-    eventually("it does not get on", || {
-        (consumer.number("seenguard_failed_rounds_total") >= 2.0).then_some(())
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
     });
+    // The others are as fast as before: no round fails, after which there would be a pause.
+    service.report(elsewhere[0], &["b"]);
+    knows(&service, elsewhere[0], &["a", "b"]);
+    assert_eq!(consumer.get("/readyz").status, 503);
+    assert_eq!(consumer.number("seenguard_failed_rounds_total"), 0.0);
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     assert_eq!(consumer.number("seenguard_kafka_newer_partitions"), 1.0);
@@ -442,7 +472,7 @@ pub fn an_outage_of_redis_moves_no_offset() {
     for user in 0..USERS {
         let report = json!({ "namespace": format!("home:user-{user}"), "receivedAt": at,
             "impressions": [{ "id": "a", "at": at }] });
-        topic.write(Some(&format!("user-{user}")), Some(&report.to_string()), None);
+        topic.write(Some(&format!("user-{user}")), Some(&report.to_string()), Some("1"));
     }
     redis.pause();
     let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD, "--batch", "10"]);
@@ -518,6 +548,10 @@ pub fn brokers_that_change_their_minds_cost_nothing() {
         shown.push(id);
         knows(&service, "ada", &shown);
     }
+    // Heartbeats are some seconds apart.
+    eventually("it was out of its group", || {
+        (consumer.number(r#"seenguard_kafka_rebalances_total{kind="lost"}"#) >= 1.0).then_some(())
+    });
     drop(consumer);
 }
 
@@ -560,7 +594,15 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
         knows(&service, user, &["a", "b", "c"]);
     }
     // What the routes have changed is in the topic, too.
-    let [unseen, forgotten] = [&users[0], &users[1]];
+    let [unseen, forgotten, seen_again] = [&users[0], &users[1], &users[2]];
+    assert_eq!(
+        service
+            .post(&format!("/v1/users/{seen_again}/unsee"), r#"{"ids": ["a"]}"#)
+            .status,
+        204
+    );
+    service.report(seen_again, &["a"]);
+    knows(&service, seen_again, &["a", "b", "c"]);
     assert_eq!(
         service
             .post(&format!("/v1/users/{unseen}/unsee"), r#"{"ids": ["a"]}"#)
@@ -600,6 +642,23 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
         let before = shards("seen:", &mut client);
         assert!(!before.is_empty());
         assert_eq!(shards("new:", &mut client), before, "{user}");
+    }
+    // The fields next to the shards, too: the time of an entry is in each.
+    for user in users.iter().filter(|user| *user != forgotten) {
+        let mut fields = |prefix: &str| -> BTreeMap<String, String> {
+            let fields: BTreeMap<String, String> = redis::cmd("HGETALL")
+                .arg(format!("{prefix}{user}:meta"))
+                .query(&mut client)
+                .unwrap();
+            let is_entry = |name: &str| name.starts_with("unseen:") || name.starts_with("seen:");
+            fields.into_iter().filter(|(name, _)| is_entry(name)).collect()
+        };
+        let before = fields("seen:");
+        if user == unseen || user == seen_again {
+            let kinds: Vec<&str> = before.keys().map(|name| name.split(':').next().unwrap()).collect();
+            assert_eq!(kinds, [if user == unseen { "unseen" } else { "seen" }], "{before:?}");
+        }
+        assert_eq!(fields("new:"), before, "{user}");
     }
     drop(running);
 }
@@ -759,4 +818,131 @@ pub fn a_consumer_of_a_wrong_topic_is_not_ready() {
         (consumer.get("/readyz").status == 503).then_some(())
     });
     assert!(consumer.number("seenguard_failed_rounds_total") >= 1.0);
+}
+
+pub fn a_consumer_that_may_not_read_is_not_ready() {
+    use RDKafkaRespErr::{RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED};
+    let redis = RedisServer::start(&[]);
+    let of_group = |topic: &Topic| {
+        let refused = RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED;
+        topic.fail(RDKafkaApiKey::JoinGroup, refused, 10_000);
+    };
+    let of_topic = |topic: &Topic| {
+        let refused = RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+        topic.cluster.topic_error(TOPIC, refused).unwrap();
+    };
+    for refuse in [&of_group as &dyn Fn(&Topic), &of_topic] {
+        let topic = Topic::over(&redis);
+        refuse(&topic);
+        let consumer = topic.consume("one", &[]);
+        eventually("it is not ready", || {
+            (consumer.get("/readyz").status == 503).then_some(())
+        });
+        assert!(consumer.number("seenguard_failed_rounds_total") >= 1.0);
+    }
+}
+
+pub fn an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered() {
+    const AWAY: i32 = 3;
+    let topic = Topic::new(Place::in_redis(String::new(), "seen:"));
+    for partition in 0..PARTITIONS {
+        let leader = if partition == 0 { AWAY } else { 1 };
+        topic.cluster.partition_leader(TOPIC, partition, Some(leader)).unwrap();
+    }
+    let group = MockCoordinator::Group(GROUP.to_owned());
+    topic.cluster.coordinator(group, 1).unwrap();
+    topic.cluster.broker_down(AWAY).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let _entered = runtime.enter();
+    let mut options = seenguard_server::ConsumerOptions::new("one");
+    options.ready_within = Duration::from_secs(2);
+    let store = seenguard_server::SeenStore::new(
+        seenguard_server::MemoryBackend::default(),
+        seenguard_server::StoreOptions::new(),
+    );
+    let kafka = Arc::new(seenguard_server::Kafka::new(&topic.hosts, TOPIC));
+    let consumer = seenguard_server::Consumer::new(store.unwrap(), kafka, options);
+    let health = consumer.health();
+    runtime.spawn(consumer.run(pending()));
+    eventually("it is not well", || (!health.is_ready()).then_some(()));
+    sleep(Duration::from_secs(3));
+    assert!(!health.is_ready());
+    topic.cluster.broker_up(AWAY).unwrap();
+    eventually("it is well", || health.is_ready().then_some(()));
+}
+
+pub fn records_that_are_deleted_before_they_are_read_are_counted() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["a"]);
+    knows(&service, "ada", &["a"]);
+    assert_eq!(consumer.number("seenguard_kafka_resets_total"), 0.0);
+    consumer.pause();
+    service.report("ada", &["lost"]);
+    // A partition of this cluster has 5 MB at most.
+    let large = "x".repeat(500_000);
+    for _ in 0..20 {
+        topic.write(Some("ada"), Some(&large), None);
+    }
+    service.report("ada", &["b"]);
+    consumer.go_on();
+    knows(&service, "ada", &["a", "b"]);
+    assert_eq!(service.page("ada", &["lost"], 1), ["lost"]);
+    eventually("it is counted", || {
+        (consumer.number("seenguard_kafka_resets_total") == 1.0).then_some(())
+    });
+    assert!(
+        consumer.log().contains("were deleted before they were read"),
+        "{}",
+        consumer.log()
+    );
+    // Once, and it goes on.
+    service.report("ada", &["c"]);
+    knows(&service, "ada", &["a", "b", "c"]);
+    assert_eq!(consumer.number("seenguard_kafka_resets_total"), 1.0);
+}
+
+pub fn a_device_forges_nothing_by_a_collector_that_copies_its_report() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let service = topic.serve();
+    let consumer = topic.consume("one", &[]);
+    service.report("ada", &["a", "b"]);
+    knows(&service, "ada", &["a", "b"]);
+    assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
+    topic.write(Some("ada"), Some(&forged("ada", "a")), None);
+    knows(&service, "ada", &["a", "b"]);
+    drop(consumer);
+}
+
+pub fn a_consumer_ends_in_time_while_redis_hangs_and_commits_nothing() {
+    const REPORTS: usize = 200;
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    for user in 0..REPORTS {
+        let user = format!("user-{user}");
+        let posted = String::from_utf8(body(&user, &["a"], now(), None)).unwrap();
+        topic.write(Some(&user), Some(&posted), None);
+    }
+    redis.pause();
+    let consumer = topic.consume("one", &[]);
+    eventually("it has all", || {
+        let waits = |name| consumer.number_so_far(name).is_some_and(|number| number > 0.0);
+        (waits("seenguard_kafka_lag_seconds") && waits("seenguard_kafka_lag_records")).then_some(())
+    });
+    let begun = Instant::now();
+    consumer.ask_to_end();
+    let (status, log) = consumer.ended();
+    let took = begun.elapsed();
+    assert!(
+        status.success() && took < promised("the program ends after SIGTERM"),
+        "{took:?} {log}"
+    );
+    redis.go_on();
+    let consumer = topic.consume("two", &[]);
+    eventually("all are applied", || {
+        (consumer.number("seenguard_reports_total") == REPORTS as f64).then_some(())
+    });
 }

@@ -80,6 +80,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_is_unseen_comes_again_and_a_deleted_history_too,
     );
     once!(routes:
+        a_device_says_neither_when_a_report_was_received_nor_that_a_history_was_deleted,
         many_reports_at_once_are_so_many_and_no_more,
         seen_items_fill_up_pages_if_they_may,
         a_request_that_is_wrong_is_told_what_to_do,
@@ -89,6 +90,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     );
     once!(operation:
         beyond_the_loopback_the_service_asks_for_a_token,
+        administration_needs_a_token_of_its_own,
         wrong_options_end_the_service_with_a_message,
         a_request_that_takes_too_long_is_given_up,
         what_has_begun_is_finished_before_it_ends,
@@ -96,6 +98,8 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         methods_that_a_client_makes_up_are_one_series,
         what_comes_beyond_its_limits_is_refused,
         bodies_of_an_unknown_length_take_only_the_room_that_they_need,
+        a_connection_over_the_limit_waits_for_another_one_to_end,
+        i5_pages_of_an_outage_take_little_memory,
         what_is_refused_again_and_again_is_one_line_a_second,
         metrics_and_health_may_listen_elsewhere,
         i5_without_redis_the_service_makes_degraded_pages,
@@ -115,6 +119,8 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     );
     once!(streams:
         what_no_chain_takes_is_set_aside_and_holds_up_nothing,
+        a_device_forges_nothing_by_a_producer_that_copies_its_report,
+        what_is_damaged_or_set_aside_is_one_line_a_second,
         the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run,
         nothing_is_acknowledged_that_another_device_may_show,
         nothing_is_acknowledged_that_is_not_stored,
@@ -151,6 +157,11 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             large_events_that_a_wrong_mapping_cannot_read_end_the_consumer,
             a_rebuild_from_a_topic_in_use_ends,
             a_consumer_of_a_wrong_topic_is_not_ready,
+            a_consumer_that_may_not_read_is_not_ready,
+            an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered,
+            records_that_are_deleted_before_they_are_read_are_counted,
+            a_device_forges_nothing_by_a_collector_that_copies_its_report,
+            a_consumer_ends_in_time_while_redis_hangs_and_commits_nothing,
         );
     }
     trials

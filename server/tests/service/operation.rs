@@ -1,16 +1,17 @@
 //! How the program is run: who may ask it, how it ends, what it tells its operator.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use seenguard::Time;
-use seenguard_server::testing::body;
+use seenguard_server::testing::{body, device, shows};
 use serde_json::json;
 
 use super::program::{Program, command, now, rest, send};
 use crate::redis_server::RedisServer;
-use crate::waiting::eventually;
+use crate::waiting::{PATIENCE, eventually, promised};
 
 pub fn beyond_the_loopback_the_service_asks_for_a_token() {
     let refused = command(["--listen", "0.0.0.0:0"].map(str::to_owned)).output().unwrap();
@@ -59,12 +60,69 @@ pub fn beyond_the_loopback_the_service_asks_for_a_token() {
         (ask("/metrics", &bearer(TOKENS[2])).status == 200).then_some(())
     });
     assert_eq!(ask("/metrics", &bearer(TOKENS[0])).code(401), "unauthorized");
+    // No token of the file opens what needs that of administration.
+    for path in ["/v1/users/ada/export", "/v1/users/forget"] {
+        let answer = program.request("POST", path, &[("Authorization", &bearer(TOKENS[2]))], "{}");
+        assert_eq!(answer.code(401), "unauthorized", "{path}");
+    }
     fs::remove_file(&file).unwrap();
     // The supervisor that starts it anew need not have the token.
     assert_eq!(
         (program.get("/healthz").status, program.get("/readyz").status),
         (200, 200)
     );
+}
+
+pub fn administration_needs_a_token_of_its_own() {
+    const TOKENS: [&str; 2] = ["a-token-of-apps-01", "an-administrator-1"];
+    let file = |number: usize| {
+        let file = std::env::temp_dir().join(format!("seenguard-token-{number}-{}", std::process::id()));
+        fs::write(&file, TOKENS[number]).unwrap();
+        file
+    };
+    let [apps, administrators] = [file(0), file(1)];
+    let program = Program::serve(
+        &[],
+        &[
+            "--token-file",
+            apps.to_str().unwrap(),
+            "--admin-token-file",
+            administrators.to_str().unwrap(),
+        ],
+    );
+    let ask = |method: &str, path: &str, token: usize, body: &str| {
+        let token = format!("Bearer {}", TOKENS[token]);
+        program.request(method, path, &[("Authorization", &token)], body)
+    };
+    let pending = shows(&mut device("ada", 1), &["c"], now());
+    let report = String::from_utf8(body("ada", &["a", "b"], now(), Some(pending.clone()))).unwrap();
+    assert_eq!(ask("POST", "/v1/users/ada/impressions", 0, &report).status, 204);
+    assert_eq!(ask("POST", "/v1/users/ada/unsee", 0, r#"{"ids": ["a"]}"#).status, 204);
+    let export = "/v1/users/ada/export";
+    assert_eq!(ask("GET", export, 0, "").code(401), "unauthorized");
+    let exported = ask("GET", export, 1, "").json(200);
+    assert_eq!(exported["unseen"][0]["id"], "a");
+    assert_eq!(exported["seen"], json!([]));
+    assert!(
+        exported["pending"][0].as_str().unwrap().ends_with(&pending),
+        "{exported}"
+    );
+    assert!(exported["shardBytes"][0].as_u64().unwrap() > 0, "{exported}");
+    // Of many people; one of them is none.
+    let people = r#"{"users": ["ada", "ada:meta", "bob"]}"#;
+    assert_eq!(ask("POST", "/v1/users/forget", 0, people).code(401), "unauthorized");
+    let answer = ask("POST", "/v1/users/forget", 1, people).json(200);
+    assert_eq!(answer, json!({ "results": [{}, { "code": "bad-option" }, {}] }));
+    let exported = ask("GET", export, 1, "").json(200);
+    assert_eq!((&exported["unseen"], &exported["pending"]), (&json!([]), &json!([])));
+    assert!(exported["forgetBefore"].as_u64().unwrap() > 1_764_000_000, "{exported}");
+    let too_many = json!({ "users": vec!["ada"; 1_001] }).to_string();
+    assert_eq!(ask("POST", "/v1/users/forget", 1, &too_many).code(413), "too-large");
+    // It opens nothing else.
+    assert_eq!(ask("GET", "/v1/users/ada/snapshot", 1, "").code(401), "unauthorized");
+    for file in [apps, administrators] {
+        fs::remove_file(file).unwrap();
+    }
 }
 
 pub fn wrong_options_end_the_service_with_a_message() {
@@ -170,6 +228,7 @@ pub fn bodies_of_an_unknown_length_take_only_the_room_that_they_need() {
 pub fn what_comes_beyond_its_limits_is_refused() {
     let program = Program::serve(&[], &[]);
     // 32 bodies of 2 MiB are on their way, of which the end does not come.
+    let begun = Instant::now();
     let part = chunked(&" ".repeat((2 << 20) - 1));
     let mut slow: Vec<_> = (0..32).map(|_| program.connect()).collect();
     for stream in &mut slow {
@@ -189,6 +248,8 @@ pub fn what_comes_beyond_its_limits_is_refused() {
         answer.starts_with("HTTP/1.1 503") && answer.contains(r#""code":"timeout""#),
         "{answer}"
     );
+    let took = begun.elapsed();
+    assert!(took < promised("a body takes to arrive"), "{took:?}");
     eventually("there is room again", || {
         (program.post("/v1/users/ada/page", &page).status == 200).then_some(())
     });
@@ -197,9 +258,66 @@ pub fn what_comes_beyond_its_limits_is_refused() {
     assert!((1..5).contains(&logged), "{logged}");
 }
 
+pub fn a_connection_over_the_limit_waits_for_another_one_to_end() {
+    const MOST: usize = 10_000;
+    let more = rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum;
+    let limit = rustix::process::Rlimit {
+        current: more,
+        maximum: more,
+    };
+    rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
+    let program = Program::serve(&[], &["--idle-seconds", "600"]);
+    let mut open: Vec<_> = (0..MOST).map(|_| program.connect()).collect();
+    // The last one of them is answered, and stays open; the next one waits.
+    send(open.last_mut().unwrap(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
+    let mut answer = [0; 12];
+    open.last_mut().unwrap().read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    let mut waiting = program.connect();
+    send(
+        &mut waiting,
+        "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+    );
+    waiting.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
+    assert!(waiting.read(&mut answer).is_err(), "it is served next to {MOST} others");
+    open.clear();
+    waiting.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert!(rest(waiting).starts_with("HTTP/1.1 200"));
+}
+
+pub fn i5_pages_of_an_outage_take_little_memory() {
+    const PAGES: usize = 1_500;
+    /// Of each page that waits, with its connection.
+    const BYTES_EACH: u64 = 64 << 10;
+    let redis = RedisServer::start(&[]);
+    let program = Program::serve(&["--redis".to_owned(), redis.url()], &[]);
+    program.report("ada", &["a"]);
+    program.page("ada", &["a"], 1);
+    let before = program.memory();
+    redis.pause();
+    let ranked: Vec<String> = (0..100).map(|id| format!("article-{id}")).collect();
+    let body = json!({ "ranked": ranked, "size": 1 }).to_string();
+    let length = body.len();
+    let request = format!(
+        "POST /v1/users/ada/page HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    let mut streams: Vec<_> = (0..PAGES).map(|_| program.connect()).collect();
+    for stream in &mut streams {
+        send(stream, &request);
+    }
+    let mut most = 0;
+    for stream in streams {
+        most = most.max(program.memory());
+        assert!(rest(stream).contains(r#""degraded":true"#));
+    }
+    redis.go_on();
+    let grown = most.saturating_sub(before);
+    assert!(grown < PAGES as u64 * BYTES_EACH, "{grown} bytes for {PAGES} pages");
+}
+
 pub fn what_is_refused_again_and_again_is_one_line_a_second() {
     let program = Program::serve(&[], &[]);
-    let begun = std::time::Instant::now();
+    let begun = Instant::now();
     for _ in 0..200 {
         let posted = program.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
         assert_eq!(posted.code(409), "wrong-namespace");
@@ -266,8 +384,11 @@ pub fn i5_without_redis_the_service_makes_degraded_pages() {
             page.json(200),
             json!({ "items": ["a"], "next": null, "degraded": true })
         );
+        let begun = Instant::now();
         let posted = program.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
         assert_eq!(posted.code(503), "storage");
+        let took = begun.elapsed();
+        assert!(took < promised("a report without Redis is answered by 503"), "{took:?}");
         let snapshot = program.get("/v1/users/ada/snapshot");
         assert_eq!(snapshot.code(503), "storage");
         // Where Redis is, is for the log.
@@ -352,14 +473,21 @@ pub fn redis_over_tls_has_to_show_a_trusted_certificate() {
 }
 
 pub fn a_connection_that_says_nothing_is_closed() {
-    let program = Program::serve(&[], &["--idle-seconds", "1"]);
+    let program = Program::serve(&[], &[]);
+    let begun = Instant::now();
     let head = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
     // Not a word, half a head, and nothing after a request.
-    let answers = ["", head, &format!("{head}\r\n")].map(|said| {
+    let streams = ["", head, &format!("{head}\r\n")].map(|said| {
         let mut stream = program.connect();
         send(&mut stream, said);
-        rest(stream)
+        stream
     });
+    let answers = streams.map(rest);
+    let took = begun.elapsed();
+    assert!(
+        took < promised("a header takes to arrive, or the next request"),
+        "{took:?}"
+    );
     assert!(
         !answers[0].contains("200") && !answers[1].contains("200"),
         "{answers:?}"
@@ -417,6 +545,25 @@ pub fn the_log_names_no_user() {
         "/v1/users/ada-lovelace:meta/page",
         r#"{"ranked": ["article-21"], "size": 1}"#,
     );
+    // What serde quotes.
+    for (route, body) in [
+        (
+            "users/ada-lovelace/impressions",
+            r#"{"namespace": "home:ada-lovelace", "now": "article-27", "impressions": []}"#,
+        ),
+        ("users/ada-lovelace/page", r#"{"ranked": ["a"], "size": "article-28"}"#),
+        (
+            "users/ada-lovelace/page",
+            r#"{"ranked": ["a"], "size": 1, "article-29": 1}"#,
+        ),
+        ("users/ada-lovelace/unsee", r#"{"ids": "article-30"}"#),
+        (
+            "impressions",
+            r#"{"user": "ada-lovelace", "form": "article-31", "report": {}}"#,
+        ),
+    ] {
+        program.post(&format!("/v1/{route}"), body);
+    }
     // Something damaged.
     let mut client = redis.client();
     redis::cmd("LPUSH")

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use rustix::process::{Pid, Signal, kill_process};
 use seenguard::Time;
+use seenguard_server::testing::{body, device};
 use serde_json::Value;
 
 use crate::waiting::{PATIENCE, eventually};
@@ -120,7 +121,7 @@ impl Program {
 
     /// A report as a device posts it.
     pub fn report(&self, user: &str, ids: &[&str]) {
-        let body = seenguard_server::testing::body(user, ids, now(), None);
+        let body = body(user, ids, now(), nothing_pending(user));
         assert_eq!(self.post(&format!("/v1/users/{user}/impressions"), body).status, 204);
     }
 
@@ -157,6 +158,13 @@ impl Program {
     /// What it has logged so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
+    }
+
+    /// How many bytes of memory it has now.
+    pub fn memory(&self) -> u64 {
+        let about = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let (_, resident) = about.split_once("VmRSS:").unwrap();
+        resident.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
     }
 
     /// Asks it to end, as an operator does.
@@ -264,6 +272,24 @@ pub fn rest(mut stream: TcpStream) -> String {
 pub fn texts(list: &Value) -> Vec<String> {
     let list = list.as_array().unwrap().iter();
     list.map(|text| text.as_str().unwrap().to_owned()).collect()
+}
+
+/// What a device posts that claims to be from a server: received ten days ago, when the history was deleted. The device's
+/// clock is ten days ahead.
+pub fn forged(user: &str, id: &str) -> String {
+    const TEN_DAYS: u64 = 864_000_000;
+    // Later than all before it, by a clock of milliseconds.
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let (at, ahead) = (now().unix_ms(), now().unix_ms() + TEN_DAYS);
+    let impressions = serde_json::json!([{ "id": id, "at": ahead }]);
+    serde_json::json!({ "namespace": format!("home:{user}"), "now": ahead, "impressions": impressions,
+        "receivedAt": at - TEN_DAYS, "forgotten": true })
+    .to_string()
+}
+
+/// The list of a device that has nothing pending: what it reports is seen when it is in the chain, and not before.
+pub fn nothing_pending(user: &str) -> Option<String> {
+    Some(device(user, 99).pending_list(4_000, now()))
 }
 
 pub fn now() -> Time {

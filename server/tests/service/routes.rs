@@ -5,7 +5,7 @@ use seenguard::{ChainSnapshot, PlanOptions, Snapshot, plan};
 use serde_json::{Value, json};
 
 use super::Place;
-use super::program::{Program, now, texts};
+use super::program::{Program, forged, now, texts};
 use seenguard_server::testing::{body, device};
 
 const RANKED: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -225,6 +225,11 @@ pub fn a_request_may_have_so_much_and_no_more() {
     assert_eq!(post(body("ada", &[&long, "b"], now(), None)).status, 204);
     assert_eq!(program.number("seenguard_ids_left_out_total"), 1.0);
     assert_eq!(program.page("ada", &[&long, "b"], 2), [long.as_str()]);
+    assert_eq!(program.number("seenguard_ids_unfiltered_total"), 1.0);
+    let longer = "x".repeat(1_500_000);
+    assert_eq!(program.page("ada", &["b", &longer], 2), [longer.as_str()]);
+    assert_eq!(program.number("seenguard_ids_unfiltered_total"), 2.0);
+    assert_eq!(post(body("ada", &[&longer], now(), None)).code(413), "too-large");
     assert_eq!(program.page("ada", &["a"], 1), ["a"]);
 }
 
@@ -248,9 +253,12 @@ pub fn a_chain_is_planned_as_the_crate_plans_it() {
     assert_eq!(planned, expected);
 }
 
-/// Lines of a job: a user, and a report as it lies in the stream.
+/// Lines of a job: a user, and a report as it lies in the stream, of a server or of a device.
 fn lines(records: &[(&str, Value)]) -> String {
-    let line = |(user, report): &(&str, Value)| json!({ "user": user, "form": 1, "report": report }).to_string() + "\n";
+    let line = |(user, report): &(&str, Value)| {
+        let form = report.get("now").is_none().then_some(1);
+        json!({ "user": user, "form": form, "report": report }).to_string() + "\n"
+    };
     records.iter().map(line).collect()
 }
 
@@ -298,7 +306,7 @@ pub fn what_many_have_reported_is_taken_in_at_once(place: &Place) {
     }
     // What a device has posted arrived when the record was written: taken in late, it does not beat what was taken back since.
     let posted: Value = serde_json::from_slice(&body("bob", &["a"], now(), None)).unwrap();
-    let line = |at: Value| json!({ "user": "bob", "form": 1, "at": at, "report": posted }).to_string();
+    let line = |at: Value| json!({ "user": "bob", "at": at, "report": posted }).to_string();
     assert_eq!(program.post("/v1/users/bob/unsee", r#"{"ids": ["a"]}"#).status, 204);
     for (written, page) in [(json!(at - 3_600_000), vec!["a", "b"]), (json!(null), vec!["b"])] {
         assert_eq!(program.post("/v1/impressions", line(written)).json(200)["taken"], 1);
@@ -308,6 +316,33 @@ pub fn what_many_have_reported_is_taken_in_at_once(place: &Place) {
     let newer = lines(&[("ada", report("ada", "d"))]) + &json!({ "user": "ada", "form": 2, "report": {} }).to_string();
     assert_eq!(program.post("/v1/impressions", newer).code(503), "newer-form");
     assert_eq!(program.page("ada", &["c", "d"], 2), ["c", "d"]);
+}
+
+pub fn a_device_says_neither_when_a_report_was_received_nor_that_a_history_was_deleted() {
+    let program = Program::serve(&[], &[]);
+    program.report("ada", &["a", "b"]);
+    let unsee = || program.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status;
+    assert_eq!(unsee(), 204);
+    let report: Value = serde_json::from_str(&forged("ada", "a")).unwrap();
+    let line = json!({ "user": "ada", "report": report }).to_string();
+    assert_eq!(program.post("/v1/impressions", line).json(200)["taken"], 1);
+    assert_eq!(program.page("ada", &["a", "b", "c"], 3), ["c"]);
+    assert_eq!(unsee(), 204);
+    assert_eq!(
+        program.post("/v1/users/ada/impressions", forged("ada", "a")).status,
+        204
+    );
+    assert_eq!(program.page("ada", &["a", "b", "c"], 3), ["c"]);
+    // Nor by a report that a job copies unread, and that goes on behind its end.
+    for more in [r#", "form": 1"#, r#", "at": 0"#] {
+        let line = format!(r#"{{"user":"ada","form":null,"at":null,"report":{report}{more}}}"#);
+        let refused = json!([{ "line": 0, "code": "bad-report" }]);
+        assert_eq!(
+            program.post("/v1/impressions", line).json(200)["refused"],
+            refused,
+            "{more}"
+        );
+    }
 }
 
 pub fn many_reports_at_once_are_so_many_and_no_more() {
@@ -357,8 +392,10 @@ pub fn the_description_has_what_is_answered() {
     let expected = [
         "DELETE /v1/users/{user}/history",
         "GET /v1/plan",
+        "GET /v1/users/{user}/export",
         "GET /v1/users/{user}/snapshot",
         "POST /v1/impressions",
+        "POST /v1/users/forget",
         "POST /v1/users/{user}/impressions",
         "POST /v1/users/{user}/page",
         "POST /v1/users/{user}/unsee",

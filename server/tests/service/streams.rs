@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use redis::streams::StreamRangeReply;
 use redis::{Client, Commands, Connection, RedisResult, cmd};
 
 use super::Place;
-use super::program::{Program, now};
+use super::program::{Program, command, forged, now};
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
 use seenguard_server::testing::{body, device, shows};
@@ -122,21 +122,34 @@ pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
     service.report("ada", &["b"]);
     service.report("bob", &["c"]);
     // They wait there, and are nowhere else; what the device has pending is with the store alone.
-    let entry: StreamRangeReply = stream.ask(|connection, name| connection.xrange_count(name, "-", "+", 1));
-    assert!(!format!("{entry:?}").contains("pending"), "{entry:?}");
-    assert_eq!(
-        (stream.len(), service.page("ada", &["a", "b"], 2)),
-        (3, vec!["a".to_owned(), "b".to_owned()])
-    );
+    let pending = shows(&mut device("eve", 1), &["a"], now());
+    let posted = body("eve", &["a"], now(), Some(pending.clone()));
+    assert_eq!(service.post("/v1/users/eve/impressions", posted).status, 204);
+    let entries: StreamRangeReply = stream.ask(|connection, name| connection.xrange_all(name));
+    let entries = entries_of(entries);
+    assert_eq!(entries.len(), 4);
+    for (_, fields) in &entries {
+        assert_eq!(fields["form"], "1");
+        assert!(
+            !fields["report"].contains(&pending) && !fields["report"].contains("pending"),
+            "{fields:?}"
+        );
+    }
+    assert_eq!(service.page("ada", &["a", "b"], 2), ["a", "b"]);
+    // A report without a list counts for pages at once.
+    let posted = service.post("/v1/users/zoe/impressions", body("zoe", &["a"], now(), None));
+    assert_eq!((posted.status, stream.len()), (204, 5));
+    assert_eq!(service.page("zoe", &["a", "b"], 2), ["b"]);
+    assert_eq!(service.page("eve", &["a", "b"], 2), ["b"]);
     let refused = service.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
-    assert_eq!((refused.code(409).as_str(), stream.len()), ("wrong-namespace", 3));
+    assert_eq!((refused.code(409).as_str(), stream.len()), ("wrong-namespace", 5));
 
     let consumer = stream.consume("first", "30");
     eventually("all are taken in", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b", "c"], 3), ["c"]);
     assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["a", "b"]);
-    assert_eq!(consumer.number("seenguard_reports_total"), 3.0);
-    assert_eq!(consumer.number("seenguard_lag_seconds_count"), 3.0);
+    assert_eq!(consumer.number("seenguard_reports_total"), 5.0);
+    assert_eq!(consumer.number("seenguard_lag_seconds_count"), 5.0);
     assert_eq!(consumer.get("/readyz").status, 200);
     service.report("bob", &["a"]);
     eventually("it goes on", || (stream.len() == 0).then_some(()));
@@ -219,20 +232,25 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
     add(&["user", "ada"]);
     add(&["report", report]);
     add(&["user", "ada", "report", "no JSON"]);
-    add(&["user", "ada:meta", "report", report]);
+    add(&["user", "ada:meta", "form", "1", "report", report]);
     // Of another's namespace, among good ones of the same user.
-    add(&["user", "bob", "report", report]);
+    add(&["user", "bob", "form", "1", "report", report]);
     // What is under this name is no list.
     let mut client = redis.client();
     client.set::<_, _, ()>("seen:eve", "no list").unwrap();
     service.report("bob", &["b"]);
-    add(&["user", "eve", "report", &report.replace("ada", "eve")]);
+    add(&["user", "eve", "form", "1", "report", &report.replace("ada", "eve")]);
+    // Without a form it is a device's, which has the time of its clock.
+    add(&["user", "ada", "report", report]);
+    for form in ["2", "0", "one"] {
+        add(&["user", "ada", "form", form, "report", report]);
+    }
     let consumer = stream.consume("one", "1");
-    eventually("the good one is taken in, and the five are set aside", || {
+    eventually("the good one is taken in, and the nine are set aside", || {
         (stream.len() == 1).then_some(())
     });
     assert_eq!(service.page("bob", &["a", "b"], 2), ["a"]);
-    assert_eq!(consumer.number("seenguard_dead_letters_total"), 5.0);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 9.0);
     eventually("the one that might have been mended is set aside, too", || {
         (stream.len() == 0).then_some(())
     });
@@ -249,11 +267,31 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
             "bad-report",
             "bad-report",
             "bad-report",
+            "bad-report",
+            "bad-report",
+            "bad-report",
+            "bad-report",
             "storage",
             "wrong-namespace"
         ]
     );
     consumer.kill();
+    let list = |more: &[&str]| {
+        let arguments = ["dead-letters", "--namespace", "home:{user}", "--stream", &stream.name];
+        let arguments = arguments.iter().chain(more).map(|&argument| argument.to_owned());
+        let output = command(arguments.chain(place.arguments.iter().cloned()))
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let listed = list(&[]);
+    let counts: Vec<&str> = listed.lines().map(|line| line.split(',').next().unwrap()).collect();
+    assert_eq!(
+        counts,
+        ["bad-option: 1", "bad-report: 7", "storage: 1", "wrong-namespace: 1"]
+    );
+    assert_eq!(list(&["--ids"]).lines().count(), codes.len() + counts.len());
     // Once it is mended, they are brought back.
     client.del::<_, ()>("seen:eve").unwrap();
     let again = Stream {
@@ -265,6 +303,61 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
         (service.page("eve", &["a", "b"], 2) == ["b"]).then_some(())
     });
     drop(consumer);
+}
+
+pub fn a_device_forges_nothing_by_a_producer_that_copies_its_report() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let _consumer = stream.consume("one", "1");
+    service.report("ada", &["a", "b"]);
+    eventually("it is applied", || {
+        (service.page("ada", &["a", "b", "c"], 3) == ["c"]).then_some(())
+    });
+    assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
+    add(&stream, &[b"user", b"ada", b"report", forged("ada", "a").as_bytes()]);
+    eventually("it is applied", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("ada", &["a", "b", "c"], 3), ["c"]);
+}
+
+pub fn what_is_damaged_or_set_aside_is_one_line_a_second() {
+    const EACH: usize = 100;
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    let service = stream.serve();
+    let consumer = stream.consume("one", "1");
+    let begun = Instant::now();
+    for number in 0..EACH {
+        let user = format!("user-{number}");
+        redis
+            .client()
+            .lpush::<_, _, ()>(format!("seen:{user}"), "no shard")
+            .unwrap();
+        assert_eq!(service.page(&user, &["a"], 1), ["a"]);
+        add(&stream, &[b"no", b"report"]);
+    }
+    eventually("all are set aside", || (stream.len() == 0).then_some(()));
+    let most = begun.elapsed().as_secs() as usize + 1;
+    assert_eq!(service.number("seenguard_damaged_total"), EACH as f64);
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), EACH as f64);
+    for (program, line) in [(&service, "cannot be read"), (&consumer, "is set aside")] {
+        let logged = program.log().matches(line).count();
+        assert!((1..=most).contains(&logged), "{line}: {logged} of {most}");
+    }
+    // Each outage is logged, and not only the first one.
+    let outages = || service.log().matches("pages are made without").count();
+    for number in 1..=2 {
+        redis.pause();
+        service.page_for("ada", &["a"], 1, &[]);
+        redis.go_on();
+        eventually("it is logged", || (outages() == number).then_some(()));
+        eventually("Redis answers", || {
+            (service.get("/readyz?storage").status == 200).then_some(())
+        });
+        sleep(Duration::from_secs(1));
+    }
 }
 
 fn entries_of(range: StreamRangeReply) -> Vec<(String, HashMap<String, String>)> {
@@ -591,7 +684,7 @@ pub fn a_consumer_that_is_gone_leaves_the_group() {
     let _entered = runtime.enter();
     let connection = || seenguard_server::RedisConnection::open(redis.url()).unwrap();
     let store = seenguard_server::SeenStore::new(
-        seenguard_server::MemoryStore::default(),
+        seenguard_server::MemoryBackend::default(),
         seenguard_server::StoreOptions::new(),
     );
     let mut options = seenguard_server::ConsumerOptions::new("one");
@@ -713,7 +806,7 @@ pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
     let report = report.to_string();
     let add_odd = || {
         for _ in 0..3 {
-            add(&stream, &[b"user", b"ada", b"report", report.as_bytes()]);
+            add(&stream, &[b"user", b"ada", b"form", b"1", b"report", report.as_bytes()]);
         }
     };
     add_odd();

@@ -157,13 +157,25 @@ describe("the job", () => {
       const impressions = ids.map((id) => ({ id, at: now }));
       producer.send("many", { namespace: "home:many", receivedAt: now, impressions, unseen: [] });
     }
+    producer.send("zoe", reportOf("zoe", "impressions", "a"));
     await producer.end();
+    // What a device has posted says neither when it was received nor that the history was deleted, and sets no field of a line.
+    const impressions = [{ id: "b", at: now }];
+    const forged = { namespace: "home:zoe", now, receivedAt: now - 864_000_000, forgotten: true, impressions };
+    const longer = `${JSON.stringify(forged)}, "form": 1`;
+    refused.push(["zoe", longer]);
+    const collector = new Producer(kafka.address, TOPIC, { headers: ["of=tests"] });
+    collector.send("zoe", forged);
+    collector.send("zoe", longer);
+    await collector.end();
 
     job = await start(2);
     const isTaken = async () => (await pageOf(service, "ada", ["a", "b", "c"])).join() === "c";
     await until("what is readable is in the chain", isTaken, PATIENCE_MS);
     for (const ids of many)
       await until("so are many ids", async () => (await pageOf(service, "many", ids)).length === 0, PATIENCE_MS);
+    const isPosted = async () => (await pageOf(service, "zoe", ["a", "b", "c"])).join() === "c";
+    await until("so is what a device has posted", isPosted, PATIENCE_MS);
     const isRefused = async () => (await counted(job, "numRecordsSendErrors")) === refused.length + 1;
     await until("what is refused is counted", isRefused, PATIENCE_MS);
 

@@ -1,7 +1,7 @@
 /** A store whose Redis hangs, is gone or was never there: each call settles, and pages are made without it. */
 import { Redis } from "ioredis";
 import { createClient } from "redis";
-import { redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
+import { parseReport, redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { freePort } from "../../../scripts/lib/ports.mjs";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
@@ -101,9 +101,7 @@ describe.each(clients)("with %s", (_, connect) => {
     test("has every other call reject with storage", async () => {
       const { store } = await failing({ deadlineMs: 200 });
       const report = new Device("home:ada", 1).report(["a"]);
-      const { pending: _pending, ...unnamed } = report;
-      // It has nothing that is to be kept.
-      const received = await store.accept("ada", unnamed);
+      const received = parseReport(report);
       const calls = [
         store.read("ada"),
         store.update("ada", (chain) => chain.record("a")),

@@ -1,58 +1,57 @@
-/** The backends of `seenguard/server` keep what the crate's `testing::promises` say, which call them over HTTP. */
-import { execFile } from "node:child_process";
-import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { json } from "node:stream/consumers";
-import { promisify } from "node:util";
-import { Redis } from "ioredis";
-import { memoryBackend, redisBackend, ShardChain, type Backend } from "seenguard/server";
-import { beforeAll, expect, onTestFinished, test } from "vitest";
-import { root } from "../../../scripts/lib/paths.mjs";
+/** Every store keeps what `seenguard/server/testing` promises: in memory, and in Redis through each client. */
+import { Cluster, Redis } from "ioredis";
+import { createClient, createCluster } from "redis";
+import { memoryStore, redisStore, type SeenStore, type StoreOptions } from "seenguard/server";
+import { promises } from "seenguard/server/testing";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
-import { kafka } from "../../../scripts/lib/service.mjs";
+import { startCluster } from "../cluster/nodes.ts";
 
-const PROMISES = 17;
+const PROMISES = 12;
 
-/** The tests of the crate's stores, as the step `server` has compiled them. */
-async function storesTest(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> {
-  const stores = ["--package", "seenguard-server", "--features", `testing,${kafka}`, "--test", "server"];
-  const options = { cwd: root, env: { ...process.env, ...env } };
-  return (await promisify(execFile)("cargo", ["test", "--profile", "dev", ...stores, ...args], options)).stdout;
-}
-beforeAll(() => storesTest(["--no-run"]));
-
-test("backends in TypeScript keep the promises of every backend", async () => {
+const ends: (() => unknown)[] = [];
+const clients = new Map<string, object>();
+beforeAll(async () => {
   const redis = await startRedis();
-  const client = new Redis(redis.url);
-  // It starts the engine, which a store would have done.
-  (await ShardChain.create()).free();
-  const backends = new Map<string, Backend>();
-  const make = (kind?: string, promise?: string) =>
-    kind === "redis" ? redisBackend(client, { prefix: `${String(promise)}:` }) : memoryBackend();
-  const server = createServer((request, response) => {
-    const answer = async () => {
-      const [, kind, promise, verb] = (request.url ?? "").split("/");
-      const name = `${String(kind)}/${String(promise)}`;
-      const backend = backends.get(name) ?? make(kind, promise);
-      backends.set(name, backend);
-      const [user, what] = (await json(request)) as [string, unknown];
-      return backend[verb as keyof Backend](user, (what ?? undefined) as never);
-    };
-    answer().then(
-      (value) => response.end(JSON.stringify(value ?? null)),
-      (error: unknown) => response.writeHead(500).end(String(error)),
-    );
+  const nodes = await startCluster();
+  const url = `redis://127.0.0.1:${String(nodes[0]?.port)}`;
+  const ioredis = new Redis(redis.url);
+  const nodeRedis = createClient({ url: redis.url });
+  const ioredisCluster = new Cluster([url], { slotsRefreshTimeout: 10_000 });
+  const nodeRedisCluster = createCluster({ rootNodes: [{ url }] });
+  await Promise.all([nodeRedis.connect(), nodeRedisCluster.connect()]);
+  for (const [name, client] of Object.entries({ ioredis, nodeRedis, ioredisCluster, nodeRedisCluster }))
+    clients.set(name, client);
+  ends.push(
+    () => ioredis.disconnect(),
+    () => nodeRedis.destroy(),
+    () => ioredisCluster.disconnect(),
+    () => nodeRedisCluster.destroy(),
+    () => redis.stop(),
+    ...nodes.map((node) => () => node.stop()),
+  );
+});
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+type Make = (name: string, options: StoreOptions) => SeenStore;
+const over = (client: string): Make => {
+  // Each under another prefix.
+  return (name, options) => redisStore(clients.get(client) ?? {}, { ...options, prefix: `${client} ${name}:` });
+};
+const stores: [string, Make][] = [
+  ["memoryStore", (_, options) => memoryStore(options)],
+  ["redisStore over ioredis", over("ioredis")],
+  ["redisStore over node-redis", over("nodeRedis")],
+  ["redisStore over ioredis and a cluster", over("ioredisCluster")],
+  ["redisStore over node-redis and a cluster", over("nodeRedisCluster")],
+];
+
+describe.each(stores)("%s", (_, make) => {
+  const all = promises(make);
+  test("is tested by all promises", () => {
+    expect(all).toHaveLength(PROMISES);
   });
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  onTestFinished(async () => {
-    server.closeAllConnections();
-    server.close();
-    client.disconnect();
-    await redis.stop();
-  });
-  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
-  const said = await storesTest(["--", "typescript"], { TYPESCRIPT_BACKENDS: url });
-  expect(said).toContain(`${String(2 * PROMISES)} passed; 0 failed`);
+  for (const promise of all) test(promise.name, () => promise.check());
 });

@@ -35,7 +35,7 @@ export async function bundlePackage(mutant?: Mutant): Promise<LoadPackage> {
   const { outputFiles } = await esbuild.build({
     entryPoints: [inProject("js/entries/slim.ts")],
     ...{ bundle: true, write: false, format: "iife", globalName: "bundled", platform: "neutral", target: "node20" },
-    define: { PACKAGE_VERSION: '"0"' },
+    define: { PACKAGE_VERSION: '"0"', __DEV__: "true" },
     inject: [inProject("js/platform/text-encoding.ts")],
     plugins: mutant ? [mutating(mutant)] : [],
   });

@@ -163,9 +163,9 @@ export class Feeds {
     const { items, elsewhere, snapshot } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.headers());
     if (list !== this.list) return undefined;
     if (fresh) this.feed.reset();
-    const { applied, reason: refusal } = guard.apply(snapshot);
-    if (applied) experiment.heard(snapshot);
-    else if (refusal === "older-version") experiment.add({ olderStates: 1 });
+    const result = guard.apply(snapshot);
+    if (result.applied) experiment.heard(snapshot);
+    else if (result.reason === "older-version") experiment.add({ olderStates: 1 });
     this.ended = items.length === 0;
     const arrived = this.withTimes(items).map((item) =>
       elsewhere.includes(item.id) ? { ...item, isElsewhere: true as const } : item,

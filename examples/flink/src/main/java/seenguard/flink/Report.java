@@ -28,16 +28,19 @@ public record Report(
         return Arrays.equals(user.getBytes(UTF_8), key) ? user : "";
     }
 
-    /** A line of the bulk route. */
+    /**
+     * A line of the bulk route. Without the header a device has posted the value. All fields are there: what a value
+     * adds behind its end would be one for the second time, which the service refuses.
+     */
     byte[] line() {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
         line.writeBytes("{\"user\":\"".getBytes(UTF_8));
         line.writeBytes(JsonStringEncoder.getInstance().quoteAsUTF8(user()));
         line.writeBytes("\",\"form\":".getBytes(UTF_8));
-        line.writeBytes(bytesOr(headers.get("seenguard"), "1"));
-        if (timestamp >= 0) line.writeBytes((",\"at\":" + timestamp).getBytes(UTF_8));
+        line.writeBytes(bytesOrNull(headers.get("seenguard")));
+        line.writeBytes((",\"at\":" + (timestamp < 0 ? "null" : timestamp)).getBytes(UTF_8));
         line.writeBytes(",\"report\":".getBytes(UTF_8));
-        line.writeBytes(bytesOr(value, "null"));
+        line.writeBytes(bytesOrNull(value));
         line.writeBytes("}\n".getBytes(UTF_8));
         byte[] bytes = line.toByteArray();
         // Within a line, JSON has a line's end between its tokens alone, where a space is as good.
@@ -45,8 +48,8 @@ public record Report(
         return bytes;
     }
 
-    private static byte[] bytesOr(byte[] bytes, String otherwise) {
-        return bytes == null ? otherwise.getBytes(UTF_8) : bytes;
+    private static byte[] bytesOrNull(byte[] bytes) {
+        return bytes == null ? "null".getBytes(UTF_8) : bytes;
     }
 
     static final class Schema implements KafkaRecordDeserializationSchema<Report> {

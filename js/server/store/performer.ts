@@ -1,0 +1,109 @@
+/** The steps of a store's calls, as the module returns them, and how a backend performs them. */
+import { describe, refuse, SeenGuardError } from "../../errors.js";
+import { isSeconds } from "../../input/options.js";
+import type { Backend, Loaded, PendingToKeep, ReceivedReport, Replacement } from "../../types/server.js";
+
+/** A command of Redis, with the script's number. */
+export interface Command {
+  readonly script: number;
+  readonly keys: string[];
+  readonly arguments: string[];
+}
+
+export interface Step {
+  readonly call: number;
+  readonly kind: "load" | "keep" | "change" | "replace" | "forget" | "wait" | "done" | "failed";
+  readonly waitMs: number;
+  /** For Redis. */
+  readonly command?: Command;
+  /** For Redis: removes lists beyond the limit. The call does not depend on it. */
+  readonly drop?: Command;
+  /** For other backends. */
+  readonly told?: PendingToKeep;
+  readonly replacement?: Replacement;
+  /** The number of ids that no live shard contained. */
+  readonly unknown: number;
+  readonly report?: ReceivedReport;
+  readonly refusal?: string;
+  readonly damagedFields: number;
+  readonly rejected: readonly { index: number; reason: string }[];
+  /** Unix seconds. */
+  readonly now: number;
+}
+
+/** Performs steps of calls. */
+export interface Performer {
+  /** Where the keys are, in Redis. */
+  readonly keys?: { readonly prefix: string; readonly isCluster: boolean };
+  /** The answer's texts: those of a list after their number. Rejects with a `StoreFailure`. */
+  perform(user: string, step: Pick<Step, "kind" | "command" | "told" | "replacement">): Promise<readonly string[]>;
+}
+
+/** An error of a backend. */
+export class StoreFailure extends Error {
+  /** As the module's `failed` takes it. */
+  readonly kind: number;
+
+  constructor(kind: number, cause: unknown) {
+    super("the store failed", { cause });
+    this.kind = kind;
+  }
+
+  static readonly PERMANENT = 0;
+  static readonly TRANSIENT = 1;
+  /** The error is one of Redis. */
+  static readonly OF_REDIS = 2;
+
+  /** A transient failure with this message. */
+  static of(what: string): StoreFailure {
+    return new StoreFailure(StoreFailure.TRANSIENT, new Error(what));
+  }
+}
+
+/** A backend of the app's. */
+export class BackendPerformer implements Performer {
+  private readonly backend: Backend;
+
+  constructor(backend: Backend) {
+    this.backend = backend;
+  }
+
+  async perform(user: string, step: Parameters<Performer["perform"]>[1]): Promise<readonly string[]> {
+    try {
+      return await this.answer(user, step);
+    } catch (error) {
+      if (error instanceof SeenGuardError) throw error;
+      const isPermanent = (error as { isTransient?: unknown } | null | undefined)?.isTransient === false;
+      throw new StoreFailure(isPermanent ? StoreFailure.PERMANENT : StoreFailure.TRANSIENT, error);
+    }
+  }
+
+  private async answer(
+    user: string,
+    { kind, told, replacement }: Parameters<Performer["perform"]>[1],
+  ): Promise<readonly string[]> {
+    const { backend } = this;
+    if (replacement) {
+      const isStored = await (kind === "forget"
+        ? backend.forget(user, replacement)
+        : backend.replace(user, replacement));
+      return [isStored ? "1" : "0"];
+    }
+    if (kind !== "keep") return textsOf(await backend.load(user, told));
+    const now = told && (await backend.keep(user, told));
+    return ["0", timeOf(now ?? undefined)];
+  }
+}
+
+/** What a backend has loaded, in the order of the script in Redis. */
+function textsOf({ stored, revision, kept, refusal, now }: Loaded): string[] {
+  const { shards, fields } = stored ?? { shards: [], fields: [] };
+  const lists = [shards, fields.flat()].flatMap((list) => [String(list.length), ...list]);
+  return [...lists, String(revision), "1", kept, refusal === undefined ? "" : describe(refusal), timeOf(now)];
+}
+
+function timeOf(seconds: number | undefined): string {
+  if (seconds === undefined) return "";
+  if (!isSeconds(seconds)) refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
+  return String(Math.round(seconds * 1000));
+}

@@ -1,0 +1,308 @@
+//! One call of a store over users' chains: what is loaded, compared, replaced and retried, without I/O, clock or random
+//! numbers. The stores of Rust and of JavaScript perform its steps:
+//!
+//! ```text
+//! Load ──loaded──▶ Change ──changed──▶ Replace or Forget ──▶ Done
+//!   ▲              (a call that only reads is Done once it has loaded)
+//!   └── Wait ◀── failed transiently, or because another writer was quicker; at the call's limit: Failed
+//! ```
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use crate::chain::{ChainOptions, MAX_ID_BYTES, Page, PageRequest, ReceivedReport, Rejected, ShardChain, StoredChain};
+use crate::error::Error;
+use crate::id_list::IdList;
+use crate::time::Time;
+
+/// The longest pause between attempts.
+const MAX_PAUSE_MS: u64 = 100;
+
+/// What a call does with a user's chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreUse {
+    /// It loads the chain, or stores only a device's list.
+    Read,
+    /// It changes the chain, and stores it if that made a difference.
+    Change,
+    /// It deletes the history, and with it the devices' lists.
+    Forget,
+}
+
+/// What to do next.
+#[derive(Debug, PartialEq, Eq)]
+pub enum StoreStep {
+    /// Load the user's data, then call [`StoreCall::loaded`].
+    Load,
+    /// Change [`StoreCall::chain`], then call [`StoreCall::changed`].
+    Change,
+    /// Store this if the revision is still the loaded one; else the step has failed with [`StoreFailure::Conflict`].
+    Replace(StoreReplacement),
+    /// The same, and remove the devices' lists.
+    Forget(StoreReplacement),
+    /// Wait this many milliseconds, then begin again.
+    Wait(u64),
+    /// The call is over.
+    Done,
+    /// It has failed: by the last failure.
+    Failed,
+}
+
+/// A user's new chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreReplacement {
+    /// The revision of the chain that it replaces.
+    pub revision: u64,
+    /// The chain that it replaces.
+    pub before: Arc<StoredChain>,
+    /// The new chain.
+    pub after: StoredChain,
+    /// How long to store it, in seconds; 0: without expiry.
+    pub life_seconds: u64,
+}
+
+/// Why a step failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StoreFailure {
+    /// There was no answer in time. Whether the step was carried out is unknown.
+    Timeout,
+    /// A slot that moves, a start, a failover, a connection that was lost.
+    Unavailable,
+    /// It accepts no writes, as a replica.
+    ReadOnly,
+    /// It is full.
+    OutOfMemory,
+    /// Under the key is something else.
+    WrongType,
+    /// It denies this client the permission.
+    Denied,
+    /// Another writer was quicker.
+    Conflict,
+}
+
+impl StoreFailure {
+    /// Reads an error of Redis: its first word is the code, the others are for people.
+    pub fn of_redis(error: &str) -> Self {
+        match error.trim_start_matches('-').split(' ').next() {
+            Some("READONLY" | "NOREPLICAS" | "MISCONF") => StoreFailure::ReadOnly,
+            Some("OOM") => StoreFailure::OutOfMemory,
+            Some("WRONGTYPE") => StoreFailure::WrongType,
+            Some("NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED") => StoreFailure::Denied,
+            _ => StoreFailure::Unavailable,
+        }
+    }
+
+    /// Whether the call repeats the step, until its limit.
+    pub fn is_retried(self) -> bool {
+        matches!(
+            self,
+            StoreFailure::Unavailable | StoreFailure::ReadOnly | StoreFailure::Conflict
+        )
+    }
+
+    /// Whether the same call may succeed later.
+    pub fn is_transient(self) -> bool {
+        self.is_retried() || matches!(self, StoreFailure::Timeout | StoreFailure::OutOfMemory)
+    }
+}
+
+/// A call in progress.
+#[derive(Debug, Clone)]
+pub struct StoreCall {
+    options: ChainOptions,
+    kind: StoreUse,
+    limit_ms: u64,
+    attempts: u32,
+    /// The state of a linear congruential generator.
+    random: u64,
+    loaded: Option<Loaded>,
+}
+
+/// What was loaded.
+#[derive(Debug, Clone)]
+struct Loaded {
+    stored: Arc<StoredChain>,
+    revision: u64,
+    now: Time,
+    chain: ShardChain,
+    /// The fields, in the form written now: an expired entry, or one in another form, is not a change.
+    fields: Vec<(String, String)>,
+    damaged_fields: usize,
+    rejected: Vec<Rejected>,
+}
+
+impl StoreCall {
+    /// A call that may take `limit_ms`, the attempts after failures included. `random` spreads the pauses between them,
+    /// so that each of several writers succeeds. It begins with [`StoreStep::Load`].
+    pub fn new(options: ChainOptions, kind: StoreUse, limit_ms: u64, random: u64) -> Self {
+        StoreCall {
+            options,
+            kind,
+            limit_ms,
+            attempts: 0,
+            random,
+            loaded: None,
+        }
+    }
+
+    /// Continues with the data that was loaded, as of `now`. Data that cannot be read is ignored:
+    /// [`StoreCall::damage`].
+    ///
+    /// # Errors
+    /// As [`ShardChain::from_shards`] and [`ShardChain::stored`].
+    pub fn loaded(&mut self, stored: Arc<StoredChain>, revision: u64, now: Time) -> Result<StoreStep, Error> {
+        let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, self.options)?;
+        let fields = stored.fields.iter();
+        let fields: Vec<&str> = fields.flat_map(|(name, value)| [name.as_str(), value]).collect();
+        let damaged_fields = chain.restore_fields(&fields)?;
+        let is_read = self.kind == StoreUse::Read;
+        let fields = match is_read || fields.is_empty() {
+            true => Vec::new(),
+            false => chain.stored(now)?.fields,
+        };
+        self.loaded = Some(Loaded {
+            stored,
+            revision,
+            now,
+            chain,
+            fields,
+            damaged_fields,
+            rejected,
+        });
+        Ok(if is_read { StoreStep::Done } else { StoreStep::Change })
+    }
+
+    /// The loaded chain, and the time of the change.
+    pub fn chain(&mut self) -> Option<(&mut ShardChain, Time)> {
+        let loaded = self.loaded.as_mut()?;
+        Some((&mut loaded.chain, loaded.now))
+    }
+
+    /// The loaded chain. Ends the call.
+    pub fn into_chain(self) -> Option<ShardChain> {
+        self.loaded.map(|loaded| loaded.chain)
+    }
+
+    /// How many of the fields stored with the shards, and which shards, cannot be read.
+    pub fn damage(&self) -> (usize, &[Rejected]) {
+        let loaded = self.loaded.as_ref();
+        loaded.map_or((0, &[]), |loaded| (loaded.damaged_fields, &loaded.rejected))
+    }
+
+    /// Continues after the change: stores the chain, unless it is unchanged.
+    ///
+    /// # Errors
+    /// As [`ShardChain::stored`].
+    pub fn changed(&mut self) -> Result<StoreStep, Error> {
+        let Some(loaded) = self.loaded.take() else {
+            return Ok(StoreStep::Failed);
+        };
+        let after = loaded.chain.stored(loaded.now)?;
+        let life_seconds = loaded.chain.life_seconds(loaded.now)?;
+        let is_same =
+            loaded.damaged_fields == 0 && loaded.fields == after.fields && loaded.stored.shards == after.shards;
+        let replacement = StoreReplacement {
+            revision: loaded.revision,
+            before: loaded.stored,
+            after,
+            life_seconds,
+        };
+        Ok(match self.kind {
+            StoreUse::Forget => StoreStep::Forget(replacement),
+            _ if is_same => StoreStep::Done,
+            _ => StoreStep::Replace(replacement),
+        })
+    }
+
+    /// Continues after a failure, this many milliseconds after the call began.
+    pub fn failed(&mut self, failure: StoreFailure, elapsed_ms: u64) -> StoreStep {
+        self.loaded = None;
+        let most_ms = (1 << self.attempts.min(7)).min(MAX_PAUSE_MS);
+        self.attempts += 1;
+        self.random = self.random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+        let pause_ms = 1 + (self.random >> 33) % most_ms;
+        match failure.is_retried() && elapsed_ms + pause_ms < self.limit_ms {
+            true => StoreStep::Wait(pause_ms),
+            false => StoreStep::Failed,
+        }
+    }
+
+    /// A page of the loaded chain, as of the time of the data; a degraded one, as of `now`, if nothing was loaded.
+    /// Returns the number of ids that are too long to be filtered, too.
+    ///
+    /// # Errors
+    /// As [`ShardChain::page`].
+    pub fn page(
+        &self,
+        ranked: &(impl IdList + ?Sized),
+        request: &PageRequest<'_>,
+        now: Time,
+    ) -> Result<StorePage, Error> {
+        let page = match &self.loaded {
+            Some(loaded) => loaded.chain.page(ranked, request, loaded.now)?,
+            None => ShardChain::new(self.options)?.page(ranked, request, now)?,
+        };
+        let too_long = (0..ranked.len()).filter(|&index| ranked.get(index).len() > MAX_ID_BYTES);
+        Ok(StorePage {
+            page,
+            is_degraded: self.loaded.is_none(),
+            unfiltered: too_long.count(),
+        })
+    }
+}
+
+/// A page of a store.
+#[derive(Debug)]
+pub struct StorePage {
+    /// The page. Its snapshot says nothing if it is degraded.
+    pub page: Page,
+    /// Whether it was made without the user's data.
+    pub is_degraded: bool,
+    /// How many ids are too long to be filtered.
+    pub unfiltered: usize,
+}
+
+impl ShardChain {
+    /// Applies reports, as [`ShardChain::ingest`]: one that a server whose clock is ahead received after `now`, as of
+    /// then. Returns how many ids no live shard contained.
+    ///
+    /// # Errors
+    /// As [`ShardChain::ingest`].
+    pub fn ingest_all(&mut self, reports: &[ReceivedReport], now: Time) -> Result<usize, Error> {
+        reports.iter().try_fold(0, |sum, report| {
+            Ok(sum + self.ingest_at(report, report.received_at.min(now))?)
+        })
+    }
+}
+
+/// Refuses a report of a session that is over.
+///
+/// # Errors
+/// [`Error::WrongNamespace`].
+pub fn check_namespace(wanted: Option<&str>, reported: &str) -> Result<(), Error> {
+    match wanted {
+        Some(wanted) if wanted != reported => Err(Error::WrongNamespace),
+        _ => Ok(()),
+    }
+}
+
+/// The time of a store's clock, which all servers share.
+#[derive(Debug, Default)]
+pub struct StoreClock {
+    /// By how many milliseconds it was ahead of this process's.
+    ahead_ms: AtomicI64,
+}
+
+impl StoreClock {
+    /// The store's time: as it has just answered, else derived from this process's clock.
+    pub fn now(&self, own: Time, answered: Option<Time>) -> Time {
+        let own = own.unix_ms();
+        if let Some(time) = answered {
+            self.ahead_ms
+                .store(time.unix_ms() as i64 - own as i64, Ordering::Relaxed);
+            return time;
+        }
+        Time::from_unix_ms(own.saturating_add_signed(self.ahead_ms.load(Ordering::Relaxed)))
+    }
+}
