@@ -77,6 +77,10 @@ export class Ledger {
   private readonly delivered = new Set<string>();
   private readonly keys = new Map<string, string>();
   private readonly heardAt = new Map<Tab, number>();
+  /** The highest generation under which a document has written, or of which localStorage has told it. */
+  private readonly generations = new Map<Tab, number>();
+  /** When localStorage has told a document of a higher one. */
+  private readonly toldAt = new Map<Tab, number>();
   private readonly stashes = new Map<string, Written>();
 
   next(): number {
@@ -115,6 +119,28 @@ export class Ledger {
     this.heardAt.set(document, knowsAll ? this.order : 0);
   }
 
+  /**
+   * localStorage tells a document of a generation, by the signal or a stash. Where an app has emptied it or it was full,
+   * this may be later than any listing, or come without one: nothing says whether what the document has is older than
+   * the clear, so it is dropped.
+   */
+  private told(document: Tab, generation: number): void {
+    if (!this.noteGeneration(document, generation) || this.hasSignals) return;
+    this.toldAt.set(document, this.next());
+  }
+
+  /** Returns whether it is higher than those before. */
+  private noteGeneration(document: Tab, generation: number): boolean {
+    if (generation <= (this.generations.get(document) ?? 0)) return false;
+    this.generations.set(document, generation);
+    return true;
+  }
+
+  /** Whether a document was told of another generation after its latest change of an id. */
+  isDropped(document: Tab, id: string): boolean {
+    return (this.changes.get(id)?.at(-1)?.order ?? 0) < (this.toldAt.get(document) ?? 0);
+  }
+
   /** The number of an id's latest change that a document's row of it can have. */
   private versionFor(document: Tab, id: string): number {
     const changes = this.changes.get(id) ?? [];
@@ -135,6 +161,7 @@ export class Ledger {
     const contents = new Map((isRow ? idsIn(text) : []).map((id) => [id, this.versionFor(document, id)]));
     const written: Written = { document, generation, contents, isStash, isApplied: false, isConfirmed: false };
     this.written.push(written);
+    this.noteGeneration(document, generation);
     this.checkKey(key, text, isRow);
     // The row of a clear has nothing in it.
     if (this.hasSignals && text !== "") this.checkGeneration(key, written);
@@ -187,6 +214,7 @@ export class Ledger {
   readLocal(document: Tab, key: string, value: string | undefined): void {
     if (key === SIGNAL) this.signalled(document, key, value);
     else this.read(document, value);
+    if (kindOf(key) === "s" && value !== undefined) this.told(document, generationOf(key));
   }
 
   /** A document reads the signal. It knows of all clears if none is later. */
@@ -194,6 +222,7 @@ export class Ledger {
     const known = parseInt(value ?? "", 36) || 0;
     const isLatest = this.clears.every(({ generation }) => generation <= known);
     if (key === SIGNAL && isLatest) this.heardAt.set(document, this.order);
+    if (key === SIGNAL) this.told(document, known);
   }
 
   writeLocal(document: Tab, key: string, value: string): void {
@@ -201,6 +230,7 @@ export class Ledger {
       const former = parseInt(this.keys.get(key) ?? "0", 36);
       if (this.hasSignals && parseInt(value, 36) < former) this.violated("an older generation replaces the signal's");
       this.keys.set(key, value);
+      this.noteGeneration(document, parseInt(value, 36));
     }
     if (kindOf(key) === undefined) return;
     const written = this.issued(document, key, value);
@@ -244,13 +274,13 @@ export class Ledger {
 
   /**
    * The ids of a document whose latest change nobody has confirmed, and that it must not lose: no clear came since, and
-   * it knew of all clears when it made the change.
+   * it knew of all clears when it made the change, and localStorage has told it of no other one.
    */
   unsavedOf(document: Tab): string[] {
     return [...this.changes].flatMap(([id, changes]) => {
       const last = changes.at(-1);
       if (last?.document !== document || last.engine !== document.engines || this.delivered.has(id)) return [];
-      if (this.clears.some(({ order }) => order > last.knows)) return [];
+      if (this.clears.some(({ order }) => order > last.knows) || this.isDropped(document, id)) return [];
       return this.isWritten(document, id, 0, true) ? [] : [id];
     });
   }

@@ -304,7 +304,8 @@ class Program {
     const mustSave = world.isCustom || document.connections.size > 0;
     const mustStash =
       !world.isCustom && world.local === "works" && browser.localRoom === Infinity && !browser.isLocalDeaf;
-    for (const id of unsaved) {
+    // The event makes a tab read the signal.
+    for (const id of unsaved.filter((id) => !ledger.isDropped(document, id))) {
       if (mustSave && !ledger.isWritten(document, id, writes)) ledger.violated(`${id} is not saved as its page hides`);
       if (mustStash && !ledger.isStashed(local, id)) ledger.violated(`${id} is not in the stash as its page hides`);
     }
