@@ -10,7 +10,7 @@ const BYTES = 256;
 /** The codes of a character: it is ASCII. */
 const CODES = 128;
 
-/** The bytes of such a text, which begins with every byte in order: the table. What a file has is given as it is. */
+/** The bytes of such a text, which begins with every byte in order: the table. A module from a file is returned unchanged. */
 export function bytesOf(wasm: string | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (typeof wasm !== "string") return wasm;
   // This runs once, mostly before it is compiled: a loop over typed arrays takes half the time of one over a string.

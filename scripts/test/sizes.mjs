@@ -13,15 +13,15 @@ import { CommandFailed } from "../lib/run.mjs";
  * @type {Readonly<Record<string, readonly [text: number, brotli: number]>>}
  */
 const budgets = {
-  // Aim: 60 KB.
-  seenguard: [186_000, 63_500],
-  "seenguard/formats": [266_000, 92_800],
+  // Aim: 60 KB. 700 bytes of brotli are for `subscribe`, `observeItem`, `signOut`, `deliver` and the order of delivery.
+  seenguard: [189_500, 64_400],
+  "seenguard/formats": [269_500, 93_400],
   // Aim: 16 KB. Storage is in TypeScript: 1.5 KB more here, and 13 KB less in the module.
-  "seenguard/slim": [78_500, 25_700],
+  "seenguard/slim": [81_800, 26_300],
   "seenguard/lazy": [250, 200],
   "seenguard.wasm": [103_500, 37_300],
   "formats.wasm": [175_000, 65_000],
-  "seenguard.iife.js": [267_000, 93_300],
+  "seenguard.iife.js": [270_000, 93_800],
   // A file of its own, which a page without Wasm requests.
   "seenguard/engine-js": [233_500, 60_700],
   "seenguard/formats/engine-js": [375_500, 98_300],
@@ -33,10 +33,10 @@ const budgets = {
   "seenguard/testing": [3_200, 1_600],
   "seenguard/devtools": [16_500, 6_000],
   // 10 KB of it, of the same engine in both, for the commands of stores in Redis, which stand in the core alone, and for
-  // histories that other settings and versions do not end.
-  "seenguard/server": [411_000, 132_500],
+  // histories that other settings and versions do not end; 20 KB for the store's logic, which stood in JavaScript, too.
+  "seenguard/server": [486_000, 153_000],
   "seenguard/server/testing": [6_000, 2_200],
-  "seenguard/near-duplicates": [393_000, 126_500],
+  "seenguard/near-duplicates": [467_500, 146_500],
 };
 
 /** Throws for what is over its budget. */

@@ -18,8 +18,10 @@ import {
 
 const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAssembly";
 
+type Page = ReturnType<typeof openPage>;
+
 /** Lets a page have the JavaScript engine, as a second script tag does. */
-function addEngine(page: ReturnType<typeof openPage>): void {
+function addEngine(page: Page): void {
   page.run(readScript("seenguard-engine-js.iife.js"));
 }
 
@@ -70,10 +72,10 @@ describe("where there is no WebAssembly", () => {
     expect(errors[0]?.cause).toHaveLength(2);
   });
 
-  test.each([
+  test.each<[string, "js" | "wasm", (page: Page) => unknown]>([
     ["the JavaScript engine", "js", addEngine],
-    ["WebAssembly", "wasm", (page: ReturnType<typeof openPage>) => void page.run("globalThis.WebAssembly = before")],
-  ] as const)("the next to open tries again: once %s has come", async (_, engine, bring) => {
+    ["WebAssembly", "wasm", (page) => page.run("globalThis.WebAssembly = before")],
+  ])("the next to open tries again: once %s has come", async (_, engine, bring) => {
     const page = openPage(WITHOUT_WASM);
     const options = { namespace: uniqueNamespace() };
     expect((await openGuard(options, page.seenguard)).codes()).toEqual(["engine"]);

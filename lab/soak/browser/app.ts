@@ -112,7 +112,7 @@ class App {
     const from = Date.now();
     const result = await this.calls.time("fill", () =>
       feed.fill<Item>(async ({ cursor, headers: sent, signal }) => {
-        const url = `/api/users/${this.user}/feed?cursor=${cursor ?? ""}`;
+        const url = `/api/users/${this.user}/feed?cursor=${String(cursor ?? "")}`;
         const headers = { ...sent, ...(!withPending && { "Seen-Pending": "" }) };
         const page = (await (await fetch(url, { headers, signal })).json()) as { items: Item[] };
         items.push(...page.items);
