@@ -469,6 +469,9 @@ fn damaged_filters_of_bits_and_blooms_are_named() {
     assert_eq!(json("{\"m\":64,\"k\":3,\"b\":\"AAAA\"}"), "truncated");
 }
 
+/// Makes a field of a dump wrong.
+type Change = fn(&mut Dump);
+
 /// A dump of one filter, each field of which may be wrong.
 struct Dump {
     filters: u32,
@@ -526,7 +529,7 @@ fn damaged_dumps_of_redis_are_named() {
     ] {
         assert_eq!(refusal(Format::RedisBloom, text), code, "{text}");
     }
-    let changes: [(&str, fn(&mut Dump)); 16] = [
+    let changes: [(&str, Change); 16] = [
         ("truncated", |dump| dump.filters = 2),
         ("bad-payload", |dump| dump.filters = 0),
         ("truncated", |dump| dump.filters = u32::MAX),

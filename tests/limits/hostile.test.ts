@@ -76,7 +76,7 @@ test("no error's message has an id in it", async () => {
   guard.apply({ shards: [], unseen: [{ id: ids[0] ?? "", at: NaN }] });
   guard.report({ url: "/report", send: () => Promise.reject(new Error("no")) });
   await guard.flush();
-  await guard.flush();
+  await guard.deliver();
   expect(new Set(codes())).toEqual(new Set(["storage", "misuse", "too-large", "bad-snapshot", "delivery"]));
   expect(errors.filter(({ message }) => message.includes("secret"))).toEqual([]);
 });

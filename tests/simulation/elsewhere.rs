@@ -15,6 +15,8 @@ use super::statistics::Question;
 
 /// Most ids of a pending list, the newest.
 const MOST_LISTED: usize = 1_000;
+/// After how many seconds a list that is said again counts as new.
+const REWRITTEN_AFTER_SECONDS: u64 = 3_600;
 /// A list has so many bits of an id's hash.
 const BITS: u32 = 24;
 
@@ -101,8 +103,10 @@ impl Devices {
         let since = now.saturating_sub(u64::from(PENDING_SECONDS) * SECOND);
         self.latest.retain(|_, list| list.at_ms / SECOND * SECOND >= since);
         let known = self.latest.get(&list.device);
-        // What is said again changes nothing, and is stored no longer.
-        let is_news = known.is_none_or(|known| list.counter >= known.counter && list.text != known.text);
+        // What is said again within an hour changes nothing, and is stored no longer.
+        let is_old = |known: &PendingList| now / SECOND - known.at_ms / SECOND > REWRITTEN_AFTER_SECONDS;
+        let is_news =
+            known.is_none_or(|known| list.counter >= known.counter && (list.text != known.text || is_old(known)));
         if !list.device.is_empty() && is_news && (known.is_some() || !list.items.is_empty()) {
             let list = PendingList {
                 at_ms: now,
