@@ -4,7 +4,10 @@ import { defineConfig } from "vitest/config";
 /** For a machine that is busy with other things: what is right passes long before. */
 export const patient = { testTimeout: 120_000, hookTimeout: 120_000, expect: { poll: { timeout: 20_000 } } };
 
-/** For tests that import sources. Of the package Vite takes the build for development by itself. */
+/**
+ * For tests that import sources: copied for each project, since Vitest empties what it is given. Of the package Vite
+ * takes the build for development by itself.
+ */
 export const define = { __DEV__: "true" };
 
 /** Rules of the guard and of chains, which hold with either engine. */
@@ -49,7 +52,7 @@ export default defineConfig({
     passWithNoTests: false,
     projects: [
       {
-        define,
+        define: { ...define },
         test: {
           ...patient,
           name: "node",
@@ -62,7 +65,7 @@ export default defineConfig({
       // Firefox and WebKitGTK serve one session at a time, and two at once would be too much for two cores.
       { test: { ...patient, ...oneByOne(2), name: "engines", include: ["tests/**/*.engines.test.ts"] } },
       {
-        define,
+        define: { ...define },
         test: {
           ...patient,
           name: "js-engine",
