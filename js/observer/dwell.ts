@@ -194,9 +194,10 @@ function canBeSeen({ target: element, intersectionRect: { x, y, width, height } 
 }
 
 /** The modal dialog at a point of the viewport. It, or its backdrop, is in front of everything that it makes inert. */
-function modalAt(root: DocumentOrShadowRoot, x: number, y: number): Element | undefined {
+function modalAt(root: Document | ShadowRoot, x: number, y: number): Element | undefined {
   const hit = root.elementFromPoint(x, y);
-  const inner = hit?.shadowRoot ? modalAt(hit.shadowRoot, x, y) : undefined;
+  // Chromium returns the host itself for a point of its own box or of text in a slot.
+  const inner = hit?.shadowRoot && hit.getRootNode() === root ? modalAt(hit.shadowRoot, x, y) : undefined;
   return inner ?? (hit ? treePath(hit) : []).map((part) => part.closest(":modal")).find((modal) => modal !== null);
 }
 

@@ -454,6 +454,42 @@ test.describe("invisible items do not count, and restart when they become visibl
     expect(await observed.impressions()).toEqual(["slotted", "behind"]);
   });
 
+  test("behind a modal dialog whose surface is a shadow host", async ({ observed }) => {
+    await observed.observing(
+      `${item("behind")}<dialog style="margin:0 auto;padding:0;width:90%"><div id="host">text</div></dialog>`,
+    );
+    await observed.change(() => {
+      const host = window.one("#host");
+      host.style.height = "300px";
+      host.attachShadow({ mode: "open" }).innerHTML = "<slot></slot>";
+      (window.one("dialog") as HTMLDialogElement).showModal();
+    });
+    await observed.dwell();
+    await observed.counts();
+    await observed.change(() => (window.one("dialog") as HTMLDialogElement).close());
+    await observed.counts("behind");
+  });
+
+  test("is found by a few hit tests where the item is a shadow host with text in its slot", async ({ observed }) => {
+    await observed.show(item("card", "height:20px", "text"));
+    await observed.change(() => {
+      window.one("[data-seen-id]").attachShadow({ mode: "open" }).innerHTML = "<slot></slot>";
+      window.count = 0;
+      for (const { prototype } of [Document, ShadowRoot]) {
+        const find = Reflect.get(prototype, "elementFromPoint");
+        prototype.elementFromPoint = function (x, y) {
+          window.count++;
+          return find.call(this, x, y);
+        };
+      }
+    });
+    await observed.observe();
+    await observed.counts("card");
+    const hitTests = await observed.page.evaluate(() => window.count);
+    expect(hitTests).toBeGreaterThan(0);
+    expect(hitTests).toBeLessThan(10);
+  });
+
   test("but items that are only covered count", async ({ observed }) => {
     const over = "position:fixed;inset:0;background:white";
     await observed.observing(
