@@ -52,7 +52,7 @@ const ENOUGH = 0.99;
 const ANY = 1e-6;
 /** A box with a shorter side, in pixels, shows nothing. */
 const MIN_SIDE = 1;
-/** The shortest interval of measurements of an element that shows too little. */
+/** The shortest interval of measurements of an element that shows too little, or that a person cannot see. */
 const MIN_INTERVAL_MS = 100;
 /** How long an element may be out of the document: frameworks remove it before they stop, cache it, or move it. */
 const GONE_MS = 10_000;
@@ -140,14 +140,16 @@ function judge(watch: Watch, entry: IntersectionObserverEntry): void {
     measure(watch);
   }
   const isEnough = hasBox && entry.intersectionRatio >= share;
-  if (watch.isDue && watch.isEnough && isEnough && canBeSeen(entry)) {
+  const hasDwelt = watch.isDue && watch.isEnough && isEnough;
+  if (hasDwelt && canBeSeen(entry)) {
     watch.isSeen = true;
     watch.onDwell?.(id, element);
   } else if (watch.isDue || isEnough !== watch.isEnough) {
     interrupt(watch);
     watch.isDue = false;
     watch.isEnough = isEnough;
-    watch.timer = setTimeout(onTimer, isEnough ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
+    const mayCount = isEnough && !hasDwelt;
+    watch.timer = setTimeout(onTimer, mayCount ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
   }
 }
 

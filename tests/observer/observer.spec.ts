@@ -454,6 +454,28 @@ test.describe("invisible items do not count, and restart when they become visibl
     expect(await observed.impressions()).toEqual(["slotted", "behind"]);
   });
 
+  test("with a dwell of 0 behind a modal dialog is measured 10 times a second at most", async ({ observed }) => {
+    await observed.show(item("behind") + `<dialog>modal</dialog>`);
+    await observed.page.evaluate(() => {
+      (window.one("dialog") as HTMLDialogElement).showModal();
+      window.count = 0;
+      window.IntersectionObserver = class extends IntersectionObserver {
+        override observe(target: Element) {
+          if (target.matches("[data-seen-id]")) window.count++;
+          super.observe(target);
+        }
+      };
+    });
+    await observed.observe({ dwellMs: 0 });
+    for (let frames = 0; frames < 50; frames++) await observed.pass(10);
+    expect(await observed.impressions()).toEqual([]);
+    // One as it begins, and one for the dwell.
+    expect(await observed.page.evaluate(() => window.count)).toBeLessThanOrEqual(2 + 5);
+    await observed.change(() => (window.one("dialog") as HTMLDialogElement).close());
+    await observed.pass(200);
+    expect(await observed.impressions()).toEqual(["behind"]);
+  });
+
   test("behind a modal dialog whose surface is a shadow host", async ({ observed }) => {
     await observed.observing(
       `${item("behind")}<dialog style="margin:0 auto;padding:0;width:90%"><div id="host">text</div></dialog>`,
