@@ -123,8 +123,9 @@ function judge(watch: Watch, entry: IntersectionObserverEntry): void {
     interrupt(watch);
     watch.isSeen = false;
     if (wasIntersecting) watch.onOut?.(id, element);
-    if (wasIntersecting && !element.isConnected) {
-      watch.timer = setTimeout(() => element.isConnected || watch.onGone?.(id, element), GONE_MS);
+    const { onGone } = watch;
+    if (onGone && wasIntersecting && !element.isConnected) {
+      watch.timer = setTimeout(() => element.isConnected || onGone(id, element), GONE_MS);
     } else if (width + height === 0 && getComputedStyle(element).display === "contents") {
       watch.onContents?.(id, element);
     }

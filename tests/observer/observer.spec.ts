@@ -297,6 +297,16 @@ test.describe("a page that changes", () => {
     await observed.counts("a");
   });
 
+  test("sets no timer for items that are removed", async ({ observed }) => {
+    await observed.show(list);
+    await observed.change(append, item("a"));
+    await observed.observeItem("a", "[data-seen-id]");
+    await observed.dwell();
+    await observed.holdTimers();
+    await observed.change(() => window.one("[data-seen-id]").remove());
+    expect(await observed.page.evaluate(() => window.timers.length)).toBe(0);
+  });
+
   test("may leave the root", async ({ observed }) => {
     await observed.show(list);
     await observed.observe({}, "#list");
