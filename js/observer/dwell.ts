@@ -111,11 +111,11 @@ function leaveObserver(element: Element, share: number): void {
 
 function take(entries: readonly IntersectionObserverEntry[], share: number): void {
   for (const entry of entries) {
-    for (const watch of watches.get(entry.target) ?? []) if (watch.share === share) judge(watch, entry);
+    for (const watch of watches.get(entry.target) ?? []) if (watch.share === share) decide(watch, entry);
   }
 }
 
-function judge(watch: Watch, entry: IntersectionObserverEntry): void {
+function decide(watch: Watch, entry: IntersectionObserverEntry): void {
   const { element, id, dwellMs, isIntersecting: wasIntersecting } = watch;
   const { width, height } = entry.boundingClientRect;
   watch.isIntersecting = entry.isIntersecting;
