@@ -746,6 +746,53 @@ describe("useReport", () => {
     expect(running.mock.lastCall?.[0].headers).toEqual({ name: "third" });
   });
 
+  test("delivers though it is rendered while `headers` is awaited, with the token of the latest rendering", async () => {
+    const guard = await testGuard();
+    const sent: string[] = [];
+    const fetch: ReportOptions["fetch"] = (_, init) => {
+      sent.push(String(new Headers(init?.headers).get("token")));
+      return Promise.resolve(new Response(null, { status: 204 }));
+    };
+    const awaited: (() => void)[] = [];
+    const optionsOf = (token: string): ReportOptions => ({
+      url: "/seen",
+      fetch: (...given) => fetch(...given),
+      headers: () => new Promise((resolve) => awaited.push(() => resolve({ token }))),
+    });
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: optionsOf("first") });
+    guard.record("a");
+    for (const token of ["second", "third"]) {
+      await pass(guard);
+      await show({ guard, options: optionsOf(token) });
+    }
+    await inAct(() => awaited.shift()?.());
+    await settle();
+    expect(sent).toEqual(["first"]);
+    guard.record("b");
+    await pass(guard);
+    await inAct(() => awaited.shift()?.());
+    await settle();
+    expect(sent).toEqual(["first", "third"]);
+  });
+
+  test("sends nothing of a guard that closes with the options of the next person", async () => {
+    const [guard, other] = [await testGuard(), await testGuard()];
+    const { sent, to } = collector();
+    let answer: () => void = () => undefined;
+    const headers = () => new Promise<Record<string, string>>((resolve) => (answer = () => resolve({})));
+    const { show } = await renderHook<Props, unknown>(use, {
+      guard,
+      options: { url: "/seen", fetch: to("ada"), headers },
+    });
+    guard.record("a");
+    let closing: Promise<void> | undefined;
+    await inAct(() => void (closing = guard.close()));
+    await show({ guard: other, options: { url: "/seen", fetch: to("grace"), headers } });
+    await inAct(answer);
+    await act(async () => closing);
+    expect(sent).toEqual(["ada a"]);
+  });
+
   test("lets a guard that the app closes deliver what waits, and goes on with the next one", async () => {
     const { sent, to } = collector();
     const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
