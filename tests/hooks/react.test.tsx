@@ -221,6 +221,37 @@ describe("useSeenGuard", () => {
       expect(hook.latest()?.filter(items)).toEqual([]);
     });
 
+    test("by a sign-out while it opened", async () => {
+      const namespace = uniqueNamespace();
+      let goOn: () => void = () => undefined;
+      const paused = new Promise<void>((resolve) => (goOn = resolve));
+      const slowly: typeof open = async (options) => {
+        const guard = await open(options);
+        await paused;
+        return guard;
+      };
+      const opening = vi.fn(open).mockImplementationOnce(slowly);
+      const { latest } = await renderHook(() => useGuard({ namespace, open: opening, storage: "none" }), undefined);
+      await settle();
+      await SeenGuard.signOut(namespace);
+      await inAct(goOn);
+      await opened(latest);
+      expect(isOpen(latest())).toBe(true);
+      expect(opening).toHaveBeenCalledTimes(2);
+    });
+
+    test("but not without end where `open` returns the same guard", async () => {
+      const [namespace, onError] = [uniqueNamespace(), vi.fn()];
+      const guard = await testGuard(namespace);
+      await guard.close();
+      const same = vi.fn(() => Promise.resolve<SeenGuard>(guard));
+      const { latest } = await renderHook(() => useSeenGuard({ namespace, open: same, onError }), undefined);
+      await settle();
+      expect(latest()).toEqual({ guard: null, status: "failed" });
+      expect(onError.mock.calls).toMatchObject([[{ code: "engine", message: /closed guard/ }]]);
+      expect(same).toHaveBeenCalledTimes(2);
+    });
+
     test("at the next mount, where none was mounted", async () => {
       const { hook, guard, options } = await set();
       await hook.unmount();
