@@ -181,6 +181,20 @@ describe("closing one of two handles of a namespace", () => {
   });
 });
 
+test("closing a handle without a report sends nothing while another handle's report waits after a failure", async () => {
+  const server = serve(() => Promise.resolve({ status: 503 }));
+  const namespace = uniqueNamespace();
+  const { guard } = await reporting({}, { namespace });
+  guard.record("a");
+  await pass(1000);
+  expect(server.requests).toEqual([["a"]]);
+  const { guard: other } = await openGuard({ namespace });
+  await other.close();
+  expect(server.requests).toEqual([["a"]]);
+  await pass(60_000);
+  expect(server.requests.length).toBeGreaterThan(1);
+});
+
 describe("a `signal` of `report`", () => {
   test("ends it when it aborts, as stop does", async () => {
     const server = serve();
