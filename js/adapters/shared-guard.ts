@@ -145,7 +145,7 @@ export class SharedGuard implements SharedHandle {
 }
 
 /** A closed guard refuses every snapshot, also none. */
-function isClosed(guard: SeenGuard): boolean {
+export function isClosed(guard: SeenGuard): boolean {
   const result = guard.apply(undefined);
   return "reason" in result && result.reason === "closed";
 }

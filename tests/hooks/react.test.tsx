@@ -564,6 +564,23 @@ describe("useSeenPages", () => {
     expect(pages.pagesAsked()).toEqual([0, 1, 1, 2]);
   });
 
+  test("shows an AbortError of the app's own as any other error, and none of its guard that closes", async () => {
+    const guard = await testGuard();
+    const waiting: ((error: Error) => void)[] = [];
+    const fetchPage = () => new Promise<never>((_, reject) => waiting.push(reject));
+    const { latest } = await renderHook(() => useSeenPages(guard, fetchPage, { want: 2 }), undefined);
+    await settle();
+    const error = new DOMException("the app's own timeout", "AbortError");
+    await inAct(() => waiting.shift()?.(error));
+    await settle();
+    expect(latest()).toMatchObject({ loading: false, error });
+    await inAct(() => void latest().loadMore());
+    expect(latest()).toMatchObject({ loading: true, error: undefined });
+    await act(async () => guard.close());
+    await settle();
+    expect(latest()).toMatchObject({ loading: false, error: undefined });
+  });
+
   test("with reset shows the old list until the new one is there, and takes nothing of the old run", async () => {
     const guard = await testGuard();
     const pages = source();
