@@ -6,6 +6,7 @@ import { keepLatest } from "../feed/keep-latest.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";
+import { isClosed } from "./shared-guard.js";
 
 /** The state that a component shows. */
 export type PageListState<T> = Omit<SeenPages<T>, "loadMore" | "reset">;
@@ -35,7 +36,7 @@ export function pageListOf<T, C>(
 ): PageList<T, C> | undefined {
   const feed = guard === undefined ? undefined : feedOf(guard, key);
   if (!feed) return undefined;
-  const make = () => new PageList<T, C>(feed);
+  const make = () => new PageList<T, C>(feed, guard);
   // Without a guard the user of the list is unknown.
   if (!guard || key === undefined) return make();
   const lists = keyed.get(guard) ?? new Map<string, PageList<unknown, unknown>>();
@@ -89,14 +90,15 @@ export class PageList<T, C> {
   /** A new object after each change. */
   state: PageListState<T> = WAITING;
   private readonly feed: Feed;
+  private readonly guard: SeenGuard | null | undefined;
   /** The items of pages since the last reset. Until there are any, the previous items stay on screen. */
   private brought: T[] = [];
   /** The current run of `fill`; one from before a reset is ignored. */
   private run: { readonly ended: Promise<void>; readonly controller: AbortController } | undefined;
   private readonly listeners = new Set<() => void>();
 
-  constructor(feed: Feed) {
-    this.feed = feed;
+  constructor(feed: Feed, guard: SeenGuard | null | undefined) {
+    [this.feed, this.guard] = [feed, guard];
   }
 
   get isShown(): boolean {
@@ -158,8 +160,9 @@ export class PageList<T, C> {
       const { items, done } = result;
       return { items, error: undefined, done };
     } catch (error) {
-      // The guard was closed, or the run has ended: the next run has the items fetched so far.
-      if (errorNameOf(error) === "AbortError") return { items: [], error: undefined, done: false };
+      // The run has ended, or the guard was closed: the next run has the items fetched so far.
+      const wasClosed = this.guard && isClosed(this.guard) && errorNameOf(error) === "AbortError";
+      if (signal.aborted || wasClosed) return { items: [], error: undefined, done: false };
       // Show the items fetched before the error, unless an option is wrong, for which this rejects, too.
       const fetched = await this.feed.fill(fetchPage, 0, options).catch(() => undefined);
       return { items: fetched?.items ?? [], error, done: fetched?.done ?? false };

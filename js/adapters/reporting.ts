@@ -1,6 +1,7 @@
 /** The report of one component: the framework-independent part of `useReport`. */
 import { addressOf } from "../delivery/request.js";
 import type { ReportOptions, SeenGuard } from "../types/seenguard.js";
+import { withLatest } from "./latest.js";
 
 type Options = ReportOptions | null | undefined;
 
@@ -9,28 +10,52 @@ export function reportKey(options: Options): string | undefined {
   return options ? addressOf(options) : undefined;
 }
 
+/** A running report. Once it is stopped its options stay: what it still delivers is under the former person's token. */
+interface Run {
+  readonly guard: SeenGuard;
+  /** Those of the latest rendering. */
+  options: ReportOptions;
+  stop: () => void;
+}
+
 export class Reporting {
-  private guard: SeenGuard | undefined;
-  private options: Options;
-  private stop = (): void => {};
+  private run: Run | undefined;
 
   /** Starts the report, if there are a guard and options. Returns stop. */
   begin(guard: SeenGuard | null | undefined, options: Options): () => void {
     if (!guard || !options) return () => {};
-    this.stop = guard.report(options);
-    [this.guard, this.options] = [guard, options];
+    const run: Run = { guard, options, stop: () => {} };
+    run.stop = start(run, options);
+    this.run = run;
     return () => {
-      this.stop();
-      this.guard = undefined;
+      run.stop();
+      this.run = undefined;
     };
   }
 
-  /** Has the running report use these options. With another key another report begins. */
+  /**
+   * Has the running report use these options. It calls their functions from now on; for other values that have changed
+   * another report takes over. With another key another report begins.
+   */
   replace(options: Options): void {
-    if (!this.guard || !options || options === this.options || reportKey(options) !== reportKey(this.options)) return;
-    const former = this.stop;
-    this.stop = this.guard.report(options);
-    this.options = options;
-    former();
+    const { run } = this;
+    if (!run || !options || reportKey(options) !== reportKey(run.options)) return;
+    const { stop } = run;
+    const goesOn = differOnlyInFunctions(run.options, options);
+    // A request that waits for its headers ends with its report.
+    if (!goesOn) run.stop = start(run, options);
+    run.options = options;
+    if (!goesOn) stop();
   }
+}
+
+function start(run: Run, options: ReportOptions): () => void {
+  return run.guard.report(withLatest(options, (name) => run.options[name]));
+}
+
+function differOnlyInFunctions(former: ReportOptions, next: ReportOptions): boolean {
+  const names = Object.keys({ ...former, ...next }) as (keyof ReportOptions)[];
+  const areFunctions = (name: keyof ReportOptions) =>
+    typeof former[name] === "function" && typeof next[name] === "function";
+  return names.every((name) => former[name] === next[name] || areFunctions(name));
 }

@@ -39,6 +39,8 @@ export class SharedGuard implements SharedHandle {
   /** The error of wrong options. */
   private failure: { readonly error: unknown } | undefined;
   private isOpening = false;
+  /** Whether the latest guard had been closed before it was there. */
+  private wasClosed = false;
   private readonly components = new Map<Component, () => void>();
   private readonly warn = warnOnce();
 
@@ -96,15 +98,21 @@ export class SharedGuard implements SharedHandle {
   private readonly opened = (guard: SeenGuard): void => {
     this.isOpening = false;
     if (this.state.guard || !this.isShared) return void guard.close();
-    // A sign-out has closed it meanwhile.
-    if (isClosed(guard)) return;
+    const wasClosed = this.wasClosed;
+    this.wasClosed = isClosed(guard);
+    if (this.wasClosed) {
+      // A sign-out has closed it meanwhile. Twice in a row it is one that `open` keeps.
+      if (wasClosed) this.failed("`open` returns a closed guard");
+      else this.closed();
+      return;
+    }
     guard.subscribe(() => {
       if (this.state.guard === guard && isClosed(guard)) this.closed();
     });
     this.change({ guard, status: "ready" });
   };
 
-  /** The app has closed the guard: mounted components need another one. */
+  /** The guard was closed: mounted components need another one. */
   private closed(): void {
     this.change(OPENING);
     const [component] = this.components.keys();
@@ -137,7 +145,7 @@ export class SharedGuard implements SharedHandle {
 }
 
 /** A closed guard refuses every snapshot, also none. */
-function isClosed(guard: SeenGuard): boolean {
+export function isClosed(guard: SeenGuard): boolean {
   const result = guard.apply(undefined);
   return "reason" in result && result.reason === "closed";
 }

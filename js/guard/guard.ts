@@ -258,7 +258,8 @@ function closeHandle(handle: Handle, timeoutMs: number): Promise<void> {
   if (handle.isClosed) return handle.closing;
   const { namespace, holder } = handle;
   const close = async () => {
-    await namespace.deliver(timeoutMs);
+    // The report of another handle goes on by itself, with its wait after a failure.
+    if (handle.reports.size > 0 || !namespace.reporter?.isOn) await namespace.deliver(timeoutMs);
     for (const stop of [...handle.reports]) stop();
     await release(namespace, holder);
   };

@@ -38,7 +38,7 @@ interface Registry {
 const PREFIX = "seenguard.registry.";
 /** Copies share a registry only if they agree on the interface of a namespace: the number grows when that changes. */
 const REGISTRY = Symbol.for(PREFIX + "1");
-/** How long `open` waits for the engine. */
+/** How long `open` waits, for a sign-out and then for the engine. */
 const OPEN_TIMEOUT_MS = 10_000;
 const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
 /** How long `close` waits for the storage. */
@@ -71,8 +71,11 @@ export async function signOutOf(name: string, run: () => Promise<void>): Promise
 /** Opens a namespace for `holder`, or shares the one that is open. Rejects only for wrong options. */
 export async function hold(options: OpenOptions, holder: Holder, make: () => Namespace): Promise<Namespace> {
   const { namespace: name } = options;
-  const signOut = registry().signOuts.get(name);
-  if (signOut) await signOut.catch(() => {});
+  const beganMs = performance.now();
+  const signOut = registry()
+    .signOuts.get(name)
+    ?.catch(() => {});
+  if (signOut) await withTimeout(OPEN_TIMEOUT_MS, signOut);
   const open = findNamespace(name);
   const namespace = open ?? make();
   if (!open) registry().namespaces.set(name, namespace);
@@ -90,7 +93,7 @@ export async function hold(options: OpenOptions, holder: Holder, make: () => Nam
   try {
     const started = engine.start(options);
     void finishClears(store, nameOf(name));
-    await withTimeout(OPEN_TIMEOUT_MS, started);
+    await withTimeout(beganMs + OPEN_TIMEOUT_MS - performance.now(), started);
   } catch (error) {
     await release(namespace, holder);
     throw error;

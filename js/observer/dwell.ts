@@ -52,7 +52,7 @@ const ENOUGH = 0.99;
 const ANY = 1e-6;
 /** A box with a shorter side, in pixels, shows nothing. */
 const MIN_SIDE = 1;
-/** The shortest interval of measurements of an element that shows too little. */
+/** The shortest interval of measurements of an element that shows too little, or that a person cannot see. */
 const MIN_INTERVAL_MS = 100;
 /** How long an element may be out of the document: frameworks remove it before they stop, cache it, or move it. */
 const GONE_MS = 10_000;
@@ -111,11 +111,11 @@ function leaveObserver(element: Element, share: number): void {
 
 function take(entries: readonly IntersectionObserverEntry[], share: number): void {
   for (const entry of entries) {
-    for (const watch of watches.get(entry.target) ?? []) if (watch.share === share) judge(watch, entry);
+    for (const watch of watches.get(entry.target) ?? []) if (watch.share === share) decide(watch, entry);
   }
 }
 
-function judge(watch: Watch, entry: IntersectionObserverEntry): void {
+function decide(watch: Watch, entry: IntersectionObserverEntry): void {
   const { element, id, dwellMs, isIntersecting: wasIntersecting } = watch;
   const { width, height } = entry.boundingClientRect;
   watch.isIntersecting = entry.isIntersecting;
@@ -123,8 +123,9 @@ function judge(watch: Watch, entry: IntersectionObserverEntry): void {
     interrupt(watch);
     watch.isSeen = false;
     if (wasIntersecting) watch.onOut?.(id, element);
-    if (wasIntersecting && !element.isConnected) {
-      watch.timer = setTimeout(() => element.isConnected || watch.onGone?.(id, element), GONE_MS);
+    const { onGone } = watch;
+    if (onGone && wasIntersecting && !element.isConnected) {
+      watch.timer = setTimeout(() => element.isConnected || onGone(id, element), GONE_MS);
     } else if (width + height === 0 && getComputedStyle(element).display === "contents") {
       watch.onContents?.(id, element);
     }
@@ -140,14 +141,16 @@ function judge(watch: Watch, entry: IntersectionObserverEntry): void {
     measure(watch);
   }
   const isEnough = hasBox && entry.intersectionRatio >= share;
-  if (watch.isDue && watch.isEnough && isEnough && canBeSeen(entry)) {
+  const hasDwelt = watch.isDue && watch.isEnough && isEnough;
+  if (hasDwelt && canBeSeen(entry)) {
     watch.isSeen = true;
     watch.onDwell?.(id, element);
   } else if (watch.isDue || isEnough !== watch.isEnough) {
     interrupt(watch);
     watch.isDue = false;
     watch.isEnough = isEnough;
-    watch.timer = setTimeout(onTimer, isEnough ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
+    const mayCount = isEnough && !hasDwelt;
+    watch.timer = setTimeout(onTimer, mayCount ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
   }
 }
 
@@ -194,9 +197,10 @@ function canBeSeen({ target: element, intersectionRect: { x, y, width, height } 
 }
 
 /** The modal dialog at a point of the viewport. It, or its backdrop, is in front of everything that it makes inert. */
-function modalAt(root: DocumentOrShadowRoot, x: number, y: number): Element | undefined {
+function modalAt(root: Document | ShadowRoot, x: number, y: number): Element | undefined {
   const hit = root.elementFromPoint(x, y);
-  const inner = hit?.shadowRoot ? modalAt(hit.shadowRoot, x, y) : undefined;
+  // Chromium returns the host itself for a point of its own box or of text in a slot.
+  const inner = hit?.shadowRoot && hit.getRootNode() === root ? modalAt(hit.shadowRoot, x, y) : undefined;
   return inner ?? (hit ? treePath(hit) : []).map((part) => part.closest(":modal")).find((modal) => modal !== null);
 }
 

@@ -9,6 +9,8 @@ import { pass, useFakeTimers } from "../support/clocks.js";
 
 /** `close` waits this long for delivery, by docs/delivery.md. */
 const CLOSE_MS = 2_000;
+/** `open` takes this time at most, by docs/api.md; `durationOf` has steps of 50 ms. */
+const OPEN_MS = 10_000 + 50;
 const url = "https://feed.test/seen";
 
 useFakeTimers();
@@ -179,6 +181,20 @@ describe("closing one of two handles of a namespace", () => {
   });
 });
 
+test("closing a handle without a report sends nothing while another handle's report waits after a failure", async () => {
+  const server = serve(() => Promise.resolve({ status: 503 }));
+  const namespace = uniqueNamespace();
+  const { guard } = await reporting({}, { namespace });
+  guard.record("a");
+  await pass(1000);
+  expect(server.requests).toEqual([["a"]]);
+  const { guard: other } = await openGuard({ namespace });
+  await other.close();
+  expect(server.requests).toEqual([["a"]]);
+  await pass(60_000);
+  expect(server.requests.length).toBeGreaterThan(1);
+});
+
 describe("a `signal` of `report`", () => {
   test("ends it when it aborts, as stop does", async () => {
     const server = serve();
@@ -227,6 +243,18 @@ describe("signOut", () => {
     expect([...options.storage.values.values()].join("")).toBe("");
     const { guard: next } = await openGuard(options);
     expect(next.filter(["a"])).toEqual(["a"]);
+  });
+
+  test("keeps `open` no longer than promised, however long it takes", async () => {
+    serve(never);
+    const namespace = uniqueNamespace();
+    const { guard } = await reporting({}, { namespace });
+    guard.record("a");
+    const signingOut = SeenGuard.signOut(namespace, { timeoutMs: 60_000 });
+    await pass(0);
+    expect(await durationOf(openGuard({ namespace }), 50_000)).toBeLessThanOrEqual(OPEN_MS);
+    await pass(60_000);
+    await signingOut;
   });
 
   test("closes a guard that is being opened, too", async () => {

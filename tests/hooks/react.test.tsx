@@ -221,6 +221,37 @@ describe("useSeenGuard", () => {
       expect(hook.latest()?.filter(items)).toEqual([]);
     });
 
+    test("by a sign-out while it opened", async () => {
+      const namespace = uniqueNamespace();
+      let goOn: () => void = () => undefined;
+      const paused = new Promise<void>((resolve) => (goOn = resolve));
+      const slowly: typeof open = async (options) => {
+        const guard = await open(options);
+        await paused;
+        return guard;
+      };
+      const opening = vi.fn(open).mockImplementationOnce(slowly);
+      const { latest } = await renderHook(() => useGuard({ namespace, open: opening, storage: "none" }), undefined);
+      await settle();
+      await SeenGuard.signOut(namespace);
+      await inAct(goOn);
+      await opened(latest);
+      expect(isOpen(latest())).toBe(true);
+      expect(opening).toHaveBeenCalledTimes(2);
+    });
+
+    test("but not without end where `open` returns the same guard", async () => {
+      const [namespace, onError] = [uniqueNamespace(), vi.fn()];
+      const guard = await testGuard(namespace);
+      await guard.close();
+      const same = vi.fn(() => Promise.resolve<SeenGuard>(guard));
+      const { latest } = await renderHook(() => useSeenGuard({ namespace, open: same, onError }), undefined);
+      await settle();
+      expect(latest()).toEqual({ guard: null, status: "failed" });
+      expect(onError.mock.calls).toMatchObject([[{ code: "engine", message: /closed guard/ }]]);
+      expect(same).toHaveBeenCalledTimes(2);
+    });
+
     test("at the next mount, where none was mounted", async () => {
       const { hook, guard, options } = await set();
       await hook.unmount();
@@ -533,6 +564,23 @@ describe("useSeenPages", () => {
     expect(pages.pagesAsked()).toEqual([0, 1, 1, 2]);
   });
 
+  test("shows an AbortError of the app's own as any other error, and none of its guard that closes", async () => {
+    const guard = await testGuard();
+    const waiting: ((error: Error) => void)[] = [];
+    const fetchPage = () => new Promise<never>((_, reject) => waiting.push(reject));
+    const { latest } = await renderHook(() => useSeenPages(guard, fetchPage, { want: 2 }), undefined);
+    await settle();
+    const error = new DOMException("the app's own timeout", "AbortError");
+    await inAct(() => waiting.shift()?.(error));
+    await settle();
+    expect(latest()).toMatchObject({ loading: false, error });
+    await inAct(() => void latest().loadMore());
+    expect(latest()).toMatchObject({ loading: true, error: undefined });
+    await act(async () => guard.close());
+    await settle();
+    expect(latest()).toMatchObject({ loading: false, error: undefined });
+  });
+
   test("with reset shows the old list until the new one is there, and takes nothing of the old run", async () => {
     const guard = await testGuard();
     const pages = source();
@@ -744,6 +792,53 @@ describe("useReport", () => {
     await settle();
     expect(sent).toEqual(["third a"]);
     expect(running.mock.lastCall?.[0].headers).toEqual({ name: "third" });
+  });
+
+  test("delivers though it is rendered while `headers` is awaited, with the token of the latest rendering", async () => {
+    const guard = await testGuard();
+    const sent: string[] = [];
+    const fetch: ReportOptions["fetch"] = (_, init) => {
+      sent.push(String(new Headers(init?.headers).get("token")));
+      return Promise.resolve(new Response(null, { status: 204 }));
+    };
+    const awaited: (() => void)[] = [];
+    const optionsOf = (token: string): ReportOptions => ({
+      url: "/seen",
+      fetch: (...given) => fetch(...given),
+      headers: () => new Promise((resolve) => awaited.push(() => resolve({ token }))),
+    });
+    const { show } = await renderHook<Props, unknown>(use, { guard, options: optionsOf("first") });
+    guard.record("a");
+    for (const token of ["second", "third"]) {
+      await pass(guard);
+      await show({ guard, options: optionsOf(token) });
+    }
+    await inAct(() => awaited.shift()?.());
+    await settle();
+    expect(sent).toEqual(["first"]);
+    guard.record("b");
+    await pass(guard);
+    await inAct(() => awaited.shift()?.());
+    await settle();
+    expect(sent).toEqual(["first", "third"]);
+  });
+
+  test("sends nothing of a guard that closes with the options of the next person", async () => {
+    const [guard, other] = [await testGuard(), await testGuard()];
+    const { sent, to } = collector();
+    let answer: () => void = () => undefined;
+    const headers = () => new Promise<Record<string, string>>((resolve) => (answer = () => resolve({})));
+    const { show } = await renderHook<Props, unknown>(use, {
+      guard,
+      options: { url: "/seen", fetch: to("ada"), headers },
+    });
+    guard.record("a");
+    let closing: Promise<void> | undefined;
+    await inAct(() => void (closing = guard.close()));
+    await show({ guard: other, options: { url: "/seen", fetch: to("grace"), headers } });
+    await inAct(answer);
+    await act(async () => closing);
+    expect(sent).toEqual(["ada a"]);
   });
 
   test("lets a guard that the app closes deliver what waits, and goes on with the next one", async () => {

@@ -297,6 +297,16 @@ test.describe("a page that changes", () => {
     await observed.counts("a");
   });
 
+  test("sets no timer for items that are removed", async ({ observed }) => {
+    await observed.show(list);
+    await observed.change(append, item("a"));
+    await observed.observeItem("a", "[data-seen-id]");
+    await observed.dwell();
+    await observed.holdTimers();
+    await observed.change(() => window.one("[data-seen-id]").remove());
+    expect(await observed.page.evaluate(() => window.timers.length)).toBe(0);
+  });
+
   test("may leave the root", async ({ observed }) => {
     await observed.show(list);
     await observed.observe({}, "#list");
@@ -452,6 +462,64 @@ test.describe("invisible items do not count, and restart when they become visibl
     });
     await observed.dwell();
     expect(await observed.impressions()).toEqual(["slotted", "behind"]);
+  });
+
+  test("with a dwell of 0 behind a modal dialog is measured 10 times a second at most", async ({ observed }) => {
+    await observed.show(item("behind") + `<dialog>modal</dialog>`);
+    await observed.page.evaluate(() => {
+      (window.one("dialog") as HTMLDialogElement).showModal();
+      window.count = 0;
+      window.IntersectionObserver = class extends IntersectionObserver {
+        override observe(target: Element) {
+          if (target.matches("[data-seen-id]")) window.count++;
+          super.observe(target);
+        }
+      };
+    });
+    await observed.observe({ dwellMs: 0 });
+    for (let frames = 0; frames < 50; frames++) await observed.pass(10);
+    expect(await observed.impressions()).toEqual([]);
+    // One as it begins, and one for the dwell.
+    expect(await observed.page.evaluate(() => window.count)).toBeLessThanOrEqual(2 + 5);
+    await observed.change(() => (window.one("dialog") as HTMLDialogElement).close());
+    await observed.pass(200);
+    expect(await observed.impressions()).toEqual(["behind"]);
+  });
+
+  test("behind a modal dialog whose surface is a shadow host", async ({ observed }) => {
+    await observed.observing(
+      `${item("behind")}<dialog style="margin:0 auto;padding:0;width:90%"><div id="host">text</div></dialog>`,
+    );
+    await observed.change(() => {
+      const host = window.one("#host");
+      host.style.height = "300px";
+      host.attachShadow({ mode: "open" }).innerHTML = "<slot></slot>";
+      (window.one("dialog") as HTMLDialogElement).showModal();
+    });
+    await observed.dwell();
+    await observed.counts();
+    await observed.change(() => (window.one("dialog") as HTMLDialogElement).close());
+    await observed.counts("behind");
+  });
+
+  test("is found by a few hit tests where the item is a shadow host with text in its slot", async ({ observed }) => {
+    await observed.show(item("card", "height:20px", "text"));
+    await observed.change(() => {
+      window.one("[data-seen-id]").attachShadow({ mode: "open" }).innerHTML = "<slot></slot>";
+      window.count = 0;
+      for (const { prototype } of [Document, ShadowRoot]) {
+        const find = Reflect.get(prototype, "elementFromPoint");
+        prototype.elementFromPoint = function (x, y) {
+          window.count++;
+          return find.call(this, x, y);
+        };
+      }
+    });
+    await observed.observe();
+    await observed.counts("card");
+    const hitTests = await observed.page.evaluate(() => window.count);
+    expect(hitTests).toBeGreaterThan(0);
+    expect(hitTests).toBeLessThan(10);
   });
 
   test("but items that are only covered count", async ({ observed }) => {
