@@ -68,7 +68,7 @@ export class Namespace implements OpenNamespace {
   readonly store: Store | undefined;
   private storage: NamespaceStorage | undefined;
   private snapshot: LatestSnapshot | undefined;
-  /** The generation without a storage. */
+  /** The generation without a storage, or of the former one while an engine is to come. */
   private clearedAt = 0;
   private loadedMs = -Infinity;
   /** Messages of `too-large` that were reported: each is reported once. */
@@ -90,7 +90,11 @@ export class Namespace implements OpenNamespace {
   }
 
   stopStorage(): void {
-    this.storage?.stop();
+    const { storage } = this;
+    if (!storage) return;
+    storage.stop();
+    // A feed takes a higher one for a clear: it must not rise when the engine, and with it a storage, comes late.
+    this.clearedAt = Math.max(this.clearedAt, storage.generation);
     this.storage = undefined;
   }
 
