@@ -68,6 +68,8 @@ export class Reporter {
   private triedMs = -Infinity;
 
   constructor(
+  /** How many undelivered entries the latest run has left, which are of earlier visits and not due yet. */
+  private later = 0;
     private readonly source: Source,
     options: CheckedReportOptions,
     private readonly clock: Clock,
@@ -97,6 +99,7 @@ export class Reporter {
       this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
       this.schedule(this.backoff.isFailing ? this.backoff.retryMs : this.quietMs);
     }
+      this.later = this.source.undelivered;
     return () => this.stop(options);
   }
 
@@ -165,7 +168,7 @@ export class Reporter {
 
   /** The delay until what was recorded is due; 0 if nothing was recorded since the latest batch. */
   private get dueMs(): number {
-    if (this.firstMs === undefined || this.source.undelivered >= MANY) return 0;
+    if (this.firstMs === undefined || this.source.undelivered - this.later >= MANY) return 0;
     const atMs = Math.min(this.latestMs + this.quietMs, this.firstMs + this.intervalMs);
     // The clock may have jumped.
     return Math.max(0, Math.min(atMs - this.clock.wallMs(), this.quietMs));
@@ -222,8 +225,10 @@ export class Reporter {
     const mayBegin = this.isOn && this.backoff.requestedMs === 0 && this.requests.size === 0;
     if (!mayBegin || (reason === "deliver" ? this.calls === 0 : this.isOffline())) return undefined;
     const batch = this.source.beginBatch(this.size.most, MAX_BYTES, reason);
-    if (!batch) this.size.finished();
-    return batch;
+    if (batch) return batch;
+    this.size.finished();
+    this.later = this.source.undelivered;
+    return undefined;
   }
 
   private isOffline(): boolean {
