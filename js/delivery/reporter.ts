@@ -60,6 +60,8 @@ export class Reporter {
   private isRunning = false;
   private running = Promise.resolve();
   private hiding: Promise<unknown> = Promise.resolve();
+  /** Whether a request was sent as the page hid, until it is shown: a page that closes has two events. */
+  private hasLeft = false;
   /** How many calls of `deliver` wait. */
   private calls = 0;
   /** When the first and the latest entry were recorded since a batch was begun, Unix ms. */
@@ -97,6 +99,8 @@ export class Reporter {
     this.started.add(options);
     if (isFirst) {
       this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
+      this.hasLeft = false;
+      this.later = this.source.undelivered;
       this.schedule(this.backoff.isFailing ? this.backoff.retryMs : this.quietMs);
     }
       this.later = this.source.undelivered;
@@ -122,7 +126,10 @@ export class Reporter {
       // A network that is back resolves no conflict of sessions.
       if (!this.backoff.isConflict) this.schedule(0);
     } else if (type === "pagehide" || isHidden()) this.hide();
-    else if (this.backoff.isFailing) this.schedule(0);
+    else {
+      this.hasLeft = false;
+      if (this.backoff.isFailing) this.schedule(0);
+    }
   };
 
   /** The namespace was opened again: a conflict of sessions may be over. */
@@ -327,10 +334,11 @@ export class Reporter {
   // As the page hides.
 
   private hide(): void {
-    if (!this.isOn || this.backoff.requestedMs > 0) return;
+    if (!this.isOn || this.hasLeft || this.backoff.requestedMs > 0) return;
     this.drop(({ reason }) => reason !== "hide");
     const last = this.beginLast();
     if (!last) return;
+    this.hasLeft = true;
     const sent = this.send(last.batch, "hide", last.bytes);
     this.hiding = Promise.all([this.hiding, sent]).then(() => this.schedule(this.delayMs));
   }

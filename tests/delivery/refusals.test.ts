@@ -413,6 +413,38 @@ describe("as the page hides", () => {
       guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
     }
     happens("pagehide");
+  test("one request goes out for both of its events, and another one only after it was shown", async () => {
+    const document = { visibilityState: "visible" };
+    vi.stubGlobal("document", document);
+    const server = serve(never);
+    const { guard } = await reporting();
+    const hide = () => {
+      document.visibilityState = "hidden";
+      happens("visibilitychange");
+      happens("pagehide");
+    };
+    guard.record(idsOf("a", 150));
+    hide();
+    await pass(0);
+    expect(server.requests.map(({ length }) => length)).toEqual([100]);
+    document.visibilityState = "visible";
+    happens("visibilitychange");
+    hide();
+    await pass(0);
+    expect(server.requests.map(({ length }) => length)).toEqual([100, 50]);
+  });
+
+  test("what is recorded after an event that found nothing to send is sent at the next one", async () => {
+    vi.stubGlobal("document", { visibilityState: "hidden" });
+    const server = serve(never);
+    const { guard } = await reporting();
+    happens("visibilitychange");
+    guard.record("a");
+    happens("pagehide");
+    await pass(0);
+    expect(server.requests).toEqual([["a"]]);
+  });
+
     expect(bytes()).toBeGreaterThan(40_000);
     expect(bytes()).toBeLessThanOrEqual(60_000);
     expect(server.requests.length).toBeLessThanOrEqual(6);
