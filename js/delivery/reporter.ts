@@ -68,10 +68,10 @@ export class Reporter {
   private firstMs: number | undefined;
   private latestMs = 0;
   private triedMs = -Infinity;
-
-  constructor(
   /** How many undelivered entries the latest run has left, which are of earlier visits and not due yet. */
   private later = 0;
+
+  constructor(
     private readonly source: Source,
     options: CheckedReportOptions,
     private readonly clock: Clock,
@@ -86,7 +86,8 @@ export class Reporter {
 
   /** The number of entries in progress or left out here. */
   get waiting(): number {
-    return [...this.requests].reduce((sum, { batch }) => sum + countOf(batch), this.size.leftOut);
+    const batches = [...this.requests].map(({ batch }) => batch).filter(({ exists }) => exists());
+    return batches.reduce((sum, batch) => sum + countOf(batch), this.size.leftOut);
   }
 
   get failingSince(): number | undefined {
@@ -98,12 +99,11 @@ export class Reporter {
     const isFirst = !this.isOn;
     this.started.add(options);
     if (isFirst) {
-      this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
       this.hasLeft = false;
       this.later = this.source.undelivered;
+      this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
       this.schedule(this.backoff.isFailing ? this.backoff.retryMs : this.quietMs);
     }
-      this.later = this.source.undelivered;
     return () => this.stop(options);
   }
 

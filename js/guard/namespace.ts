@@ -305,12 +305,13 @@ export class Namespace implements OpenNamespace {
     const batch = guard?.beginBatch(maxEntries, maxBytes, reason === "hide" ? "Hiding" : takesAll ? "All" : "Own");
     if (!guard || !batch) return undefined;
     const isCurrent = () => this.generation === generation;
+    const exists = () => isCurrent() && this.guard === guard;
     // With the guard that began it: another one, after a trap, has other batches.
     const end = (how: keyof typeof BatchEnd) => {
       guard.endBatch(batch.batch, how);
       this.storage?.changed();
     };
-    return { ...batch, isCurrent, end };
+    return { ...batch, isCurrent, exists, end };
   }
 
   /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */

@@ -2,7 +2,7 @@
  * What a report meets: servers that hang, refuse or redirect, transports of the app's own, the events of a page; and that
  * none of it stops delivery, or loses or repeats an impression.
  */
-import type { GuardOptions, Report, ReportOptions } from "seenguard";
+import { SeenGuard, type GuardOptions, type Report, type ReportOptions } from "seenguard";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
 import { pass, useFakeTimers } from "../support/clocks.js";
@@ -223,6 +223,17 @@ describe("one impression that is refused", () => {
     },
   );
 
+  test("is no longer left over once the namespace was cleared", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    serve((ids) => ({ status: ids.includes("bad") ? 400 : 204 }));
+    const { guard } = await reporting({}, { storage, namespace });
+    guard.record(["bad", "good"]);
+    await pass(1500);
+    expect(await guard.deliver()).toMatchObject({ left: 1 });
+    await SeenGuard.clear(namespace, storage);
+    expect(await guard.deliver()).toMatchObject({ left: 0 });
+  });
+
   test.each([0, 1])("holds up no other though it is the oldest and nothing was accepted yet (%d)", async (more) => {
     const bad = idsOf("bad", 1 + more);
     const server = serve((ids) => ({ status: ids.some((id) => bad.includes(id)) ? 400 : 204 }));
@@ -402,17 +413,6 @@ describe("as the page hides", () => {
     expect(server.inits[0]?.signal?.aborted).toBe(true);
   });
 
-  test("all guards together send 60,000 bytes at most, in one request each", async () => {
-    const server = serve(never);
-    const bytes = () =>
-      server.inits.reduce((sum, { body }) => sum + new TextEncoder().encode(body as string).length, 0);
-    const guards = await Promise.all(Array.from({ length: 6 }, () => reporting()));
-    for (const [index, { guard }] of guards.entries()) {
-      guard.record(idsOf(`${"x".repeat(80)}-${String(index)}`, 240));
-      // Six bytes a character in JSON, of which the engine knows one.
-      guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
-    }
-    happens("pagehide");
   test("one request goes out for both of its events, and another one only after it was shown", async () => {
     const document = { visibilityState: "visible" };
     vi.stubGlobal("document", document);
@@ -445,6 +445,17 @@ describe("as the page hides", () => {
     expect(server.requests).toEqual([["a"]]);
   });
 
+  test("all guards together send 60,000 bytes at most, in one request each", async () => {
+    const server = serve(never);
+    const bytes = () =>
+      server.inits.reduce((sum, { body }) => sum + new TextEncoder().encode(body as string).length, 0);
+    const guards = await Promise.all(Array.from({ length: 6 }, () => reporting()));
+    for (const [index, { guard }] of guards.entries()) {
+      guard.record(idsOf(`${"x".repeat(80)}-${String(index)}`, 240));
+      // Six bytes a character in JSON, of which the engine knows one.
+      guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
+    }
+    happens("pagehide");
     expect(bytes()).toBeGreaterThan(40_000);
     expect(bytes()).toBeLessThanOrEqual(60_000);
     expect(server.requests.length).toBeLessThanOrEqual(6);
