@@ -71,8 +71,8 @@ export class Namespace implements OpenNamespace {
   /** The generation without a storage, or of the former one while an engine is to come. */
   private clearedAt = 0;
   private loadedMs = -Infinity;
-  /** Messages of `too-large` that were reported: each is reported once. */
-  private readonly told = new Set<string>();
+  /** Messages of `too-large`: each is reported once. */
+  private readonly reported = new Set<string>();
   reporter: Reporter | undefined;
 
   constructor(options: OpenOptions, engines: Engines) {
@@ -124,9 +124,9 @@ export class Namespace implements OpenNamespace {
     for (const { onError } of this.holders) callBack(onError, error);
   };
 
-  private tellTooLarge(message: string): void {
-    if (this.told.has(message)) return;
-    this.told.add(message);
+  private reportTooLarge(message: string): void {
+    if (this.reported.has(message)) return;
+    this.reported.add(message);
     this.report(new SeenGuardError("too-large", message));
   }
 
@@ -140,7 +140,7 @@ export class Namespace implements OpenNamespace {
       this.snapshot?.note(checked, this.clock.wallMs());
       this.storage?.changed();
       this.storage?.snapshotChanged();
-      if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
+      if (outcome.isSaturated) this.reportTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       this.noteChanges();
       this.tools.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) });
@@ -167,7 +167,7 @@ export class Namespace implements OpenNamespace {
 
   private isTooLong({ ids }: ItemIdList): boolean {
     const isTooLong = countLatest(ids) < ids.length;
-    if (isTooLong) this.tellTooLarge("a list has over 20,000 ids or 1 MB of their texts: it passes whole");
+    if (isTooLong) this.reportTooLarge("a list has over 20,000 ids or 1 MB of their texts: it passes whole");
     return isTooLong;
   }
 
@@ -179,7 +179,7 @@ export class Namespace implements OpenNamespace {
     const recorded = guard.record(this.latest(ids), recording);
     if (!recorded) return 0;
     if (recorded.lostText > 0)
-      this.tellTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
+      this.reportTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
     this.recorded();
     if (recording === "Unseen") this.noteChanges();
     return recorded.count;
@@ -199,7 +199,7 @@ export class Namespace implements OpenNamespace {
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
     const count = countLatest(ids);
     if (count === ids.length) return ids;
-    this.tellTooLarge(`a list has over 20,000 ids or 1 MB of their texts: the last ${count} are taken`);
+    this.reportTooLarge(`a list has over 20,000 ids or 1 MB of their texts: the last ${count} are taken`);
     return ids.slice(-count);
   }
 
