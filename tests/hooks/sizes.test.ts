@@ -79,5 +79,5 @@ test("lazy imports the core by its name, on demand", async () => {
 });
 
 test("these are all", () => {
-  expect(withoutCore.map(({ name }) => name)).toEqual(["lazy", ...hooks, "testing", "devtools"]);
+  expect(withoutCore.map(({ name }) => name)).toEqual(["lazy", "server/testing", ...hooks, "testing", "devtools"]);
 });

@@ -248,7 +248,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
     // What is shown last is told by a report.
     const reported: unknown[] = [];
     const stop = guard.report({ send: (report) => Promise.resolve(void reported.push(report)) });
-    await guard.flush();
+    await guard.deliver();
     stop();
     for (const report of reported) await store.accept("ada", JSON.stringify(report));
   }
