@@ -75,8 +75,8 @@ export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
 
 /** Whether an error is the first with its message or code; false for more than a few. */
 export function newMessages(of: "message" | "code" = "message"): (error: SeenGuardError) => boolean {
-  const told = new Set<string>();
-  return (error) => told.size < MOST_MESSAGES && told.size < told.add(error[of]).size;
+  const known = new Set<string>();
+  return (error) => known.size < MOST_MESSAGES && known.size < known.add(error[of]).size;
 }
 
 /** Calls an app's callback. Its exception becomes an uncaught error of the app and stops nothing here. */

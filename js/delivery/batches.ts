@@ -8,6 +8,8 @@ import type { Batch as EngineBatch } from "../engine/engine-types.js";
 export interface Batch extends EngineBatch {
   /** Whether the namespace was not cleared since it began. */
   readonly isCurrent: () => boolean;
+  /** Whether the engine still has its entries: there was neither a clear nor a trap since. */
+  readonly exists: () => boolean;
   /** "Left": it was sent as the page hid, and counts as delivered unless it ends otherwise. Has no effect after a trap. */
   readonly end: (end: "Failed" | "Delivered" | "Left") => void;
 }
@@ -30,7 +32,7 @@ export class BatchSize {
 
   /** The number of entries that are left out. */
   get leftOut(): number {
-    return this.left.length;
+    return this.left.filter(({ exists }) => exists()).length;
   }
 
   /** Whether the server has refused the latest entry. */

@@ -60,12 +60,16 @@ export class Reporter {
   private isRunning = false;
   private running = Promise.resolve();
   private hiding: Promise<unknown> = Promise.resolve();
+  /** Whether a request was sent as the page hid, until it is shown: a page that closes has two events. */
+  private hasLeft = false;
   /** How many calls of `deliver` wait. */
   private calls = 0;
   /** When the first and the latest entry were recorded since a batch was begun, Unix ms. */
   private firstMs: number | undefined;
   private latestMs = 0;
   private triedMs = -Infinity;
+  /** How many undelivered entries the latest run has left, which are of earlier visits and not due yet. */
+  private later = 0;
 
   constructor(
     private readonly source: Source,
@@ -82,7 +86,8 @@ export class Reporter {
 
   /** The number of entries in progress or left out here. */
   get waiting(): number {
-    return [...this.requests].reduce((sum, { batch }) => sum + countOf(batch), this.size.leftOut);
+    const batches = [...this.requests].map(({ batch }) => batch).filter(({ exists }) => exists());
+    return batches.reduce((sum, batch) => sum + countOf(batch), this.size.leftOut);
   }
 
   get failingSince(): number | undefined {
@@ -94,6 +99,8 @@ export class Reporter {
     const isFirst = !this.isOn;
     this.started.add(options);
     if (isFirst) {
+      this.hasLeft = false;
+      this.later = this.source.undelivered;
       this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
       this.schedule(this.backoff.isFailing ? this.backoff.retryMs : this.quietMs);
     }
@@ -119,7 +126,10 @@ export class Reporter {
       // A network that is back resolves no conflict of sessions.
       if (!this.backoff.isConflict) this.schedule(0);
     } else if (type === "pagehide" || isHidden()) this.hide();
-    else if (this.backoff.isFailing) this.schedule(0);
+    else {
+      this.hasLeft = false;
+      if (this.backoff.isFailing) this.schedule(0);
+    }
   };
 
   /** The namespace was opened again: a conflict of sessions may be over. */
@@ -165,7 +175,7 @@ export class Reporter {
 
   /** The delay until what was recorded is due; 0 if nothing was recorded since the latest batch. */
   private get dueMs(): number {
-    if (this.firstMs === undefined || this.source.undelivered >= MANY) return 0;
+    if (this.firstMs === undefined || this.source.undelivered - this.later >= MANY) return 0;
     const atMs = Math.min(this.latestMs + this.quietMs, this.firstMs + this.intervalMs);
     // The clock may have jumped.
     return Math.max(0, Math.min(atMs - this.clock.wallMs(), this.quietMs));
@@ -222,8 +232,10 @@ export class Reporter {
     const mayBegin = this.isOn && this.backoff.requestedMs === 0 && this.requests.size === 0;
     if (!mayBegin || (reason === "deliver" ? this.calls === 0 : this.isOffline())) return undefined;
     const batch = this.source.beginBatch(this.size.most, MAX_BYTES, reason);
-    if (!batch) this.size.finished();
-    return batch;
+    if (batch) return batch;
+    this.size.finished();
+    this.later = this.source.undelivered;
+    return undefined;
   }
 
   private isOffline(): boolean {
@@ -322,10 +334,11 @@ export class Reporter {
   // As the page hides.
 
   private hide(): void {
-    if (!this.isOn || this.backoff.requestedMs > 0) return;
+    if (!this.isOn || this.hasLeft || this.backoff.requestedMs > 0) return;
     this.drop(({ reason }) => reason !== "hide");
     const last = this.beginLast();
     if (!last) return;
+    this.hasLeft = true;
     const sent = this.send(last.batch, "hide", last.bytes);
     this.hiding = Promise.all([this.hiding, sent]).then(() => this.schedule(this.delayMs));
   }

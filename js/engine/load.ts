@@ -1,7 +1,7 @@
 /**
  * Loads the engine: once of each kind, when the first guard needs it, shared by all guards of this copy of the package.
  */
-import { attempt, inTime } from "../platform/host.js";
+import { attempt, withTimeout } from "../platform/host.js";
 import { describe, failure, SeenGuardError } from "../errors.js";
 import type { FormatArguments } from "../input/format.js";
 import type { GuardOptions } from "../types/seenguard.js";
@@ -58,9 +58,10 @@ class Fetched<T> {
   private take!: (value: T) => void;
   private readonly value = new Promise<T>((resolve) => (this.take = resolve));
 
-  or(asked: Promise<T>): Promise<T> {
-    asked.then(this.take, () => {});
-    return inTime(FETCH_TIMEOUT_MS, "what was asked for it", Promise.race([this.value, asked]));
+  or(requested: Promise<T>): Promise<T> {
+    requested.then(this.take, () => {});
+    const late = new Error(`loading the engine timed out after ${FETCH_TIMEOUT_MS / 1000} s`);
+    return withTimeout(FETCH_TIMEOUT_MS, Promise.race([this.value, requested]), late) as Promise<T>;
   }
 }
 

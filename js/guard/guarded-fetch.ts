@@ -127,7 +127,10 @@ async function sendWith(
     if (signalOf(input, init)?.aborted || errorNameOf(error) !== "TypeError") throw error;
   }
   try {
-    return await send(input, init);
+    const response = await send(input, init);
+    // Nobody reads it, and otherwise it would hold the connection.
+    attempt(() => void refusal?.body?.cancel().catch(() => {}));
+    return response;
   } catch (error) {
     if (refusal) return refusal;
     throw error;

@@ -68,11 +68,11 @@ export class Namespace implements OpenNamespace {
   readonly store: Store | undefined;
   private storage: NamespaceStorage | undefined;
   private snapshot: LatestSnapshot | undefined;
-  /** The generation without a storage. */
+  /** The generation without a storage, or of the former one while an engine is to come. */
   private clearedAt = 0;
   private loadedMs = -Infinity;
-  /** Messages of `too-large` that were reported: each is reported once. */
-  private readonly told = new Set<string>();
+  /** Messages of `too-large`: each is reported once. */
+  private readonly reported = new Set<string>();
   reporter: Reporter | undefined;
 
   constructor(options: OpenOptions, engines: Engines) {
@@ -90,7 +90,11 @@ export class Namespace implements OpenNamespace {
   }
 
   stopStorage(): void {
-    this.storage?.stop();
+    const { storage } = this;
+    if (!storage) return;
+    storage.stop();
+    // A feed takes a higher one for a clear: it must not rise when the engine, and with it a storage, comes late.
+    this.clearedAt = Math.max(this.clearedAt, storage.generation);
     this.storage = undefined;
   }
 
@@ -120,9 +124,9 @@ export class Namespace implements OpenNamespace {
     for (const { onError } of this.holders) callBack(onError, error);
   };
 
-  private tellTooLarge(message: string): void {
-    if (this.told.has(message)) return;
-    this.told.add(message);
+  private reportTooLarge(message: string): void {
+    if (this.reported.has(message)) return;
+    this.reported.add(message);
     this.report(new SeenGuardError("too-large", message));
   }
 
@@ -136,7 +140,7 @@ export class Namespace implements OpenNamespace {
       this.snapshot?.note(checked, this.clock.wallMs());
       this.storage?.changed();
       this.storage?.snapshotChanged();
-      if (outcome.isSaturated) this.tellTooLarge("the server's shards are too full: they stop most fresh items");
+      if (outcome.isSaturated) this.reportTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       this.noteChanges();
       this.tools.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) });
@@ -163,7 +167,7 @@ export class Namespace implements OpenNamespace {
 
   private isTooLong({ ids }: ItemIdList): boolean {
     const isTooLong = countLatest(ids) < ids.length;
-    if (isTooLong) this.tellTooLarge("a list has over 20,000 ids or 1 MB of their texts: it passes whole");
+    if (isTooLong) this.reportTooLarge("a list has over 20,000 ids or 1 MB of their texts: it passes whole");
     return isTooLong;
   }
 
@@ -175,7 +179,7 @@ export class Namespace implements OpenNamespace {
     const recorded = guard.record(this.latest(ids), recording);
     if (!recorded) return 0;
     if (recorded.lostText > 0)
-      this.tellTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
+      this.reportTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
     this.recorded();
     if (recording === "Unseen") this.noteChanges();
     return recorded.count;
@@ -195,7 +199,7 @@ export class Namespace implements OpenNamespace {
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
     const count = countLatest(ids);
     if (count === ids.length) return ids;
-    this.tellTooLarge(`a list has over 20,000 ids or 1 MB of their texts: the last ${count} are taken`);
+    this.reportTooLarge(`a list has over 20,000 ids or 1 MB of their texts: the last ${count} are taken`);
     return ids.slice(-count);
   }
 
@@ -301,12 +305,13 @@ export class Namespace implements OpenNamespace {
     const batch = guard?.beginBatch(maxEntries, maxBytes, reason === "hide" ? "Hiding" : takesAll ? "All" : "Own");
     if (!guard || !batch) return undefined;
     const isCurrent = () => this.generation === generation;
+    const exists = () => isCurrent() && this.guard === guard;
     // With the guard that began it: another one, after a trap, has other batches.
     const end = (how: keyof typeof BatchEnd) => {
       guard.endBatch(batch.batch, how);
       this.storage?.changed();
     };
-    return { ...batch, isCurrent, end };
+    return { ...batch, isCurrent, exists, end };
   }
 
   /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */

@@ -126,8 +126,8 @@ export function idsOfItem({ ids, ends }: ItemIdList, item: number): readonly Ite
 }
 
 /**
- * The usable ids of what `record` takes: an id or an object with an `id`, or several. Never throws. `onOther`: told of
- * objects without one.
+ * The usable ids of what `record` takes: an id or an object with an `id`, or several. Never throws. `onOther` is called
+ * for objects without one.
  */
 export function collectRecorded(given: unknown, isRight = isUsable, onOther = (_value: unknown): void => {}): ItemId[] {
   const usable: ItemId[] = [];

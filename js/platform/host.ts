@@ -54,6 +54,20 @@ export function nextTask(): Promise<void> {
   });
 }
 
+/** After this time a long loop lets other tasks run: no task may take over 50 ms, even on a slow device. */
+const TASK_MS = 8;
+
+/** A function to await between the steps of a long loop: it resolves in a new task if the current one is long. */
+export function yielding(clock: Clock): () => Promise<void> {
+  let beganMs = clock.wallMs();
+  return async () => {
+    // The clock may jump.
+    if (Math.abs(clock.wallMs() - beganMs) < TASK_MS) return;
+    await nextTask();
+    beganMs = clock.wallMs();
+  };
+}
+
 /** The option of `SeenGuard.open` that brings another clock. Only `seenguard/testing` knows it. */
 export const CLOCK = Symbol.for("seenguard.clock");
 

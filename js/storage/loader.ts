@@ -2,7 +2,7 @@
  * Loads: merges what others have written, which may be read in any order, any number of times. The stashes are read
  * before the store, since what leaves a stash is in the store.
  */
-import { isHidden } from "../platform/host.js";
+import { isHidden, yielding } from "../platform/host.js";
 import type { StorageContext } from "./context.js";
 import { highestGeneration, parseKeys, prefixOf, removeLocal, type ParsedKey } from "./keys.js";
 import type { Retry } from "./retry.js";
@@ -90,13 +90,26 @@ export class Loader {
     const unread = listed.filter(isUnread);
     const texts = unread.length > 0 ? await context.call(store.getMany(unread.map(({ key }) => key))) : [];
     await context.isAttached;
-    if (!context.isCurrent(generation)) return context.isEnded();
+    if (!(await this.mergeListed(unread, texts, generation))) return context.isEnded();
+    return texts.every((text) => text !== undefined);
+  }
+
+  /** Merges what was read, in several tasks if there is much. Returns whether the generation is still the same. */
+  private async mergeListed(
+    unread: readonly ParsedKey[],
+    texts: readonly (string | undefined)[],
+    generation: number,
+  ): Promise<boolean> {
+    const { context } = this;
+    const yieldIfLong = yielding(context.clock);
     for (const [index, { key, kind }] of unread.entries()) {
+      if (!context.isCurrent(generation)) return false;
       const text = texts[index];
       if (text !== undefined && kind === "h") context.snapshot?.restore(text);
       else if (text !== undefined) this.mergeRow(key, text);
+      await yieldIfLong();
     }
-    return texts.every((text) => text !== undefined);
+    return context.isCurrent(generation);
   }
 
   private noteListing(listed: readonly ParsedKey[], known: readonly string[]): void {

@@ -1,6 +1,6 @@
 /** Saves: writes what is unsaved as rows, each under a new key, and until that is done into the stash. */
 import type { Due } from "../generated/client/seenguard.js";
-import { isHidden } from "../platform/host.js";
+import { isHidden, yielding } from "../platform/host.js";
 import type { Compaction } from "./compaction.js";
 import { isQuotaError, type StorageContext } from "./context.js";
 import type { Retry } from "./retry.js";
@@ -70,7 +70,11 @@ export class Saver {
 
   private async saveAll(due: Due = 0): Promise<void> {
     const { context } = this;
-    for (let row; context.mayWrite() && (row = this.unsaved(0, due));) await this.putWithRoom(row);
+    const yieldIfLong = yielding(context.clock);
+    for (let row; context.mayWrite() && (row = this.unsaved(0, due));) {
+      await this.putWithRoom(row);
+      await yieldIfLong();
+    }
     if (!context.mayWrite()) return;
     this.cancelStash?.();
     this.cancelStash = undefined;

@@ -151,6 +151,38 @@ describe("report", () => {
     expect(requests.map(({ ids }) => ids.length)).toEqual([50]);
   });
 
+  test("delivers several impressions at a time, though many of earlier visits are not due yet", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const former = await openGuard({ storage, namespace });
+    former.guard.record(idsOf("former", 60));
+    await former.guard.close();
+    const { guard } = await openGuard({ storage, namespace }, newPage());
+    const { requests, report } = collector();
+    guard.report(report);
+    for (const id of idsOf("new", 20)) {
+      guard.record(id);
+      await pass(100);
+    }
+    await pass(1000);
+    expect(requests.map(({ ids }) => ids)).toEqual([idsOf("new", 20)]);
+    await pass(15_000);
+    expect(requests.slice(1).flatMap(({ ids }) => ids)).toEqual(idsOf("former", 60));
+  });
+
+  test("does not wait when many wait, though many of earlier visits are not due yet", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const former = await openGuard({ storage, namespace });
+    former.guard.record(idsOf("former", 60));
+    await former.guard.close();
+    const { guard } = await openGuard({ storage, namespace }, newPage());
+    const { requests, report } = collector();
+    guard.report(report);
+    await pass(1500);
+    guard.record(idsOf("new", 50));
+    await pass(0);
+    expect(requests.map(({ ids }) => ids)).toEqual([idsOf("new", 50)]);
+  });
+
   test("delivers waiting impressions when the guard closes, and remembers that they have arrived", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });

@@ -2,7 +2,7 @@
  * What a report meets: servers that hang, refuse or redirect, transports of the app's own, the events of a page; and that
  * none of it stops delivery, or loses or repeats an impression.
  */
-import type { GuardOptions, Report, ReportOptions } from "seenguard";
+import { SeenGuard, type GuardOptions, type Report, type ReportOptions } from "seenguard";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
 import { pass, useFakeTimers } from "../support/clocks.js";
@@ -223,6 +223,17 @@ describe("one impression that is refused", () => {
     },
   );
 
+  test("is no longer left over once the namespace was cleared", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    serve((ids) => ({ status: ids.includes("bad") ? 400 : 204 }));
+    const { guard } = await reporting({}, { storage, namespace });
+    guard.record(["bad", "good"]);
+    await pass(1500);
+    expect(await guard.deliver()).toMatchObject({ left: 1 });
+    await SeenGuard.clear(namespace, storage);
+    expect(await guard.deliver()).toMatchObject({ left: 0 });
+  });
+
   test.each([0, 1])("holds up no other though it is the oldest and nothing was accepted yet (%d)", async (more) => {
     const bad = idsOf("bad", 1 + more);
     const server = serve((ids) => ({ status: ids.some((id) => bad.includes(id)) ? 400 : 204 }));
@@ -400,6 +411,38 @@ describe("as the page hides", () => {
     await pass(0);
     expect(server.requests.slice(1)).toEqual([[...idsOf("a", 10, 50), ...idsOf("b", 90)]]);
     expect(server.inits[0]?.signal?.aborted).toBe(true);
+  });
+
+  test("one request goes out for both of its events, and another one only after it was shown", async () => {
+    const document = { visibilityState: "visible" };
+    vi.stubGlobal("document", document);
+    const server = serve(never);
+    const { guard } = await reporting();
+    const hide = () => {
+      document.visibilityState = "hidden";
+      happens("visibilitychange");
+      happens("pagehide");
+    };
+    guard.record(idsOf("a", 150));
+    hide();
+    await pass(0);
+    expect(server.requests.map(({ length }) => length)).toEqual([100]);
+    document.visibilityState = "visible";
+    happens("visibilitychange");
+    hide();
+    await pass(0);
+    expect(server.requests.map(({ length }) => length)).toEqual([100, 50]);
+  });
+
+  test("what is recorded after an event that found nothing to send is sent at the next one", async () => {
+    vi.stubGlobal("document", { visibilityState: "hidden" });
+    const server = serve(never);
+    const { guard } = await reporting();
+    happens("visibilitychange");
+    guard.record("a");
+    happens("pagehide");
+    await pass(0);
+    expect(server.requests).toEqual([["a"]]);
   });
 
   test("all guards together send 60,000 bytes at most, in one request each", async () => {

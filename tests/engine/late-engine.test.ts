@@ -22,11 +22,23 @@ beforeEach(() => {
 });
 
 /** A page without Wasm, and what its events are dispatched at. */
-function pageWithoutWasm(): { page: Package; events: EventTarget } {
+function pageWithoutWasm(globals: object = {}): { page: Package; events: EventTarget } {
   const events = new EventTarget();
   const addEventListener = events.addEventListener.bind(events);
   const removeEventListener = events.removeEventListener.bind(events);
-  return { page: openPage(WITHOUT_WASM, { addEventListener, removeEventListener }).seenguard, events };
+  return { page: openPage(WITHOUT_WASM, { addEventListener, removeEventListener, ...globals }).seenguard, events };
+}
+
+function localStorageOf(values: Map<string, string>): object {
+  return {
+    getItem: (key: string) => values.get(key) ?? null,
+    setItem: (key: string, value: string) => values.set(key, value),
+    removeItem: (key: string) => values.delete(key),
+    key: (index: number) => [...values.keys()][index] ?? null,
+    get length() {
+      return values.size;
+    },
+  };
 }
 
 /** Lets so much time pass, and whatever follows happen. */
@@ -93,6 +105,22 @@ describe("a fallback that does not answer", () => {
     expect(feed.filter(shown)).toEqual(shown);
     feed.reset();
     expect(feed.filter(shown)).toEqual(["d"]);
+  });
+
+  test("takes nothing from a list on screen when it comes late, where the namespace was cleared once", async () => {
+    const [storage, namespace, localStorage] = [new MapStorage(), uniqueNamespace(), localStorageOf(new Map())];
+    const former = openPage("", { localStorage }).seenguard;
+    const visit = await openGuard({ storage, namespace }, former);
+    await former.SeenGuard.clear(namespace, storage);
+    visit.guard.record(["a", "b"]);
+    await visit.guard.close();
+    const { page } = pageWithoutWasm({ localStorage });
+    const { guard } = await openWithout({ fallback: secondTime(), storage, namespace }, page);
+    const feed = guard.feed();
+    expect(feed.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
+    await pass(AGAIN_MS);
+    expect(guard.filter(["a", "b", "c"])).toEqual(["c"]);
+    expect(feed.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
   });
 
   test("has subscribers called when it comes late", async () => {

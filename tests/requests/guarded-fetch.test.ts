@@ -330,6 +330,14 @@ describe("a GET that is refused", () => {
     }
   });
 
+  test("has the refusal's body cancelled, which nobody reads", async () => {
+    const cancel = vi.fn(() => Promise.reject(new Error("of the body")));
+    const refusal = Object.defineProperty(new Response("refused", { status: 400 }), "body", { value: { cancel } });
+    const { fetch } = await openFetch((_, { headers }) => (headers.has("seen-pending") ? refusal : page(undefined)));
+    expect((await fetch(PAGE)).status).toBe(200);
+    expect(cancel).toHaveBeenCalledOnce();
+  });
+
   test("and then fails gives the app the refusal", async () => {
     const { fetch } = await openFetch((_, { headers }) =>
       headers.has("seen-pending") ? new Response("why", { status: 400 }) : fail(),

@@ -39,8 +39,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
   "a row that is gone is not looked for": loader("return texts.every((text) => text !== undefined);", "return true;"),
   "what was read for another generation is merged": loader(
-    "if (!context.isCurrent(generation)) return context.isEnded();",
-    "if (context.isEnded()) return true;",
+    "if (!context.isCurrent(generation)) return false;",
+    "if (context.isEnded()) return false;",
   ),
   "a stash of an older generation is merged": loader(
     "      if (generation < context.generation) removeLocal([key]);\n      else {",
