@@ -14,14 +14,14 @@ import { CommandFailed } from "../lib/run.mjs";
  */
 const budgets = {
   // Aim: 60 KB. 700 bytes of brotli are for `subscribe`, `observeItem`, `signOut`, `deliver` and the order of delivery.
-  seenguard: [189_500, 64_400],
-  "seenguard/formats": [269_500, 93_400],
+  seenguard: [190_500, 64_700],
+  "seenguard/formats": [270_000, 93_600],
   // Aim: 16 KB. Storage is in TypeScript: 1.5 KB more here, and 13 KB less in the module.
-  "seenguard/slim": [81_800, 26_300],
+  "seenguard/slim": [82_500, 26_600],
   "seenguard/lazy": [250, 200],
   "seenguard.wasm": [103_500, 37_300],
   "formats.wasm": [175_000, 65_000],
-  "seenguard.iife.js": [270_000, 93_800],
+  "seenguard.iife.js": [271_000, 94_000],
   // A file of its own, which a page without Wasm requests.
   "seenguard/engine-js": [233_500, 60_700],
   "seenguard/formats/engine-js": [375_500, 98_300],
