@@ -3,7 +3,7 @@ import { refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
 import { checkAllOptions, isText, wholeNumber, type Rules } from "../input/options.js";
 import type * as Api from "../types/near-duplicates.js";
-import { call, callWith, loadServerEngine, type ServerEngine } from "../server/engine.js";
+import { call, callWith, freeIn, loadServerEngine, type ServerEngine } from "../server/engine.js";
 
 const rules = { distance: wholeNumber(0, 3, 3) } satisfies Rules;
 
@@ -42,6 +42,6 @@ export class NearDuplicates implements Api.NearDuplicates {
     const handle = this.handle();
     const { engine, groups } = handle;
     handle.groups = undefined;
-    if (groups) engine.call(() => groups.free());
+    if (groups) freeIn(engine, groups);
   }
 }

@@ -80,6 +80,12 @@ export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run:
   });
 }
 
+/** Frees an object of the module. After a trap it stays: the glue code would free it in corrupt memory once collected. */
+export function freeIn(engine: ServerEngine, object: { free(): void }): void {
+  if (engine.hasTrapped) engine.abandoned.push(object);
+  else engine.call(() => object.free());
+}
+
 function trapped(): SeenGuardError {
   return new SeenGuardError("engine", "the server's engine trapped: this process has to be started anew");
 }

@@ -12,7 +12,7 @@ import {
   type TimeOptions,
 } from "./call-options.js";
 import { checkChainOptions, withOptions, type GivenOptions } from "./chain-options.js";
-import { call, callWith, loadServerEngine, type ServerEngine } from "./engine.js";
+import { call, callWith, freeIn, loadServerEngine, type ServerEngine } from "./engine.js";
 import type { CheckedPage } from "./page-request.js";
 import { checkReceived } from "./report.js";
 import { checkStored, type StoredChain } from "./stored.js";
@@ -140,7 +140,7 @@ export class ShardChain implements Api.ShardChain {
     const handle = this.handle();
     const { engine, chain } = handle;
     handle.chain = undefined;
-    if (chain) engine.call(() => chain.free());
+    if (chain) freeIn(engine, chain);
   }
 
   /** The indices of the fresh ids. */
