@@ -33,7 +33,7 @@ export function holdGuard(component: Component, onChange: () => void): () => voi
 
 const sharedOf = (namespace: string) => findShared(namespace) as SharedGuard | undefined;
 
-export class SharedGuard implements SharedHandle {
+class SharedGuard implements SharedHandle {
   private readonly namespace: string;
   private state = OPENING;
   /** The error of wrong options. */

@@ -2,7 +2,7 @@
  * Delivery by the clock: batches, failures and their waits, what is delivered again, and what the next visit takes
  * over.
  */
-import type { Impression, Report, ReportOptions } from "seenguard";
+import type { Impression, Report, ReportOptions, SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
 import { retryDelayMs } from "../../js/platform/host.js";
@@ -21,6 +21,15 @@ function collector() {
     return state.isDown ? Promise.reject(new Error("down")) : Promise.resolve();
   };
   return { requests, state, report: { url: "/impressions", send } };
+}
+
+/** The guard of a visit after one that has recorded these and delivered nothing. */
+async function openAfterVisit(recorded: readonly string[]): Promise<SeenGuard> {
+  const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+  const former = await openGuard({ storage, namespace });
+  former.guard.record(recorded);
+  await former.guard.close();
+  return (await openGuard({ storage, namespace }, newPage())).guard;
 }
 
 describe("report", () => {
@@ -152,11 +161,7 @@ describe("report", () => {
   });
 
   test("delivers several impressions at a time, though many of earlier visits are not due yet", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const former = await openGuard({ storage, namespace });
-    former.guard.record(idsOf("former", 60));
-    await former.guard.close();
-    const { guard } = await openGuard({ storage, namespace }, newPage());
+    const guard = await openAfterVisit(idsOf("former", 60));
     const { requests, report } = collector();
     guard.report(report);
     for (const id of idsOf("new", 20)) {
@@ -170,11 +175,7 @@ describe("report", () => {
   });
 
   test("does not wait when many wait, though many of earlier visits are not due yet", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const former = await openGuard({ storage, namespace });
-    former.guard.record(idsOf("former", 60));
-    await former.guard.close();
-    const { guard } = await openGuard({ storage, namespace }, newPage());
+    const guard = await openAfterVisit(idsOf("former", 60));
     const { requests, report } = collector();
     guard.report(report);
     await pass(1500);
