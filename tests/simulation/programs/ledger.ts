@@ -110,12 +110,19 @@ export class Ledger {
     this.changes.set(id, changes);
   }
 
-  /** A document has begun a clear, which has this generation. Returns what to call when it resolves. */
+  /**
+   * A document has begun a clear, which has this generation. Returns what to call when it resolves. Without a signal a
+   * document that does not know an earlier clear learns it by then.
+   */
   clear(document: Tab, generation: number): () => void {
+    const knewAll = this.hasSignals || this.clears.every(({ order }) => order <= (this.heardAt.get(document) ?? 0));
     const clear = { order: this.next(), generation, document, endOrder: Infinity };
     this.clears.push(clear);
-    this.heardAt.set(document, this.order);
-    return () => (clear.endOrder = this.next());
+    if (knewAll) this.heardAt.set(document, clear.order);
+    return () => {
+      clear.endOrder = this.next();
+      this.heardAt.set(document, Math.max(clear.order, this.heardAt.get(document) ?? 0));
+    };
   }
 
   /** An engine begins that knows all clears by its first listing, or no clear. */
