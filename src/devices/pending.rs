@@ -61,11 +61,11 @@ impl PendingLists {
         let counts =
             |text: &PendingText<'_>| text.forgotten >= forget_before.unwrap_or(0) && text.device.is_none_or(is_of_user);
         let (mut asking, mut others) = (Vec::new(), Vec::new());
-        let told = pending.asking.and_then(PendingText::parse);
-        if let Some(text) = told.filter(counts) {
+        let requesting = pending.asking.and_then(PendingText::parse);
+        if let Some(text) = requesting.filter(counts) {
             text.read_list(&mut asking)?;
         }
-        let device = told.and_then(|text| text.device);
+        let device = requesting.and_then(|text| text.device);
         let mut kept: Vec<_> = kept_lines(pending.kept, kept_since(now, pending.kept_seconds))
             .filter(|line| Some(line.device) != device && counts(&line.text))
             .collect();

@@ -99,7 +99,7 @@ impl<'a> PendingText<'a> {
         text + self.list
     }
 
-    /// The same text with a list of as many of these ids as fit into so many characters, given by their hashes (XXH64,
+    /// The same text with a list of as many of these ids as fit into `max_characters`, given by their hashes (XXH64,
     /// seed 0), the newest first.
     pub(crate) fn with_list(self, hashes: impl Iterator<Item = u64>, max_characters: usize) -> String {
         let mut text = PendingText { list: "", ..self }.text();
@@ -175,9 +175,9 @@ mod tests {
         // The ids `1r8bq8r7q4izgx` and `a`, as the format's description has them.
         let hashes = [0x3fcb_4702_b20e_7e12, 0xd24e_c4f1_a98c_6e5b];
         let text = PendingText::new(None, 1, 0);
-        let told = text.with_list(hashes.into_iter(), usize::MAX);
-        assert_eq!(told, ".1.0.Dn4SjG5b");
-        assert_eq!(listed_in(&told), hashes.map(listed));
+        let listed = text.with_list(hashes.into_iter(), usize::MAX);
+        assert_eq!(listed, ".1.0.Dn4SjG5b");
+        assert_eq!(listed_in(&listed), hashes.map(super::listed));
         assert_eq!(listed_in(".1.0.AAAA____"), [0, 0xFF_FFFF]);
     }
 
@@ -193,13 +193,13 @@ mod tests {
             (4_005, 1_000),
             (usize::MAX, 1_000),
         ] {
-            let told = text.with_list(0..2_000, most);
-            assert_eq!(listed_in(&told), Vec::from_iter(0..ids), "{most}");
+            let listed = text.with_list(0..2_000, most);
+            assert_eq!(listed_in(&listed), Vec::from_iter(0..ids), "{most}");
         }
     }
 
     #[test]
-    fn what_is_no_such_text_is_not_read() {
+    fn other_texts_are_not_read() {
         let long = format!(".0.0.{}", "AAAA".repeat(1_001));
         let padded = format!(".{:0>4096}.0.", 0);
         for text in [

@@ -12,9 +12,8 @@ pub enum Source {
     Row,
     /// The store; written on an earlier visit: its impressions are delivered by the tabs that read it.
     Found,
-    /// A stash: the store may lack what it has, so what is new here becomes unsaved. Before [`Guard::loaded`](crate::device::Guard::loaded)
-    /// its
-    /// impressions are found ones.
+    /// A stash: the store may lack what it has, so what is new here becomes unsaved. Before
+    /// [`Guard::loaded`](crate::device::Guard::loaded) its impressions are found ones.
     Stash,
 }
 

@@ -122,7 +122,7 @@ impl Chain {
         to_js(&self.rejected.iter().map(RejectedShard::of).collect::<Vec<_>>())
     }
 
-    /// Restores the data stored beside the shards: the batch's unseen ids with their times, and the deletion of the
+    /// Restores the data stored next to the shards: the batch's unseen ids with their times, and the deletion of the
     /// history, in Unix seconds.
     #[wasm_bindgen(js_name = restoreExceptions)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {

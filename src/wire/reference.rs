@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_left_out() {
+    fn other_texts_are_left_out() {
         let reference = Reference::of(Format::Native, TEXT);
         for element in [
             "",
