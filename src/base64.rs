@@ -17,7 +17,11 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
 );
 
 pub(crate) fn encode(bytes: &[u8]) -> String {
-    ENGINE.encode(bytes)
+    let mut text = vec![0; encoded_len(bytes.len())];
+    // The crate's own `encode` brings the messages of errors that cannot occur.
+    let written = ENGINE.encode_slice(bytes, &mut text);
+    debug_assert_eq!(written, Ok(text.len()));
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// The length of the text of this many bytes.

@@ -26,7 +26,7 @@ struct ShardInUse {
     reference: Reference,
     expires: u32,
     /// Empty if the texts of all shards are too long to be kept.
-    text: Arc<[u8]>,
+    text: Arc<Vec<u8>>,
 }
 
 /// One filter of the snapshot.
@@ -137,7 +137,7 @@ impl ServerView {
                     next.shards.push(ShardInUse {
                         reference: Reference::of(format, text),
                         expires: encoded.expires,
-                        text: text.into(),
+                        text: Arc::new(text.to_vec()),
                     });
                 }
             }
@@ -173,7 +173,7 @@ impl ServerView {
     /// The shards' texts, newest first; `None` if they are too long to be stored.
     pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
         let is_kept = self.shards.iter().all(|shard| !shard.text.is_empty());
-        is_kept.then(|| self.shards.iter().map(|shard| &*shard.text))
+        is_kept.then(|| self.shards.iter().map(|shard| shard.text.as_slice()))
     }
 
     /// The filters that have not expired at this time of the server's clock, Unix seconds.
