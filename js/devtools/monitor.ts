@@ -1,5 +1,5 @@
 /** Monitors one guard: counts its decisions and snapshots, and samples its lag. It is independent of the page. */
-import type { AppliedSnapshot, Decision, HOOK, HookedGuard, StoppedItem } from "../guard/hook.js";
+import type { AppliedSnapshot, Decision, HOOK, HookedGuard, StoppedItem } from "../guard/tools.js";
 import type { SeenGuard } from "../types/seenguard.js";
 import { kindOf, type Kind } from "./format.js";
 

@@ -1,5 +1,5 @@
 /** `SeenGuard`: one handle of a namespace. */
-import { deviceClock, isOnDevice } from "../platform/host.js";
+import { deviceClock, isElement, isOnDevice, isRoot } from "../platform/host.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, failure, warnOnce, type SeenGuardError } from "../errors.js";
 import { openFeed } from "../feed/feed.js";
@@ -20,12 +20,12 @@ import {
 import type { DwellListener } from "../observer/dwell.js";
 import { observeBelow, observeElement, type ObservedRoot } from "../observer/observer.js";
 import { checkOptions, type Rules } from "../input/options.js";
-import { storeOf } from "../storage/choice.js";
+import { storeOf } from "../storage/custom.js";
 import { clearNamespace } from "../storage/clear.js";
 import type * as Api from "../types/seenguard.js";
 import { Namespace, refused, type Holder } from "./namespace.js";
 import { guardedFetch } from "./guarded-fetch.js";
-import { HOOK, type Tool } from "./hook.js";
+import { HOOK, type Tool } from "./tools.js";
 import {
   checkClear,
   checkGuardOptions,
@@ -72,7 +72,7 @@ class OpenGuard implements Api.SeenGuard {
   /** For calls by the app. Reports a call after `close` as misuse. */
   private namespace(): Namespace {
     const { isClosed, namespace } = this.handle();
-    if (isClosed) this.tell(misuse(CLOSED));
+    if (__DEV__ && isClosed) this.tell(misuse(CLOSED));
     return namespace;
   }
 
@@ -99,11 +99,14 @@ class OpenGuard implements Api.SeenGuard {
   }
 
   private recorded(ids: unknown): Api.ItemId[] {
-    return collectRecorded(ids, isUsable, (value) => this.tell(misuseOfRecorded(value)));
+    return collectRecorded(ids, isUsable, (value) => {
+      if (__DEV__) this.tell(misuseOfRecorded(value));
+    });
   }
 
+  /** Reports misuse; production does not. */
   private readonly tell = (error: SeenGuardError | undefined): void => {
-    if (error) callBack(this.handle().holder.onError, error);
+    if (__DEV__ && error) callBack(this.handle().holder.onError, error);
   };
 
   explain(id: Api.ItemId): Api.Explanation {
@@ -147,18 +150,13 @@ class OpenGuard implements Api.SeenGuard {
   observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {
     const checked = checkOptions("observe", options, observeRules) as object as CheckedObserveOptions;
     const { attribute, threshold, dwellMs, idsOf, signal } = checked;
-    const error = misuseOfRoot(root);
-    this.tell(error);
-    if (error) return () => {};
-    const stop = observeBelow(
-      root,
-      { attribute, threshold, dwellMs },
-      {
-        items: this.dwellListener(checked, (id, element) => [id, ...collectRecorded(callBack(idsOf, id, element))]),
-        onGone: () => this.tell(misuse(GONE)),
-        onNoItem: () => this.tell(misuse(noItem(attribute))),
-      },
-    );
+    if (__DEV__) this.tell(misuseOfRoot(root));
+    if (!isRoot(root)) return () => {};
+    const items = this.dwellListener(checked, (id, element) => [id, ...collectRecorded(callBack(idsOf, id, element))]);
+    const misuses = __DEV__
+      ? { onGone: () => this.tell(misuse(GONE)), onNoItem: () => this.tell(misuse(noItem(attribute))) }
+      : undefined;
+    const stop = observeBelow(root, { attribute, threshold, dwellMs }, items, misuses);
     return this.untilClosed(stop, signal);
   }
 
@@ -170,9 +168,8 @@ class OpenGuard implements Api.SeenGuard {
     const checked = checkOptions("observeItem", options, observeItemRules) as object as CheckedItemOptions;
     const ids = collectRecorded(id).map(String);
     const [first = ""] = ids;
-    const error = misuseOfItem(element, id, ids);
-    this.tell(error);
-    if (error) return () => {};
+    if (__DEV__) this.tell(misuseOfItem(element, id, ids));
+    if (!isElement(element) || ids.length === 0) return () => {};
     const { threshold, dwellMs, signal } = checked;
     const listener = this.dwellListener(checked, () => ids);
     return this.untilClosed(observeElement(element, first, { threshold, dwellMs }, listener), signal);
@@ -193,7 +190,7 @@ class OpenGuard implements Api.SeenGuard {
         callBack(onImpression, id, element);
       },
       onOut: (id) => observed.leave(keyOf(id)),
-      onContents: () => this.tell(misuse(CONTENTS)),
+      onContents: __DEV__ ? () => this.tell(misuse(CONTENTS)) : undefined,
     };
   }
 
@@ -275,7 +272,8 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
   return class SeenGuard extends OpenGuard {
     static async open(options: Api.GuardOptions): Promise<SeenGuard> {
       const checked = checkGuardOptions(options, more);
-      const onError = misuseOnce(checked.onError ?? warnOnce());
+      const listener = checked.onError ?? warnOnce();
+      const onError = __DEV__ ? misuseOnce(listener) : listener;
       const close = (timeoutMs: number) => closeHandle(handle, timeoutMs);
       const holder: Holder = { onError, onLag: checked.onLag, subscribers: new Subscribers(), close };
       const handle = newHandle(new Namespace(checked, engines), holder);
@@ -328,7 +326,7 @@ function rendersOnServer({ storage }: Api.GuardOptions): boolean {
 
 /** For server rendering: lets everything pass, and reports misuse once in a process. */
 function namespaceForNobody(options: OpenOptions, engines: Engines, { onError }: Holder): Namespace {
-  const error = misuseOfServer();
+  const error = __DEV__ ? misuseOfServer() : undefined;
   if (error) callBack(onError, error);
   return new Namespace(options, engines);
 }

@@ -83,9 +83,11 @@ export async function hold(options: OpenOptions, holder: Holder, make: () => Nam
     const message = `the namespace "${name}" is open with other options, which stay in force`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
-  const copies = Object.getOwnPropertySymbols(registries).filter(({ description }) => description?.startsWith(PREFIX));
-  if (copies.length > 1) {
-    callBack(holder.onError, misuseOfCopies(copies.map((copy) => registries[copy]?.version ?? "")));
+  if (__DEV__) {
+    const symbols = Object.getOwnPropertySymbols(registries);
+    const copies = symbols.filter(({ description }) => description?.startsWith(PREFIX));
+    const versions = copies.map((copy) => registries[copy]?.version ?? "");
+    if (copies.length > 1) callBack(holder.onError, misuseOfCopies(versions));
   }
   namespace.holders.add(holder);
   namespace.reporter?.opened();

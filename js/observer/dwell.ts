@@ -3,7 +3,7 @@
  * `dwellMs` without a break.
  *
  * IntersectionObservers report when the share that an element needs is crossed; one serves all that need the same.
- * While an element intersects, a timer asks for a fresh entry every `dwellMs`: it ends a dwell, and finds a box that
+ * While an element intersects, a timer requests a fresh entry every `dwellMs`: it ends a dwell, and finds a box that
  * grew without crossing anything. With the last watch, all observers and listeners are gone.
  */
 import { attempt, isHidden, listen } from "../platform/host.js";
@@ -22,7 +22,7 @@ export const DEFAULTS: DwellSettings = { threshold: 0.5, dwellMs: 1_000 };
 type Tell = ((id: string, element: Element) => void) | undefined;
 
 export interface DwellListener {
-  /** The element has been looked at; it is told again when it has left the view and come back. */
+  /** The element has been looked at; it is reported again when it has left the view and come back. */
   readonly onDwell?: Tell;
   readonly onOut?: Tell;
   /** The element has no box of its own. */
@@ -95,7 +95,7 @@ function shareOf(share: number): number {
   return Math.max(Number((share * ENOUGH).toPrecision(3)), ANY);
 }
 
-/** Asks for a fresh entry at the next frame. */
+/** Requests a fresh entry at the next frame. */
 function measure({ element, share }: Watch): void {
   const observer =
     observers.get(share) ?? new IntersectionObserver((entries) => take(entries, share), { threshold: [0, share] });
@@ -123,12 +123,7 @@ function decide(watch: Watch, entry: IntersectionObserverEntry): void {
     interrupt(watch);
     watch.isSeen = false;
     if (wasIntersecting) watch.onOut?.(id, element);
-    const { onGone } = watch;
-    if (onGone && wasIntersecting && !element.isConnected) {
-      watch.timer = setTimeout(() => element.isConnected || onGone(id, element), GONE_MS);
-    } else if (width + height === 0 && getComputedStyle(element).display === "contents") {
-      watch.onContents?.(id, element);
-    }
+    if (__DEV__) findMisuse(watch, wasIntersecting, width + height);
     return;
   }
   if (watch.isSeen || isHidden()) return;
@@ -152,6 +147,14 @@ function decide(watch: Watch, entry: IntersectionObserverEntry): void {
     const mayCount = isEnough && !hasDwelt;
     watch.timer = setTimeout(onTimer, mayCount ? dwellMs : Math.max(dwellMs, MIN_INTERVAL_MS), watch);
   }
+}
+
+/** Looks for mistakes in an element out of view, `size`: of its box. */
+function findMisuse(watch: Watch, wasIntersecting: boolean, size: number): void {
+  const { element, id, onGone } = watch;
+  if (onGone && wasIntersecting && !element.isConnected) {
+    watch.timer = setTimeout(() => element.isConnected || onGone(id, element), GONE_MS);
+  } else if (size === 0 && getComputedStyle(element).display === "contents") watch.onContents?.(id, element);
 }
 
 /** The largest share of the element that the viewport can show. */

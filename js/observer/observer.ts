@@ -1,5 +1,5 @@
 /** Finds the elements that show items, and watches them. */
-import { MAX_MS } from "../platform/host.js";
+import { isElement, MAX_MS } from "../platform/host.js";
 import { watchElement, type DwellListener, type DwellSettings } from "./dwell.js";
 
 /** The settings of an observer, with defaults and validated. */
@@ -10,10 +10,8 @@ export interface ObserverSettings extends DwellSettings {
 
 export type ObservedRoot = Element | Document | ShadowRoot;
 
-/** The listener of a root. */
-export interface RootListener {
-  /** For each item below it. */
-  readonly items: DwellListener;
+/** Mistakes that the development build reports. */
+export interface RootMisuses {
   /** The root was in view, and has been out of the document for 10 s. */
   readonly onGone: () => void;
   /** There are elements below it, and for 5 s none of them has had an id. */
@@ -29,18 +27,20 @@ export function observeElement(element: Element, id: string, settings: DwellSett
 }
 
 /** Observes the elements with the attribute below `root` and in its open shadow root. Returns stop. */
-export function observeBelow(root: ObservedRoot, settings: ObserverSettings, listener: RootListener): () => void {
+export function observeBelow(
+  root: ObservedRoot,
+  settings: ObserverSettings,
+  items: DwellListener,
+  misuses?: RootMisuses,
+): () => void {
   if (!canObserve()) return () => {};
-  const stops = [followItems(root, settings, listener)];
+  const stop = followItems(root, settings, items, misuses);
   const host = (root as Partial<ShadowRoot>).host ?? root;
+  if (!__DEV__ || !misuses || !isElement(host)) return stop;
   // Only leaving the view matters for it.
   const leaving = { threshold: 0, dwellMs: MAX_MS };
-  if (host.nodeType === Node.ELEMENT_NODE) {
-    stops.push(watchElement(host as Element, "", leaving, { onGone: listener.onGone }));
-  }
-  return () => {
-    for (const stop of stops) stop();
-  };
+  const stopHost = watchElement(host, "", leaving, { onGone: misuses.onGone });
+  return () => [stop, stopHost].forEach((each) => each());
 }
 
 /** Servers and some test runners lack what it needs. */
@@ -52,15 +52,17 @@ function canObserve(): boolean {
 function followItems(
   root: ObservedRoot,
   settings: ObserverSettings,
-  { items: listener, onNoItem }: RootListener,
+  listener: DwellListener,
+  misuses?: RootMisuses,
 ): () => void {
   const { attribute } = settings;
   const { shadowRoot } = root as Partial<Element>;
   const trees = shadowRoot ? [root, shadowRoot] : [root];
   const observed = new Map<Element, { id: string; stop: () => void }>();
-  const timer = setTimeout(() => {
-    if (trees.some((tree) => tree.childElementCount > 0)) onNoItem();
-  }, NO_ITEM_MS);
+  const checkItems = () => {
+    if (trees.some((tree) => tree.childElementCount > 0)) misuses?.onNoItem();
+  };
+  const timer = __DEV__ ? setTimeout(checkItems, NO_ITEM_MS) : undefined;
   const update = () => {
     const elements = new Set(trees.flatMap((tree) => [...tree.querySelectorAll(`[${CSS.escape(attribute)}]`)]));
     for (const [element, { id, stop }] of observed) {
@@ -87,4 +89,26 @@ function followItems(
     mutations.disconnect();
     for (const { stop } of observed.values()) stop();
   };
+}
+
+/** Items that observers of a namespace have recorded in this document: each view of an item is recorded once. */
+export class ObservedItems {
+  /** The id that each element showed when it was recorded last. */
+  private readonly ids = new WeakMap<Element, string>();
+  /** Ids that have not left the view since they were recorded, even if their elements were recreated. */
+  private readonly inView = new Set<string>();
+
+  /** Whether to record an element after its dwell time. `isSeen`: its item is stopped, and not unseen since. */
+  add(id: string, element: Element, isSeen: boolean): boolean {
+    const isSame = this.ids.get(element) === id;
+    const isInView = this.inView.has(id);
+    if (isSame ? isInView || isSeen : isInView && isSeen) return false;
+    this.ids.set(element, id);
+    this.inView.add(id);
+    return true;
+  }
+
+  leave(id: string): void {
+    this.inView.delete(id);
+  }
 }

@@ -125,3 +125,18 @@ export function isHidden(): boolean {
   // oxlint-disable-next-line typescript/prefer-optional-chain -- a worker has no such name
   return typeof document !== "undefined" && document.visibilityState === "hidden";
 }
+
+const [ELEMENT, DOCUMENT, FRAGMENT] = [1, 9, 11];
+
+/** Decides by `nodeType`: an element of another document, such as a frame's, is not an instance of this one's classes. */
+export function isElement(node: unknown): node is Element {
+  return nodeTypeOf(node) === ELEMENT;
+}
+
+export function isRoot(node: unknown): node is Element | Document | ShadowRoot {
+  const type = nodeTypeOf(node);
+  return type === ELEMENT || type === DOCUMENT || (type === FRAGMENT && "host" in (node as object));
+}
+
+/** Proxies may throw. */
+const nodeTypeOf = (node: unknown) => attempt(() => (node as Node).nodeType);

@@ -1,7 +1,7 @@
 /** What a guard reports to its tools: each call that decided items, and each snapshot that was applied. */
 import { SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { HOOK, type HookedGuard, type Tool } from "../../js/guard/hook.js";
+import { HOOK, type HookedGuard, type Tool } from "../../js/guard/tools.js";
 import { follow, heldBy, openGuard, openPage, shardText, shippedSnapshot, uniqueNamespace } from "../support/node.js";
 
 /** A guard that has seen "a", and what its tool receives. */

@@ -6,7 +6,7 @@ import { ShardChain } from "seenguard/server";
 import type { ApplyResult, GuardOptions, ItemId, SeenGuardError, SeenStorage, Snapshot } from "seenguard";
 import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
-import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/hook.js";
+import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/tools.js";
 
 // A test that waits for ever is wrong; one that a busy machine slows down is not.
 vi.setConfig({ testTimeout: 60_000 });
