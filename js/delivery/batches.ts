@@ -2,7 +2,7 @@
  * How many entries the next batch has at most. A refused batch is halved until the refused entry is alone; it is then in
  * no other batch of this visit.
  */
-import type { Batch as EngineBatch } from "../engine/engine-types.js";
+import type { Batch as EngineBatch } from "../engine/engine-guard.js";
 
 /** A batch of entries that are in no other one until it ends. */
 export interface Batch extends EngineBatch {

@@ -7,7 +7,7 @@
  */
 import { failure, errorNameOf, type ErrorListener } from "../errors.js";
 import { attempt, isHidden, listen, pause, withTimeout, type Clock } from "../platform/host.js";
-import { TextEncoder } from "../platform/text-encoding.js";
+import { createEncoder } from "../platform/text-encoding.js";
 import type { Report } from "../types/seenguard.js";
 import { Backoff } from "./backoff.js";
 import { BatchSize, countOf, type Batch } from "./batches.js";
@@ -346,7 +346,7 @@ export class Reporter {
   /** A batch whose report fits into the remaining keepalive bytes. */
   private beginLast(): { readonly batch: Batch; readonly bytes: number } | undefined {
     const bytesOf = (batch: Pick<Batch, "impressions" | "unseen">): number =>
-      attempt(() => new TextEncoder().encode(JSON.stringify(this.reportOf(batch))).length) ?? Infinity;
+      attempt(() => createEncoder().encode(JSON.stringify(this.reportOf(batch))).length) ?? Infinity;
     const room = MAX_KEEPALIVE_BYTES - keepaliveBytes;
     const idsRoom = room - bytesOf({ impressions: [], unseen: [] });
     // Escapes can make an id's JSON longer than the id.

@@ -1,12 +1,66 @@
 /** The guard in the engine, with typed arguments and results. */
 import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
-import type { BatchEnd, Count, Guard, RecordKind, Scope, TextBatch } from "../generated/client/seenguard.js";
+import type {
+  BatchEnd,
+  Count,
+  Due,
+  Guard,
+  RecordKind,
+  Scope,
+  Source,
+  TextBatch,
+} from "../generated/client/seenguard.js";
+import type { FormatArguments } from "../input/format.js";
 import type { Explanation, GuardOptions, Impression, ItemId } from "../types/seenguard.js";
 import type { Engine } from "./engine.js";
-import type { ApplyOutcome, Batch, SnapshotArguments, Split } from "./engine-types.js";
 
 type Options = Required<Pick<GuardOptions, "namespace" | "windowDays" | "remember">>;
+
+/** A snapshot in arguments of the engine: NaN stands for absent fields. */
+export interface SnapshotArguments {
+  readonly format: FormatArguments;
+  readonly shards: readonly string[];
+  readonly version: number;
+  readonly nowMs: number;
+  readonly unseen: readonly Impression[];
+  readonly forgetBefore: number;
+}
+
+export type ApplyOutcome =
+  | { readonly reason: "older-version" | "missing-shard" }
+  | {
+      readonly reason?: undefined;
+      readonly covered: number;
+      /** Whether the shards stop most fresh items. */
+      readonly isSaturated: boolean;
+      readonly lags: readonly { readonly id: string; readonly lagMs: number }[];
+    };
+
+export interface Batch {
+  /** Its number. */
+  readonly batch: number;
+  readonly impressions: Impression[];
+  readonly unseen: Impression[];
+}
+
+export type Indices = ArrayLike<number> & Iterable<number>;
+
+/** A split list. */
+export interface Split {
+  readonly fresh: Indices;
+  /** Those seen longest ago first. */
+  readonly seen: Indices;
+}
+
+/** A row that is to be saved. */
+export interface UnsavedRow {
+  readonly text: string;
+  /** The argument of `saved`. */
+  readonly mark: number;
+  /** The number of its recordings. */
+  readonly count: number;
+}
 
 /** Impressions, impressions of which no server is to learn, or ids that become unseen. */
 export type Recording = keyof typeof RecordKind;
@@ -15,7 +69,7 @@ export type Recording = keyof typeof RecordKind;
 export class EngineGuard {
   readonly kind: Engine["kind"];
   /** The generated classes. */
-  readonly classes: Engine["classes"];
+  private readonly classes: Engine["classes"];
   private readonly engine: Engine;
   private readonly clock: Clock;
   private readonly onTrap: ErrorListener;
@@ -29,7 +83,10 @@ export class EngineGuard {
     const { Guard } = engine.classes;
     engine.onTrap.add(this.abandon);
     try {
-      this.guard = engine.call(() => new Guard(namespace, windowDays, remember, isStored, seed()));
+      this.guard = engine.call(() => {
+        if (!engine.writer.write([namespace])) throw new Error("there is no memory");
+        return new Guard(engine.writer.batch, windowDays, remember, isStored, seed());
+      });
     } finally {
       if (!this.guard) engine.onTrap.delete(this.abandon);
     }
@@ -54,6 +111,14 @@ export class EngineGuard {
 
   count(what: keyof typeof Count): number | undefined {
     return this.call((guard) => guard.count(this.classes.Count[what]));
+  }
+
+  /** The string that a call leaves. */
+  private text(run: (guard: Guard, wallMs: number) => void): string | undefined {
+    return this.call((guard, wallMs) => {
+      run(guard, wallMs);
+      return guard.text();
+    });
   }
 
   /** Calls with texts in the batch; `undefined`, too, where there is no memory for them. */
@@ -96,7 +161,7 @@ export class EngineGuard {
       }
       default: {
         // The reasons of the format's description: "bad-base64".
-        const reason = ApplyStatus[status].replace(/\B[A-Z]/g, "-$&").toLowerCase();
+        const reason = (Object.keys(ApplyStatus)[status] ?? "").replace(/\B[A-Z]/g, "-$&").toLowerCase();
         const what = first === undefined ? "the snapshot is refused" : `shard ${first} is refused`;
         const all = status === ApplyStatus.BadSnapshot ? OTHER_FORMAT : `${reason}: ${what}`;
         throw new SeenGuardError("bad-snapshot", all);
@@ -149,6 +214,22 @@ export class EngineGuard {
     );
   }
 
+  /** The values of the headers of a request. */
+  held(): string | undefined {
+    return this.text((guard) => guard.held());
+  }
+
+  pendingList(maxCharacters: number): string | undefined {
+    return this.text((guard, wallMs) => guard.pendingList(maxCharacters, wallMs));
+  }
+
+  stats(): Float64Array | undefined {
+    return this.call((guard, wallMs) => {
+      guard.stats(wallMs);
+      return guard.numbers();
+    });
+  }
+
   pending(limit: number): string[] | undefined {
     return this.call((guard, wallMs) => {
       guard.pending(limit, wallMs);
@@ -171,8 +252,59 @@ export class EngineGuard {
     this.call((guard, wallMs) => guard.endBatch(batch, this.classes.BatchEnd[end], wallMs));
   }
 
+  // Storage.
+
+  /** The next row to save; `undefined`, too, if nothing is due. `after`: the mark of the row before, or 0. */
+  unsaved(after: number, due: keyof typeof Due): UnsavedRow | undefined {
+    return this.call((guard, wallMs) => {
+      const mark = guard.unsaved(after, this.classes.Due[due], wallMs);
+      if (mark === 0) return undefined;
+      const [count = 0] = guard.numbers();
+      return { text: guard.text(), mark, count };
+    });
+  }
+
+  /** A row with the newest unsaved recordings, empty if none fits; `isAll`: it has all. */
+  unsavedWithin(characters: number): { readonly text: string; readonly isAll: boolean } | undefined {
+    return this.call((guard, wallMs) => {
+      const isAll = guard.unsavedWithin(characters, wallMs);
+      return { text: guard.text(), isAll };
+    });
+  }
+
+  /** Returns how many recordings the row has; -1: it is damaged. */
+  merge(row: string, source: keyof typeof Source): number | undefined {
+    return this.callWith([row], (guard, batch) => guard.merge(batch, this.classes.Source[source]));
+  }
+
+  hasUnsaved(row: string): boolean | undefined {
+    return this.callWith([row], (guard, batch) => guard.hasUnsaved(batch));
+  }
+
+  /** The rows that replace these, each with the number of its recordings; none if all are damaged. */
+  rewrite(rows: readonly string[]): { readonly text: string; readonly count: number }[] | undefined {
+    return this.callWith(rows, (guard, batch) => {
+      guard.rewrite(batch);
+      const texts = guard.text().split("\n");
+      return Array.from(guard.numbers(), (count, index) => ({ text: texts[index] ?? "", count }));
+    });
+  }
+
+  /** The day of the last use, in days since 1970, and the window in days; empty for a damaged row. */
+  rowFacts(row: string): ArrayLike<number> & Iterable<number> {
+    const facts = this.callWith([row], (guard, batch) => {
+      guard.rowFacts(batch);
+      return guard.numbers();
+    });
+    return facts ?? [];
+  }
+
+  /** The texts of the shards in use; `undefined`, too, if they are too long to be stored. */
+  shardTexts(): string[] | undefined {
+    return this.call((guard) => (guard.shardTexts() ? guard.text().split("\n").slice(0, -1) : undefined));
+  }
+
   private readonly abandon: ErrorListener = (error) => {
-    if (this.guard) this.engine.abandoned.push(this.guard);
     this.guard = undefined;
     this.onTrap(error);
   };

@@ -28,8 +28,6 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   /** Called when the engine traps. */
   readonly onTrap = new Set<ErrorListener>();
   hasTrapped = false;
-  /** Objects that must not be collected: the glue code would free them in corrupt memory. */
-  readonly abandoned: object[] = [];
 
   constructor(kind: EngineKind, classes: Classes, memory: EngineMemory) {
     this.kind = kind;

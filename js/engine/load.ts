@@ -72,7 +72,7 @@ export class Engines {
   private readonly script = new Fetched<ScriptModule>();
   /** The engine of each kind, and the selected one. A failed load is repeated by the next call. */
   private readonly engines = new Map<EngineKind | "either", Promise<Engine>>();
-  /** Engines that have trapped: their objects must not be collected, or they would be freed in the new engine. */
+  /** Engines that have trapped. */
   private readonly trapped: Engine[] = [];
 
   constructor(provider: EngineProvider) {

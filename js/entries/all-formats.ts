@@ -1,7 +1,7 @@
 /** The guard with the filters of other libraries, and with its Wasm module inlined. */
 import { Engines, type EngineProvider } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
-import { readFormats } from "../input/formats.js";
+import { readFormats } from "../input/snapshot.js";
 import { glue } from "../generated/formats/seenguard.js";
 import inlinedWasm from "../generated/formats/seenguard.wasm";
 import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";

@@ -1,7 +1,7 @@
 /** The entry `seenguard/slim`: the app says where `seenguard.wasm` is, or `formats.wasm`. */
 import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
-import { readFormats } from "../input/formats.js";
+import { readFormats } from "../input/snapshot.js";
 import { glue } from "../generated/slim/seenguard.js";
 import { seenGuardWith } from "../guard/guard.js";
 import { anything } from "../input/options.js";

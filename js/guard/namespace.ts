@@ -7,23 +7,22 @@ import { CLOCK, deviceClock, withTimeout, type Clock } from "../platform/host.js
 import type { Batch } from "../delivery/batches.js";
 import { Reporter } from "../delivery/reporter.js";
 import { addressOf, type CheckedReportOptions, type Reason } from "../delivery/request.js";
-import type { EngineGuard, Recording } from "../engine/engine-guard.js";
-import type { Indices, Split } from "../engine/engine-types.js";
+import type { EngineGuard, Indices, Recording, Split } from "../engine/engine-guard.js";
 import type { Engines } from "../engine/load.js";
 import { callBack, refuse, SeenGuardError, type ErrorListener } from "../errors.js";
 import type { BatchEnd, Count } from "../generated/client/seenguard.js";
 import { countLatest, indicesOf, splitByIds, type ItemIdList } from "../input/ids.js";
-import { ObservedItems } from "../observer/observed-items.js";
+import { ObservedItems } from "../observer/observer.js";
 import type { OpenNamespace } from "../storage/clear.js";
 import { hasLocal, nameOf } from "../storage/keys.js";
+import { LatestSnapshot } from "../storage/snapshots.js";
 import { NamespaceStorage } from "../storage/storage.js";
-import { storeOf } from "../storage/choice.js";
+import { storeOf } from "../storage/custom.js";
 import type { Store } from "../storage/port.js";
 import type { ApplyResult, Explanation, GuardOptions, GuardStats, ItemId } from "../types/seenguard.js";
 import { checkSnapshot } from "../input/snapshot.js";
 import { EngineLife } from "./engine-life.js";
 import type { OpenOptions } from "./options.js";
-import { LatestSnapshot } from "./stored-snapshot.js";
 import type { Subscribers } from "./subscribers.js";
 import { Tools } from "./tools.js";
 
@@ -147,7 +146,7 @@ export class Namespace implements OpenNamespace {
       return { applied: true, covered: outcome.covered };
     } catch (cause) {
       const error = cause as SeenGuardError;
-      // A page without a snapshot is no error.
+      // A page may have no snapshot.
       if (snapshot !== undefined && snapshot !== null) this.report(error);
       return { ...refused("invalid"), error };
     }
@@ -275,7 +274,7 @@ export class Namespace implements OpenNamespace {
   /** The headers of a request for a page. */
   headers(): Record<string, string> {
     this.storage?.readSignal();
-    const held = this.guard?.call((guard) => guard.held()) ?? "";
+    const held = this.guard?.held() ?? "";
     const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
     // Without a name and ids it would cost a preflight request and say nothing.
     const isEmpty = /^$|^\..*\.$/.test(pending);
@@ -284,14 +283,14 @@ export class Namespace implements OpenNamespace {
 
   /** The value of `Seen-Pending`: the device's name and its pending impressions, 1,000 ids at most. */
   pendingList(maxCharacters?: number): string {
-    return this.guard?.call((guard, wallMs) => guard.pendingList(limitOf(maxCharacters), wallMs)) ?? "";
+    return this.guard?.pendingList(limitOf(maxCharacters)) ?? "";
   }
 
   stats(): GuardStats {
     const engine = this.guard?.kind ?? "none";
     const storage = this.storage?.state ?? "none";
     const [pending = 0, undelivered = 0, remembered = 0, serverFalsePositiveRate = 0, latest = NaN] =
-      this.guard?.call((guard, wallMs) => guard.stats(wallMs)) ?? [];
+      this.guard?.stats() ?? [];
     const version = Number.isNaN(latest) ? undefined : latest;
     const known = { version, pending, undelivered, remembered, serverFalsePositiveRate };
     return { engine, storage, ...known, failingSince: this.reporter?.failingSince };
@@ -343,7 +342,7 @@ export class Namespace implements OpenNamespace {
   }
 }
 
-/** The limit as the engine takes it; anything but a number is no limit. */
+/** The limit as the engine takes it; without a number there is no limit. */
 function limitOf(limit: number | undefined): number {
   return typeof limit === "number" && limit >= 0 ? Math.min(limit, NO_LIMIT) : NO_LIMIT;
 }

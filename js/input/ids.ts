@@ -1,6 +1,6 @@
 /** Maps items to ids, and fresh ids back to their items. */
 import { attempt } from "../platform/host.js";
-import type { Split } from "../engine/engine-types.js";
+import type { Split } from "../engine/engine-guard.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
 
 /** The ids of several items: those of one item are adjacent, its main id first. */

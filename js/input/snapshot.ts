@@ -1,8 +1,9 @@
 /** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
-import type { SnapshotArguments } from "../engine/engine-types.js";
+import type { SnapshotArguments } from "../engine/engine-guard.js";
 import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
 import { attempt } from "../platform/host.js";
+import { checkFormat, REDISBLOOM } from "./format.js";
 import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
 import { anything, checkEach, isObject, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
@@ -15,6 +16,24 @@ export const readNative: ReadShards = (format, shards) =>
   format === undefined || format === "seenguard"
     ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
     : { format: [UNKNOWN_FORMAT, 0, 0], shards: [] };
+
+/** Reads shards in all formats, for entries whose module supports them. */
+export const readFormats: ReadShards = (named, shards) => {
+  const format = checkFormat(named, badPart);
+  return { format, shards: mapShards(shards, format[0] === REDISBLOOM ? chunksOf : textOf) };
+};
+
+/** The chunks of a dump as an argument of the module: joined by commas. */
+function chunksOf(shard: unknown, name: string): string {
+  // A reference stands for all chunks of a shard.
+  if (typeof shard === "string" && shard.startsWith("~")) return shard;
+  const chunks: unknown[] = Array.isArray(shard) ? copyList(shard) : [undefined];
+  if (!chunks.every((chunk) => typeof chunk === "string"))
+    return bad(`${name} must be a list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
+  // Otherwise one chunk could be read as two.
+  if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk that is not base64`);
+  return chunks.join();
+}
 
 const rules = {
   version: [
@@ -36,7 +55,7 @@ export function isSnapshot(value: unknown): boolean {
 /** Reads an untrusted snapshot. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown, readShards: ReadShards): SnapshotArguments {
   return readGiven("bad-snapshot", "the snapshot", () => {
-    // A value that is no object has no shards.
+    // Other values than objects have no shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
     const { version, shards, now, unseen = [], forgetBefore } = checkEach(parts, rules, badPart);
     return {
@@ -50,18 +69,18 @@ export function checkSnapshot(snapshot: unknown, readShards: ReadShards): Snapsh
 }
 
 /** The shards as texts. */
-export function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
+function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
   return copyList(shards).map((shard, index) => textOf(shard, `shard ${index}`));
 }
 
-export function textOf(shard: unknown, name: string): string {
-  return typeof shard === "string" ? shard : bad(`${name} is no text`);
+function textOf(shard: unknown, name: string): string {
+  return typeof shard === "string" ? shard : bad(`${name} must be a string`);
 }
 
-export function badPart(message: string): never {
+function badPart(message: string): never {
   bad(`a snapshot's ${message}`);
 }
 
-export function bad(message: string): never {
+function bad(message: string): never {
   throw new SeenGuardError("bad-snapshot", message);
 }

@@ -80,9 +80,12 @@ export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run:
   });
 }
 
-/** Frees an object of the module. After a trap it stays: the glue code would free it in corrupt memory once collected. */
+/** Objects that must not be collected: the glue code would free them in corrupt memory. */
+const abandoned: object[] = [];
+
+/** Frees an object of the module. After a trap it stays. */
 export function freeIn(engine: ServerEngine, object: { free(): void }): void {
-  if (engine.hasTrapped) engine.abandoned.push(object);
+  if (engine.hasTrapped) abandoned.push(object);
   else engine.call(() => object.free());
 }
 

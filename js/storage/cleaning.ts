@@ -23,8 +23,7 @@ export async function cleanOthers(context: StorageContext): Promise<void> {
   const texts = await context.call(store.getMany(rows.map(({ key }) => key)));
   if (!engine || context.isEnded()) return;
   const isIdle = ({ n }: keys.ParsedKey, index: number) => {
-    const facts = engine.call(() => engine.classes.rowFacts(texts[index] ?? "")) ?? [];
-    const [day = Math.floor(n / DAY_MS), windowDays = WINDOW_DAYS] = facts;
+    const [day = Math.floor(n / DAY_MS), windowDays = WINDOW_DAYS] = engine.rowFacts(texts[index] ?? "");
     return today - day > 2 * windowDays;
   };
   const idle = new Set(rows.filter(isIdle).map(({ name }) => name));

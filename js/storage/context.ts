@@ -6,24 +6,16 @@
 import type { EngineGuard } from "../engine/engine-guard.js";
 import { describe, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, type Clock } from "../platform/host.js";
-import { TextEncoder } from "../platform/text-encoding.js";
 import * as keys from "./keys.js";
 import { SILENCE_MS, type Change, type Store } from "./port.js";
 import { Retry } from "./retry.js";
 import { Stash } from "./stash.js";
-import { DAMAGED } from "./tiers.js";
 import { VisibleTimers } from "./timers.js";
 
-const NO_ANSWER = new Error("the storage does not answer");
+/** The number of recordings of a row that cannot be decoded. */
+export const DAMAGED = -1;
 
-/** The snapshot in use in its stored form. */
-export interface StoredSnapshot {
-  /** Differs from snapshot to snapshot; undefined: there is none. */
-  readonly latest: object | undefined;
-  /** Undefined: it is too long. */
-  text(): string | undefined;
-  restore(text: string): void;
-}
+const NO_ANSWER = new Error("the storage does not answer");
 
 export interface Listeners {
   readonly report: ErrorListener;
@@ -37,7 +29,6 @@ export class StorageContext {
   /** Of the latest clear that is known; 0: none. */
   generation: number;
   engine: EngineGuard | undefined;
-  snapshot: StoredSnapshot | undefined;
   /** The rows that the table contains, each with its number of recordings. */
   readonly rows = new Map<string, number>();
   /** The listed keys of older generations. */
@@ -46,7 +37,6 @@ export class StorageContext {
   hasLoaded = false;
   readonly timers: VisibleTimers;
   readonly stash: Stash | undefined;
-  readonly encoder = new TextEncoder();
   /** Resolves when the engine is attached. */
   readonly isAttached: Promise<void>;
   private attached = (): void => {};
@@ -67,8 +57,8 @@ export class StorageContext {
     this.isAttached = new Promise((resolve) => (this.attached = resolve));
   }
 
-  attach(engine: EngineGuard, snapshot: StoredSnapshot): void {
-    [this.engine, this.snapshot] = [engine, snapshot];
+  attach(engine: EngineGuard): void {
+    this.engine = engine;
     this.attached();
   }
 
@@ -123,8 +113,7 @@ export class StorageContext {
 
   /** Returns how many recordings a row has, or that it is damaged. */
   merge(text: string, source: "Row" | "Found" | "Stash"): number {
-    const { engine } = this;
-    const count = engine?.call((guard) => guard.merge(this.encoder.encode(text), engine.classes.Source[source]));
+    const count = this.engine?.merge(text, source);
     if (count === DAMAGED)
       this.listeners.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
     return count ?? 0;

@@ -1,9 +1,19 @@
-/** The app's object as a store. It needs no transactions: rows may be written twice, and a row is removed last. */
+/** The store that the option `storage` names: IndexedDB, or the app's object. */
 import { copyList } from "../input/ids.js";
-import type { SeenStorage } from "../types/seenguard.js";
+import type { GuardOptions, SeenStorage } from "../types/seenguard.js";
+import { indexedDb } from "./indexeddb.js";
 import { textOf, type Store } from "./port.js";
 
-export function customStore(storage: SeenStorage): Store {
+/** The store of an option; undefined: nothing is stored. */
+export function storeOf(option: GuardOptions["storage"]): Store | undefined {
+  if (typeof option === "object") return customStore(option);
+  // A page without IndexedDB tries it, which reports the failure. Server rendering has neither.
+  const isThere = option !== undefined || "indexedDB" in globalThis || typeof document !== "undefined";
+  return isThere && option !== "none" ? indexedDb : undefined;
+}
+
+/** The app's object. It needs no transactions: rows may be written twice, and a row is removed last. */
+function customStore(storage: SeenStorage): Store {
   /** The prefix is a hint: the object may return other keys, and anything else. */
   const keys = async (prefix: string): Promise<string[]> => {
     const found: unknown = await storage.keys(prefix);

@@ -7,6 +7,7 @@ import type { StorageContext } from "./context.js";
 import { highestGeneration, parseKeys, prefixOf, removeLocal, type ParsedKey } from "./keys.js";
 import type { Retry } from "./retry.js";
 import type { Saver } from "./saver.js";
+import type { Snapshots } from "./snapshots.js";
 import type { OtherStash } from "./stash.js";
 
 const INTERVAL_MS = 10_000;
@@ -29,6 +30,7 @@ export class Loader {
   constructor(
     private readonly context: StorageContext,
     private readonly saver: Saver,
+    private readonly snapshots: Snapshots,
   ) {
     this.retry = context.retry(() => void this.load());
     // Its first request is made before the engine is decoded.
@@ -105,7 +107,7 @@ export class Loader {
     for (const [index, { key, kind }] of unread.entries()) {
       if (!context.isCurrent(generation)) return false;
       const text = texts[index];
-      if (text !== undefined && kind === "h") context.snapshot?.restore(text);
+      if (text !== undefined && kind === "h") this.snapshots.latest?.restore(text);
       else if (text !== undefined) this.mergeRow(key, text);
       await yieldIfLong();
     }

@@ -1,4 +1,5 @@
 /** Saves: writes what is unsaved as rows, each under a new key, and until that is done into the stash. */
+import type { UnsavedRow } from "../engine/engine-guard.js";
 import type { Due } from "../generated/client/seenguard.js";
 import { isHidden, yielding } from "../platform/host.js";
 import type { Compaction } from "./compaction.js";
@@ -9,12 +10,11 @@ import type { Snapshots } from "./snapshots.js";
 /** The delay after which unsaved changes go into the stash. */
 const STASH_MS = 1_000;
 
-/** A row that is to be saved. */
-interface Row {
+type DueKind = keyof typeof Due;
+
+/** A row that is to be saved, and the generation in which it was made. */
+interface Row extends UnsavedRow {
   readonly generation: number;
-  readonly text: string;
-  readonly mark: number;
-  readonly count: number;
 }
 
 export class Saver {
@@ -49,16 +49,16 @@ export class Saver {
 
   /** The same, also if the store lacks only facts about the namespace. */
   saveFacts(): void {
-    void this.save(this.context.engine?.classes.Due.Facts);
+    void this.save("Facts");
   }
 
   /** Resolves when everything recorded so far is stored, or storing it has failed. */
   async flush(): Promise<void> {
-    await this.save(this.context.engine?.classes.Due.All);
+    await this.save("All");
     await this.snapshots.save();
   }
 
-  private save(due?: Due): Promise<void> {
+  private save(due?: DueKind): Promise<void> {
     if (this.next && due === undefined) return this.next;
     const saving = this.saving.then(() => {
       this.next = undefined;
@@ -68,7 +68,7 @@ export class Saver {
     return saving;
   }
 
-  private async saveAll(due: Due = 0): Promise<void> {
+  private async saveAll(due: DueKind = "Changes"): Promise<void> {
     const { context } = this;
     const yieldIfLong = yielding(context.clock);
     while (await this.saveNextWithRoom(due)) await yieldIfLong();
@@ -80,14 +80,10 @@ export class Saver {
     this.compaction.runLater();
   }
 
-  private unsaved(after: number, due: Due): Row | undefined {
+  private unsaved(after: number, due: DueKind): Row | undefined {
     const { generation, engine } = this.context;
-    return engine?.call((guard, wallMs) => {
-      const text = guard.unsaved(after, due, wallMs);
-      if (text === undefined) return undefined;
-      const [mark = 0, count = 0] = guard.numbers();
-      return { generation, text, mark, count };
-    });
+    const row = engine?.unsaved(after, due);
+    return row && { ...row, generation };
   }
 
   /** Writes a row. With an open connection the request is made before this returns. */
@@ -101,7 +97,7 @@ export class Saver {
   }
 
   /** Writes a row of what is unsaved when the store is open. Returns whether there was anything. */
-  private async saveNext(due: Due): Promise<boolean> {
+  private async saveNext(due: DueKind): Promise<boolean> {
     const { context } = this;
     const opening = context.opening();
     if (opening) await opening;
@@ -111,7 +107,7 @@ export class Saver {
   }
 
   /** The same; in a full storage again, when there is room. */
-  private async saveNextWithRoom(due: Due): Promise<boolean> {
+  private async saveNextWithRoom(due: DueKind): Promise<boolean> {
     try {
       return await this.saveNext(due);
     } catch (cause) {
@@ -147,11 +143,9 @@ export class Saver {
 
   /** Writes what is unsaved and was not written since the page hid. Resolves to the number of rows. */
   private async writeNew(): Promise<number> {
-    const { engine } = this.context;
     let after = this.hiddenMark ?? 0;
     const writes: Promise<void>[] = [];
-    for (let row; engine && (row = this.unsaved(after, engine.classes.Due.All)); after = row.mark)
-      writes.push(this.put(row));
+    for (let row; (row = this.unsaved(after, "All")); after = row.mark) writes.push(this.put(row));
     // Shown meanwhile, it starts again as it hides.
     if (this.hiddenMark !== undefined) this.hiddenMark = after;
     await Promise.all(writes);

@@ -50,18 +50,15 @@ export class Stash {
     const others = this.others();
     // A merged stash is in this one, or it is older than all that fits.
     const room = MAX_CHARACTERS - sizeOf(others.filter(({ key }) => !this.merged.has(key)));
-    const unsaved = engine.call((guard) => {
-      const text = guard.unsavedWithin(Math.max(room, 0), wallMs);
-      return { text, isWhole: text !== undefined && guard.numbers()[0] === 1 };
-    });
+    const unsaved = engine.unsavedWithin(Math.max(room, 0));
     if (!unsaved) return;
-    const { text, isWhole } = unsaved;
+    const { text, isAll } = unsaved;
     // Another tab may have removed it, since its own contains it: two that write again would never end.
     const isThere = !isLast || !this.own || readLocal(this.own.key) !== undefined;
-    if (text === this.own?.text && isThere) return;
-    if (text === undefined) this.remove();
+    if (text === (this.own?.text ?? "") && isThere) return;
+    if (text === "") this.remove();
     else if (this.replace({ key: this.keys.make(this.name, generation, "s", wallMs), text }))
-      this.removeContained(others, text, isWhole);
+      this.removeContained(others, text, isAll);
   }
 
   /** Replaces this tab's stash. Returns whether it could be written. */
@@ -77,11 +74,11 @@ export class Stash {
   }
 
   /** Removes merged stashes: all if this tab's has what is in them, else the oldest that are too many. */
-  private removeContained(others: readonly OtherStash[], text: string, isWhole: boolean): void {
+  private removeContained(others: readonly OtherStash[], text: string, isAll: boolean): void {
     const contained = others.filter((stash) => this.merged.has(stash.key)).sort((one, other) => one.n - other.n);
     let excess = sizeOf(others) + text.length - MAX_CHARACTERS;
     for (const { key, text: other } of contained) {
-      if (!isWhole && excess <= 0) break;
+      if (!isAll && excess <= 0) break;
       this.removeMerged(key);
       excess -= other.length;
     }
@@ -102,7 +99,7 @@ export class Stash {
   removeSaved(engine: EngineGuard): void {
     for (const key of [...this.merged]) {
       const text = readLocal(key) ?? "";
-      if (engine.call((guard) => guard.hasUnsaved(text)) === false) this.removeMerged(key);
+      if (engine.hasUnsaved(text) === false) this.removeMerged(key);
     }
   }
 

@@ -13,12 +13,12 @@ import { isHidden, listen, type Clock } from "../platform/host.js";
 import type { GuardStats } from "../types/seenguard.js";
 import { cleanOthers } from "./cleaning.js";
 import { Compaction } from "./compaction.js";
-import { isQuotaError, StorageContext, type Listeners, type StoredSnapshot } from "./context.js";
+import { isQuotaError, StorageContext, type Listeners } from "./context.js";
 import { generationIn, SIGNAL } from "./keys.js";
 import { Loader } from "./loader.js";
 import type { Store } from "./port.js";
 import { Saver } from "./saver.js";
-import { Snapshots } from "./snapshots.js";
+import { Snapshots, type LatestSnapshot } from "./snapshots.js";
 
 /** The delay, from `open` on, of what need not be done at once. */
 const SETTLE_MS = 2_000;
@@ -48,7 +48,7 @@ export class NamespaceStorage {
     this.snapshots = new Snapshots(context);
     this.saver = new Saver(context, this.compaction, this.snapshots);
     this.stopListening = this.listen();
-    this.loader = new Loader(context, this.saver);
+    this.loader = new Loader(context, this.saver, this.snapshots);
     this.firstLoad = this.loader.first;
   }
 
@@ -77,8 +77,9 @@ export class NamespaceStorage {
   }
 
   /** The engine is loaded. */
-  attach(engine: EngineGuard, snapshot: StoredSnapshot): void {
-    this.context.attach(engine, snapshot);
+  attach(engine: EngineGuard, snapshot: LatestSnapshot): void {
+    this.snapshots.latest = snapshot;
+    this.context.attach(engine);
   }
 
   /** `open` stops waiting for the first load. */

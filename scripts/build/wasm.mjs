@@ -55,6 +55,18 @@ ${types.join("")}};
   };
 }
 
+/**
+ * The glue of a page's module without what the package does not use: names of enums' numbers, checks of types, and the
+ * registries that free collected objects, since guards are freed when they close.
+ * @param {string} glue
+ */
+export const withoutUnused = (glue) =>
+  glue
+    .replace(/, "\d+": "\w+"/g, "")
+    .replace(/^const \w+Finalization = [^;]+;\n/gm, "")
+    .replace(/^ +(?:\w+Finalization\.(?:un)?register|_assertClass)\(.*\);\n/gm, "")
+    .replace(/^if \(Symbol\.dispose\).*\n/gm, "");
+
 /** @param {string} name */
 const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
 
@@ -115,16 +127,17 @@ export async function translateModules() {
  * @param {WasmModule} module
  * @param {readonly string[]} flags wasm-opt's
  */
-async function bind({ name, file }, flags) {
+async function bind({ name, file, features }, flags) {
   const directory = inProject("js", "generated", name);
   const products = ["seenguard.js", "seenguard.d.ts", "seenguard.wasm"].map((product) => join(directory, product));
   const stampFile = inProject("target", "wasm", `${name}.stamp`);
   const stamp = () =>
-    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, String(addedTo)].join(" ");
+    [hashOf([compiledPath(name), ...products]), wasmBindgenTool.root, ...flags, addedTo, withoutUnused].join(" ");
   if (readIfThere(stampFile)?.toString() !== stamp()) {
     const temporary = mkdtempSync(inProject("target", "wasm", `${name}-`));
     try {
       await generate(compiledPath(name), temporary, flags);
+      if (features.includes("client")) rewrite(join(temporary, "seenguard.js"), withoutUnused);
       for (const product of products)
         writeWhole(product, readFileSync(join(temporary, product.slice(directory.length))));
     } finally {
@@ -134,6 +147,12 @@ async function bind({ name, file }, flags) {
   }
   writeWhole(inProject("dist", file), readFileSync(join(directory, "seenguard.wasm")));
 }
+
+/**
+ * @param {string} path
+ * @param {(text: string) => string} change
+ */
+const rewrite = (path, change) => writeWhole(path, change(readFileSync(path, "utf8")));
 
 /**
  * @param {string} compiled

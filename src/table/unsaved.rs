@@ -6,7 +6,6 @@
 
 use super::facts::Facts;
 use super::row;
-use super::written::{WrittenRow, WrittenText};
 use super::{MAX_ROW, Table};
 use crate::rank::{Rank, sorted};
 
@@ -16,6 +15,25 @@ const MAX_WRITTEN: usize = 64;
 /// Ends a row among the changes of a guard. A guard uses no mark twice; the default one is before the first change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub(crate) u32);
+
+/// A row that is to be stored.
+#[derive(Debug)]
+pub(crate) struct WrittenText {
+    pub(crate) text: String,
+    /// How many recordings it has. Only the page's class reports it.
+    #[cfg_attr(not(all(target_arch = "wasm32", feature = "client")), allow(dead_code))]
+    pub(crate) recordings: usize,
+}
+
+/// A row that is not known to be saved.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct WrittenRow {
+    pub(super) mark: u32,
+    /// It has the changes above this number, to the last.
+    pub(super) after: u32,
+    pub(super) last: u32,
+    pub(super) facts: Facts,
+}
 
 /// What makes a row due. Each row takes along all else that is unsaved.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
@@ -56,7 +74,8 @@ impl Table {
         let last = changes.last().map_or(after, |change| change.0 as u32);
         let mark = self.next_change();
         if self.written.len() == MAX_WRITTEN {
-            self.written.remove(0);
+            let oldest = self.written.first().map_or(0, |row| row.mark);
+            self.forget_written(oldest);
         }
         self.written.push(WrittenRow {
             mark,
@@ -98,10 +117,10 @@ impl Table {
     /// Notes that the store has the row of this mark: its facts, and its recordings unless they have changed since. Has
     /// no effect a second time.
     pub(crate) fn saved(&mut self, mark: Mark) {
-        let Some(index) = self.written.iter().position(|row| row.mark == mark.0) else {
+        let Some(&row) = self.written.iter().find(|row| row.mark == mark.0) else {
             return;
         };
-        let row = self.written.remove(index);
+        self.forget_written(row.mark);
         self.stored.merge(&row.facts);
         for recording in self.recordings.values_mut() {
             if recording.change > row.after && recording.change <= row.last {
@@ -109,6 +128,10 @@ impl Table {
                 (recording.change, recording.can_wait) = (0, false);
             }
         }
+    }
+
+    fn forget_written(&mut self, mark: u32) {
+        self.written.retain(|row| row.mark != mark);
     }
 
     /// Whether an id of the row has an unsaved change here, or the row has a fact that the store is not known to have.

@@ -1,8 +1,8 @@
 //! The class `Guard`: a namespace's guard. Times are `Date.now()`, in milliseconds.
 //!
-//! Additional results of a call stay until the next one: numbers in [`Guard::numbers`], a string in [`Guard::text`].
-//! For a list of ids the string has all of them, one after the other, and the numbers have for each its end in UTF-16
-//! units, and its time or lag. A result that is `undefined` or empty leaves none.
+//! Strings are passed in a [`TextBatch`]. Additional results of a call stay until the next one: numbers in
+//! [`Guard::numbers`], a string in [`Guard::text`]. For a list of ids the string has all of them, one after the other,
+//! and the numbers have for each its end in UTF-16 units, and its time or lag.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -124,17 +124,17 @@ pub enum BatchEnd {
 
 #[wasm_bindgen]
 impl Guard {
-    /// An empty guard; `is_stored`: it has yet to load its rows. `window_days` and `remember` are clamped to their
-    /// ranges. `seed`: random numbers of this guard.
+    /// An empty guard of the namespace in the batch; `is_stored`: it has yet to load its rows. `window_days` and
+    /// `remember` are clamped to their ranges. `seed`: random numbers of this guard.
     #[wasm_bindgen(constructor)]
-    pub fn new(namespace: &str, window_days: f64, remember: usize, is_stored: bool, seed: &[f64]) -> Guard {
+    pub fn new(namespace: &TextBatch, window_days: f64, remember: usize, is_stored: bool, seed: &[f64]) -> Guard {
         let mut bytes = Vec::new();
         for number in seed {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
         let mut guard = crate::guard::Guard::clamped(window_days, remember, MultiplyShift::seeded(hash_id(&bytes, 0)));
         if is_stored {
-            guard.table.expect_rows(namespace, hash_id(&bytes, 1));
+            guard.table.expect_rows(first_of(namespace), hash_id(&bytes, 1));
         }
         Guard {
             guard,
@@ -279,9 +279,10 @@ impl Guard {
         recorded.unknown
     }
 
-    /// The shards that the server need not send again.
-    pub fn held(&self) -> String {
-        self.guard.held()
+    /// Leaves the shards that the server need not send again.
+    pub fn held(&mut self) {
+        self.clear_answer();
+        self.text = self.guard.held();
     }
 
     /// Leaves the pending ids, oldest first.
@@ -292,24 +293,25 @@ impl Guard {
         }
     }
 
-    /// The value of `Seen-Pending`: the device's name and its pending list, at most this many characters.
+    /// Leaves the value of `Seen-Pending`: the device's name and its pending list, at most this many characters.
     #[wasm_bindgen(js_name = pendingList)]
-    pub fn pending_list(&self, max_characters: usize, wall_ms: f64) -> String {
-        self.guard.pending_list(max_characters, now(wall_ms))
+    pub fn pending_list(&mut self, max_characters: usize, wall_ms: f64) {
+        self.clear_answer();
+        self.text = self.guard.pending_list(max_characters, now(wall_ms));
     }
 
-    /// How many impressions are pending, wait to be delivered and are remembered, the rate at which the server's shards
-    /// stop a fresh item, the version of the snapshot in use, NaN if it has none, and the number of recordings.
-    pub fn stats(&self, wall_ms: f64) -> Vec<f64> {
+    /// Leaves how many impressions are pending, wait to be delivered and are remembered, the rate at which the server's
+    /// shards stop a fresh item, and the version of the snapshot in use, NaN if it has none.
+    pub fn stats(&mut self, wall_ms: f64) {
         let stats = self.guard.stats(now(wall_ms));
-        vec![
+        self.clear_answer();
+        self.numbers = vec![
             stats.pending as f64,
             self.guard.undelivered() as f64,
             stats.remembered as f64,
             stats.server_false_positive_rate,
             self.guard.version().map_or(f64::NAN, |version| version as f64),
-            self.guard.recordings() as f64,
-        ]
+        ];
     }
 
     /// One of the numbers that take no time to count.
@@ -356,27 +358,32 @@ impl Guard {
     }
 }
 
-/// Storage. Several rows are joined by line feeds, which no row has.
+/// Storage.
 #[wasm_bindgen]
 impl Guard {
-    /// The next row to save, of the changes after a mark, 0 for the first; undefined if none of them is due. Leaves its
-    /// mark, and how many recordings it has.
-    pub fn unsaved(&mut self, after: u32, due: Due, wall_ms: f64) -> Option<String> {
+    /// The next row to save, of the changes after a mark, 0 for the first: returns its mark, 0 if none of them is due.
+    /// Leaves it, and how many recordings it has.
+    pub fn unsaved(&mut self, after: u32, due: Due, wall_ms: f64) -> u32 {
         self.clear_answer();
-        let (row, mark) = self.guard.unsaved_row(Mark(after), due, now(wall_ms))?;
-        self.numbers.push(f64::from(mark.0));
+        let Some((row, mark)) = self.guard.unsaved_row(Mark(after), due, now(wall_ms)) else {
+            return 0;
+        };
         self.numbers.push(row.recordings as f64);
-        Some(row.text)
+        self.text = row.text;
+        mark.0
     }
 
-    /// A row of at most this many characters with the newest unsaved recordings; undefined if there are none.
-    /// Leaves 1 if it has all of them, else 0.
+    /// Leaves a row of at most this many characters with the newest unsaved recordings, or nothing. Returns whether it
+    /// has all of them.
     #[wasm_bindgen(js_name = unsavedWithin)]
-    pub fn unsaved_within(&mut self, characters: usize, wall_ms: f64) -> Option<String> {
+    pub fn unsaved_within(&mut self, characters: usize, wall_ms: f64) -> bool {
         self.clear_answer();
-        let (row, is_all) = self.guard.unsaved_row_within(characters, now(wall_ms))?;
-        self.numbers.push(f64::from(u8::from(is_all)));
-        Some(row)
+        let (row, is_all) = self
+            .guard
+            .unsaved_row_within(characters, now(wall_ms))
+            .unwrap_or_default();
+        self.text = row;
+        is_all
     }
 
     /// The store has the row of this mark.
@@ -384,30 +391,33 @@ impl Guard {
         self.guard.saved(Mark(mark));
     }
 
-    /// Merges a row. Returns how many recordings it has; -1 if it is damaged. As bytes: the glue passes a string
-    /// character by character, which takes longer than merging.
-    pub fn merge(&mut self, row: &[u8], source: Source) -> i32 {
-        self.guard.merge_row(row, source).map_or(-1, |count| count as i32)
+    /// Merges the batch's row. Returns how many recordings it has; -1 if it is damaged.
+    pub fn merge(&mut self, row: &TextBatch, source: Source) -> i32 {
+        let count = self
+            .guard
+            .merge_row(if row.is_empty() { &[][..] } else { row.get(0) }, source);
+        count.map_or(-1, |count| count as i32)
     }
 
-    /// Whether anything in a row of another tab is not known to be in the store, or has changed here and is unsaved.
+    /// Whether anything in the batch's row, of another tab, is not known to be in the store, or has changed here and is
+    /// unsaved.
     #[wasm_bindgen(js_name = hasUnsaved)]
-    pub fn has_unsaved(&self, row: &str) -> bool {
-        self.guard.has_unsaved(row)
+    pub fn has_unsaved(&self, row: &TextBatch) -> bool {
+        self.guard.has_unsaved(first_of(row))
     }
 
-    /// Merges rows, and returns those that replace them; empty if all are damaged. Leaves how many recordings each has.
-    pub fn rewrite(&mut self, rows: &[u8]) -> String {
+    /// Merges the batch's rows. Leaves those that replace them, joined by line feeds, which no row has, and how many
+    /// recordings each has; nothing if all are damaged.
+    pub fn rewrite(&mut self, rows: &TextBatch) {
         self.clear_answer();
-        let mut joined = String::new();
-        for row in self.guard.rewritten(rows.split(|&byte| byte == b'\n')) {
+        let texts = (0..rows.len()).map(|index| rows.get(index));
+        for row in self.guard.rewritten(texts) {
             if !self.numbers.is_empty() {
-                joined.push('\n');
+                self.text.push('\n');
             }
-            joined += &row.text;
+            self.text += &row.text;
             self.numbers.push(row.recordings as f64);
         }
-        joined
     }
 
     /// All stored rows have been merged.
@@ -420,26 +430,36 @@ impl Guard {
         self.guard.reset(keeps);
     }
 
-    /// The texts of the shards in use, each followed by a line feed, which no text has; undefined: they are too long to
-    /// be stored.
+    /// Leaves the texts of the shards in use, each followed by a line feed, which no text has. Returns false if they are
+    /// too long to be stored.
     #[wasm_bindgen(js_name = shardTexts)]
-    pub fn shard_texts(&self) -> Option<String> {
-        let mut all = String::new();
-        for text in self.guard.shard_texts()? {
-            all += std::str::from_utf8(text).ok()?;
-            all.push('\n');
+    pub fn shard_texts(&mut self) -> bool {
+        self.clear_answer();
+        let Some(texts) = self.guard.shard_texts() else {
+            return false;
+        };
+        for text in texts {
+            self.text += std::str::from_utf8(text).unwrap_or_default();
+            self.text.push('\n');
         }
-        Some(all)
+        true
+    }
+
+    /// Leaves the day of the last use, in days since 1970, and the window in days, as the batch's row has them; nothing
+    /// if it is damaged.
+    #[wasm_bindgen(js_name = rowFacts)]
+    pub fn row_facts(&mut self, row: &TextBatch) {
+        self.clear_answer();
+        if let Some((day, window_days)) = crate::guard::Guard::row_facts(first_of(row)) {
+            self.numbers = vec![day as f64, window_days as f64];
+        }
     }
 }
 
-/// The day of the last use, in days since 1970, and the window in days, as a row has them; none if it is damaged.
-#[wasm_bindgen(js_name = rowFacts)]
-pub fn row_facts(row: &str) -> Vec<f64> {
-    match crate::guard::Guard::row_facts(row) {
-        Some((day, window_days)) => vec![day as f64, window_days as f64],
-        None => Vec::new(),
-    }
+/// The first string of a batch; JavaScript has written UTF-8.
+fn first_of(batch: &TextBatch) -> &str {
+    let first = if batch.is_empty() { &[][..] } else { batch.get(0) };
+    std::str::from_utf8(first).unwrap_or_default()
 }
 
 /// Casts saturate: a clock before 1970 counts as 1970, NaN as 0.

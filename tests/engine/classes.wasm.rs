@@ -126,7 +126,7 @@ fn separated(texts: &[&str]) -> TextBatch {
 }
 
 fn guard() -> Guard {
-    Guard::new("home:reader", 30.0, 10_000, false, &[0.0])
+    Guard::new(&separated(&["home:reader"]), 30.0, 10_000, false, &[0.0])
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> usize {

@@ -5,7 +5,7 @@ import { readFile, stat } from "node:fs/promises";
 import { text as textOf } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../../errors.ts";
 import type { ShardFormat } from "../../types/seenguard.js";
-import { readFormats } from "../../input/formats.ts";
+import { readFormats } from "../../input/snapshot.ts";
 import { checkSnapshot } from "../../input/snapshot.ts";
 import { badUsage } from "../command.ts";
 import type { Options } from "./options.ts";

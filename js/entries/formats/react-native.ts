@@ -1,6 +1,6 @@
 /** The entry `seenguard/formats` in React Native, where there is no WebAssembly. */
 import { Engines } from "../../engine/load.js";
-import { readFormats } from "../../input/formats.js";
+import { readFormats } from "../../input/snapshot.js";
 import { seenGuardWith } from "../../guard/guard.js";
 import * as textEncoding from "../../platform/text-encoding-polyfill.js";
 import { bringTextEncoding } from "../../platform/text-encoding.js";

@@ -30,7 +30,8 @@ test("the generated classes filter a page", { timeout: 900_000 }, async () => {
     new Uint8Array(memory.buffer, bytesAt, bytes.length).set(bytes);
     batch.separated(bytes.length);
   };
-  const guard = new Guard("home", 30, 10_000, false, Float64Array.of(1));
+  write(["home"]);
+  const guard = new Guard(batch, 30, 10_000, false, Float64Array.of(1));
   const { shards } = await shippedSnapshot(idsOf("seen", 100));
   write(shards);
   guard.apply(batch, 0, 0, 0, NaN, NaN, new Float64Array(), NaN, false, NOW * 1000);

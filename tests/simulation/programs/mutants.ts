@@ -84,10 +84,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "this.firstLoad.then(() => void this.saver.flush())",
   ),
   // Hide.
-  "a page that hides does not save": saver("      writes.push(this.put(row));", "      void row;"),
+  "a page that hides does not save": saver("writes.push(this.put(row));", "void row;"),
   "a page that hides saves a moment later": saver(
-    "      writes.push(this.put(row));",
-    "      writes.push(Promise.resolve(row).then((later) => this.put(later)));",
+    "writes.push(this.put(row));",
+    "writes.push(Promise.resolve(row).then((later) => this.put(later)));",
   ),
   "a page that hides writes no stash": saver("if (writes.length > 0 || isFirst) this.writeStash(true);", ""),
   // Stashes.
@@ -101,11 +101,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "    for (const key of [] as string[]) {",
   ),
   // Compact.
-  "nothing is compacted": {
-    file: "storage/tiers.ts",
-    from: "return small > MAX_SMALL_ROWS;",
-    to: "return false;",
-  },
+  "nothing is compacted": compaction("return small > MAX_SMALL_ROWS;", "return false;"),
   "compaction removes rows that it has not read": compaction(
     "const remove = [...chosen, ...this.garbage()];",
     "const remove = chosen.length > 0 ? [...rows.keys(), ...context.older] : this.garbage();",
