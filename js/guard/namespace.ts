@@ -93,7 +93,7 @@ export class Namespace implements OpenNamespace {
     if (!storage) return;
     storage.stop();
     // A feed takes a higher one for a clear: it must not rise when the engine, and with it a storage, comes late.
-    this.clearedAt = Math.max(this.clearedAt, storage.generation);
+    this.clearedAt = Math.max(this.clearedAt, storage.context.generation);
     this.storage = undefined;
   }
 
@@ -107,7 +107,7 @@ export class Namespace implements OpenNamespace {
   async whenLoaded(): Promise<void> {
     const { storage } = this;
     if (storage) {
-      await withTimeout(OPEN_TIMEOUT_MS, storage.firstLoad);
+      await withTimeout(OPEN_TIMEOUT_MS, storage.loader.first);
       storage.opened();
     }
     // For an engine that loads late.
@@ -137,8 +137,8 @@ export class Namespace implements OpenNamespace {
       if (!outcome) return refused("no-engine");
       if (outcome.reason) return refused(outcome.reason);
       this.snapshot?.note(checked, this.clock.wallMs());
-      this.storage?.changed();
-      this.storage?.snapshotChanged();
+      this.storage?.saver.changed();
+      this.storage?.snapshots.changed();
       if (outcome.isSaturated) this.reportTooLarge("the server's shards are too full: they stop most fresh items");
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       this.noteChanges();
@@ -204,7 +204,7 @@ export class Namespace implements OpenNamespace {
 
   /** Notifies the storage and the reporter of new data. */
   recorded(): void {
-    this.storage?.changed();
+    this.storage?.saver.changed();
     this.reporter?.recorded();
   }
 
@@ -222,8 +222,8 @@ export class Namespace implements OpenNamespace {
 
   /** The generation: that of the latest clear of the namespace that is known; 0: none. */
   get generation(): number {
-    this.storage?.readSignal();
-    return this.storage?.generation ?? this.clearedAt;
+    this.storage?.context.readSignal();
+    return this.storage?.context.generation ?? this.clearedAt;
   }
 
   /** Applies a clear by this document: memory is cleared at once; `keeps`: except impressions recorded since. */
@@ -250,7 +250,7 @@ export class Namespace implements OpenNamespace {
     // After a clock jump in either direction the elapsed time is unknown: check again.
     if (store?.kind === "custom" && Math.abs(wallMs - this.loadedMs) < LOAD_INTERVAL_MS) return undefined;
     this.loadedMs = wallMs;
-    return withTimeout(LOAD_TIMEOUT_MS, storage.load());
+    return withTimeout(LOAD_TIMEOUT_MS, storage.loader.load());
   }
 
   /** How many impressions and unseen ids were never delivered and are in no batch. */
@@ -267,13 +267,13 @@ export class Namespace implements OpenNamespace {
   }
 
   pending(limit?: number): string[] {
-    this.storage?.readSignal();
+    this.storage?.context.readSignal();
     return this.guard?.pending(limitOf(limit)) ?? [];
   }
 
   /** The headers of a request for a page. */
   headers(): Record<string, string> {
-    this.storage?.readSignal();
+    this.storage?.context.readSignal();
     const held = this.guard?.held() ?? "";
     const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
     // Without a name and ids it would cost a preflight request and say nothing.
@@ -308,7 +308,7 @@ export class Namespace implements OpenNamespace {
     // With the guard that began it: another one, after a trap, has other batches.
     const end = (how: keyof typeof BatchEnd) => {
       guard.endBatch(batch.batch, how);
-      this.storage?.changed();
+      this.storage?.saver.changed();
     };
     return { ...batch, isCurrent, exists, end };
   }
@@ -324,7 +324,7 @@ export class Namespace implements OpenNamespace {
     const stop = reporter.start(options);
     this.guard?.call((guard) => guard.startReporting());
     // Impressions marked for delivery from now on are stored with that mark.
-    this.storage?.changed();
+    this.storage?.saver.changed();
     return stop;
   }
 

@@ -27,13 +27,11 @@ const FOUND_MS = 5_000;
 const DAY_MS = 86_400_000;
 
 export class NamespaceStorage {
-  private readonly context: StorageContext;
+  readonly context: StorageContext;
   private readonly compaction: Compaction;
-  private readonly snapshots: Snapshots;
-  private readonly saver: Saver;
-  private readonly loader: Loader;
-  /** Resolves when the first load has ended. */
-  readonly firstLoad: Promise<void>;
+  readonly snapshots: Snapshots;
+  readonly saver: Saver;
+  readonly loader: Loader;
   private readonly stopListening: () => void;
   private ended = (): void => {};
   private readonly end = new Promise<void>((resolve) => (this.ended = resolve));
@@ -49,7 +47,6 @@ export class NamespaceStorage {
     this.saver = new Saver(context, this.compaction, this.snapshots);
     this.stopListening = this.listen();
     this.loader = new Loader(context, this.saver, this.snapshots);
-    this.firstLoad = this.loader.first;
   }
 
   private listen(): () => void {
@@ -62,7 +59,7 @@ export class NamespaceStorage {
         this.saver.hide();
       } else if (!timers.areRunning) {
         timers.resume();
-        void this.load();
+        void this.loader.load();
         this.saver.show();
       }
     });
@@ -71,7 +68,7 @@ export class NamespaceStorage {
       if (key !== SIGNAL + context.name) return;
       context.readSignal();
       context.learn(Math.max(...[newValue, oldValue].map((value) => generationIn(value) ?? 0)));
-      if (!isHidden()) void this.load();
+      if (!isHidden()) void this.loader.load();
     });
     return () => [stopPage, stopStorage].forEach((stop) => stop());
   }
@@ -86,12 +83,12 @@ export class NamespaceStorage {
   opened(): void {
     this.loader.mergeFirstStashes();
     const { timers } = this.context;
-    timers.after(SETTLE_MS, () => void this.firstLoad.then(() => this.settle()));
+    timers.after(SETTLE_MS, () => void this.loader.first.then(() => this.settle()));
     timers.after(FOUND_MS * (1 + Math.random()), () => this.deliverFound());
   }
 
   private deliverFound(): void {
-    void this.load().then(() => {
+    void this.loader.load().then(() => {
       this.isFoundDue = !this.loader.retry.isFailing;
       if (!this.isFoundDue) this.context.timers.after(FOUND_MS, () => this.deliverFound());
     });
@@ -127,38 +124,13 @@ export class NamespaceStorage {
     return this.isFoundDue && !isHidden();
   }
 
-  /** Of the latest clear that is known; 0: none. */
-  get generation(): number {
-    return this.context.generation;
-  }
-
-  /** Reads the generation that other tabs have written. */
-  readSignal(): void {
-    this.context.readSignal();
-  }
-
   /** Learns a generation: a higher one clears memory, except, if `keeps`, the tab's own recordings. */
   learn(generation: number, keeps: boolean): void {
     if (this.context.learn(generation, keeps)) this.saver.changed();
   }
 
-  /** Reads what others have written. Resolves when that is done, or has failed. */
-  load(): Promise<void> {
-    return this.loader.load();
-  }
-
-  /** Something was recorded or delivered. */
-  changed(): void {
-    this.saver.changed();
-  }
-
-  /** A snapshot was applied. */
-  snapshotChanged(): void {
-    this.snapshots.changed();
-  }
-
   /** Resolves when everything recorded so far is stored, or storing it has failed. */
   async flush(): Promise<void> {
-    await Promise.race([this.end, this.firstLoad.then(() => this.saver.flush())]);
+    await Promise.race([this.end, this.loader.first.then(() => this.saver.flush())]);
   }
 }

@@ -36,7 +36,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "this.cancelNext = context.timers.after(INTERVAL_MS, () => void this.load());",
     "",
   ),
-  "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
+  "a signal is no reason to load": storage("if (!isHidden()) void this.loader.load();", ""),
   "a row that is gone is not looked for": loader("return texts.every((text) => text !== undefined);", "return true;"),
   "what was read for another generation is merged": loader(
     "if (!context.isCurrent(generation)) return false;",
@@ -80,8 +80,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     to: "this.failures++;",
   },
   "flush waits for the first load alone": storage(
-    "this.firstLoad.then(() => this.saver.flush())",
-    "this.firstLoad.then(() => void this.saver.flush())",
+    "this.loader.first.then(() => this.saver.flush())",
+    "this.loader.first.then(() => void this.saver.flush())",
   ),
   // Hide.
   "a page that hides does not save": saver("writes.push(this.put(row));", "void row;"),
@@ -136,7 +136,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending ids are returned without reading the signal": {
     file: "guard/namespace.ts",
-    from: "pending(limit?: number): string[] {\n    this.storage?.readSignal();",
+    from: "pending(limit?: number): string[] {\n    this.storage?.context.readSignal();",
     to: "pending(limit?: number): string[] {",
   },
   // IndexedDB.
