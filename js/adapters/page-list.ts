@@ -46,13 +46,10 @@ export function pageListOf<T, C>(
   return list as PageList<T, C>;
 }
 
-/** A component's calls to its list. They wait until there is one. */
+/** A component's calls to its list. There is none before the guard is open: then the first pages load by themselves. */
 export class Pages<T, C> {
   private readonly source: () => PageSource<T, C>;
   private list: PageList<T, C> | undefined;
-  private holds = 0;
-  private hasEnded = false;
-  private waiting: (() => void)[] = [];
 
   constructor(source: () => PageSource<T, C>) {
     this.source = source;
@@ -60,30 +57,12 @@ export class Pages<T, C> {
 
   /** The component shows this list, if there is one already. Returns release. */
   readonly hold = (list: PageList<T, C> | undefined, onChange: () => void): (() => void) => {
-    this.holds++;
-    [this.list, this.hasEnded] = [list, false];
-    const release = list?.hold(this.source(), onChange);
-    if (list) this.wake();
-    return () => {
-      release?.();
-      setTimeout(() => {
-        this.hasEnded = --this.holds === 0;
-        if (this.hasEnded) this.wake();
-      });
-    };
+    this.list = list;
+    return list?.hold(this.source(), onChange) ?? (() => {});
   };
 
-  readonly loadMore = (): Promise<void> => this.call((list) => list.loadMore(this.source()));
-  readonly reset = (): Promise<void> => this.call((list) => list.reset(this.source()));
-
-  private async call(run: (list: PageList<T, C>) => Promise<void>): Promise<void> {
-    if (!this.list && !this.hasEnded) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    await (this.list ? run(this.list) : pause());
-  }
-
-  private wake(): void {
-    for (const resolve of this.waiting.splice(0)) resolve();
-  }
+  readonly loadMore = (): Promise<void> => this.list?.loadMore(this.source()) ?? pause();
+  readonly reset = (): Promise<void> => this.list?.reset(this.source()) ?? pause();
 }
 
 export class PageList<T, C> {

@@ -31,18 +31,12 @@ export function seenFeed<T>(
   const view = new FeedView<T>();
   const feedFor = once(feedOf);
   const feed = () => feedFor(guard(), valueOf(options).key);
-  let update = () => {};
-  const subscriber = once((current: Guard) =>
-    createSubscriber((onChange) => {
-      update = onChange;
-      return current?.subscribe(onChange);
-    }),
-  );
+  const subscriber = once((current: Guard) => createSubscriber((update) => view.subscribe(current, update)));
   const shown = () => {
     subscriber(guard())();
     return { items: view.show(feed(), items(), valueOf(options)) };
   };
-  return readable(shown, ["items"], { reset: () => view.reset(feed(), update) });
+  return readable(shown, ["items"], { reset: () => view.reset(feed()) });
 }
 
 export function seenPages<T, C>(

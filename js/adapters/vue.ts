@@ -45,10 +45,9 @@ export function useSeenFeed<T>(
   const key = computed(() => toValue(options).key);
   const feed = computed(() => feedOf(current.value, key.value));
   const view = shallowRef(new FeedView<T>());
-  const onChange = () => triggerRef(view);
-  follow(current, (held) => held?.subscribe(onChange));
+  follow(current, (held) => view.value.subscribe(held, () => triggerRef(view)));
   const shown = computed(() => view.value.show(feed.value, toValue(items), toValue(options)));
-  return { items: shown, reset: () => view.value.reset(feed.value, onChange) };
+  return { items: shown, reset: () => view.value.reset(feed.value) };
 }
 
 export function useSeenPages<T, C>(
