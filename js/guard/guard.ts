@@ -317,7 +317,7 @@ async function clear(namespace: string, given?: Api.GuardOptions["storage"]): Pr
   try {
     await clearing;
   } catch (cause) {
-    throw failure("storage", "the namespace is not cleared: the storage failed", cause);
+    throw failure("storage", "the namespace is not cleared, and the next page tries again", cause);
   }
 }
 

@@ -31,7 +31,7 @@ export async function readSources({ inputs, format }: Options): Promise<Source> 
 
 async function read(input: string): Promise<string> {
   if (input === "-") return textOf(process.stdin);
-  // An argument that is no file may be a shard, which can be longer than a file name.
+  // Unless it names a file, an argument may be a shard, which can be longer than a file name.
   const isFile = await stat(input).then(
     (stats) => !stats.isDirectory(),
     () => false,
