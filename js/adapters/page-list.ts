@@ -133,10 +133,7 @@ export class PageList<T, C> {
     const { fetchPage, want, maxPages, timeoutMs, id } = source;
     const options = { maxPages, timeoutMs, id, signal } as FillOptions & { id: IdOf<T> };
     try {
-      let result = await this.feed.fill(fetchPage, want, options);
-      if (result.end === "max-pages" && result.items.length === 0)
-        result = await this.feed.fill(fetchPage, want, options);
-      const { items, done } = result;
+      const { items, done } = await this.feed.fill(fetchPage, want, options);
       return { items, error: undefined, done };
     } catch (error) {
       // The run has ended, or the guard was closed: the next run has the items fetched so far.

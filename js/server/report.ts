@@ -87,7 +87,7 @@ function parsed(body: unknown): unknown {
     return typeof text === "string" ? (JSON.parse(text) as unknown) : text;
   } catch (cause) {
     // The parser's message would contain a part of the body.
-    throw new SeenGuardError("bad-report", "a report's body must be JSON", cause);
+    throw new SeenGuardError("bad-report", "a report's body is no JSON", cause);
   }
 }
 

@@ -669,16 +669,6 @@ describe("useSeenPages", () => {
     });
   });
 
-  test("continues once when several pages brought nothing", async () => {
-    const guard = await testGuard();
-    guard.record(items(0, 1, 2, 3));
-    const pages = source();
-    const { latest } = await start({ guard, options: { maxPages: 1 } }, pages);
-    await answerAll(pages, 2);
-    expect(latest()).toMatchObject({ items: [], loading: false, done: false });
-    expect(pages.pagesAsked()).toEqual([0, 1]);
-  });
-
   test("reports wrong options", async () => {
     const guard = await testGuard();
     const { latest } = await start({ guard, options: { want: NaN } });
