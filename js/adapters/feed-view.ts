@@ -38,10 +38,10 @@ export class FeedView<T> {
     let shown = filter(feed, list, id);
     if (first) {
       const [fresh, names] = [new Set(shown), namesOf(list, id)];
-      shown = list.filter((item, place) => fresh.has(item) || first.has(names[place]));
+      shown = list.filter((item, index) => fresh.has(item) || first.has(names[index]));
     }
     const isSame =
-      shown.length === this.shown.length && shown.every((item, place) => Object.is(item, this.shown[place]));
+      shown.length === this.shown.length && shown.every((item, index) => Object.is(item, this.shown[index]));
     if (!isSame) this.shown = shown;
     return this.shown;
   }

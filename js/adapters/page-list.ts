@@ -47,7 +47,7 @@ export function pageListOf<T, C>(
 }
 
 /** A component's calls to its list. There is none before the guard is open: then the first pages load by themselves. */
-export class Pages<T, C> {
+export class PageListCalls<T, C> {
   private readonly source: () => PageSource<T, C>;
   private list: PageList<T, C> | undefined;
 
@@ -71,7 +71,7 @@ export class PageList<T, C> {
   private readonly feed: Feed;
   private readonly guard: SeenGuard | null | undefined;
   /** The items of pages since the last reset. Until there are any, the previous items stay on screen. */
-  private brought: T[] = [];
+  private loaded: T[] = [];
   /** The current run of `fill`; one from before a reset is ignored. */
   private run: { readonly ended: Promise<void>; readonly controller: AbortController } | undefined;
   private readonly listeners = new Set<() => void>();
@@ -87,7 +87,7 @@ export class PageList<T, C> {
   /** Adds a component that shows the list. Starts or continues loading. Returns release. */
   hold(source: PageSource<T, C>, onChange: () => void): () => void {
     this.listeners.add(onChange);
-    const hasFailed = this.state.error !== undefined && this.brought.length === 0;
+    const hasFailed = this.state.error !== undefined && this.loaded.length === 0;
     if (this.state.loading || hasFailed) void this.loadMore(source);
     return () => {
       this.listeners.delete(onChange);
@@ -110,7 +110,7 @@ export class PageList<T, C> {
   reset(source: PageSource<T, C>): Promise<void> {
     this.feed.reset();
     this.run?.controller.abort();
-    this.brought = [];
+    this.loaded = [];
     return this.begin(source).ended;
   }
 
@@ -119,9 +119,9 @@ export class PageList<T, C> {
     const ended: Promise<void> = this.fill(source, controller.signal).then(({ items, error, done }) => {
       if (this.run !== run) return;
       this.run = undefined;
-      if (items.length > 0) this.brought = [...this.brought, ...items];
-      const isShown = error === undefined || this.brought.length > 0;
-      this.change({ items: isShown ? this.brought : this.state.items, loading: false, error, done });
+      if (items.length > 0) this.loaded = [...this.loaded, ...items];
+      const isShown = error === undefined || this.loaded.length > 0;
+      this.change({ items: isShown ? this.loaded : this.state.items, loading: false, error, done });
     });
     const run = { ended, controller };
     this.run = run;

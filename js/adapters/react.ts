@@ -4,7 +4,7 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import type { SeenFeed, SeenGuardState, SeenPages, UseSeenGuardOptions } from "../types/react.js";
 import type * as Api from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { pageListOf, PageListCalls, WAITING, type PageListState, type PageOptions } from "./page-list.js";
 import { Reporting, reportKey } from "./reporting.js";
 import { holdGuard, OPENING, SIGNED_OUT, stateOf } from "./shared-guard.js";
 import { identityOf, trackItem, trackRoot, type Track, type TrackedElement } from "./tracked-element.js";
@@ -45,7 +45,7 @@ export function useSeenPages<T, C>(
 ): SeenPages<T> {
   const latest = useLatest({ ...options, fetchPage });
   const list = useMade(pageListOf<T, C>, guard, options.key);
-  const [pages] = useState(() => new Pages<T, C>(() => latest.current));
+  const [pages] = useState(() => new PageListCalls<T, C>(() => latest.current));
   const hold = useCallback((onChange: () => void) => pages.hold(list, onChange), [pages, list]);
   const first = (): PageListState<T> => WAITING;
   const state = useSyncExternalStore(hold, () => list?.state ?? WAITING, first);

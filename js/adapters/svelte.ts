@@ -4,7 +4,7 @@ import type { SeenFeed, SeenGuardState, SeenPages, UseSeenGuardOptions } from ".
 import type { FetchPage, SeenElement, SeenGuard, SeenRoot } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { once } from "./latest.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { pageListOf, PageListCalls, WAITING, type PageListState, type PageOptions } from "./page-list.js";
 import { holdGuard, stateOf } from "./shared-guard.js";
 import { trackItem, trackRoot, type Track } from "./tracked-element.js";
 
@@ -44,7 +44,7 @@ export function seenPages<T, C>(
   fetchPage: FetchPage<T, C>,
   options: Source<PageOptions<T>>,
 ): SeenPages<T> {
-  const { loadMore, reset, hold } = new Pages<T, C>(() => ({ ...valueOf(options), fetchPage }));
+  const { loadMore, reset, hold } = new PageListCalls<T, C>(() => ({ ...valueOf(options), fetchPage }));
   const listFor = once(pageListOf<T, C>);
   const subscriber = once((list: ReturnType<typeof listFor>) => createSubscriber((update) => hold(list, update)));
   const state = (): PageListState<T> => {
