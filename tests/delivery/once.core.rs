@@ -204,7 +204,7 @@ fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
 fn what_failed_after_the_page_hid_is_delivered_by_the_next_visit_though_it_was_stored_as_delivered() {
     let (mut guard, mut device) = (reporting(), Device::default());
     guard.record(&["a"], at(START));
-    cover(&mut guard, &["nothing of ours"], at(START));
+    cover(&mut guard, &["another"], at(START));
     let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START));
     guard.leave_batch(batch.number, at(START));
     save(&mut guard, &mut device);
