@@ -6,7 +6,7 @@ import { ShardChain } from "seenguard/server";
 import { SeenGuard } from "seenguard/slim";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "./peers.ts";
 import type { Place } from "./places/place.ts";
 import { refreshMessages, shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 

@@ -5,8 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";
-import type { Measured } from "./measure.ts";
-import { spreadOf } from "./statistics.ts";
+import { type Measured, spreadOf } from "./measure.ts";
 
 /** A benchmark of criterion's: contenders as its source calls them, with a turn's number behind, and their names. */
 interface Benchmark {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, inject } from "vitest";
-import { runHermes } from "../engine/hermes/program.js";
+import { runHermes } from "../support/processes.js";
 import { serve } from "../packed/chromium.js";
 import { expectServed, type ServerOutcome } from "../packed/scenarios.js";
 import {

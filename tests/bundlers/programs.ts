@@ -6,7 +6,7 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { onTestFailed, onTestFinished } from "vitest";
 import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 
 const LINES_TOLD = 30;
 const START_TIMEOUT_MS = 60_000;

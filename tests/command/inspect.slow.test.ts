@@ -7,7 +7,7 @@ import { ShardChain } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Inspected } from "../../js/cli/inspect/inspect.ts";
 import { casesOf, ids } from "../vectors/foreign.ts";
-import { runCommand } from "./command.js";
+import { runCommand } from "../support/processes.js";
 import { readVectors } from "../support/node.ts";
 
 const natives = readVectors("native").cases;

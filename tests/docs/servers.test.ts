@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { basename } from "node:path";
 import type { FeedPage, PageRequest } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 import { startRedis, type RunningRedis } from "../support/processes.ts";
 import { examplesOf, root, writeExample } from "./examples.ts";
 import { idsOf, openGuard } from "../support/node.js";

@@ -4,25 +4,13 @@
  */
 import express from "express";
 import { buildSchema, graphql } from "graphql";
-import type { FetchPage, SeenGuard } from "seenguard";
+import type { SeenGuard } from "seenguard";
 import { memoryStore, seenOf, type Page } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { readdirSync } from "node:fs";
 import { openExample, KNOWN, type OpenPage } from "../docs/browser.ts";
 import { examplesOf } from "../docs/examples.ts";
 import { heldBy, idsOf, openGuard } from "../support/node.js";
-
-interface Item {
-  readonly id: string;
-}
-interface PostView {
-  readonly post: { readonly ap_id: string };
-}
-/** What each recipe exports: the function that brings pages, and their items' ids. */
-interface Recipe {
-  readonly fetchPageOf: (guard: SeenGuard, baseUrl: string) => FetchPage<Item | PostView>;
-  readonly idOf?: (item: Item | PostView) => string;
-}
+import { mastodon, recipes, type Item, type Post, type Recipe } from "./recipes.js";
 
 const USER = "ada";
 const SIZE = 10;
@@ -96,26 +84,22 @@ const SCHEMA = buildSchema(`
   type Query { feed(cursor: String): Page! }
 `);
 
-const idsIn = ({ items }: { items: readonly (Item | PostView)[] }) =>
+const idsIn = ({ items }: { items: readonly (Item | Post)[] }) =>
   items.map((item) => ("post" in item ? item.post.ap_id : item.id));
 
-/** Opens a list that brings as many fresh items, or more, with each call. */
-async function recipeOf(name: string) {
-  const { fetchPageOf, idOf } = (await import(`./client/${name}.ts`)) as Recipe;
-  const openFeed = (guard: SeenGuard, baseUrl: string) => {
+/** Opens lists that bring as many fresh items, or more, with each call. */
+function openerOf({ fetchPageOf, idOf }: Recipe) {
+  return (guard: SeenGuard, baseUrl: string) => {
     const feed = guard.feed();
     const fetchPage = fetchPageOf(guard, baseUrl);
     return (want: number) => feed.fill(fetchPage, want, { id: idOf ?? ((item) => (item as Item).id) });
   };
-  return { openFeed };
 }
 
-const OF_ANOTHER_PROVIDER = "mastodon";
-const names = readdirSync(new URL("client", import.meta.url)).map((file) => file.replace(/\.ts$/, ""));
+describe.each(Object.entries(recipes))("%s", (_name, recipe) => {
+  const openFeed = openerOf(recipe);
 
-describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name) => {
   test("sends the headers, and applies the snapshots", async () => {
-    const { openFeed } = await recipeOf(name);
     const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
     const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
     await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
@@ -139,7 +123,6 @@ describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name)
   });
 
   test("ends with the source, and passes errors on", async () => {
-    const { openFeed } = await recipeOf(name);
     const { guard } = await openGuard();
     const more = openFeed(guard, baseUrl);
     for (let page = 0; page < 9; page++) expect(await more(SIZE)).toMatchObject({ end: "filled", done: false });
@@ -150,7 +133,7 @@ describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name)
 });
 
 test("a client that returns only lists gets the snapshot by a request of its own", async () => {
-  const { openFeed } = await recipeOf(OF_ANOTHER_PROVIDER);
+  const openFeed = openerOf({ fetchPageOf: mastodon });
   const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
   const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
   await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));

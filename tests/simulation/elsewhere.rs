@@ -9,9 +9,9 @@ use super::conditions::SECOND;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::lists::Candidates;
-use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Question;
+use super::world::Scene;
 
 /// Most ids of a pending list, the newest.
 const MOST_LISTED: usize = 1_000;

@@ -13,10 +13,10 @@ use super::items::Item;
 use super::ledger::{Recording, What};
 use super::lists::{self, Candidates};
 use super::recording;
-use super::scene::Scene;
 use super::snapshots;
 use super::statistics::Question;
 use super::tab::{MOST_TEXT_BYTES, MOST_TEXTS};
+use super::world::Scene;
 
 /// A refresh: a snapshot, a page of items, and some of them are looked at.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {

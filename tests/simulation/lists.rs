@@ -10,9 +10,9 @@ use super::chance::Chance;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::ledger::What;
-use super::scene::Scene;
 use super::server::Server;
 use super::view::View;
+use super::world::Scene;
 
 /// Most verdicts of a list.
 const MOST_VERDICTS: usize = 400;

@@ -7,9 +7,8 @@ import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { redisStore, type SeenStore } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { pendingListOf } from "../../support/devices.ts";
-import { migrateSlotOf, startCluster, type Node } from "./nodes.ts";
-import { CHAIN, GROUP, STREAM } from "./stream.ts";
+import { pendingListOf } from "../../support/shards.ts";
+import { CHAIN, GROUP, migrateSlotOf, type Node, startCluster, STREAM } from "./nodes.ts";
 
 const USERS = 500;
 const IMPRESSIONS_EACH = 40;

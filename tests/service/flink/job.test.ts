@@ -18,11 +18,11 @@ import {
   type RunningJob,
 } from "../../../scripts/lib/flink.mjs";
 import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
-import { freePort } from "../../../scripts/lib/ports.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
 import { startRedis, type RunningRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { pageOf } from "../kafka/deployment.ts";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { Histories, Producer, lettersOf, reportOf } from "./reports.ts";
 
 const TOPIC = "impressions";

@@ -2,7 +2,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { ANSWER_MS, pageOf } from "./deployment.ts";
 
 const PAUSE_MS = 20;

@@ -4,7 +4,7 @@ import { SeenGuard, type Snapshot } from "seenguard";
 import { memoryStore } from "seenguard/server";
 import { redisBloomModule } from "../../../scripts/lib/servers.mjs";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device, deviceName } from "../../support/devices.ts";
+import { Device, deviceName } from "../../support/shards.ts";
 import { readVectors } from "../../support/node.ts";
 import { answersOf, expectReferences, ids, makeTempDirectory, preparePython } from "./tools.ts";
 

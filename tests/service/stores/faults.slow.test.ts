@@ -3,7 +3,7 @@ import { createClient } from "redis";
 import { redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device } from "../../support/devices.js";
+import { Device } from "../../support/shards.js";
 import { idsOf } from "../../support/node.js";
 
 const POOL = ["a", "b", "c", "d"];

@@ -1,7 +1,7 @@
 /** What a store bounds and promises, over backends in memory: clocks, read slots, sizes, calls into the module. */
 import { memoryBackend, memoryStore, seenStore, type Backend, type Loaded, type Report } from "seenguard/server";
 import { describe, expect, test, vi } from "vitest";
-import { Device } from "../../support/devices.ts";
+import { Device } from "../../support/shards.ts";
 
 const HOUR = 3_600;
 const POOL = ["a", "b", "c"];

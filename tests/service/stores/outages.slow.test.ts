@@ -3,9 +3,9 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { parseReport, redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { freePort } from "../../../scripts/lib/ports.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device } from "../../support/devices.js";
+import { Device } from "../../support/shards.js";
 
 const POOL = ["a", "b", "c", "d", "e"];
 const SOON = { timeout: 30_000, interval: 50 };

@@ -15,7 +15,7 @@ import {
 } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device } from "../../support/devices.js";
+import { Device } from "../../support/shards.js";
 import { DAY_SECONDS, heldBy, idsOf, MapStorage, newPage, openGuard } from "../../support/node.js";
 
 let redis: RunningRedis;

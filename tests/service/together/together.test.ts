@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, startService } from "../../../scripts/lib/service.mjs";
 import { startCluster } from "../cluster/nodes.ts";
-import { Device } from "../../support/devices.ts";
+import { Device } from "../../support/shards.ts";
 
 const POOL = Array.from({ length: 12 }, (_, index) => `article-${String(index)}`);
 const namespaceOf = (user: string) => `home:${user}`;

@@ -1,6 +1,6 @@
 //! The experiments: all remedies under all conditions; a small pool; and what depends on each assumption.
 
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Figures;
