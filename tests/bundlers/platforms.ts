@@ -253,7 +253,7 @@ interface Unbundled extends Omit<Platform, "run" | "tools"> {
   readonly parts?: readonly Part[];
 }
 
-/** A page that runs as it is, from the directory with all apps. */
+/** A page that runs without a build, from the directory with all apps. */
 const unbundled = ({ query = "", parts = PAGE_PARTS, ...platform }: Unbundled): Platform => ({
   ...platform,
   tools: ["chromium"],

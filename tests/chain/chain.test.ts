@@ -136,7 +136,7 @@ describe("a chain that continues a stored one", () => {
     expect(idsOf("item", 25).every((id) => resumed.has(id, { now: NOW }))).toBe(true);
   });
 
-  test("rejects a value that is no list of shards", async () => {
+  test("rejects a value that is not a list of shards", async () => {
     for (const none of [null, undefined, 7, "U0dTMQ==", {}, { shards: "U0dTMQ==" }, { shards: null }]) {
       await expect(ShardChain.from(none as Snapshot)).rejects.toMatchObject({ code: "bad-snapshot" });
     }

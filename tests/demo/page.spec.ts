@@ -50,11 +50,11 @@ test("what is made unseen in the guard's panel can be shown again, and does not 
   page,
 }) => {
   const reader = await withSomethingStopped(new Reader(page, demo.url, "regretting"));
-  const takeBack = reader.panel.getByRole("list", { name: "Stopped lately" }).getByRole("button");
-  await expect(takeBack).not.toHaveCount(0);
-  for (let left = await takeBack.count(); left > 0; left--) {
-    await takeBack.first().click();
-    await expect(takeBack).toHaveCount(left - 1);
+  const unseeButtons = reader.panel.getByRole("list", { name: "Stopped lately" }).getByRole("button");
+  await expect(unseeButtons).not.toHaveCount(0);
+  for (let left = await unseeButtons.count(); left > 0; left--) {
+    await unseeButtons.first().click();
+    await expect(unseeButtons).toHaveCount(left - 1);
   }
   await page
     .getByText(/^\d+ stopped$/)

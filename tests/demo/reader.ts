@@ -114,17 +114,17 @@ export class Reader {
 
   /** Resolves when it is so: a stream over the service is a process that ends or starts. */
   async setStream(running: boolean): Promise<void> {
-    await this.toldOfStream(() => this.page.getByRole("switch", { name: "The stream" }).setChecked(running));
+    await this.changeStream(() => this.page.getByRole("switch", { name: "The stream" }).setChecked(running));
     await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
   }
 
   /** Resolves when the server has it. */
   async setLag(seconds: number): Promise<void> {
-    await this.toldOfStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
+    await this.changeStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
   }
 
   /** Makes a change, and resolves when the server has it. */
-  protected async toldOfStream(change: () => Promise<void>): Promise<void> {
+  protected async changeStream(change: () => Promise<void>): Promise<void> {
     const answer = this.page.waitForResponse(
       (response) => response.request().method() === "PUT" && response.url().endsWith("/stream"),
     );

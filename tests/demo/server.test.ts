@@ -148,7 +148,7 @@ function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][]
   const put = (change: unknown): Parameters<TestServer["ask"]> => ["PUT", "/api/users/ada/stream", change];
   return [
     ["a page without a turn", get("ada/feed")],
-    ["a turn that is no number", get("ada/feed?turn=next")],
+    ["a turn that is not a number", get("ada/feed?turn=next")],
     ["a page of 0 items", get("ada/feed?turn=1&size=0")],
     ["a page of 101 items", get("ada/feed?turn=1&size=101")],
     ["a pool's page of 0 items", get("ada/pool?size=0")],
@@ -158,7 +158,7 @@ function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][]
     ["a body without the device's time", post({ namespace: "ada", impressions: [] })],
     ["an impression without a time", post({ ...report, impressions: [{ id: "x" }] })],
     ["an impression with a number as id", post({ ...report, impressions: [{ id: 1, at: 1 }] })],
-    ["something taken back without a time", post({ ...report, unseen: [{ id: "x" }] })],
+    ["an unseen entry without a time", post({ ...report, unseen: [{ id: "x" }] })],
     ["a lag below 0", put({ lagSeconds: -1 })],
     ["a lag above 300", put({ lagSeconds: 301 })],
     ["a lag that is a text", put({ lagSeconds: "5" })],
@@ -175,7 +175,7 @@ test.each([
   expect(canonicalAddress(url)).toBe("https://heron.example/seals");
 });
 
-test("a short text has to have the same words, and no text at all is no copy of another", async () => {
+test("a short text has to have the same words, and an empty text is not a copy of another", async () => {
   const groups = await StoryGroups.create();
   const texts = ["Seals are back!", "seals — are back", "Seals were back", "", "…"];
   const found = texts.map((text, id) =>

@@ -30,7 +30,7 @@ export interface Status {
 }
 
 export interface TestServer {
-  /** A body that is no text is sent as JSON. */
+  /** A body that is not a string is sent as JSON. */
   ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
   stop(): Promise<void>;
 }

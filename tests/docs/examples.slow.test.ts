@@ -146,7 +146,7 @@ describe("in a browser", () => {
     }
     const delivered = () => new Set(posted.flatMap(({ body }) => (body as Body).impressions.map(({ id }) => id)));
     await vi.waitFor(() => expect(delivered().size).toBe(count), 20_000);
-    // Nothing was taken back.
+    // Nothing became unseen.
     const { unseen: _, ...documented } = JSON.parse(exampleWith("json", '"impressions"').code) as Body;
     for (const { contentType, body } of posted) {
       expect(contentType).toBe("application/json");

@@ -110,7 +110,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     expect(idsIn(await page("eve"))[0]).toBe("article-0");
   });
 
-  test("answers what is no report with 400", async () => {
+  test("answers a body that is not a report with 400", async () => {
     for (const body of [{}, { namespace: "home:ada", now: 1 }, []]) expect((await post("ada", body)).status).toBe(400);
   });
 });

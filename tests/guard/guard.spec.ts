@@ -53,9 +53,9 @@ test.describe("in one document", () => {
     const page = await reader.openPage();
     const uncaught = uncaughtOf(page);
     const result = await page.evaluate(async (namespace) => {
-      const told: string[] = [];
+      const codes: string[] = [];
       const open = () =>
-        window.Seenguard.SeenGuard.open({ namespace, onError: ({ code }: { code: string }) => told.push(code) });
+        window.Seenguard.SeenGuard.open({ namespace, onError: ({ code }: { code: string }) => codes.push(code) });
       const first = open();
       const closing = first.then((guard) => guard.close());
       const second = await open();
@@ -64,15 +64,15 @@ test.describe("in one document", () => {
       const seen = second.explain("a").seen;
       await second.close();
       const third = await open();
-      return { seen, kept: third.filter(["a", "b"]), told };
+      return { seen, kept: third.filter(["a", "b"]), codes };
     }, NAMESPACE);
-    expect(result).toEqual({ seen: true, kept: ["b"], told: [] });
+    expect(result).toEqual({ seen: true, kept: ["b"], codes: [] });
     expect(uncaught).toEqual([]);
   });
 });
 
 test.describe("fetch in place of window.fetch", () => {
-  test("asks a host that refuses the preflight once more without the headers, each time", async ({ reader }) => {
+  test("sends a request again without the headers to a host that refuses the preflight, each time", async ({ reader }) => {
     const page = await reader.openGuardedPage();
     const methods: string[] = [];
     const api = "https://api.test";

@@ -31,7 +31,7 @@ function changing(name: string, first: unknown, then: unknown): object {
 
 describe("i5: no value that an app throws stops anything", () => {
   const thrown: [string, unknown][] = [
-    ["an error whose message is no text", Object.assign(new Error(), { message: Symbol("message") })],
+    ["an error whose message is not a string", Object.assign(new Error(), { message: Symbol("message") })],
     ["a revoked proxy", revoked()],
     ["a proxy that throws", unreadable()],
   ];
@@ -117,7 +117,7 @@ describe("a value that is valid when it is checked and another one when it is us
   test.each([
     ["id", "a"],
     ["at", 1],
-  ])("the %s of what a snapshot takes back: as it was checked", async (name, first) => {
+  ])("the %s of a snapshot's unseen ids: as it was checked", async (name, first) => {
     const { guard, codes } = await openGuard();
     const snapshot = { shards: [], unseen: [impression(name, first)] } as unknown as Snapshot;
     expect(guard.apply(snapshot)).toMatchObject({ applied: true });

@@ -36,7 +36,7 @@ const intoOneFile: readonly Bundler[] = [
   { name: "webpack with one chunk", bundle: (entry) => byWebpack(entry, { maxChunks: 1 }) },
 ];
 
-const asTheyAre: readonly Bundler[] = [
+const byDefault: readonly Bundler[] = [
   { name: "esbuild", bundle: (entry) => byEsbuild(entry, "esm") },
   { name: "Vite", bundle: (entry) => byVite(entry, {}) },
   { name: "webpack", bundle: (entry) => byWebpack(entry) },
@@ -129,7 +129,7 @@ describe.each(intoOneFile)("a page in one file, by $name", ({ bundle }) => {
   });
 });
 
-describe.each(asTheyAre)("$name", ({ name, bundle }) => {
+describe.each(byDefault)("$name", ({ name, bundle }) => {
   test("warns of nothing in a page with the package", async () => {
     expect((await bundle(await appOf(PAGE))).warnings).toEqual([]);
   });

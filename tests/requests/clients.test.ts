@@ -18,7 +18,7 @@ const RANKED = idsOf("article", 100).map((id) => ({ id }));
 
 let store: ReturnType<typeof memoryStore>;
 /** What the requests for pages said, and what they were answered, oldest first. */
-let served: { asked: ReturnType<typeof seenOf>; page: Page<Item> }[];
+let served: { seen: ReturnType<typeof seenOf>; page: Page<Item> }[];
 let baseUrl: string;
 let stop: () => void;
 
@@ -38,12 +38,12 @@ beforeEach(() => {
   served = [];
 });
 
-/** The feed in each form in which a recipe asks for it. Only what is asked for its pages says what is seen. */
+/** The feed in each form that a recipe requests. Only a request for a page says what is seen. */
 function feedServer(): express.Express {
   const pageFor = async (request: unknown, cursor: unknown) => {
-    const asked = seenOf(request);
-    const page = await store.page(USER, RANKED, { size: SIZE, cursor: cursor as string, ...asked });
-    served.push({ asked, page });
+    const seen = seenOf(request);
+    const page = await store.page(USER, RANKED, { size: SIZE, cursor: cursor as string, ...seen });
+    served.push({ seen, page });
     return page;
   };
   const app = express();
@@ -54,7 +54,7 @@ function feedServer(): express.Express {
     const { items, next, snapshot } = await pageFor(request, request.query.page_cursor);
     response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, snapshot });
   });
-  // Those of another provider, which knows of no reader what was seen, and its list as it is.
+  // Those of another provider, which does not know what a reader has seen, and its list unchanged.
   app.get("/api/v1/timelines/home", (request, response) => {
     const start = RANKED.findIndex(({ id }) => id === request.query.max_id) + 1;
     response.json(RANKED.slice(start, start + SIZE));
@@ -106,7 +106,7 @@ describe.each(Object.entries(recipes))("%s", (_name, recipe) => {
 
     const more = openFeed(guard, baseUrl);
     expect(idsIn(await more(SIZE))).toEqual(idsOf("article", SIZE, 3));
-    expect(served[0]?.asked).toEqual({});
+    expect(served[0]?.seen).toEqual({});
     expect(guard.explain("article-0").seen).toBe(true);
 
     // The stream stands still. One request fills the page nevertheless, and brings no shard again.
@@ -115,8 +115,8 @@ describe.each(Object.entries(recipes))("%s", (_name, recipe) => {
     expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 8));
     expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 18));
     expect(served).toHaveLength(3);
-    for (const { asked, page } of served.slice(1)) {
-      expect(asked.held).toBe(heldBy(guard));
+    for (const { seen, page } of served.slice(1)) {
+      expect(seen.held).toBe(heldBy(guard));
       expect(page.snapshot?.shards).toEqual([expect.stringMatching(/^~/)]);
     }
     expect(errors).toEqual([]);

@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   data = await mkdtemp(join(tmpdir(), "seenguard-tauri-"));
-  await startAnew();
+  await restart();
 });
 
 afterEach(async () => {
@@ -60,7 +60,7 @@ afterEach(async () => {
 });
 
 /** A server that knows nothing, and the app. */
-async function startAnew(): Promise<void> {
+async function restart(): Promise<void> {
   requests = [];
   server = await app.startServer({ isStreaming: () => false, onRequest: (request) => requests.push(request) });
   const environment = {
@@ -79,10 +79,10 @@ async function stopServer(): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function killAndStartAnew(): Promise<void> {
+async function killAndRestart(): Promise<void> {
   await session.kill();
   await stopServer();
-  await startAnew();
+  await restart();
 }
 
 const shown = (): Promise<string[]> =>
@@ -159,7 +159,7 @@ describe.each([
     await toWindow(first);
     await refresh();
     expect(common(await shown(), ofBoth)).toEqual([]);
-    await killAndStartAnew();
+    await killAndRestart();
     await open();
     expect(common(await shown(), ofBoth)).toEqual([]);
     if (query === "") return;
@@ -176,7 +176,7 @@ describe.each([
     await until("nothing is shown", async () => (await shown()).length === 0);
     await session.end();
     await stopServer();
-    await startAnew();
+    await restart();
     await open();
     expect((await shown())[0]).toBe("story-0");
   });

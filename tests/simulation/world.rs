@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Lives through so many refreshes, and brings everything to its end.
+    /// Lives through this number of refreshes, and brings everything to its end.
     pub fn live(&mut self, refreshes: usize) {
         while self.refreshes < refreshes {
             self.pass_time();

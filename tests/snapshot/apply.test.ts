@@ -14,7 +14,7 @@ import {
   uniqueNamespace,
 } from "../support/node.js";
 
-/** A guard with a snapshot in use and impressions of its own, and what must stay as it is. */
+/** A guard with a snapshot in use and impressions of its own, and what must not change. */
 async function guardInUse() {
   const opened = await openGuard();
   const { guard } = opened;
@@ -76,7 +76,7 @@ describe("what is not a snapshot", () => {
     ["a negative time", { now: -1, shards: [] }, "bad-snapshot"],
     ["a time that is NaN", { now: NaN, shards: [] }, "bad-snapshot"],
     ["a time in milliseconds", { now: NOW * 1000, shards: [] }, "bad-snapshot"],
-    ["an unseen that is no list", { shards: [], unseen: {} }, "bad-snapshot"],
+    ["an unseen that is not a list", { shards: [], unseen: {} }, "bad-snapshot"],
     ["an unseen that is null", { shards: [], unseen: null }, "bad-snapshot"],
     ["an unseen of texts", { shards: [], unseen: ["a"] }, "bad-snapshot"],
     ["an unseen id that is a number", { shards: [], unseen: [{ id: 7, at: NOW * 1000 }] }, "bad-snapshot"],
@@ -228,7 +228,7 @@ describe("a snapshot at the limits", () => {
 });
 
 describe("the version of a snapshot", () => {
-  test("that is older is no error, and the snapshot is not taken", async () => {
+  test("that is older is not an error, and the snapshot is not applied", async () => {
     const { guard, errors, inUse, expectUnchanged } = await guardInUse();
     const older = { ...inUse, version: inUse.version - 1, shards: [await shardText(["other"])] };
     expect(guard.apply(older)).toEqual({ applied: false, reason: "older-version" });

@@ -69,7 +69,7 @@ function shardsIn({ values }: Pick<MapStorage, "values">): string[] {
   return snapshot.shards;
 }
 
-/** Counts what a storage is asked for. */
+/** Lists the calls of a storage. */
 function countRequests(storage: MapStorage): { operation: string; key: string }[] {
   const requests: { operation: string; key: string }[] = [];
   storage.before = (operation, key) => requests.push({ operation, key });
@@ -193,6 +193,19 @@ describe("the stored snapshot", () => {
     const last = await visit(storage, namespace);
     expect(heldBy(last.guard)).toBe(namesOf(fits.shards));
     expect([...next.errors, ...last.errors]).toEqual([]);
+  });
+
+  test("is that of the tab that wrote last, and each tab goes on with its own", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const snapshots = [(await fiveShards("one")).snapshot, (await fiveShards("two")).snapshot];
+    const tabs = [await visit(storage, namespace), await visit(storage, namespace)];
+    for (const [index, { guard }] of tabs.entries()) {
+      guard.apply(snapshots[index] ?? null);
+      await guard.flush();
+    }
+    const names = snapshots.map(({ shards }) => namesOf(shards));
+    expect(tabs.map(({ guard }) => heldBy(guard))).toEqual(names);
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe(names[1]);
   });
 
   test("without a storage is nothing, and the next visit holds nothing", async () => {

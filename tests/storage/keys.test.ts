@@ -94,22 +94,6 @@ describe("the stashes of a namespace", () => {
     expect(next.filter([long("1").at(-1) ?? ""])).toEqual([]);
   });
 
-  test("i1: carry a namespace from visit to visit where IndexedDB is denied, which is reported", async () => {
-    const browser = await withoutDatabase();
-    for (const id of ["a", "b", "c"]) {
-      const document = browser.open();
-      const guard = await until(browser, document.openGuard({}));
-      await browser.task(() => guard.record(id));
-      await browser.advance(3_000);
-      expect(guard.stats().storage).toBe("unavailable");
-      expect(document.errors).toMatchObject([{ code: "storage" }]);
-      await browser.task(() => document.leave());
-    }
-    const guard = await until(browser, browser.open().openGuard({}));
-    expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
-    expect(stashes(browser).size).toBeLessThanOrEqual(2);
-  });
-
   test("are gone once IndexedDB has everything", async () => {
     const browser = await newBrowser();
     const [one, two] = [browser.open(), browser.open()];

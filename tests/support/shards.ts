@@ -110,7 +110,7 @@ export function pendingListOf(ids: readonly string[]): string {
   return Buffer.from(listed.map((bits) => bits.toString(16).padStart(6, "0")).join(""), "hex").toString("base64url");
 }
 
-/** A person's device: what it tells of itself at each moment. */
+/** A person's device: what it reports of itself at each moment. */
 export class Device {
   readonly name: string;
   private readonly namespace: string;
@@ -122,11 +122,11 @@ export class Device {
   }
 
   /**
-   * `Seen-Pending` with these ids pending. Each has a higher counter than the one before, unless it is given. `heardOf`
+   * `Seen-Pending` with these ids pending. Each has a higher counter than the one before, unless it is given. `knownDeletion`
    * is the latest deletion of the history that the device knows of, in seconds.
    */
-  pending(ids: readonly string[], counter = ++this.counter, heardOf = 0): string {
-    return `${this.name}.${counter.toString(36)}.${heardOf.toString(36)}.${pendingListOf(ids)}`;
+  pending(ids: readonly string[], counter = ++this.counter, knownDeletion = 0): string {
+    return `${this.name}.${counter.toString(36)}.${knownDeletion.toString(36)}.${pendingListOf(ids)}`;
   }
 
   /** A report of what is pending. */

@@ -19,7 +19,7 @@ export interface Deployment {
   /** Starts one more consumer of the group. */
   consume(): Promise<RunningService>;
   /** Resolves when the group has committed everything that is in the topic. */
-  takenIn(): Promise<void>;
+  caughtUp(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export async function deploy(partitions: number): Promise<Deployment> {
       running.push(consumer);
       return consumer;
     },
-    takenIn: () => until("all records are taken in", () => isCaughtUp(broker, GROUP, partitions), DRAIN_MS),
+    caughtUp: () => until("all records are ingested", () => isCaughtUp(broker, GROUP, partitions), DRAIN_MS),
     stop: async () => {
       await Promise.all(running.map((each) => each.stop("SIGKILL")));
       await Promise.all([broker.stop(), redis.stop()]);

@@ -34,7 +34,7 @@ async function whilePeopleRead(name: string, happens: (people: readonly Person[]
     await allHaveReported(people);
   })().finally(() => (isOver = true));
   await Promise.all([reading, happening]);
-  await deployment.takenIn();
+  await deployment.caughtUp();
   for (const person of people) await person.expectNoRepeats();
   return refusals(people);
 }

@@ -245,7 +245,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
     expect(guard.filter(page.items)).toEqual(page.items);
     shown.push(...page.items);
     guard.record(page.items);
-    // What is shown last is told by a report.
+    // What is shown last comes in a report.
     const reported: unknown[] = [];
     const stop = guard.report({ send: (report) => Promise.resolve(void reported.push(report)) });
     await guard.deliver();
