@@ -15,7 +15,7 @@ export interface Item {
   readonly url: string;
   /** Who published it, if that is not Wikipedia, which has the article. */
   readonly publisher?: string;
-  /** Only of a copy: the first item of its group to arrive, and what told the server. */
+  /** Only of a copy: the first item of its group to arrive, and how the server found it. */
   readonly copyOf?: { readonly id: string; readonly title: string; readonly by: "address" | "text" };
 }
 

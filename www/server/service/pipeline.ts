@@ -1,6 +1,6 @@
 /**
  * `seenguard-server` and what is around it, each in a process of its own: a Redis for the histories; a stream of Redis or
- * a Kafka broker for the reports; and what takes them in, the service's consumer or the job of examples/flink/.
+ * a Kafka broker for the reports; and what ingests them, the service's consumer or the job of examples/flink/.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
