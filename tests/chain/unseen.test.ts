@@ -1,22 +1,10 @@
 /** What a chain stores next to its shards, and references in place of those that a device holds. */
-import { ShardChain, type ChainOptions, type ReceivedReport, type Snapshot } from "seenguard/server";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { ShardChain, type ReceivedReport, type Snapshot } from "seenguard/server";
+import { describe, expect, test } from "vitest";
 import { xxh64 } from "../support/shards.js";
-import { heldBy, idsOf, NOW, openGuard } from "../support/node.js";
+import { chainFrom, createChain, heldBy, idsOf, NOW, openGuard } from "../support/node.js";
 
 const NOW_MS = NOW * 1000;
-
-async function createChain(options?: ChainOptions): Promise<ShardChain> {
-  const chain = await ShardChain.create(options);
-  onTestFinished(() => chain.free());
-  return chain;
-}
-
-async function chainFrom(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
-  const chain = await ShardChain.from(stored, options);
-  onTestFinished(() => chain.free());
-  return chain;
-}
 
 function report(parts: Partial<ReceivedReport> = {}): ReceivedReport {
   return { namespace: "home:ada", receivedAt: NOW_MS, impressions: [], unseen: [], ...parts };

@@ -132,6 +132,16 @@ export class Reader {
     expect((await answer).ok()).toBe(true);
   }
 
+  /** Looks and refreshes until something of the list was stopped. */
+  async seeSomethingStopped(): Promise<void> {
+    await this.look();
+    await expect(async () => {
+      await this.refresh();
+      await expect(this.page.locator("#guarded .stopped li").first()).toBeAttached({ timeout: 100 });
+      await this.look();
+    }).toPass();
+  }
+
   /** Refreshes and looks, `times` times; returns how many repeats each feed brought. */
   async refreshAndLook(times: number): Promise<Record<Side, number>> {
     const repeats = { unguarded: 0, guarded: 0 };

@@ -180,58 +180,6 @@ test.each(["record", "unsee"] as const)(
   },
 );
 
-describe("i4: calls by an app while its items are read come first", () => {
-  test("a feed that is reset and admits the page afterwards", async () => {
-    const { guard } = await openGuard();
-    const feed = guard.feed();
-    const idOf = (id: string) => {
-      feed.reset();
-      return id;
-    };
-    expect(feed.admit(["a"], idOf)).toEqual(["a"]);
-    expect(feed.admit(["b", "a"])).toEqual(["b"]);
-  });
-
-  test("a page that is admitted meanwhile gives the same answer", async () => {
-    const { guard } = await openGuard();
-    const feed = guard.feed();
-    const page = ["a", "b"];
-    let inner: string[] = [];
-    const outer = feed.admit(page, (id) => {
-      if (inner.length === 0) inner = feed.admit(page);
-      return id;
-    });
-    expect([inner, outer]).toEqual([
-      ["a", "b"],
-      ["a", "b"],
-    ]);
-  });
-
-  test("an id made unseen meanwhile is decided again at once", async () => {
-    const { guard } = await openGuard();
-    const feed = guard.feed();
-    guard.record("a");
-    expect(feed.filter(["a"])).toEqual([]);
-    const idOf = (id: string) => {
-      guard.unsee("a");
-      return id;
-    };
-    expect(feed.filter(["a"], idOf)).toEqual(["a"]);
-  });
-
-  test("a list that is reset while a page's snapshot is applied begins without that page", async () => {
-    const callbacks = { onLag: () => {} };
-    const { guard } = await openGuard({ onLag: () => callbacks.onLag() });
-    const feed = guard.feed();
-    guard.record("covered");
-    const page = { items: ["a", "covered"], snapshot: await shippedSnapshot(["covered"]), next: null };
-    callbacks.onLag = () => feed.reset();
-    await expect(feed.fill(() => Promise.resolve(page), 2)).rejects.toMatchObject({ name: "AbortError" });
-    const again = () => Promise.resolve({ items: ["b", "a"], next: null });
-    expect(await feed.fill(again, 3)).toMatchObject({ items: ["b", "a"], end: "exhausted" });
-  });
-});
-
 describe("a list that claims to be endless is read by its elements", () => {
   const endless = <T>(list: T[]): T[] =>
     new Proxy(list, { get: (own, key) => (key === "length" ? 2 ** 31 : (Reflect.get(own, key) as unknown)) });

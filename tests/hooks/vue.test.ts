@@ -244,7 +244,10 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   await settle();
   scope.stop();
   await settle();
-  expect(requests.map(({ signal }) => signal.aborted)).toEqual([...Array<boolean>(requests.length - 1).fill(false), true]);
+  expect(requests.map(({ signal }) => signal.aborted)).toEqual([
+    ...Array<boolean>(requests.length - 1).fill(false),
+    true,
+  ]);
 });
 
 test("vSeen restarts for what changes, and continues for equal values", async () => {

@@ -178,24 +178,6 @@ test("at a signal only keys of the namespace are listed, and no row is read twic
   expect(new Set(rows).size).toBe(rows.length);
 });
 
-test("a worker and its page store in one place", async ({ page, site }) => {
-  await visit(page, site);
-  await record(page, ["of the page"]);
-  await flush(page);
-  const passed = page.evaluate((namespace) => {
-    const code = `importScripts("${location.origin}/dist/seenguard.iife.js");
-      Seenguard.SeenGuard.open({ namespace: "${namespace}" }).then(async (guard) => {
-        guard.record("of the worker");
-        await guard.flush();
-        postMessage(guard.filter(["of the page", "of the worker", "new"]));
-      });`;
-    const worker = new Worker(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
-    return new Promise<unknown>((resolve) => (worker.onmessage = ({ data }) => resolve(data)));
-  }, NAMESPACE);
-  expect(await passed).toEqual(["new"]);
-  await expect.poll(() => fresh(page, ["of the worker", "new"]), { timeout: 15_000 }).toEqual(["new"]);
-});
-
 test("i6: a sign-out in one task clears although localStorage is emptied and the page goes", async ({ page, site }) => {
   await visit(page, site);
   await record(page, ["secret"]);

@@ -2,6 +2,7 @@
 import { SeenGuard } from "seenguard";
 import type { SeenStorage, Snapshot } from "seenguard";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { fakeTimers } from "../support/clocks.js";
 import { ShardChain } from "seenguard/server";
 import { xxh64 } from "../support/shards.js";
 import {
@@ -139,28 +140,24 @@ describe("a visit on the next day", () => {
 
 describe("the stored snapshot", () => {
   test("of 20 refreshes in five minutes is the one of a minute after the first, and the last one at the end", async () => {
-    vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
-    try {
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      const { guard, errors } = await openGuard({ storage, namespace });
-      const requests = countRequests(storage);
-      const snapshots: Shipped[] = await Promise.all(idsOf("id", 20).map((id) => shippedSnapshot([id])));
-      for (const { shards } of snapshots) {
-        guard.apply({ shards });
-        await vi.advanceTimersByTimeAsync(15_000);
-      }
-      const written = () => requests.filter(({ operation, key }) => operation === "set" && key.endsWith("/h")).length;
-      expect(written()).toBe(1);
-      expect(shardsIn(storage)).toEqual(snapshots[3]?.shards);
-      guard.apply({ shards: snapshots[0]?.shards ?? [] });
-      await guard.close();
-      expect(written()).toBe(2);
-      const next = await openGuard({ storage, namespace });
-      expect(heldBy(next.guard)).toBe(namesOf(snapshots[0]?.shards ?? []));
-      expect([...errors, ...next.errors]).toEqual([]);
-    } finally {
-      vi.useRealTimers();
+    fakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard, errors } = await openGuard({ storage, namespace });
+    const requests = countRequests(storage);
+    const snapshots: Shipped[] = await Promise.all(idsOf("id", 20).map((id) => shippedSnapshot([id])));
+    for (const { shards } of snapshots) {
+      guard.apply({ shards });
+      await vi.advanceTimersByTimeAsync(15_000);
     }
+    const written = () => requests.filter(({ operation, key }) => operation === "set" && key.endsWith("/h")).length;
+    expect(written()).toBe(1);
+    expect(shardsIn(storage)).toEqual(snapshots[3]?.shards);
+    guard.apply({ shards: snapshots[0]?.shards ?? [] });
+    await guard.close();
+    expect(written()).toBe(2);
+    const next = await openGuard({ storage, namespace });
+    expect(heldBy(next.guard)).toBe(namesOf(snapshots[0]?.shards ?? []));
+    expect([...errors, ...next.errors]).toEqual([]);
   });
 
   test("is one value, the shards as they came, and ASCII, though an id is not", async () => {

@@ -9,7 +9,6 @@ import {
   flush,
   fresh,
   idsOf,
-  keysInIndexedDb,
   openGuard,
   record,
   stashesOn,
@@ -184,61 +183,6 @@ test("a tab that has the database for itself holds up no feed, and others learn 
   await openGuard(one);
   expect(await fresh(one, ["a", "new"])).toEqual(["new"]);
 });
-
-for (const [how, fail] of [
-  [
-    "throws InvalidStateError",
-    () => {
-      throw new DOMException("The database connection is closing.", "InvalidStateError");
-    },
-  ],
-  [
-    "ends each transaction with an UnknownError",
-    (transaction: () => IDBTransaction) => {
-      const begun = transaction();
-      Object.defineProperty(begun, "error", { value: new DOMException("Connection lost", "UnknownError") });
-      queueMicrotask(() => begun.abort());
-      return begun;
-    },
-  ],
-  ["never ends a transaction", () => ({ objectStore: () => new Proxy({}, { get: () => () => ({}) }), abort() {} })],
-] as const) {
-  test(`i6: a connection that ${how} is replaced`, async ({ context, page, site }) => {
-    await visit(page, site);
-    await record(page, ["before"]);
-    await flush(page);
-    await page.evaluate(
-      ([source]) => {
-        // oxlint-disable-next-line typescript/no-implied-eval, typescript/no-unsafe-call -- as it was given
-        const fail = new Function(`return ${source}`)() as (transaction: () => IDBTransaction) => IDBTransaction;
-        const transaction = Reflect.get(IDBDatabase.prototype, "transaction");
-        // What was opened before is dead; what is opened from now on is not.
-        const alive = new WeakSet<IDBDatabase>();
-        const open = Reflect.get<IDBFactory, "open">(IDBFactory.prototype, "open");
-        IDBFactory.prototype.open = function (...given) {
-          const request = open.apply(this, given);
-          request.addEventListener("success", () => alive.add(request.result));
-          return request;
-        };
-        IDBDatabase.prototype.transaction = function (...given) {
-          const begin = () => transaction.apply(this, given);
-          return alive.has(this) ? begin() : fail(begin);
-        };
-      },
-      [fail.toString()] as const,
-    );
-    await record(page, ["after"]);
-    await expect
-      .poll(() => stashesOn(page), { timeout: LOCAL_MS })
-      .toHaveLength(how === "never ends a transaction" ? 1 : 0);
-    await expect
-      .poll(async () => (await keysInIndexedDb(page)).filter((key) => key.includes("/r/")).length, { timeout: 20_000 })
-      .toBe(2);
-    await expect.poll(async () => (await stats(page)).storage).toBe("indexeddb");
-    const next = await visit(await context.newPage(), site);
-    expect(await fresh(next, ["before", "after", "new"])).toEqual(["new"]);
-  });
-}
 
 test("i6: a tab whose writes fail still exchanges impressions with other tabs", async ({ context, site }) => {
   const [failing, other] = [await context.newPage(), await context.newPage()];

@@ -136,23 +136,6 @@ test("a guard that is closed leaves no timer, and the connection open for the ne
   expect(document.openedTimes).toBe(1);
 });
 
-test("i6: a database without room stores impressions in place of the snapshot, and all once there is room", async () => {
-  const browser = await newBrowser();
-  const document = browser.open();
-  const guard = await until(browser, document.openGuard({}));
-  browser.outcomes = [{ way: "is full" }];
-  await browser.task(() => guard.record(["a", "b"]));
-  await browser.advance(5_000);
-  expect(guard.stats().storage).toBe("full");
-  expect(document.errors).toMatchObject([{ code: "storage" }]);
-  browser.outcomes = [];
-  await browser.advance(70_000);
-  expect(guard.stats().storage).toBe("indexeddb");
-  document.end();
-  const next = await until(browser, browser.open().openGuard({}));
-  expect(next.filter(["a", "b", "c"])).toEqual(["c"]);
-});
-
 test("i6: a page that is shown saves within a second or two, even if another attempt fails meanwhile", async () => {
   const browser = await newBrowser();
   const document = browser.open();

@@ -1,6 +1,6 @@
 /** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
 import type { Page } from "@playwright/test";
-import { expect, flush, fresh, idsOf, NAMESPACE, openGuard, record, stashesOn, test, visit } from "../support/pages.js";
+import { expect, flush, fresh, idsOf, openGuard, record, stashesOn, test, visit } from "../support/pages.js";
 
 /** From now on IndexedDB refuses every write. */
 const refuseWrites = (page: Page) =>
@@ -57,4 +57,3 @@ test("i6: other tabs learn of impressions that it records as it closes", async (
   await going.goto("about:blank");
   await expect.poll(() => fresh(staying, ["last", "new"])).toEqual(["new"]);
 });
-

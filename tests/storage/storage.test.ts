@@ -2,8 +2,8 @@
 import { SeenGuard } from "seenguard";
 import type { SeenStorage } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
+import { fakeTimers } from "../support/clocks.js";
 import {
-  ENGINE,
   GatedStorage,
   idsOf,
   MapStorage,
@@ -14,8 +14,6 @@ import {
   uniqueNamespace,
   type OpenedGuard,
 } from "../support/node.js";
-
-const PREFIX = "seenguard/";
 
 /** Records ids in a visit of its own, as another page would. */
 async function visit(storage: SeenStorage, namespace: string, ids: string[] = []): Promise<void> {
@@ -65,32 +63,6 @@ describe("with a storage of the app's own", () => {
     expect(second.guard.apply(await shippedSnapshot(["a", "7"]))).toMatchObject({ covered: 2 });
     expect(second.guard.stats()).toMatchObject({ pending: 2, remembered: 5 });
     expect([...first.errors, ...second.errors]).toEqual([]);
-  });
-
-  test("i6: impressions are written without a call, and flush waits for that", async () => {
-    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-    const { guard } = await openGuard({ storage, namespace });
-    guard.record("a");
-    await guard.flush();
-    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual(["b"]);
-    guard.record("b");
-    await settled();
-    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
-  });
-
-  test("keys and values are ASCII, below one prefix, and namespaces are apart", async () => {
-    const storage = new MapStorage();
-    const namespaces = ["home:1", "home:1/s", "home:10", "新闻", "a b", "%", "..", "🦀", "__proto__"];
-    for (const namespace of namespaces) await visit(storage, namespace, [`of ${namespace} 新`]);
-    for (const [key, value] of storage.values) {
-      expect(key.startsWith(PREFIX)).toBe(true);
-      expect(key + value).toMatch(/^[\n\x20-\x7e]*$/);
-    }
-    const all = namespaces.map((namespace) => `of ${namespace} 新`);
-    for (const namespace of namespaces) {
-      const others = all.filter((id) => id !== `of ${namespace} 新`);
-      expect(await forgotten(storage, namespace, all)).toEqual(others);
-    }
   });
 
   test("other keys in the storage stay unchanged", async () => {
@@ -182,19 +154,15 @@ describe("clear", () => {
   });
 
   test("i6: rejects when the storage has not answered after ten seconds, and not before", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const never = () => new Promise<never>(() => {});
-      const cleared = SeenGuard.clear(uniqueNamespace(), { get: never, set: never, remove: never, keys: never });
-      const outcome = vi.fn();
-      cleared.then(outcome, outcome);
-      await vi.advanceTimersByTimeAsync(4_900);
-      expect(outcome).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(5_100);
-      expect(outcome).toHaveBeenCalledWith(expect.objectContaining({ name: "SeenGuardError", code: "storage" }));
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const never = () => new Promise<never>(() => {});
+    const cleared = SeenGuard.clear(uniqueNamespace(), { get: never, set: never, remove: never, keys: never });
+    const outcome = vi.fn();
+    cleared.then(outcome, outcome);
+    await vi.advanceTimersByTimeAsync(4_900);
+    expect(outcome).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(5_100);
+    expect(outcome).toHaveBeenCalledWith(expect.objectContaining({ name: "SeenGuardError", code: "storage" }));
   });
 
   test("rejects for wrong arguments", async () => {
@@ -231,72 +199,60 @@ describe("a storage that fails", () => {
 
 describe("a storage that takes its time", () => {
   test("and stops to answer does not hold up flush for more than ten seconds, nor close for more than two", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const storage = new MapStorage();
-      const { guard, codes } = await openGuard({ storage });
-      const never = () => new Promise<never>(() => {});
-      Object.assign(storage, { get: never, set: never, remove: never, keys: never });
-      guard.record("a");
-      const isDone = vi.fn();
-      void guard.flush().then(isDone);
-      await vi.advanceTimersByTimeAsync(9_999);
-      expect(isDone).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(1);
-      expect(isDone).toHaveBeenCalledOnce();
-      expect(codes()).toEqual(["storage"]);
-      guard.record("b");
-      void guard.close().then(isDone);
-      await vi.advanceTimersByTimeAsync(2_000);
-      expect(isDone).toHaveBeenCalledTimes(2);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const storage = new MapStorage();
+    const { guard, codes } = await openGuard({ storage });
+    const never = () => new Promise<never>(() => {});
+    Object.assign(storage, { get: never, set: never, remove: never, keys: never });
+    guard.record("a");
+    const isDone = vi.fn();
+    void guard.flush().then(isDone);
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(isDone).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(isDone).toHaveBeenCalledOnce();
+    expect(codes()).toEqual(["storage"]);
+    guard.record("b");
+    void guard.close().then(isDone);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(isDone).toHaveBeenCalledTimes(2);
   });
 
   test("i5: is waited for by open for two seconds and no longer, and has failed after ten", async () => {
     // The engine is there: only the storage is waited for.
     await openGuard();
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const never = () => new Promise<never>(() => {});
-      const isOpen = vi.fn();
-      const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
-      void opening.then(isOpen);
-      await vi.advanceTimersByTimeAsync(1_999);
-      await settled();
-      expect(isOpen).not.toHaveBeenCalled();
-      await vi.advanceTimersByTimeAsync(1);
-      await settled();
-      expect(isOpen).toHaveBeenCalledOnce();
-      const { codes } = await opening;
-      expect(codes()).toEqual([]);
-      await vi.advanceTimersByTimeAsync(8_000);
-      expect(codes()).toEqual(["storage"]);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const never = () => new Promise<never>(() => {});
+    const isOpen = vi.fn();
+    const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
+    void opening.then(isOpen);
+    await vi.advanceTimersByTimeAsync(1_999);
+    await settled();
+    expect(isOpen).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    await settled();
+    expect(isOpen).toHaveBeenCalledOnce();
+    const { codes } = await opening;
+    expect(codes()).toEqual([]);
+    await vi.advanceTimersByTimeAsync(8_000);
+    expect(codes()).toEqual(["storage"]);
   });
 
   test("and never answers one call has failed after ten seconds, and is called again", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard, codes } = await openGuard({ storage, namespace });
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(new Promise<never>(() => {}));
-      guard.record("a");
-      await vi.advanceTimersByTimeAsync(9_999);
-      expect([guard.stats().storage, codes()]).toEqual(["custom", []]);
-      await vi.advanceTimersByTimeAsync(1);
-      expect([guard.stats().storage, codes()]).toEqual(["unavailable", ["storage"]]);
-      guard.record("b");
-      await vi.advanceTimersByTimeAsync(1_000);
-      await settled();
-      expect(guard.stats().storage).toBe("custom");
-      expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(new Promise<never>(() => {}));
+    guard.record("a");
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect([guard.stats().storage, codes()]).toEqual(["custom", []]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect([guard.stats().storage, codes()]).toEqual(["unavailable", ["storage"]]);
+    guard.record("b");
+    await vi.advanceTimersByTimeAsync(1_000);
+    await settled();
+    expect(guard.stats().storage).toBe("custom");
+    expect(await forgotten(storage, namespace, ["a", "b"])).toEqual([]);
   });
 
   test("leaves no timer behind once the guard is closed", async () => {
@@ -312,33 +268,25 @@ describe("a storage that takes its time", () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const ids = idsOf("id-", 10_000);
     await visit(storage, namespace, ids);
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const { guard } = await openGuard({ storage, namespace }, newPage());
-      expect(guard.filter(ids)).toEqual([]);
-      await guard.close();
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { guard } = await openGuard({ storage, namespace }, newPage());
+    expect(guard.filter(ids)).toEqual([]);
+    await guard.close();
   });
 
   test("i5: and answers after open has resolved is read then", async () => {
-    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    try {
-      const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
-      await storeInto(gated, namespace, ["earlier"]);
-      const opening = openGuard({ storage: gated.face("page"), namespace });
-      await vi.advanceTimersByTimeAsync(5_000);
-      const { guard } = await opening;
-      guard.record("now");
-      expect(guard.filter(["earlier", "now"])).toEqual(["earlier"]);
-      await gated.releaseUntil(guard.flush());
-      expect(guard.filter(["earlier", "now"])).toEqual([]);
-      expect(guard.stats().storage).toBe("custom");
-      expect(await keptIn(gated, namespace, ["earlier", "now"])).toEqual([]);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
+    await storeInto(gated, namespace, ["earlier"]);
+    const opening = openGuard({ storage: gated.face("page"), namespace });
+    await vi.advanceTimersByTimeAsync(5_000);
+    const { guard } = await opening;
+    guard.record("now");
+    expect(guard.filter(["earlier", "now"])).toEqual(["earlier"]);
+    await gated.releaseUntil(guard.flush());
+    expect(guard.filter(["earlier", "now"])).toEqual([]);
+    expect(guard.stats().storage).toBe("custom");
+    expect(await keptIn(gated, namespace, ["earlier", "now"])).toEqual([]);
   });
 });
 

@@ -61,23 +61,6 @@ describe.each(stores)("%s", (_, open) => {
     expect(await missing(store, "eve", ["a"])).toEqual(["a"]);
   });
 
-  test("loses nothing of changes that are made at once", async () => {
-    const store = open({ capacity: 50, shards: 10 });
-    const parts = Array.from({ length: 20 }, (_part, index) => idsOf(`part-${String(index)}`, 10));
-    await Promise.all(parts.map((ids) => store.update("ada", (chain) => chain.record(ids))));
-    expect(await missing(store, "ada", parts.flat())).toEqual([]);
-  });
-
-  test("leaves everything as it was if the change throws", async () => {
-    const store = open();
-    const failing = store.update("ada", (chain) => {
-      chain.record("a");
-      throw new Error("not now");
-    });
-    await expect(failing).rejects.toThrow("not now");
-    expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
-  });
-
   test.each([
     ["no user", /user must be a text/, (store: SeenStore) => store.read(undefined as unknown as string)],
     ["an empty one", /user must be a text/, (store: SeenStore) => store.update("", () => 0)],
