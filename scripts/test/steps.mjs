@@ -1,6 +1,7 @@
 /**
  * The steps of `npm test`. They begin in this order, as soon as they may: what many others need first, then what takes
- * long, as far as this machine does not know how long. It is read before anything is installed: what needs an npm package runs in a process of its own.
+ * long, as far as this machine does not know how long. It is read before anything is installed: what needs an npm
+ * package runs in a process of its own.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
@@ -331,6 +332,12 @@ export const steps = [
     run: () => npmTool("prettier/bin/prettier.cjs", "--check", ...cache, "."),
     needs: ["build"],
   },
+  {
+    name: "programs",
+    what: "programs made at random against the API",
+    run: () => vitest("--project", "programs"),
+    needs: ["build"],
+  },
   // From here on all are slow, or run by their names alone.
   {
     name: "service-program",
@@ -420,13 +427,6 @@ export const steps = [
     run: () => vitest("--project", "together"),
     programs: [librdkafka, redis],
     needs: ["build", "service-program"],
-    slow: true,
-  },
-  {
-    name: "programs",
-    what: "programs made at random against the API",
-    run: () => vitest("--project", "programs"),
-    needs: ["build"],
     slow: true,
   },
   {
