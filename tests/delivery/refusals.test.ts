@@ -137,7 +137,7 @@ describe("an answer", () => {
   test.each([
     ["of the page of a sign-in, to which a bridge was redirected", { redirected: true }],
     ["of a redirect that was not followed", { status: 0, type: "opaqueredirect" as const }],
-  ])("%s is no receipt", async (_, answer) => {
+  ])("%s is not a receipt", async (_, answer) => {
     const server = serve(() => ({ status: 200, ...answer }));
     const { guard, codes } = await reporting();
     guard.record("a");
@@ -346,7 +346,7 @@ describe("after a failure", () => {
   });
 
   test.each(["pagehide", "online", "visibilitychange", "deliver"])(
-    "it is tried once more at `%s`, but not before Retry-After",
+    "it is tried again at `%s`, but not before Retry-After",
     async (what) => {
       const headers = new Headers();
       const server = serve(() => ({ status: 503, headers }));
