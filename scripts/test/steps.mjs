@@ -10,8 +10,10 @@ import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from 
 import { inProject } from "../lib/paths.mjs";
 import { kafka } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
+import { releasePrograms } from "../release.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
+import { checkRelease } from "./release.mjs";
 import { checkRustImports } from "./rust-imports.mjs";
 import { checkSizes } from "./sizes.mjs";
 import { checkWords } from "./words.mjs";
@@ -499,6 +501,14 @@ export const steps = [
     needs: ["build", "server"],
     lane: "cargo",
     slow: true,
+  },
+  {
+    name: "release",
+    what: "the static program, the Debian package and the OCI image, whose file system serves without anything else",
+    run: checkRelease,
+    programs: [...releasePrograms],
+    lane: "cargo",
+    byName: true,
   },
   {
     name: "soak",
