@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { buildService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../../tests/support/waiting.ts";
+import { until } from "../../../tests/support/processes.ts";
 import { randomOf, type Random } from "../../../www/server/random.ts";
 import { lostIds } from "../audit.ts";
 import { seconds, type Point } from "../figures.ts";

@@ -1,9 +1,8 @@
 /** The queue of reports for the consumer, a Redis stream or a Kafka topic, and records in it that no chain takes. */
 import type { Redis } from "ioredis";
-import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
+import { isCaughtUp, startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { lettersOf, Producer } from "../../../tests/service/flink/reports.ts";
-import { isTakenIn } from "../../../tests/service/kafka/offsets.ts";
-import { until } from "../../../tests/support/waiting.ts";
+import { until } from "../../../tests/support/processes.ts";
 import { Link } from "./link.ts";
 
 export interface Stream {
@@ -53,7 +52,7 @@ export async function kafkaTopic(): Promise<{ stream: Stream; broker: RunningKaf
   const stream: Stream = {
     flags: ["--kafka", broker.address, "--kafka-topic", STREAM],
     consumerFlags: ["--kafka-dead-letters", DEAD_LETTERS],
-    isDrained: () => isTakenIn(broker, GROUP, PARTITIONS),
+    isDrained: () => isCaughtUp(broker, GROUP, PARTITIONS),
     send: async (poison) => {
       const producer = new Producer(broker.address, STREAM, { keyed: false });
       producer.send("", poison);
