@@ -23,6 +23,11 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 
+/// The static binary's: musl's own has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let (common, logs) = cli.common();
