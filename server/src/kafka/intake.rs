@@ -387,17 +387,14 @@ impl Shared {
                 None => {}
                 Some(Ok(message)) => self.push(consumer, &message),
                 Some(Err(KafkaError::PartitionEOF(partition))) => self.note_end(consumer, partition),
-                Some(Err(error)) => match error.rdkafka_error_code() {
-                    Some(RDKafkaErrorCode::AutoOffsetReset) => has_stopped = true,
-                    Some(RDKafkaErrorCode::Fatal) => {
-                        let fatal = consumer.client().fatal_error();
-                        self.lock().fatal = Some(fatal.map_or_else(|| error.to_string(), |(_, reason)| reason));
-                        self.has_arrived.notify_one();
-                        return;
-                    }
-                    // `ClientContext::error` has noted it, and librdkafka retries.
-                    _ => {}
-                },
+                Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset))) => has_stopped = true,
+                Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
+                    self.lock().fatal = Some(error.to_string());
+                    self.has_arrived.notify_one();
+                    return;
+                }
+                // `ClientContext::error` has noted it, and librdkafka retries.
+                Some(Err(_)) => {}
             }
             // At an interval, not for each record.
             if counted.elapsed() >= POLL {
