@@ -438,7 +438,9 @@ impl Shared {
             self.lock().start_at(partition, start);
             if next >= 0 && next != start {
                 counter!("seenguard_kafka_resets_total").increment(1);
-                tracing::error!(partition, next, start, "records were deleted before they were read");
+                if may_log("deleted", partition.to_string()) {
+                    tracing::error!(partition, next, start, "records were deleted before they were read");
+                }
             }
         }
         Ok(())

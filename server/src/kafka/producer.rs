@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::status::ClientStatus;
 use super::{DELIVERY_TIMEOUT, FORM_HEADER, Kafka, error_of};
 use crate::error::{Error, ErrorKind};
+use crate::log::may_log;
 use crate::received::FORM;
 
 /// Added to librdkafka's own timeouts, which may be late.
@@ -110,7 +111,9 @@ impl Producer {
                 .is_some_and(|current| current.client().fatal_error().is_some())
             {
                 counter!("seenguard_kafka_producer_restarts_total").increment(1);
-                tracing::warn!("fatal error of the Kafka producer: creating another one");
+                if may_log("kafka producer", "") {
+                    tracing::warn!("fatal error of the Kafka producer: creating another one");
+                }
                 *current = None;
             }
         }
