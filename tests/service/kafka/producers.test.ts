@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { kafkaJars } from "../../../scripts/lib/kafka.mjs";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { buildGoModule, buildJava, exampleOf, makeTempDirectory, preparePython, run } from "../languages/tools.ts";
 import { deploy, pageOf, TOPIC, type Deployment } from "./deployment.ts";
 
@@ -83,7 +83,7 @@ test("all writers send a user to one partition, and their reports are in the use
   expect(new Set([...partitions.values()].flatMap((of) => [...of])).size).toBeGreaterThan(PARTITIONS / 2);
 
   await deployment.consume();
-  await deployment.takenIn();
+  await deployment.caughtUp();
   const ids = ["the service", ...writers].map((writer) => `by ${writer}`);
   for (const user of USERS) expect(await pageOf(deployment.service, user, [...ids, "fresh"])).toEqual(["fresh"]);
 });
@@ -95,5 +95,5 @@ test("after a transactional producer's records consumers reach the end, and so d
   const replay = await deployment.consume("--group", "replay", "--until-end");
   await until("it ends", () => Promise.resolve(replay.process.exitCode !== null));
   expect(replay.process.exitCode).toBe(0);
-  await deployment.takenIn();
+  await deployment.caughtUp();
 });
