@@ -9,7 +9,7 @@ import { serveOver, type Handler } from "./port.ts";
 
 /** What a page sends with its port. */
 export interface Joining {
-  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, since grouping it takes seconds. */
+  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it takes seconds. */
   readonly directory: string;
 }
 
@@ -22,7 +22,7 @@ addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => 
   if (port !== undefined) serveOver(port, async (request) => (await opened(data.directory))(request));
 });
 
-/** A catalogue that could not be fetched is fetched again by the next request. */
+/** The next request loads a catalogue again that could not be loaded. */
 function opened(directory: string): Promise<Handler> {
   return (opening ??= open(directory).catch((error: unknown) => {
     opening = undefined;
