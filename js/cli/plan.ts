@@ -2,8 +2,7 @@
 import { parseArgs } from "node:util";
 import { describe } from "../errors.ts";
 import { costsOf, type ChainCosts, type PlanOptions } from "../server/plan.ts";
-import { badUsage, type Command } from "./command.ts";
-import { bytes, line, rate, whole } from "./text.ts";
+import { badUsage, bytes, type Command, line, rate, whole } from "./command.ts";
 
 const HELP = `Tells what shards a feed needs, and what they cost.
 
@@ -14,7 +13,7 @@ const HELP = `Tells what shards a feed needs, and what they cost.
   --rate E            the share of fresh items that may be stopped wrongly, by all
                       shards together when they are full
   --per-refresh N     impressions between two refreshes; 10
-  --users N           what so many users take together
+  --users N           the number of users, for the size of all their shards
   --json              for machines
   --help
 

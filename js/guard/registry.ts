@@ -5,8 +5,7 @@
  */
 import { CLOCK, withTimeout } from "../platform/host.js";
 import { callBack, SeenGuardError } from "../errors.js";
-import { keepLatest } from "../feed/keep-latest.js";
-import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
+import { keepLatest, KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { misuseOfCopies } from "../input/misuse.js";
 import { finishClears } from "../storage/clear.js";
 import { nameOf } from "../storage/keys.js";
@@ -80,7 +79,7 @@ export async function hold(options: OpenOptions, holder: Holder, make: () => Nam
   const namespace = open ?? make();
   if (!open) registry().namespaces.set(name, namespace);
   else if (differs(open.options, options)) {
-    const message = `the namespace "${name}" is open with other options, which stay in force`;
+    const message = `the namespace "${name}" is open with other options: use the same, or close it first`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   if (__DEV__) {

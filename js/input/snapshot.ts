@@ -29,9 +29,9 @@ function chunksOf(shard: unknown, name: string): string {
   if (typeof shard === "string" && shard.startsWith("~")) return shard;
   const chunks: unknown[] = Array.isArray(shard) ? copyList(shard) : [undefined];
   if (!chunks.every((chunk) => typeof chunk === "string"))
-    return bad(`${name} must be a list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
+    return bad(`${name} must be a list of strings: the chunks of BF.SCANDUMP, in order, as base64`);
   // Otherwise one chunk could be read as two.
-  if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk that is not base64`);
+  if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk other than base64`);
   return chunks.join();
 }
 
@@ -55,7 +55,7 @@ export function isSnapshot(value: unknown): boolean {
 /** Reads an untrusted snapshot. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown, readShards: ReadShards): SnapshotArguments {
   return readGiven("bad-snapshot", "the snapshot", () => {
-    // Other values than objects have no shards.
+    // Only objects have shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
     const { version, shards, now, unseen = [], forgetBefore } = checkEach(parts, rules, badPart);
     return {
@@ -74,7 +74,7 @@ function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: st
 }
 
 function textOf(shard: unknown, name: string): string {
-  return typeof shard === "string" ? shard : bad(`${name} must be a string`);
+  return typeof shard === "string" ? shard : bad(`${name} must be a base64 string`);
 }
 
 function badPart(message: string): never {

@@ -15,7 +15,7 @@ import { VisibleTimers } from "./timers.js";
 /** The number of recordings of a row that cannot be decoded. */
 export const DAMAGED = -1;
 
-const NO_ANSWER = new Error("the storage does not answer");
+const NO_ANSWER = new Error("the storage does not answer and is tried again");
 
 export interface Listeners {
   readonly report: ErrorListener;
@@ -170,7 +170,7 @@ export class StorageContext {
     const isKnown = this.retries.some(({ isReported }) => isReported);
     if (operation.isReported || (isKnown && !isFull)) return;
     operation.isReported = true;
-    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed: ${describe(cause)}`;
+    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed and is tried again: ${describe(cause)}`;
     const message = isFull ? "the storage is full: what does not fit stays in memory and is tried again" : why;
     this.listeners.report(new SeenGuardError("storage", message, cause));
   }

@@ -10,8 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inProject, toolDirectory } from "./paths.mjs";
-import { freePort } from "./ports.mjs";
-import { endWithUs, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, untilItSays } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
 /** It names the broker's jars, and the plugin of Maven that copies them. */
@@ -42,14 +41,15 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Resolves when it serves. It ends when this process exits.
+ * @param {{ announce?: (port: number) => Promise<number> }} [options] announce: which port clients use instead of its own
  * @returns {Promise<RunningKafka>}
  */
-export async function startKafka() {
+export async function startKafka({ announce } = {}) {
   const directory = await mkdtemp(join(tmpdir(), "seenguard-kafka-"));
   const [port, controllerPort] = [await freePort(), await freePort()];
-  const address = `127.0.0.1:${String(port)}`;
+  const address = `127.0.0.1:${String((await announce?.(port)) ?? port)}`;
   const settings = join(directory, "server.properties");
-  await writeFile(settings, settingsOf(address, `127.0.0.1:${String(controllerPort)}`, join(directory, "data")));
+  await writeFile(settings, settingsOf({ port, controllerPort, address, data: join(directory, "data") }));
   await command("kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER, "-c", settings);
   let broker = await spawnBroker(settings);
   const kill = () => broker.stop("SIGKILL");
@@ -82,22 +82,36 @@ export async function startKafka() {
   };
 }
 
+/**
+ * Whether a group's committed offsets are the ends of all partitions; a partition without records may have none.
+ * @param {RunningKafka} broker
+ * @param {string} group
+ * @param {number} partitions
+ */
+export async function isCaughtUp(broker, group, partitions) {
+  // It fails while there is no such group.
+  const described = await broker
+    .tool("consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
+    .catch(() => "");
+  const lines = described.split("\n").filter((line) => line.startsWith(`${group} `));
+  const offsets = lines.map((line) => line.split(/ +/).slice(3, 5));
+  return offsets.length === partitions && offsets.every(([committed, end]) => committed === end || end === "0");
+}
+
 /** Any 16 bytes: a cluster's name. */
 const CLUSTER = Buffer.from("seenguard's test").toString("base64url");
 
 /**
  * One node is broker and controller, so nothing has a replica.
- * @param {string} address
- * @param {string} controller
- * @param {string} data
+ * @param {{ port: number, controllerPort: number, address: string, data: string }} options
  */
-const settingsOf = (address, controller, data) => `
+const settingsOf = ({ port, controllerPort, address, data }) => `
 process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://${address},CONTROLLER://${controller}
-advertised.listeners=PLAINTEXT://${address},CONTROLLER://${controller}
+listeners=PLAINTEXT://127.0.0.1:${String(port)},CONTROLLER://127.0.0.1:${String(controllerPort)}
+advertised.listeners=PLAINTEXT://${address},CONTROLLER://127.0.0.1:${String(controllerPort)}
 controller.listener.names=CONTROLLER
-controller.quorum.bootstrap.servers=${controller}
+controller.quorum.bootstrap.servers=127.0.0.1:${String(controllerPort)}
 log.dirs=${data}
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1

@@ -115,10 +115,10 @@ describe("a snapshot with a wrong format is refused with the remedy", () => {
       /the snapshot is refused/,
     ],
     [{ format: "redisbloom", shards: ["AAAA"] }, "bad-snapshot", /shard 0 must be a list.*BF\.SCANDUMP/],
-    [{ format: "redisbloom", shards: [[1]] }, "bad-snapshot", /shard 0 must be a list of texts/],
+    [{ format: "redisbloom", shards: [[1]] }, "bad-snapshot", /shard 0 must be a list of strings/],
     [{ format: "redisbloom", shards: [["AAAA,AAAA"]] }, "bad-base64", /shard 0/],
     [{ format: "redisbloom", shards: [[]] }, "truncated", /shard 0/],
-    [{ format: "guava", shards: [["AAAA"]] }, "bad-snapshot", /shard 0 must be a string/],
+    [{ format: "guava", shards: [["AAAA"]] }, "bad-snapshot", /shard 0 must be a base64 string/],
     [{ format: "guava", shards: ["AQo="] }, "truncated", /shard 0/],
   ])("%j", async (snapshot, reason, message) => {
     const { guard, codes } = await openGuard();

@@ -85,9 +85,9 @@ for (const framework of frameworks) {
     test("a list that loads its own pages fetches each once, to the end, and records items that are rendered again", async ({
       reader,
     }) => {
-      const asked: string[] = [];
+      const requested: string[] = [];
       reader.page.on("request", (request) => {
-        if (new URL(request.url()).pathname === "/api/feed") asked.push(new URL(request.url()).search);
+        if (new URL(request.url()).pathname === "/api/feed") requested.push(new URL(request.url()).search);
       });
       await reader.open("/pages");
       await expect(reader.items).toHaveText(idsOfPages(0));
@@ -96,7 +96,7 @@ for (const framework of frameworks) {
       await reader.press("More");
       await expect(reader.items).toHaveText(idsOfPages(0, 1, 2).filter((id) => id !== KNOWN));
       await expect(reader.page.locator("p")).toHaveText("The end");
-      expect(asked).toEqual(["?page=0", "?page=1", "?page=2"]);
+      expect(requested).toEqual(["?page=0", "?page=1", "?page=2"]);
       const seen = await reader.seen(idsOfPages(0));
       await reader.press("Refresh");
       await expect(reader.items.first()).not.toHaveText("item-0");
@@ -105,3 +105,43 @@ for (const framework of frameworks) {
     });
   });
 }
+
+for (const framework of ["vue", "svelte"] as const) {
+  test.describe(framework, () => {
+    test.use({ framework });
+
+    test("an item below a root is recorded, and again after the screen was left for some seconds", async ({
+      reader,
+    }) => {
+      await reader.page.clock.install();
+      await reader.open("/pager?root");
+      await reader.haveSeen(["in-root"]);
+      await reader.page.evaluate(() => window.adapterApp.guard?.unsee("in-root"));
+      await reader.press("Leave");
+      await expect(reader.items).toHaveCount(0);
+      await reader.page.clock.fastForward(9_000);
+      await reader.press("Return");
+      await reader.haveSeen(["in-root"]);
+      expect(reader.complaints).toEqual([]);
+    });
+  });
+}
+
+test.describe("vue", () => {
+  test.use({ framework: "vue" });
+
+  test("items that <KeepAlive> caches are not reported as gone, and are recorded when they are back", async ({
+    reader,
+  }) => {
+    await reader.page.clock.install();
+    await reader.open("/pager");
+    await reader.haveSeen(["old-0"]);
+    await reader.press("Leave");
+    await expect(reader.items).toHaveCount(0);
+    await reader.page.clock.fastForward(60_000);
+    await reader.press("Return");
+    await reader.items.last().scrollIntoViewIfNeeded();
+    await reader.haveSeen(["old-2"]);
+    expect(reader.complaints).toEqual([]);
+  });
+});

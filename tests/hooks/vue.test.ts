@@ -214,9 +214,9 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   const [guard, other] = [await testGuard(), await testGuard()];
   other.record("page-0");
   const [source, options] = [shallowRef<SeenGuard>(), ref({ want: 1 })];
-  const asked: PageRequest[] = [];
+  const requests: PageRequest[] = [];
   const fetchPage = (request: PageRequest) => {
-    asked.push(request);
+    requests.push(request);
     const { page } = request;
     if (page > 3) return new Promise<never>(() => undefined);
     return Promise.resolve({ items: [`page-${String(page)}`], next: "more" });
@@ -226,9 +226,10 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   if (!pages) throw new Error("the scope is not active");
   const state = () => [pages.items.value, pages.loading.value, pages.error.value, pages.done.value];
   expect(state()).toEqual([[], true, undefined, false]);
-  const loaded = pages.loadMore();
+  await pages.loadMore();
+  expect(state()).toEqual([[], true, undefined, false]);
   source.value = guard;
-  await loaded;
+  await pages.loadMore();
   expect(state()).toEqual([["page-0"], false, undefined, false]);
   options.value = { want: 2 };
   await pages.loadMore();
@@ -244,7 +245,10 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   await settle();
   scope.stop();
   await settle();
-  expect(asked.map(({ signal }) => signal.aborted)).toEqual([...Array<boolean>(asked.length - 1).fill(false), true]);
+  expect(requests.map(({ signal }) => signal.aborted)).toEqual([
+    ...Array<boolean>(requests.length - 1).fill(false),
+    true,
+  ]);
 });
 
 test("vSeen restarts for what changes, and continues for equal values", async () => {

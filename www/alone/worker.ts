@@ -1,6 +1,7 @@
 /** The demo's server in a page's worker: the handler over memory. Each message brings a port to serve. */
 import { Hono } from "hono";
 import { mount } from "hono/mount";
+import { ShardChain } from "seenguard/server";
 import type { Item } from "../server/catalogue.ts";
 import { handlerOf } from "../server/handler.ts";
 import { MemoryBackEnd } from "../server/memory.ts";
@@ -8,7 +9,7 @@ import { serveOver, type Handler } from "./port.ts";
 
 /** What a page sends with its port. */
 export interface Joining {
-  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it anew takes seconds. */
+  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it takes seconds. */
   readonly directory: string;
 }
 
@@ -21,7 +22,7 @@ addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => 
   if (port !== undefined) serveOver(port, async (request) => (await opened(data.directory))(request));
 });
 
-/** A catalogue that could not be had is asked for anew by the next request. */
+/** The next request loads a catalogue again that could not be loaded. */
 function opened(directory: string): Promise<Handler> {
   return (opening ??= open(directory).catch((error: unknown) => {
     opening = undefined;
@@ -30,10 +31,11 @@ function opened(directory: string): Promise<Handler> {
 }
 
 async function open(directory: string): Promise<Handler> {
+  void ShardChain.create().then((chain) => chain.free()); // the engine is compiled meanwhile
   const response = await fetch(new URL("catalogue.json", directory), {
     signal: AbortSignal.timeout(CATALOGUE_TIMEOUT_MS),
   });
-  if (!response.ok) throw new Error(`the catalogue cannot be had: ${String(response.status)}`);
+  if (!response.ok) throw new Error(`the catalogue cannot be fetched: ${String(response.status)}`);
   const handler = handlerOf(new MemoryBackEnd(), (await response.json()) as Item[]);
   const server = new Hono().all(`${new URL(directory).pathname}*`, mount(handler));
   return async (request) => server.fetch(request);

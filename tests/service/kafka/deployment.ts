@@ -1,13 +1,13 @@
 /** The service over a Kafka broker and a Redis, and its consumers. */
 import { expect } from "vitest";
-import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../support/waiting.ts";
-import { isTakenIn } from "./offsets.ts";
+import { until } from "../../support/processes.ts";
+import { isCaughtUp, type RunningKafka, startKafka } from "../../../scripts/lib/kafka.mjs";
 
 /** The one that the documentation's examples write to. */
 export const TOPIC = "seenguard-reports";
+/** The program's default. */
 const GROUP = "seenguard";
 /** A false positive would be taken for something that is stopped wrongly. */
 const CHAIN = { capacity: 1_000, falsePositiveRate: 0.000_001 };
@@ -17,10 +17,10 @@ const DRAIN_MS = 120_000;
 export interface Deployment {
   readonly broker: RunningKafka;
   readonly service: RunningService;
-  /** Starts one more consumer of the group. */
-  consume(): Promise<RunningService>;
+  /** Starts one more consumer, of the group unless these options name another. */
+  consume(...more: readonly string[]): Promise<RunningService>;
   /** Resolves when the group has committed everything that is in the topic. */
-  takenIn(): Promise<void>;
+  caughtUp(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -36,12 +36,12 @@ export async function deploy(partitions: number): Promise<Deployment> {
   return {
     broker,
     service,
-    consume: async () => {
-      const consumer = await startService(program, ["consume", ...options, "--group", GROUP]);
+    consume: async (...more) => {
+      const consumer = await startService(program, ["consume", ...options, ...more]);
       running.push(consumer);
       return consumer;
     },
-    takenIn: () => until("all records are taken in", () => isTakenIn(broker, GROUP, partitions), DRAIN_MS),
+    caughtUp: () => until("all records are ingested", () => isCaughtUp(broker, GROUP, partitions), DRAIN_MS),
     stop: async () => {
       await Promise.all(running.map((each) => each.stop("SIGKILL")));
       await Promise.all([broker.stop(), redis.stop()]);
