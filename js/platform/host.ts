@@ -135,7 +135,9 @@ export function isElement(node: unknown): node is Element {
 
 export function isRoot(node: unknown): node is Element | Document | ShadowRoot {
   const type = nodeTypeOf(node);
-  return type === ELEMENT || type === DOCUMENT || (type === FRAGMENT && "host" in (node as object));
+  return (
+    type === ELEMENT || type === DOCUMENT || (type === FRAGMENT && (node as Partial<ShadowRoot>).host !== undefined)
+  );
 }
 
 /** Proxies may throw. */

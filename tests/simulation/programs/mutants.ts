@@ -89,7 +89,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "writes.push(this.put(row));",
     "writes.push(Promise.resolve(row).then((later) => this.put(later)));",
   ),
-  "a page that hides writes no stash": saver("if (writes.length > 0 || isFirst) this.writeStash(true);", ""),
+  "a page that hides writes no stash": saver(
+    "if (opening || before === undefined || this.hiddenMark !== before) this.writeStash(true);",
+    "",
+  ),
   // Stashes.
   "a stash is removed as a save begins": saver(
     "    const key = context.newKey();",
