@@ -47,7 +47,7 @@ async function browsers(names: readonly string[], days: number): Promise<boolean
   const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
   const table = browserTable(outcomes);
   say(`\n${run}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["docs/performance.md"]);
+  if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["lab/soak/README.md"]);
   return outcomes
     .map((outcome) => printChecks(outcome.version, browserChecksOf(outcome, values.strict), say))
     .every((isMet) => isMet);

@@ -1,6 +1,6 @@
 -- Acknowledges an entry of a stream, and sets it aside in the second of the keys, unless another consumer has: 1 is the
 -- group, 2 the entry, 3 why. Answers 0 if the second stream is full: then the entry stays. Once a script has written, Redis
--- refuses it nothing for want of memory.
+-- refuses none of its commands when its memory is full.
 return answer_of(function()
   expire(KEYS[2])
   local bytes = run('MEMORY', 'USAGE', KEYS[2])

@@ -175,7 +175,7 @@ export class ChainStore implements Api.SeenStore {
     const { now, ...report } = readPosted(body);
     const texts = textsOfReport({ ...report, receivedAt: now });
     const { step } = await this.perform(user, Work.Accept, texts, undefined, bytesOf(body));
-    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report");
+    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report, a bug to report");
     return step.report;
   }
 
