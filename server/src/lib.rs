@@ -137,8 +137,11 @@ pub use self::log::may_log;
 pub use self::memory::MemoryBackend;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};
+#[cfg(feature = "consumer")]
+#[doc(hidden)]
+pub use self::redis_store::check_scripts;
 #[cfg(feature = "redis")]
-pub use self::redis_store::{RedisBackend, RedisConnection};
+pub use self::redis_store::{RedisBackend, RedisConnection, RedisTarget};
 #[cfg(feature = "axum")]
 pub use self::router::{Problem, Reason, RouterOptions, router};
 pub use self::seen_store::{Page, SeenStore};

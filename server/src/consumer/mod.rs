@@ -17,6 +17,8 @@ use crate::log::may_log;
 use crate::seen_store::SeenStore;
 use crate::taking::{DeadLetter, EntryId, Outcome, Taking, apply_all};
 
+#[cfg(feature = "kafka")]
+pub(crate) use self::intake::FirstEntry;
 pub(crate) use self::intake::Intake;
 pub use self::intake::ReportStream;
 pub use self::options::ConsumerOptions;

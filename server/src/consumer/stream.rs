@@ -13,7 +13,7 @@ use seenguard::{ReceivedReport, Time};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::ConsumerOptions;
-use super::intake::{Intake, ReportStream};
+use super::intake::{FirstEntry, Intake, ReportStream};
 use crate::error::{Error, ErrorKind, in_time};
 use crate::log::may_log;
 use crate::received;
@@ -156,6 +156,17 @@ impl ReportStream for Stream {
             largest: FIRST_BYTES,
             end: None,
         }))
+    }
+
+    async fn first(&self, most: usize) -> Result<Vec<FirstEntry>, Error> {
+        let mut range = cmd("XRANGE");
+        range.arg(&self.name).arg(&["-", "+", "COUNT"]).arg(most);
+        let answer = range
+            .query_async(&mut self.connection.clone())
+            .await
+            .map_err(error_of)?;
+        let content = |entry| entry_of(entry).map(|(entry, _)| entry.content);
+        list(answer).into_iter().map(content).collect()
     }
 
     /// A full Redis must not prevent the stream from draining.

@@ -1,5 +1,6 @@
 //! Reports in a Kafka topic.
 
+mod check;
 mod intake;
 mod mapping;
 mod partitions;
@@ -15,12 +16,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use seenguard::ReceivedReport;
+use tokio::task::spawn_blocking;
 
 use self::intake::Reader;
 pub use self::mapping::EventMapping;
 use self::producer::Producer;
 use self::properties::Properties;
-use crate::consumer::{ConsumerOptions, Intake, ReportStream};
+use crate::consumer::{ConsumerOptions, FirstEntry, Intake, ReportStream};
 use crate::error::{Error, ErrorKind};
 use crate::received;
 
@@ -120,6 +122,16 @@ impl ReportStream for Kafka {
 
     fn is_kept(&self) -> bool {
         true
+    }
+
+    async fn first(&self, most: usize) -> Result<Vec<FirstEntry>, Error> {
+        let kafka = self.clone();
+        let read = spawn_blocking(move || kafka.earliest(most)).await;
+        read.unwrap_or_else(|_| Err(ErrorKind::Internal.into()))
+    }
+
+    async fn min_insync_replicas(&self) -> Option<Result<String, Error>> {
+        Some(self.durability().await)
     }
 }
 

@@ -18,9 +18,11 @@ use self::script::run;
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind};
 
-pub use self::connection::RedisConnection;
+pub use self::connection::{RedisConnection, RedisTarget};
 #[cfg(feature = "consumer")]
 pub(crate) use self::failures::error_of;
+#[cfg(feature = "consumer")]
+pub use self::script::check_scripts;
 #[cfg(feature = "consumer")]
 pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE, TIDY};
 

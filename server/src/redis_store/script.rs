@@ -2,10 +2,16 @@
 
 use std::sync::LazyLock;
 
+#[cfg(feature = "consumer")]
+use redis::Cmd;
 use redis::aio::ConnectionLike;
 use redis::{ErrorKind, ServerErrorKind, ToRedisArgs, Value, cmd};
+#[cfg(feature = "consumer")]
+use seenguard::StoreKeys;
 use seenguard::{RedisCommand, RedisScript};
 
+#[cfg(feature = "consumer")]
+use super::RedisConnection;
 use super::failures::error_of;
 use crate::error::Error;
 
@@ -38,6 +44,75 @@ scripts! {
 pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {
     let script = &OF_THE_CORE[command.script as usize];
     script.run(connection, &command.keys, &command.arguments).await
+}
+
+/// Runs each script on keys that no user has, and deletes them: for `seenguard-server check`.
+///
+/// # Errors
+/// Those of Redis, with the name of the script or command.
+#[cfg(feature = "consumer")]
+#[doc(hidden)]
+pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result<(), Error> {
+    const DEVICE: &str = "checkcheckck";
+    const LIST: &str = "checkcheckck.1.0.AAAA";
+    let keys = StoreKeys::of(prefix, "seenguard-check", connection.is_cluster())?;
+    let (stream, letters) = (format!("{}:stream", keys.list), format!("{}:dead", keys.list));
+    let send = async |command: &Cmd| -> Result<Value, Error> {
+        let answer = command.query_async(&mut connection.clone()).await;
+        answer.map_err(|error| named("command", error_of(error)))
+    };
+    let run = async |name: &str, script: &Script, keys: &[&String], arguments: &[&str]| -> Result<(), Error> {
+        let keys: Vec<String> = keys.iter().copied().cloned().collect();
+        let answer = script.run(connection, &keys, arguments).await;
+        answer.map(drop).map_err(|error| named(name, error))
+    };
+    let core = |script: RedisScript| &OF_THE_CORE[script as usize];
+    let all = [&keys.list, &keys.meta, &keys.pending];
+    let delete = async || -> Result<(), Error> {
+        // One by one: on a cluster each is in a slot of its own for some prefixes.
+        for key in all.into_iter().chain([&stream, &letters]) {
+            send(cmd("DEL").arg(key)).await?;
+        }
+        Ok(())
+    };
+    delete().await?;
+    let device = [DEVICE, "1", LIST, "1", "60", "1"];
+    run("load", core(RedisScript::Load), &all, &device).await?;
+    run("keep", core(RedisScript::Keep), &[&keys.pending], &device).await?;
+    run(
+        "drop",
+        core(RedisScript::Drop),
+        &[&keys.pending],
+        &[DEVICE, &format!("1 {LIST}")],
+    )
+    .await?;
+    // A new chain without expiry, then another one in its place.
+    let new = ["0", "0", "-1", "0", "1", "check", "unseen:check", "1"];
+    run("replace", core(RedisScript::Replace), &all[..2], &new).await?;
+    let revision = send(cmd("HGET").arg(&keys.meta).arg("revision")).await?;
+    let revision: String = redis::from_redis_value(revision).map_err(|_| super::strange())?;
+    let other = [&revision, "1", "-1", "60", "1", "check", "unseen:check", ""];
+    run("replace", core(RedisScript::Replace), &all, &other).await?;
+    run("prepare", &PREPARE, &[&stream], &["check"]).await?;
+    let entry = send(cmd("XADD").arg(&stream).arg(&["*", "check", "check"])).await?;
+    let entry: String = redis::from_redis_value(entry).map_err(|_| super::strange())?;
+    let group = ["GROUP", "check", "check", "COUNT", "1", "STREAMS", &stream, ">"];
+    send(cmd("XREADGROUP").arg(&group)).await?;
+    run(
+        "set aside",
+        &SET_ASIDE,
+        &[&stream, &letters],
+        &["check", &entry, "check"],
+    )
+    .await?;
+    run("acknowledge", &ACKNOWLEDGE, &[&stream], &["check", &entry]).await?;
+    run("tidy", &TIDY, &[&stream, &letters], &["check", "check", "0"]).await?;
+    delete().await
+}
+
+#[cfg(feature = "consumer")]
+fn named(name: &str, error: Error) -> Error {
+    Error::new(error.kind(), format!("{name}: {error}"))
 }
 
 /// A script, which Redis identifies by its hash.
