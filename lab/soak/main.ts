@@ -77,7 +77,7 @@ async function service(users: number, minutes: number): Promise<boolean> {
   const headings = outcomes.map(({ place }) => `over ${place}`);
   const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
   say(`\n${run}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/service.md"]);
+  if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/scale.md"]);
   return outcomes
     .map((outcome) => judge(`the service over ${outcome.place}`, serviceChecksOf(outcome), say))
     .every((isMet) => isMet);

@@ -1,4 +1,4 @@
-//! How the program is run: who may ask it, how it ends, what it tells its operator.
+//! How the program is run: who may use it, how it ends, what its operator sees.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -13,7 +13,7 @@ use super::program::{Program, command, now, rest, send};
 use crate::redis_server::RedisServer;
 use crate::waiting::{PATIENCE, eventually, promised};
 
-pub fn beyond_the_loopback_the_service_asks_for_a_token() {
+pub fn beyond_the_loopback_the_service_needs_a_token() {
     let refused = command(["--listen", "0.0.0.0:0"].map(str::to_owned)).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(
@@ -51,7 +51,7 @@ pub fn beyond_the_loopback_the_service_asks_for_a_token() {
     assert!(!numbers.contains(r#"status="401""#), "{numbers}");
     // It is changed while the program runs; an empty file changes nothing.
     fs::write(&file, "").unwrap();
-    eventually("it has told", || {
+    eventually("it has logged that", || {
         program.log().contains("keeping the previous tokens").then_some(())
     });
     assert_eq!(ask("/metrics", &bearer(TOKENS[0])).status, 200);
@@ -66,7 +66,7 @@ pub fn beyond_the_loopback_the_service_asks_for_a_token() {
         assert_eq!(answer.code(401), "unauthorized", "{path}");
     }
     fs::remove_file(&file).unwrap();
-    // The supervisor that starts it anew need not have the token.
+    // The supervisor that restarts it need not have the token.
     assert_eq!(
         (program.get("/healthz").status, program.get("/readyz").status),
         (200, 200)
@@ -192,7 +192,7 @@ pub fn what_has_begun_is_finished_before_it_ends() {
     assert!(status.success(), "{log}");
 }
 
-pub fn the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again() {
+pub fn the_service_drains_at_a_signal_and_ends_at_once_at_a_second_one() {
     let program = Program::serve(&[], &["--drain-seconds", "3600"]);
     program.ask_to_end();
     eventually("it is not ready any more", || {
@@ -466,7 +466,7 @@ pub fn redis_over_tls_has_to_show_a_trusted_certificate() {
     assert_eq!(program.page("ada", &["a", "b"], 2), ["b"]);
     let kept: usize = redis::Commands::llen(&mut redis.client(), "seen:ada").unwrap();
     assert_eq!(kept, 1);
-    eventually("it has told", || {
+    eventually("it has logged that", || {
         wary.log().contains("invalid peer certificate").then_some(())
     });
     assert_eq!(wary.get("/readyz?storage").code(503), "storage");
@@ -492,7 +492,7 @@ pub fn credentials_and_certificates_are_read_for_each_connection() {
         .into_iter()
         .flat_map(|(option, file)| given(option, file))
         .collect();
-    // What is no certificate is found at the start.
+    // A file without a certificate ends the process at the start.
     let mut refused = command(["--namespace", "{user}", "--redis", &url].map(str::to_owned));
     let refused = refused.args(&arguments).output().unwrap();
     assert_eq!(refused.status.code(), Some(1), "{refused:?}");
@@ -723,6 +723,60 @@ pub fn several_feeds_are_served_by_one_process() {
     assert_eq!(program.page("explore:ada", &["a", "b"], 2), ["b"]);
 }
 
+pub fn the_docs_have_each_option_with_its_default() {
+    let docs = include_str!("../../../docs/service.md");
+    let (_, table) = docs.split_once("| option | default | sets |").unwrap();
+    let rows: Vec<_> = table.split("\n\n").next().unwrap().lines().skip(2).collect();
+    let mut names = Vec::new();
+    for command_name in [
+        &[][..],
+        &["consume"],
+        &["dead-letters"],
+        &["check"],
+        &["check", "consume"],
+    ] {
+        let arguments = command_name
+            .iter()
+            .chain(&["--help"])
+            .map(|&argument| argument.to_owned());
+        let help = String::from_utf8(command(arguments).output().unwrap().stdout).unwrap();
+        for option in help.split("\n      --").skip(1) {
+            let name = option.split([' ', '\n']).next().unwrap();
+            let row = rows
+                .iter()
+                .find(|row| row.split(" | ").next().unwrap().contains(&format!("`--{name}`")));
+            let row = row.unwrap_or_else(|| panic!("docs/service.md has no --{name}"));
+            // A consumer's name is the host's, or has the process id.
+            if let Some((_, default)) = option.split_once("[default: ").filter(|_| name != "name") {
+                let default = default.split(']').next().unwrap();
+                assert!(row.contains(&format!("`{default}`")), "--{name}: {default}: {row}");
+            }
+            for (value, unit) in [("<SECONDS>", "seconds"), ("<BYTES>", "bytes")] {
+                assert!(
+                    !option.contains(value) || option.to_lowercase().contains(unit),
+                    "--{option}"
+                );
+            }
+            names.push(format!("`--{name}`"));
+        }
+    }
+    assert!(names.len() > 60, "{names:?}");
+    if cfg!(feature = "kafka") {
+        for row in rows {
+            for name in row
+                .split(" | ")
+                .next()
+                .unwrap()
+                .split_whitespace()
+                .filter(|word| word.starts_with('`'))
+            {
+                let name = name.trim_end_matches(',');
+                assert!(names.iter().any(|known| known == name), "there is no {name}");
+            }
+        }
+    }
+}
+
 /// What `check` prints, and its code.
 fn check(arguments: &[&str]) -> (i32, String) {
     let given = ["check"].iter().chain(arguments).map(|&argument| argument.to_owned());
@@ -861,9 +915,9 @@ pub fn the_log_names_no_user() {
     for private in ["ada", "lovelace", "bob", "article"] {
         assert!(!log.contains(private), "{private} is in {log}");
     }
-    // It has told all that, each line an object, and why the storage has failed.
+    // All that is logged, each line an object, and why the storage has failed.
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for told in [
+    for code in [
         "wrong-namespace",
         "bad-report",
         "bad-option",
@@ -871,7 +925,7 @@ pub fn the_log_names_no_user() {
         "bad-snapshot",
         "storage",
     ] {
-        assert!(lines.iter().any(|line| line["code"] == told), "{told} is not in {log}");
+        assert!(lines.iter().any(|line| line["code"] == code), "{code} is not in {log}");
     }
 
     let failed = lines.iter().find(|line| line["code"] == "storage").unwrap();
