@@ -18,17 +18,17 @@ use crate::proxy::Proxy;
 use crate::redis_server::{RedisServer, Servers};
 use crate::waiting::{PATIENCE, promised};
 
-/// How often a store has sent each event.
-type Events = Arc<Mutex<HashMap<&'static str, usize>>>;
+/// How often a store has told what.
+type Told = Arc<Mutex<HashMap<&'static str, usize>>>;
 
-/// A store that counts its events.
-fn store_over(redis: &RedisServer) -> (SeenStore, Events) {
+/// A store that counts what it tells.
+fn store_over(redis: &RedisServer) -> (SeenStore, Told) {
     store_at(redis.url())
 }
 
-fn store_at(url: String) -> (SeenStore, Events) {
-    let events = Events::default();
-    let counted = events.clone();
+fn store_at(url: String) -> (SeenStore, Told) {
+    let told = Told::default();
+    let counted = told.clone();
     let options = StoreOptions::new()
         .namespace_of(|user| format!("home:{user}"))
         .on_event(move |event| {
@@ -41,11 +41,11 @@ fn store_at(url: String) -> (SeenStore, Events) {
             *counted.lock().unwrap().entry(name).or_default() += 1;
         });
     let backend = RedisBackend::new(RedisConnection::open(url).unwrap());
-    (SeenStore::new(backend, options).unwrap(), events)
+    (SeenStore::new(backend, options).unwrap(), told)
 }
 
-fn count(events: &Events, name: &str) -> usize {
-    events.lock().unwrap().get(name).copied().unwrap_or_default()
+fn count(told: &Told, name: &str) -> usize {
+    told.lock().unwrap().get(name).copied().unwrap_or_default()
 }
 
 async fn record(store: &SeenStore, id: &str) -> Result<usize, Error> {
@@ -67,7 +67,7 @@ async fn page(store: &SeenStore, ranked: &[&str], pending: Option<&str>) -> Vec<
     page.items
 }
 
-/// Devices report of now.
+/// What devices tell is of now.
 pub fn now() -> Time {
     Time::from(std::time::SystemTime::now())
 }
@@ -82,9 +82,9 @@ pub async fn a_script_that_redis_has_forgotten_is_sent_again() {
     assert_eq!(page(&store, &["a", "b", "c"], None).await, [2]);
 }
 
-pub async fn a_redis_that_restarts_is_waited_for() {
+pub async fn a_redis_that_is_started_anew_is_waited_for() {
     let mut redis = RedisServer::start(&[]);
-    let (store, events) = store_over(&redis);
+    let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     redis.kill();
     let change = async { record(&store, "b").await.unwrap() };
@@ -93,20 +93,20 @@ pub async fn a_redis_that_restarts_is_waited_for() {
         tokio::task::block_in_place(|| redis.start_again());
     };
     tokio::join!(change, starting);
-    assert!(count(&events, "retry") > 0);
+    assert!(count(&told, "retry") > 0);
     // This Redis keeps nothing on a disk.
     assert_eq!(page(&store, &["a", "b"], None).await, [0]);
 }
 
 pub async fn i5_pages_are_made_while_redis_is_full() {
     let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
-    let (store, events) = store_over(&redis);
+    let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     let mut client = redis.client();
     cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut client).unwrap();
     let pending = shows(&mut device("ada", 1), &["b"], now());
     assert_eq!(page(&store, &["a", "b", "c"], Some(&pending)).await, [2]);
-    assert_eq!(count(&events, "not kept"), 1);
+    assert_eq!(count(&told, "not kept"), 1);
     assert_eq!(record(&store, "c").await.unwrap_err().kind(), ErrorKind::OutOfMemory);
     let refused = store.accept("ada", &body("ada", &["d"], now(), Some(pending))).await;
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::OutOfMemory);
@@ -125,18 +125,18 @@ pub async fn i5_pages_are_made_over_a_replica_that_only_reads() {
     while client.llen::<_, u64>("seen:ada").unwrap() == 0 {
         sleep(Duration::from_millis(20)).await;
     }
-    let (store, events) = store_over(&replica);
+    let (store, told) = store_over(&replica);
     let pending = shows(&mut device("ada", 1), &["b"], now());
     assert_eq!(page(&store, &["a", "b", "c"], Some(&pending)).await, [2]);
-    assert_eq!(count(&events, "not kept"), 1);
+    assert_eq!(count(&told, "not kept"), 1);
     // A write waits for a master, and then says so.
     assert_eq!(record(&store, "c").await.unwrap_err().kind(), ErrorKind::ReadOnly);
-    assert!(count(&events, "retry") > 0);
+    assert!(count(&told, "retry") > 0);
 }
 
 pub async fn i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there() {
     let mut redis = RedisServer::start(&[]);
-    let (store, events) = store_over(&redis);
+    let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     let pending = shows(&mut device("ada", 1), &["b"], now());
     let without = async |store: &SeenStore, what: &str| {
@@ -159,7 +159,7 @@ pub async fn i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there() {
 
     redis.pause();
     without(&store, "a page waits for Redis").await;
-    assert_eq!(count(&events, "degraded"), 1);
+    assert_eq!(count(&told, "degraded"), 1);
     // All else says so in the end.
     let (snapshot, unsee) = tokio::join!(store.snapshot("ada", None), store.unsee("ada", &["a"]));
     assert_eq!(snapshot.unwrap_err().kind(), ErrorKind::Timeout);
@@ -217,7 +217,7 @@ pub async fn a_master_that_has_become_a_replica_is_left() {
     assert_eq!(page(&store, &["a", "b", "c"], None).await, [2]);
     assert_eq!(client.llen::<_, u64>("seen:ada").unwrap(), 1);
     assert_eq!(proxy.opened(), 2);
-    // With pages alone, the lists that they store show it.
+    // Where pages alone are asked for, what they tell shows it.
     cmd("REPLICAOF")
         .arg(&["127.0.0.1", &redis.port.to_string()])
         .exec(&mut client)
@@ -272,7 +272,7 @@ pub async fn a_slow_answer_is_waited_for() {
 pub async fn a_redis_that_refuses_writes_is_not_left() {
     let redis = RedisServer::start(&[]);
     let proxy = Proxy::to(redis.port).await;
-    let (store, events) = store_at(proxy.url());
+    let (store, told) = store_at(proxy.url());
     record(&store, "a").await.unwrap();
     // NOREPLICAS: another connection would lead to the same.
     let mut client = redis.client();
@@ -287,7 +287,7 @@ pub async fn a_redis_that_refuses_writes_is_not_left() {
         assert!(!ask(&store, &["a", "b"], Some(&pending)).await.degraded);
         sleep(Duration::from_millis(100)).await;
     }
-    assert!(count(&events, "not kept") > 0);
+    assert!(count(&told, "not kept") > 0);
     assert_eq!(record(&store, "c").await.unwrap_err().kind(), ErrorKind::ReadOnly);
     assert_eq!(proxy.opened(), 1);
 }
@@ -323,7 +323,7 @@ pub async fn i5_pages_wait_no_longer_for_a_redis_that_was_there() {
 pub async fn i5_pages_of_an_outage_wait_no_longer_than_one() {
     const PAGES: usize = 1_500;
     let redis = RedisServer::start(&[]);
-    let (store, events) = store_over(&redis);
+    let (store, told) = store_over(&redis);
     record(&store, "a").await.unwrap();
     redis.pause();
     let mut pages = JoinSet::new();
@@ -337,8 +337,8 @@ pub async fn i5_pages_of_an_outage_wait_no_longer_than_one() {
     }
     let longest = pages.join_all().await.into_iter().max().unwrap();
     assert!(longest < promised("a page waits for Redis"), "{longest:?}");
-    assert_eq!(count(&events, "degraded"), PAGES);
-    // Only 1,024 reads wait for Redis: it answers these, and no more.
+    assert_eq!(count(&told, "degraded"), PAGES);
+    // Only so many reads wait for Redis: it answers these, and no more.
     redis.go_on();
     let begun = Instant::now();
     while ask(&store, &["a"], None).await.degraded {
@@ -562,7 +562,7 @@ pub async fn what_is_stored_expires_with_the_chain() {
     assert_eq!(keys, ["seen:ada:meta"]);
 }
 
-pub async fn a_wrong_address_is_refused() {
+pub async fn what_is_no_address_is_told() {
     for url in ["no URL", "http://127.0.0.1", ""] {
         assert_eq!(
             RedisConnection::open(url).unwrap_err().kind(),
