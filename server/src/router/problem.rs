@@ -78,10 +78,7 @@ impl From<Error> for Problem {
             // The storage's address and error are only for the log.
             _ => Problem {
                 cause: text,
-                ..Problem::unavailable(
-                    code,
-                    "the storage does not do what it is asked for: try again in a moment",
-                )
+                ..Problem::unavailable(code, "the storage is not available: try again in a moment")
             },
         }
     }
