@@ -13,35 +13,43 @@ use crate::error::Error;
 static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
     LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
-macro_rules! scripts {
-    ($($(#[$doc:meta])* $name:ident: $($file:literal)*;)*) => {$(
-        $(#[$doc])*
-        #[cfg(feature = "consumer")]
-        pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
-            Script::new([RedisScript::BEGINNING, $(include_str!(concat!("../../lua/", $file))),*].concat())
-        });
-    )*};
-}
+#[cfg(feature = "consumer")]
+static OF_STREAMS: LazyLock<Script> =
+    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/stream.lua")].concat()));
 
-scripts! {
-    /// Creates a stream and a group of its consumers, unless they exist.
-    PREPARE: "prepare.lua";
-    /// Acknowledges entries of a stream, and deletes them.
-    ACKNOWLEDGE: "acknowledge.lua";
-    /// Acknowledges an entry that cannot be applied, and adds it to the dead letters, unless they are full.
-    SET_ASIDE: "expire.lua" "set_aside.lua";
-    /// Removes old dead letters, and consumers that are gone.
-    TIDY: "expire.lua" "tidy.lua";
+/// An operation of `stream.lua`, which describes them.
+#[cfg(feature = "consumer")]
+pub(crate) struct StreamOperation(&'static str);
+
+#[cfg(feature = "consumer")]
+pub(crate) const PREPARE: StreamOperation = StreamOperation("prepare");
+#[cfg(feature = "consumer")]
+pub(crate) const ACKNOWLEDGE: StreamOperation = StreamOperation("acknowledge");
+#[cfg(feature = "consumer")]
+pub(crate) const SET_ASIDE: StreamOperation = StreamOperation("set_aside");
+#[cfg(feature = "consumer")]
+pub(crate) const TIDY: StreamOperation = StreamOperation("tidy");
+
+#[cfg(feature = "consumer")]
+impl StreamOperation {
+    pub(crate) async fn run<C: ConnectionLike + Clone>(
+        &self,
+        connection: &C,
+        keys: &[String],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<Value, Error> {
+        OF_STREAMS.run(connection, keys, Some(self.0), arguments).await
+    }
 }
 
 /// Sends a command of the core.
 pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {
     let script = &OF_THE_CORE[command.script as usize];
-    script.run(connection, &command.keys, &command.arguments).await
+    script.run(connection, &command.keys, None, &command.arguments).await
 }
 
 /// A script, which Redis identifies by its hash.
-pub(crate) struct Script {
+struct Script {
     text: String,
     hash: String,
 }
@@ -52,16 +60,17 @@ impl Script {
         Script { text, hash }
     }
 
-    pub(crate) async fn run<C: ConnectionLike + Clone>(
+    async fn run<C: ConnectionLike + Clone>(
         &self,
         connection: &C,
         keys: &[String],
+        operation: Option<&str>,
         arguments: &[impl ToRedisArgs],
     ) -> Result<Value, Error> {
         let mut connection = connection.clone();
         let call = |name: &str, which: &str| {
             let mut call = cmd(name);
-            call.arg(which).arg(keys.len()).arg(keys).arg(arguments);
+            call.arg(which).arg(keys.len()).arg(keys).arg(operation).arg(arguments);
             call
         };
         let answer = match call("EVALSHA", &self.hash).query_async(&mut connection).await {
