@@ -16,7 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, ReceivedReport, Report, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, ReceivedReport, Report, StoreUse, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -103,7 +103,9 @@ impl Service {
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
         #[cfg(feature = "consumer")]
         if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_kept()) {
-            let append = self.store.within_deadline(|| stream.append(user, done));
+            let append = self
+                .store
+                .within_deadline(StoreUse::Append, || stream.append(user, done));
             append.await.map_err(Problem::of_stream)?;
         }
         Ok(())
@@ -116,7 +118,10 @@ impl Service {
 /// ```
 /// use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 ///
-/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
 /// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let app: axum::Router = axum::Router::new().nest("/seen", router(store, RouterOptions::new()));
 /// # Ok::<(), seenguard_server::Error>(())
@@ -279,7 +284,7 @@ struct PageAnswer<'a> {
     request_body = Report,
     responses(
         (status = 204, description = "It is stored"),
-        (status = 400, description = "It is no report", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "It is not a report", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "It is of another namespace: answer the device so, too", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
@@ -294,7 +299,7 @@ async fn impressions(
     #[cfg(feature = "consumer")]
     if let Some(stream) = &service.stream {
         let report = store.accept(&user, &body).await?;
-        let append = store.within_deadline(|| stream.append(&user, &report));
+        let append = store.within_deadline(StoreUse::Append, || stream.append(&user, &report));
         append.await.map_err(Problem::of_stream)?;
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -334,7 +339,7 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
     request_body = UnseeBody,
     responses(
         (status = 204, description = "They are fresh"),
-        (status = 400, description = "These are no ids", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "These are not ids", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )

@@ -1,5 +1,7 @@
 //! The store that the command line describes.
 
+use std::sync::Arc;
+
 use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection, SeenStore, StoreOptions};
 
 use crate::Failure;
@@ -9,12 +11,12 @@ use crate::cli::Kafka;
 
 /// Opens the store and its connection to Redis, if it has one.
 pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Failure> {
-    let mut options = StoreOptions::new()
-        .chain(common.chain_options())
-        .pending_seconds(common.pending_seconds);
-    if let Some(namespace_of) = common.namespace_of() {
-        options = options.namespace_of(namespace_of);
-    }
+    let options = StoreOptions {
+        chain: common.chain_options(),
+        pending_seconds: common.pending_seconds,
+        namespace_of: common.namespace_of().map(|namespace_of| Arc::new(namespace_of) as _),
+        ..StoreOptions::default()
+    };
     if common.redis_urls()?.is_empty() {
         tracing::info!("users' chains are in memory, and gone when this process ends");
         return Ok((SeenStore::new(MemoryBackend::default(), options)?, None));
