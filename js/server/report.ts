@@ -60,7 +60,7 @@ export function partsOfReport(report: ReceivedReport): { texts: string[]; number
   const entries = [...unseen, ...impressions];
   return {
     texts: [namespace, pending, ...entries.map(({ id }) => id)],
-    numbers: Float64Array.of(receivedAt, unseen.length, Number(forgotten), ...entries.map(({ at }) => at)),
+    numbers: Float64Array.from([receivedAt, unseen.length, Number(forgotten), ...entries.map(({ at }) => at)]),
   };
 }
 

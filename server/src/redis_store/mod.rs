@@ -4,13 +4,10 @@ mod connection;
 mod failures;
 mod script;
 
-use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use redis::Value;
-use redis::aio::ConnectionLike;
 use seenguard::{
     KeptInRedis, LoadedFromRedis, PendingToKeep, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
 };
@@ -36,9 +33,9 @@ const DEFAULT_PREFIX: &str = "seen:";
 /// the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for the devices' pending
 /// impressions. On a cluster a user's keys share a slot: [`StoreKeys`].
 ///
-/// Over a [`RedisConnection`], or any connection of the crate `redis`, whose settings are then the app's.
-///
 /// ```no_run
+/// use std::sync::Arc;
+///
 /// use seenguard::PageRequest;
 /// use seenguard_server::{RedisConnection, RedisBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -54,23 +51,18 @@ const DEFAULT_PREFIX: &str = "seen:";
 /// # Ok(())
 /// # }
 /// ```
-pub struct RedisBackend<C = RedisConnection> {
-    connection: C,
+#[derive(Debug)]
+pub struct RedisBackend {
+    connection: RedisConnection,
     prefix: String,
-    is_cluster: bool,
 }
 
-impl<C> RedisBackend<C> {
-    /// A backend with a connection to a single Redis, or a [`RedisConnection`], which may be to a cluster.
-    pub fn new(connection: C) -> Self
-    where
-        C: ConnectionLike + Clone + Send + Sync + 'static,
-    {
-        let is_cluster = own(&connection).is_some_and(RedisConnection::is_cluster);
+impl RedisBackend {
+    /// A backend in the Redis, or the cluster, of this connection.
+    pub fn new(connection: RedisConnection) -> Self {
         RedisBackend {
             connection,
             prefix: DEFAULT_PREFIX.to_owned(),
-            is_cluster,
         }
     }
 
@@ -80,20 +72,10 @@ impl<C> RedisBackend<C> {
         RedisBackend { prefix, ..self }
     }
 
-    /// Sets that the connection is to a cluster.
-    pub fn cluster(self) -> Self {
-        RedisBackend {
-            is_cluster: true,
-            ..self
-        }
-    }
-
     fn keys_of(&self, user: &str) -> Result<StoreKeys, Error> {
-        Ok(StoreKeys::of(&self.prefix, user, self.is_cluster)?)
+        Ok(StoreKeys::of(&self.prefix, user, self.connection.is_cluster())?)
     }
-}
 
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisBackend<C> {
     /// Removes lists of devices beyond the limit. If it fails, the next call tries again.
     async fn drop_devices(&self, command: Option<RedisCommand>) {
         if let Some(command) = command {
@@ -124,15 +106,14 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisBackend<C> {
 }
 
 #[async_trait]
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisBackend<C> {
+impl Backend for RedisBackend {
     async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
         let keys = self.keys_of(user)?;
         let loaded = loaded(run(&self.connection, &keys.clone().load(reported)).await?)?;
         self.drop_devices(keys.drop_devices(&loaded.kept, reported)).await;
-        if let (Some(refusal), Some(own)) = (&loaded.refusal, own(&self.connection))
-            && refusal.to_string().contains("READONLY ")
-        {
-            own.renew();
+        let is_of_a_replica = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
+        if loaded.refusal.as_ref().is_some_and(is_of_a_replica) {
+            self.connection.renew();
         }
         Ok(loaded)
     }
@@ -154,24 +135,8 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisBackend
     }
 
     fn is_connected(&self) -> bool {
-        own(&self.connection).is_none_or(RedisConnection::was_connected)
+        self.connection.was_connected()
     }
-}
-
-impl<C> fmt::Debug for RedisBackend<C> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RedisBackend")
-            .field("prefix", &self.prefix)
-            .field("is_cluster", &self.is_cluster)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The connection, if it is a [`RedisConnection`].
-fn own<C: 'static>(connection: &C) -> Option<&RedisConnection> {
-    let any: &dyn Any = connection;
-    any.downcast_ref()
 }
 
 fn strange() -> Error {

@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use redis::aio::ConnectionLike;
 use redis::{ErrorKind, ServerErrorKind, ToRedisArgs, Value, cmd};
 use seenguard::{RedisCommand, RedisScript};
 
+use super::connection::RedisConnection;
 use super::failures::error_of;
 use crate::error::Error;
 
@@ -32,9 +32,9 @@ pub(crate) const TIDY: StreamOperation = StreamOperation("tidy");
 
 #[cfg(feature = "consumer")]
 impl StreamOperation {
-    pub(crate) async fn run<C: ConnectionLike + Clone>(
+    pub(crate) async fn run(
         &self,
-        connection: &C,
+        connection: &RedisConnection,
         keys: &[String],
         arguments: &[impl ToRedisArgs],
     ) -> Result<Value, Error> {
@@ -43,7 +43,7 @@ impl StreamOperation {
 }
 
 /// Sends a command of the core.
-pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {
+pub(super) async fn run(connection: &RedisConnection, command: &RedisCommand) -> Result<Value, Error> {
     let script = &OF_THE_CORE[command.script as usize];
     script.run(connection, &command.keys, None, &command.arguments).await
 }
@@ -60,9 +60,9 @@ impl Script {
         Script { text, hash }
     }
 
-    async fn run<C: ConnectionLike + Clone>(
+    async fn run(
         &self,
-        connection: &C,
+        connection: &RedisConnection,
         keys: &[String],
         operation: Option<&str>,
         arguments: &[impl ToRedisArgs],

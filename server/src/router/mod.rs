@@ -116,6 +116,8 @@ impl Service {
 /// them. The app must authorize requests for a user, in a layer before these routes.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 ///
 /// let options = StoreOptions {
