@@ -145,10 +145,16 @@ export class StorageContext {
     });
   }
 
+  /** Resolves when the store is open; undefined: it is. */
+  opening(): Promise<unknown> | undefined {
+    const opening = this.store.opening();
+    return opening && this.call(opening);
+  }
+
   /** Writes if this generation goes on. Returns whether it does so afterwards. */
   async write(generation: number, change: Change): Promise<boolean> {
-    const opening = this.store.opening();
-    if (opening) await this.call(opening);
+    const opening = this.opening();
+    if (opening) await opening;
     this.readSignal();
     if (!this.isCurrent(generation)) return false;
     await this.call(this.store.write(change));

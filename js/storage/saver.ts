@@ -71,10 +71,7 @@ export class Saver {
   private async saveAll(due: Due = 0): Promise<void> {
     const { context } = this;
     const yieldIfLong = yielding(context.clock);
-    for (let row; context.mayWrite() && (row = this.unsaved(0, due));) {
-      await this.putWithRoom(row);
-      await yieldIfLong();
-    }
+    while (await this.saveNextWithRoom(due)) await yieldIfLong();
     if (!context.mayWrite()) return;
     this.cancelStash?.();
     this.cancelStash = undefined;
@@ -103,20 +100,29 @@ export class Saver {
     context.writeSignal();
   }
 
-  /** Writes a row; in a full storage again, when there is room. */
-  private async putWithRoom(row: Row): Promise<void> {
+  /** Writes a row of what is unsaved when the store is open. Returns whether there was anything. */
+  private async saveNext(due: Due): Promise<boolean> {
+    const { context } = this;
+    const opening = context.opening();
+    if (opening) await opening;
+    const row = context.mayWrite() ? this.unsaved(0, due) : undefined;
+    if (row) await this.put(row);
+    return row !== undefined;
+  }
+
+  /** The same; in a full storage again, when there is room. */
+  private async saveNextWithRoom(due: Due): Promise<boolean> {
     try {
-      await this.put(row);
+      return await this.saveNext(due);
     } catch (cause) {
       if (!isQuotaError(cause) || isHidden()) throw cause;
       const makeRoom = () => this.snapshots.remove().then(() => this.compaction.run(true));
       // If that fails, too, there is room or the row fails again.
       await this.context.queue(() => makeRoom().catch(() => {}));
-      await this.put(row);
+      return this.saveNext(due);
     }
   }
 
-  /** `isLast`: the page hides, or storage stops. */
   writeStash(isLast = false): void {
     this.cancelStash?.();
     this.cancelStash = undefined;

@@ -1,6 +1,7 @@
 /** The service of server/, built by cargo and run as a process of its own. */
 import { spawn } from "node:child_process";
-import { join } from "node:path";
+import { copyFileSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { fromEnvironment, inProject } from "./paths.mjs";
 import { endWithUs, untilItSays } from "./processes.mjs";
 import { run } from "./run.mjs";
@@ -15,16 +16,29 @@ import { run } from "./run.mjs";
 /** The service's feature for Kafka, with all that one may set there. */
 export const kafka = "kafka-ssl";
 
+const ending = process.platform === "win32" ? ".exe" : "";
+
+/** Where `prepareService` puts the program: cargo replaces its own copy when it compiles with other features. */
+export const preparedService = inProject("target", "service", `seenguard-server${ending}`);
+
+/** Builds the program that several steps of `npm test` run, so that none of them waits for a lock of cargo. */
+export async function prepareService() {
+  const program = await buildService();
+  mkdirSync(dirname(preparedService), { recursive: true });
+  copyFileSync(program, preparedService);
+}
+
 /**
- * Builds it. Resolves to the program's path.
+ * Builds it. Resolves to the program's path. In a step of `npm test` that needs `service-program` it is that one.
  * @param {"debug" | "release"} [profile]
- * @param {string} [features] in addition to its default ones, with commas between them: all by default, so that the tests share
- *   one build
+ * @param {string} [features] in addition to its default ones, with commas between them: all by default, so that the
+ *   tests share one build
  */
 export async function buildService(profile = "debug", features = kafka) {
+  const prepared = fromEnvironment("SEENGUARD_SERVICE");
+  if (prepared !== undefined && profile === "debug" && features === kafka) return prepared;
   const options = ["--features", features, ...(profile === "release" ? ["--release"] : [])];
   await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...options]);
-  const ending = process.platform === "win32" ? ".exe" : "";
   return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
 }
 

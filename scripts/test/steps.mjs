@@ -1,6 +1,7 @@
 /**
  * The steps of `npm test`. They begin in this order, as soon as they may: what many others need first, then what takes
- * long, as far as this machine does not know how long. It is read before anything is installed: what needs an npm package runs in a process of its own.
+ * long, as far as this machine does not know how long. It is read before anything is installed: what needs an npm
+ * package runs in a process of its own.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
@@ -8,7 +9,7 @@ import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { kafka } from "../lib/service.mjs";
+import { kafka, prepareService } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
@@ -219,11 +220,10 @@ export const steps = [
     name: "service",
     what: "the demo over seenguard-server in Chromium: over Redis, Kafka and Flink",
     run: () => playwright("--project", "service"),
-    // It has the service compiled by then: compiled again, it would be another than the examples of `server` link to.
     programs: [chromium, java, jre, librdkafka, maven, python, redis],
     python: true,
     broker: true,
-    needs: ["build", "server"],
+    needs: ["build", "service-program"],
     lane: "browser",
     slow: true,
   },
@@ -332,13 +332,47 @@ export const steps = [
     run: () => npmTool("prettier/bin/prettier.cjs", "--check", ...cache, "."),
     needs: ["build"],
   },
+  {
+    name: "programs",
+    what: "programs made at random against the API",
+    run: () => vitest("--project", "programs"),
+    needs: ["build"],
+  },
   // From here on all are slow, or run by their names alone.
+  {
+    name: "service-program",
+    what: "the service is compiled, for all steps that run it",
+    run: prepareService,
+    programs: [librdkafka],
+    lane: "cargo",
+    slow: true,
+    makesFiles: true,
+  },
+  {
+    name: "server",
+    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
+    run: checkServer,
+    programs: [librdkafka, redis],
+    reads: /^(src|server)\/|^rustfmt\.toml$/,
+    lane: "cargo",
+    slow: true,
+  },
   {
     name: "bundlers",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
     run: () => vitest("--project", "bundlers", "--reporter", "verbose"),
     programs: [chromium],
     needs: ["build"],
+    slow: true,
+  },
+  {
+    name: "flink",
+    what: "the job in examples/flink between a Kafka broker and the service, killed and rescaled",
+    run: () => vitest("--project", "flink", "--reporter", "verbose"),
+    programs: [java, jre, kcat, librdkafka, maven, python, redis],
+    python: true,
+    broker: true,
+    needs: ["build", "service-program"],
     slow: true,
   },
   {
@@ -372,17 +406,6 @@ export const steps = [
     slow: true,
   },
   {
-    name: "flink",
-    what: "the job in examples/flink between a Kafka broker and the service, killed and rescaled",
-    run: () => vitest("--project", "flink", "--reporter", "verbose"),
-    programs: [java, jre, kcat, librdkafka, maven, python, redis],
-    python: true,
-    broker: true,
-    needs: ["build"],
-    lane: "cargo",
-    slow: true,
-  },
-  {
     name: "packed",
     what: "the packed package in real little apps",
     run: () => vitest("--project", "packed"),
@@ -403,15 +426,7 @@ export const steps = [
     what: "the service in Rust and the store in Node serve the same users at the same time, and promise the same",
     run: () => vitest("--project", "together"),
     programs: [librdkafka, redis],
-    needs: ["build", "server"],
-    lane: "cargo",
-    slow: true,
-  },
-  {
-    name: "programs",
-    what: "programs made at random against the API",
-    run: () => vitest("--project", "programs"),
-    needs: ["build"],
+    needs: ["build", "service-program"],
     slow: true,
   },
   {
@@ -424,22 +439,12 @@ export const steps = [
     slow: true,
   },
   {
-    name: "server",
-    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
-    run: checkServer,
-    programs: [librdkafka, redis],
-    reads: /^(src|server)\/|^rustfmt\.toml$/,
-    lane: "cargo",
-    slow: true,
-  },
-  {
     name: "languages",
     what: "servers in other languages, as docs/ shows them",
     run: () => vitest("--project", "languages"),
     programs: [...otherServers, librdkafka, python, redis],
     python: true,
-    needs: ["build"],
-    lane: "cargo",
+    needs: ["build", "service-program"],
     slow: true,
   },
   {
@@ -449,8 +454,7 @@ export const steps = [
     programs: [go, java, jre, librdkafka, maven, programs.prometheus, programs.promtool, python, redis],
     python: true,
     broker: true,
-    needs: ["build"],
-    lane: "cargo",
+    needs: ["build", "service-program"],
     slow: true,
   },
   {

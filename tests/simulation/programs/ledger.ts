@@ -32,6 +32,8 @@ interface Clear {
   /** Infinity: no signal says it. */
   readonly generation: number;
   readonly document: Tab;
+  /** When it resolved; Infinity: it goes on, or it was not finished. */
+  endOrder: number;
 }
 
 /** A value on its way into storage: the number of the change of each id in it. */
@@ -108,10 +110,19 @@ export class Ledger {
     this.changes.set(id, changes);
   }
 
-  /** A document has begun a clear, which has this generation. */
-  clear(document: Tab, generation: number): void {
-    this.clears.push({ order: this.next(), generation, document });
-    this.heardAt.set(document, this.order);
+  /**
+   * A document has begun a clear, which has this generation. Returns what to call when it resolves. Without a signal a
+   * document that does not know an earlier clear learns it by then.
+   */
+  clear(document: Tab, generation: number): () => void {
+    const knewAll = this.hasSignals || this.clears.every(({ order }) => order <= (this.heardAt.get(document) ?? 0));
+    const clear = { order: this.next(), generation, document, endOrder: Infinity };
+    this.clears.push(clear);
+    if (knewAll) this.heardAt.set(document, clear.order);
+    return () => {
+      clear.endOrder = this.next();
+      this.heardAt.set(document, Math.max(clear.order, this.heardAt.get(document) ?? 0));
+    };
   }
 
   /** An engine begins that knows all clears by its first listing, or no clear. */
@@ -274,13 +285,16 @@ export class Ledger {
 
   /**
    * The ids of a document whose latest change nobody has confirmed, and that it must not lose: no clear came since, and
-   * it knew of all clears when it made the change, and localStorage has told it of no other one.
+   * it knew of all clears when it made the change, and localStorage has told it of no other one. Without a signal, what
+   * is changed while another document clears may be cleared, too.
    */
   unsavedOf(document: Tab): string[] {
     return [...this.changes].flatMap(([id, changes]) => {
       const last = changes.at(-1);
       if (last?.document !== document || last.engine !== document.engines || this.delivered.has(id)) return [];
       if (this.clears.some(({ order }) => order > last.knows) || this.isDropped(document, id)) return [];
+      const mayClear = (clear: Clear) => clear.document !== document && clear.endOrder > last.order;
+      if (!this.hasSignals && this.clears.some(mayClear)) return [];
       return this.isWritten(document, id, 0, true) ? [] : [id];
     });
   }

@@ -285,10 +285,11 @@ class Program {
     const signal = () => parseInt(browser.local.get(SIGNAL) ?? "0", 36);
     const before = signal();
     const clearing = document.seenguard.SeenGuard.clear("home", storage);
-    ledger.clear(document, signal() > before ? signal() : Infinity);
+    const end = ledger.clear(document, signal() > before ? signal() : Infinity);
     document.mayList = true;
     this.wait(document, "clear", clearing, () => {
       document.mayList = false;
+      end();
       // What a store that lies says to have done may not be done.
       if (this.lie || ledger.hasLied) this.hasClearFailed = true;
     });
