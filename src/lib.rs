@@ -2,7 +2,7 @@
 //! filters per user, fed by a stream of impressions. The stream lags, and in that gap the item that was just on the
 //! screen comes back. This crate closes the gap.
 //!
-//! A server keeps a [`ShardChain`] for each user and ships it beside the feed's items. The device holds a
+//! A server keeps a [`ShardChain`] for each user and ships it with the feed's items. The device holds a
 //! [`Guard`](device::Guard), which merges the shipped shards with the impressions of this device and says which items
 //! are fresh. On the web, the npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM
 //! around it; a server needs this crate alone.
@@ -80,7 +80,7 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! [`ShardChain::ingest`] takes in a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
+//! [`ShardChain::ingest`] applies a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
 //! person's devices have [`Pending`]. A store has a user's [`StoredChain`]; one in Redis sends what [`StoreKeys`] plan.
 //! [`plan()`] says which options a feed needs and what they cost:

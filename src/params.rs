@@ -1,6 +1,6 @@
 //! Sizes and rates: how many bits a filter needs, and what follows from its fill.
 //!
-//! A Bloom filter of `m` bits sets `k` of them for each item. Asked for an item that is not in it, it answers
+//! A Bloom filter of `m` bits sets `k` of them for each item. For an item that is not in it, it answers
 //! "contained" when all of that item's `k` bits happen to be set, so the false positive rate follows from the share of
 //! bits that are set, the fill.
 

@@ -1,6 +1,6 @@
 //! Planning of chains: from impressions a day to a chain's options, its bytes and its false positive rates.
 //!
-//! The policy is ours, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
+//! The policy is this project's, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
 //!
 //! - **The window is kept whole.** The ttl is the window, and `(shards − 1) · capacity ≥ per_day · (window_days +
 //!   √window_days)`, so that no item of the window leaves by count. The root is room for busier days: of independent

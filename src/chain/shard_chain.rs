@@ -50,7 +50,7 @@ pub struct ShardChain {
     pub(super) unseen: Unseen,
     /// When the history was deleted, Unix seconds.
     pub(super) forget_before: Option<u32>,
-    /// Unknown fields stored beside the shards: they stay.
+    /// Unknown fields stored with the shards: they stay.
     pub(super) other_fields: Vec<(String, String)>,
 }
 
@@ -119,7 +119,7 @@ impl ShardChain {
         Ok((chain, rejected))
     }
 
-    /// Restores the data stored beside the shards: the unseen ids, and the deletion of the history.
+    /// Restores the data stored with the shards: the unseen ids, and the deletion of the history.
     ///
     /// # Errors
     /// [`Error::BadSnapshot`] for more than 1,000 unseen ids, [`Error::BadOption`] for a deletion beyond 2^32 seconds:
@@ -255,7 +255,7 @@ impl ShardChain {
     /// cannot become unseen: then nothing changes.
     pub fn unsee(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<(), Error> {
         if (0..ids.len()).any(|index| ids.get(index).len() > MAX_UNSEEN_ID_BYTES) {
-            return Err(Error::BadReport("an id of over 256 bytes cannot be taken back"));
+            return Err(Error::BadReport("an id of over 256 bytes cannot become unseen"));
         }
         self.drop_expired(shard_seconds(now)?);
         for index in 0..ids.len() {

@@ -37,7 +37,7 @@ impl ShardChain {
         pending: impl Into<Pending<'a>>,
         now: Time,
     ) -> Result<Vec<u32>, Error> {
-        self.judge(ids, pending.into(), now, None)
+        self.decide(ids, pending.into(), now, None)
     }
 
     /// All ids once: the fresh ones as from [`ShardChain::filter`], and the others, those seen longest ago first: by
@@ -52,14 +52,14 @@ impl ShardChain {
         now: Time,
     ) -> Result<Split, Error> {
         let mut last_seen = Vec::new();
-        let fresh = self.judge(ids, pending.into(), now, Some(&mut last_seen))?;
+        let fresh = self.decide(ids, pending.into(), now, Some(&mut last_seen))?;
         last_seen.sort_by_key(|&(seen_in, _)| Reverse(seen_in));
         let seen = last_seen.into_iter().map(|(_, index)| index).collect();
         Ok(Split { fresh, seen })
     }
 
     /// The fresh ids. Puts the others into `seen`, if it is given, each with where it was seen last.
-    fn judge(
+    fn decide(
         &self,
         ids: &(impl IdList + ?Sized),
         pending: Pending<'_>,

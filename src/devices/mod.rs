@@ -1,7 +1,7 @@
 //! Pending impressions of a user's devices, which have not arrived through the stream yet.
 //!
 //! A device sends them with each request and report, as a [`PendingText`]. A server keeps the latest text of each
-//! device beside the user's chain ([`PendingToKeep`]), and leaves the listed ids out of pages ([`Pending`]). They are
+//! device next to the user's chain ([`PendingToKeep`]), and leaves the listed ids out of pages ([`Pending`]). They are
 //! never in the chain nor in a snapshot, so a listed id is not covered.
 
 mod kept;

@@ -19,7 +19,7 @@ pub(crate) enum ForeignScheme {
 
 impl ForeignScheme {
     /// The positions of an id in a filter of `bits` bits: an endless iterator, of which a filter takes the first k.
-    // Neither this nor the iterator is inlined: there is one copy of them beside the many loops over native positions.
+    // Neither this nor the iterator is inlined: there is one copy of them next to the many loops over native positions.
     #[inline(never)]
     pub(crate) fn positions(self, id: &[u8], bits: u32) -> ForeignPositions {
         let bits = u64::from(bits);

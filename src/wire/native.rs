@@ -139,7 +139,7 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     Ok(EncodedShard::single(bytes, filter, epoch, expires))
 }
 
-/// How many bytes [`encode`] makes beside the payload.
+/// How many bytes [`encode`] adds to the payload.
 pub(super) const FRAME_LENGTH: usize = HEADER_LENGTH + CHECKSUM_LENGTH;
 
 /// The expected length in bytes of [`encode`] for a shard with this many items, at least one.

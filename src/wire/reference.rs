@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_name_is_left_out() {
+    fn invalid_names_are_left_out() {
         let reference = Reference::of(Format::Native, TEXT);
         for element in [
             "",

@@ -19,14 +19,14 @@ export interface Step {
   /** For Redis: removes lists beyond the limit. The call does not depend on it. */
   readonly drop?: Command;
   /** For other backends. */
-  readonly told?: PendingToKeep;
+  readonly reported?: PendingToKeep;
   readonly replacement?: Replacement;
   /** The number of ids that no live shard contained. */
   readonly unknown: number;
   readonly report?: ReceivedReport;
   readonly refusal?: string;
-  readonly damagedFields: number;
-  readonly rejected: readonly { index: number; reason: string }[];
+  /** Parts of the loaded data that cannot be read. */
+  readonly damage: readonly { code: string; message: string }[];
   /** Unix seconds. */
   readonly now: number;
 }
@@ -36,7 +36,7 @@ export interface Performer {
   /** Where the keys are, in Redis. */
   readonly keys?: { readonly prefix: string; readonly isCluster: boolean };
   /** The answer's texts: those of a list after their number. Rejects with a `StoreFailure`. */
-  perform(user: string, step: Pick<Step, "kind" | "command" | "told" | "replacement">): Promise<readonly string[]>;
+  perform(user: string, step: Pick<Step, "kind" | "command" | "reported" | "replacement">): Promise<readonly string[]>;
 }
 
 /** An error of a backend. */
@@ -53,6 +53,8 @@ export class StoreFailure extends Error {
   static readonly TRANSIENT = 1;
   /** The error is one of Redis. */
   static readonly OF_REDIS = 2;
+  /** The revision is not the loaded one. */
+  static readonly CONFLICT = 3;
 
   /** A transient failure with this message. */
   static of(what: string): StoreFailure {
@@ -80,7 +82,7 @@ export class BackendPerformer implements Performer {
 
   private async answer(
     user: string,
-    { kind, told, replacement }: Parameters<Performer["perform"]>[1],
+    { kind, reported, replacement }: Parameters<Performer["perform"]>[1],
   ): Promise<readonly string[]> {
     const { backend } = this;
     if (replacement) {
@@ -89,8 +91,8 @@ export class BackendPerformer implements Performer {
         : backend.replace(user, replacement));
       return [isStored ? "1" : "0"];
     }
-    if (kind !== "keep") return textsOf(await backend.load(user, told));
-    const now = told && (await backend.keep(user, told));
+    if (kind !== "keep") return textsOf(await backend.load(user, reported));
+    const now = reported && (await backend.keep(user, reported));
     return ["0", timeOf(now ?? undefined)];
   }
 }
@@ -104,6 +106,6 @@ function textsOf({ stored, revision, kept, refusal, now }: Loaded): string[] {
 
 function timeOf(seconds: number | undefined): string {
   if (seconds === undefined) return "";
-  if (!isSeconds(seconds)) refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
+  if (!isSeconds(seconds)) refuse("a store's clock must return Unix seconds, up to 2^32 − 1 (milliseconds are more)");
   return String(Math.round(seconds * 1000));
 }

@@ -16,6 +16,7 @@ use crate::error::{Error, ErrorKind, Retry};
 use crate::log::may_log;
 use crate::seen_store::SeenStore;
 use crate::taking::{DeadLetter, EntryId, Outcome, Taking, apply_all};
+use seenguard::StoreFailure;
 
 #[cfg(feature = "kafka")]
 pub(crate) use self::intake::FirstEntry;
@@ -56,7 +57,10 @@ const STRIKES: u32 = 5;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
 /// let redis = || RedisConnection::open("redis://127.0.0.1/");
-/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
 /// let store = SeenStore::new(RedisBackend::new(redis()?), options)?;
 /// let consumer = Consumer::new(store, Arc::new(Stream::new(redis()?, "reports")), ConsumerOptions::new("first"));
 /// let asked_to_end = std::future::pending();
@@ -199,7 +203,7 @@ impl Consumer {
             if may_log("round", error.code()) {
                 tracing::warn!(%error, "entries stay in the stream, and are retried");
             }
-            if error.kind() == ErrorKind::Timeout {
+            if error.kind() == StoreFailure::Timeout.into() {
                 rounds.batch = (rounds.batch / 2).max(1);
             }
             intake.give_again();

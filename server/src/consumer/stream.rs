@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use metrics::{counter, gauge};
 use redis::{AsyncCommands, Cmd, RedisResult, Value, cmd};
-use seenguard::{ReceivedReport, Time};
+use seenguard::{ReceivedReport, StoreFailure, Time};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::ConsumerOptions;
@@ -88,11 +88,11 @@ impl Stream {
     /// returns.
     ///
     /// # Errors
-    /// Errors of Redis; [`ErrorKind::OutOfMemory`] while the stream has its largest size.
+    /// Errors of Redis; [`StoreFailure::OutOfMemory`] while the stream has its largest size.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         if self.is_full().await {
             return Err(Error::new(
-                ErrorKind::OutOfMemory,
+                StoreFailure::OutOfMemory,
                 "the stream is as large as it may be",
             ));
         }
@@ -254,7 +254,7 @@ impl Intake for Reader {
             let set_aside = SET_ASIDE.run(&stream.connection, &keys, &arguments);
             if in_time(options.call_within, set_aside).await? == Value::Int(0) {
                 let what = "the stream of dead letters is full: consume or delete them";
-                return Err(Error::new(ErrorKind::OutOfMemory, what));
+                return Err(Error::new(StoreFailure::OutOfMemory, what));
             }
         }
         Ok(())
@@ -378,7 +378,7 @@ fn text(value: Value) -> Option<String> {
 fn entry_of(entry: Value) -> Result<(Entry, usize), Error> {
     let mut parts = list(entry).into_iter();
     let id = parts.next().and_then(text).and_then(|id| id.parse::<EntryId>().ok());
-    let id = id.ok_or_else(|| Error::new(ErrorKind::WrongType, "an entry of the stream has no id"))?;
+    let id = id.ok_or_else(|| Error::new(StoreFailure::WrongType, "an entry of the stream has no id"))?;
     // Of one that was deleted meanwhile there are none.
     let fields = parts.next().map(list).unwrap_or_default();
     let size = |field: &Value| match field {

@@ -15,7 +15,7 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Header, Message};
 use rdkafka::producer::FutureRecord;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
-use seenguard::Time;
+use seenguard::{StoreFailure, Time};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
@@ -124,10 +124,10 @@ impl Reader {
             }
         }
         if let (true, Some(code)) = (given.is_empty(), told.refusal()) {
-            return Err(Error::new(ErrorKind::Denied, KafkaError::MessageConsumption(code)));
+            return Err(Error::new(StoreFailure::Denied, KafkaError::MessageConsumption(code)));
         }
         if given.is_empty() && told.is_away() {
-            return Err(Error::new(ErrorKind::Unavailable, "no broker can be reached"));
+            return Err(Error::new(StoreFailure::Unavailable, "no broker can be reached"));
         }
         Ok((given, skipped))
     }
@@ -138,7 +138,7 @@ impl Reader {
         ask: impl FnOnce(&BaseConsumer<Context>, &str) -> KafkaResult<T> + Send + 'static,
     ) -> Result<T, Error> {
         let (consumer, topic) = (self.consumer.upgrade(), self.kafka.topic.clone());
-        let consumer = consumer.ok_or_else(|| Error::new(ErrorKind::Unavailable, "the consumer has ended"))?;
+        let consumer = consumer.ok_or_else(|| Error::new(StoreFailure::Unavailable, "the consumer has ended"))?;
         let answer = spawn_blocking(move || ask(&consumer, &topic)).await;
         answer.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
     }

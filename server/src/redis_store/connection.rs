@@ -96,7 +96,7 @@ impl RedisTarget {
     /// Opens a connection, and closes it.
     ///
     /// # Errors
-    /// [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates, [`Denied`](crate::ErrorKind::Denied) for
+    /// [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates, [`Denied`](seenguard::StoreFailure::Denied) for
     /// wrong credentials, or errors of the connection.
     pub async fn check(&self) -> Result<(), Error> {
         in_time(OPENED_WITHIN, self.client()?.connect()).await.map(drop)

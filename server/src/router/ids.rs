@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_but_a_list_of_ids_is_refused() {
+    fn other_json_than_a_list_of_ids_is_refused() {
         for json in ["17", "\"a\"", "{}", "[17]", "[[]]", "[null]", "[[\"a\"]]", "[\"a\""] {
             assert_eq!(read(json), None, "{json}");
         }

@@ -16,7 +16,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, plan};
+use seenguard::{
+    ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, StoreUse, plan,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -103,7 +105,9 @@ impl Service {
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
         #[cfg(feature = "consumer")]
         if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_kept()) {
-            let append = self.store.within_deadline(|| stream.append(user, done));
+            let append = self
+                .store
+                .within_deadline(StoreUse::Append, || stream.append(user, done));
             append.await.map_err(Problem::of_stream)?;
         }
         Ok(())
@@ -114,9 +118,14 @@ impl Service {
 /// them. The app must authorize requests for a user, in a layer before these routes.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 ///
-/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
 /// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let app: axum::Router = axum::Router::new().nest("/seen", router(store, RouterOptions::new()));
 /// # Ok::<(), seenguard_server::Error>(())
@@ -294,7 +303,7 @@ async fn impressions(
     #[cfg(feature = "consumer")]
     if let Some(stream) = &service.stream {
         let report = store.accept(&user, &body).await?;
-        let append = store.within_deadline(|| stream.append(&user, &report));
+        let append = store.within_deadline(StoreUse::Append, || stream.append(&user, &report));
         append.await.map_err(Problem::of_stream)?;
         return Ok(StatusCode::NO_CONTENT);
     }

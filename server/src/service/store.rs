@@ -2,6 +2,7 @@
 
 #[cfg(feature = "kafka")]
 use std::path::Path;
+use std::sync::Arc;
 
 #[cfg(feature = "kafka")]
 use seenguard_server::Kafka;
@@ -16,12 +17,12 @@ const NEEDS_REDIS: &str = "a stream or topic needs --redis, which has the users'
 
 /// Opens the store and its connection to Redis, if it has one.
 pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Failure> {
-    let mut options = StoreOptions::new()
-        .chain(common.chain_options())
-        .pending_seconds(common.pending_seconds);
-    if let Some(namespace_of) = common.namespace_of() {
-        options = options.namespace_of(namespace_of);
-    }
+    let options = StoreOptions {
+        chain: common.chain_options(),
+        pending_seconds: common.pending_seconds,
+        namespace_of: common.namespace_of().map(|namespace_of| Arc::new(namespace_of) as _),
+        ..StoreOptions::default()
+    };
     if !common.redis.is_given() {
         tracing::info!("users' chains are in memory until this process ends");
         return Ok((SeenStore::new(MemoryBackend::default(), options)?, None));

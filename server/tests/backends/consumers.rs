@@ -33,7 +33,7 @@ fn options(name: &str, set: impl FnOnce(&mut ConsumerOptions)) -> ConsumerOption
 }
 
 fn store(backend: impl Backend) -> SeenStore {
-    SeenStore::new(backend, StoreOptions::new()).unwrap()
+    SeenStore::new(backend, StoreOptions::default()).unwrap()
 }
 
 /// Appends reports of Ada's, each of something seen or unseen.
@@ -67,8 +67,8 @@ async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 /// Until the stream is empty.
-async fn until_all_is_taken_in(redis: &RedisServer) {
-    until("all is taken in", || {
+async fn until_all_is_applied(redis: &RedisServer) {
+    until("all is applied", || {
         redis.client().xlen::<_, usize>(STREAM).unwrap() == 0
     })
     .await;
@@ -101,7 +101,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     proxy.slow_down(BYTES_A_SECOND);
     let options = options("one", |options| options.call_within = Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
-    consumer.run(until_all_is_taken_in(&redis)).await.unwrap();
+    consumer.run(until_all_is_applied(&redis)).await.unwrap();
     for user in (0..USERS).map(|user| format!("user-{user}")) {
         assert!(
             store.read(&user).await.unwrap().contains(ids[999], now()).unwrap(),
@@ -141,7 +141,7 @@ pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
     }));
     let options = options("one", |options| options.mended_within = Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(redis.url()), options);
-    consumer.run(until_all_is_taken_in(&redis)).await.unwrap();
+    consumer.run(until_all_is_applied(&redis)).await.unwrap();
     for id in ["a", "b", "c"] {
         assert!(knows(&store, id).await, "{id}");
     }
@@ -173,7 +173,7 @@ pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
     .await;
     let other = store(MemoryBackend::default());
     let other_one = Consumer::new(other.clone(), stream(redis.url()), options("other"));
-    other_one.run(until_all_is_taken_in(&redis)).await.unwrap();
+    other_one.run(until_all_is_applied(&redis)).await.unwrap();
     assert!(knows(&slow, "a").await && !knows(&other, "a").await);
 }
 
@@ -219,5 +219,5 @@ pub async fn a_consumer_ends_in_time_while_its_chains_hang_and_acknowledges_noth
     assert_eq!(redis.client().xlen::<_, usize>(STREAM).unwrap(), REPORTS);
     chains.go_on();
     let next = Consumer::new(store, stream(redis.url()), options("one", |_| {}));
-    next.run(until_all_is_taken_in(&redis)).await.unwrap();
+    next.run(until_all_is_applied(&redis)).await.unwrap();
 }

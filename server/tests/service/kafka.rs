@@ -858,7 +858,7 @@ pub fn an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered() {
     options.ready_within = Duration::from_secs(2);
     let store = seenguard_server::SeenStore::new(
         seenguard_server::MemoryBackend::default(),
-        seenguard_server::StoreOptions::new(),
+        seenguard_server::StoreOptions::default(),
     );
     let kafka = Arc::new(seenguard_server::Kafka::new(&topic.hosts, TOPIC));
     let consumer = seenguard_server::Consumer::new(store.unwrap(), kafka, options);

@@ -28,7 +28,7 @@ const clients: [string, (options?: StoreOptions) => SeenStore][] = [
   ["node-redis", (options) => redisStore(nodeRedis, options)],
 ];
 
-/** A store, and what its `onError` was told. */
+/** A store, and what its `onError` has received. */
 function listened(open: (options?: StoreOptions) => SeenStore, options: StoreOptions = {}) {
   const errors: SeenGuardError[] = [];
   return {

@@ -46,7 +46,7 @@ async function ownRedis(): Promise<RunningRedis> {
   return redis;
 }
 
-/** A store, and what its `onError` was told. */
+/** A store, and what its `onError` has received. */
 function listened(client: object, options: StoreOptions) {
   const errors: SeenGuardError[] = [];
   return { store: redisStore(client, { ...options, onError: (error) => errors.push(error) }), errors };
