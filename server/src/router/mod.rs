@@ -16,9 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{
-    ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, StoreUse, plan,
-};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, StoreUse, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tower_http::catch_panic::CatchPanicLayer;

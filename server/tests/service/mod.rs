@@ -170,6 +170,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             records_that_are_deleted_before_they_are_read_are_counted,
             a_device_forges_nothing_by_a_collector_that_copies_its_report,
             a_consumer_ends_in_time_while_redis_hangs_and_commits_nothing,
+            check_reads_the_topic_and_its_namespaces,
         );
     }
     trials

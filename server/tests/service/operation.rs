@@ -9,7 +9,7 @@ use seenguard::Time;
 use seenguard_server::testing::{body, device, shows};
 use serde_json::json;
 
-use super::program::{Program, command, now, rest, send};
+use super::program::{Program, check, command, now, rest, send};
 use crate::redis_server::RedisServer;
 use crate::waiting::{PATIENCE, eventually, promised};
 
@@ -777,19 +777,12 @@ pub fn the_docs_have_each_option_with_its_default() {
     }
 }
 
-/// What `check` prints, and its code.
-fn check(arguments: &[&str]) -> (i32, String) {
-    let given = ["check"].iter().chain(arguments).map(|&argument| argument.to_owned());
-    let output = command(given).output().unwrap();
-    let printed = String::from_utf8(output.stdout).unwrap();
-    (output.status.code().unwrap(), printed)
-}
-
 pub fn check_has_a_line_for_each_step() {
+    let checked = |arguments: &[&str]| check(["check"].iter().chain(arguments).map(|&argument| argument.to_owned()));
     let mut redis = RedisServer::start(&[]);
     let url = redis.url();
     let place = ["--redis", &url, "--namespace", "home:{user}", "--stream", "reports"];
-    let (code, printed) = check(&place);
+    let (code, printed) = checked(&place);
     assert_eq!(code, 0, "{printed}");
     let lines: Vec<_> = printed.lines().collect();
     assert!(
@@ -800,16 +793,16 @@ pub fn check_has_a_line_for_each_step() {
     let left: Vec<String> = redis::Commands::keys(&mut redis.client(), "*").unwrap();
     assert_eq!(left, [""; 0], "it leaves nothing");
     // A consumer's options, too, and a service in memory.
-    assert_eq!(check(&[&["consume"], &place[..]].concat()).0, 0);
-    assert_eq!(check(&[]).0, 0);
+    assert_eq!(checked(&[&["consume"][..], &place].concat()).0, 0);
+    assert_eq!(checked(&[]).0, 0);
     // The namespace of the entries.
     let program = Program::serve(&["--redis".to_owned(), url.clone()], &["--stream", "reports"]);
     for id in ["a", "b", "c"] {
         program.report("ada", &[id]);
     }
-    let (code, printed) = check(&place);
+    let (code, printed) = checked(&place);
     assert!(code == 0 && printed.contains("3 of the first 3"), "{printed}");
-    let (code, printed) = check(&["--redis", &url, "--namespace", "explore:{user}", "--stream", "reports"]);
+    let (code, printed) = checked(&["--redis", &url, "--namespace", "explore:{user}", "--stream", "reports"]);
     assert!(
         code == 1 && printed.contains("wrong  namespace: 3 of the first 3"),
         "{printed}"
@@ -818,9 +811,9 @@ pub fn check_has_a_line_for_each_step() {
     let rules = ["SETUSER", "some", "on", "nopass", "~*", "+@all", "-lset"];
     redis::cmd("ACL").arg(&rules).exec(&mut redis.client()).unwrap();
     let some = url.replace("127", "some:x@127");
-    let (code, printed) = check(&["--redis", &some, "--namespace", "home:{user}"]);
+    let (code, printed) = checked(&["--redis", &some, "--namespace", "home:{user}"]);
     assert!(code == 1 && printed.contains("wrong  scripts: replace"), "{printed}");
-    let (code, printed) = check(&[
+    let (code, printed) = checked(&[
         "--redis",
         &url.replace("127", "none:x@127"),
         "--namespace",
@@ -828,7 +821,7 @@ pub fn check_has_a_line_for_each_step() {
     ]);
     assert!(code == 1 && printed.contains("wrong  Redis"), "{printed}");
     redis.kill();
-    let (code, printed) = check(&place);
+    let (code, printed) = checked(&place);
     assert!(code == 1 && printed.contains("wrong  Redis"), "{printed}");
     // Options and files, of all that is there.
     for (arguments, text) in [
@@ -842,7 +835,7 @@ pub fn check_has_a_line_for_each_step() {
         ),
         (vec!["consume"], "--stream"),
     ] {
-        let (code, printed) = check(&arguments);
+        let (code, printed) = checked(&arguments);
         assert!(
             code == 1 && printed.starts_with("wrong  options: ") && printed.contains(text),
             "{printed}"

@@ -226,6 +226,13 @@ pub fn command(arguments: impl IntoIterator<Item = String>) -> Command {
     command
 }
 
+/// The code of a command, and what it prints.
+pub fn check(arguments: impl IntoIterator<Item = String>) -> (i32, String) {
+    let output = command(arguments).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    (output.status.code().unwrap(), printed)
+}
+
 /// An answer over HTTP.
 #[derive(Debug)]
 pub struct Answer {
