@@ -2,9 +2,11 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+#[cfg(feature = "redis")]
 use std::time::Duration;
 
 use seenguard::StoreFailure;
+#[cfg(feature = "redis")]
 use tokio::time::timeout;
 
 /// A cause, for the operator's log.
@@ -148,6 +150,7 @@ impl Error {
 }
 
 /// Fails with [`StoreFailure::Timeout`] after this limit.
+#[cfg(feature = "redis")]
 pub(crate) async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     timeout(limit, work)
         .await

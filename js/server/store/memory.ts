@@ -1,14 +1,14 @@
 /** `memoryStore`: users' chains in the memory of this process. */
 import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
 import { call, serverEngine } from "../engine.js";
-import { BackendPerformer } from "./performer.js";
+import { backendPerformer } from "./performer.js";
 import { ChainStore } from "./seen-store.js";
 
 /** Above this number, the least recently used ones are forgotten. */
 const MAX_USERS = 100_000;
 
 export function memoryStore(options: StoreOptions = {}): SeenStore {
-  return new ChainStore("memoryStore", options, new BackendPerformer(memoryBackend()));
+  return new ChainStore("memoryStore", options, backendPerformer(memoryBackend()));
 }
 
 export function memoryBackend(): Backend {

@@ -28,13 +28,13 @@ import { call, callWith, loadServerEngine, refusalOf, type ServerEngine } from "
 import { checkPage } from "../page-request.js";
 import { bytesOf, checkReceived, partsOfReport, readPosted } from "../report.js";
 import { makePage, ShardChain } from "../shard-chain.js";
-import { BackendPerformer, StoreFailure, type Performer, type Step } from "./performer.js";
+import { backendPerformer, StoreFailure, type Performer, type Step } from "./performer.js";
 
 export function seenStore(backend: Api.Backend, options: Api.StoreOptions = {}): Api.SeenStore {
   readGiven("bad-option", "what seenStore was given", () => {
     if (!isFunction((backend as Partial<Api.Backend> | null | undefined)?.load)) refuse("seenStore takes a backend");
   });
-  return new ChainStore("seenStore", options, new BackendPerformer(backend));
+  return new ChainStore("seenStore", options, backendPerformer(backend));
 }
 
 /** The checked options of a store. */
