@@ -631,7 +631,7 @@ pub fn commands_and_reconnects_of_redis_are_counted() {
     redis.start_again();
     eventually("it is connected again", || {
         program.page("ada", &["a"], 1);
-        (program.number("seenguard_redis_reconnects_total") == 1.0).then_some(())
+        (program.number("seenguard_redis_reconnects_total") >= 1.0).then_some(())
     });
 }
 
@@ -812,7 +812,10 @@ pub fn check_has_a_line_for_each_step() {
     redis::cmd("ACL").arg(&rules).exec(&mut redis.client()).unwrap();
     let some = url.replace("127", "some:x@127");
     let (code, printed) = checked(&["--redis", &some, "--namespace", "home:{user}"]);
-    assert!(code == 1 && printed.contains("wrong  scripts: replace"), "{printed}");
+    assert!(
+        code == 1 && printed.contains("wrong  scripts: ") && printed.contains("replace: "),
+        "{printed}"
+    );
     let (code, printed) = checked(&[
         "--redis",
         &url.replace("127", "none:x@127"),
