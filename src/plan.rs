@@ -128,7 +128,7 @@ pub struct Plan {
 
 /// A plan as JSON: of the command `plan`, and of the service's route `/v1/plan`.
 #[derive(Debug, Clone, Serialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Plan))]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct PlanJson {

@@ -131,7 +131,7 @@ pub fn wrong_options_end_the_service_with_a_message() {
         (vec!["--capacity", "many"], 2, "--capacity"),
         (vec!["--namespace", "home"], 1, "{user}"),
         (vec!["--redis", "redis://127.0.0.1"], 1, "--namespace"),
-        (vec!["--redis-file", "/nowhere"], 1, "/nowhere"),
+        (vec!["--redis-file", "/nowhere", "--namespace", "{user}"], 1, "/nowhere"),
         (vec!["--max-body-bytes", "67108865"], 2, "--max-body-bytes"),
         (vec!["--token-file", "/nowhere"], 1, "/nowhere"),
         (vec!["--stream", "reports"], 1, "--redis"),
