@@ -14,7 +14,7 @@ import { pathToFileURL } from "node:url";
 import { bindModules, compileModules, modules, translateModules } from "./build/wasm.mjs";
 import { removeOutdated } from "./lib/files.mjs";
 import { inProject } from "./lib/paths.mjs";
-import { withProgress } from "./lib/progress.mjs";
+import { withProgress } from "./lib/run.mjs";
 import { main, setUp } from "./setup.mjs";
 
 /** @param {{ sizes?: boolean }} [options] sizes: whether to measure what the package costs an app, and print it */

@@ -12,9 +12,8 @@ import { pathToFileURL } from "node:url";
 import { kafkaJars, kafkaPom } from "./lib/kafka.mjs";
 import { npmCi } from "./lib/npm.mjs";
 import { inProject, root, toolDirectory } from "./lib/paths.mjs";
-import { withProgress } from "./lib/progress.mjs";
 import { programs, which } from "./lib/programs.mjs";
-import { CommandFailed, output, run } from "./lib/run.mjs";
+import { CommandFailed, output, run, withProgress } from "./lib/run.mjs";
 import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
 import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 

@@ -14,7 +14,7 @@ import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
 import { CommandFailed } from "./lib/run.mjs";
 import { main, setUpCompilers, setUpLinters } from "./setup.mjs";
-import { measureIdle } from "./test/idle.mjs";
+import { measureIdle } from "./lib/processes.mjs";
 import { withSetUp } from "./test/set-up.mjs";
 import { runSideBySide, runStep } from "./test/side-by-side.mjs";
 import { stepsOfRule } from "./test/rule.mjs";

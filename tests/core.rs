@@ -41,13 +41,8 @@ mod guard {
     mod decisions;
 }
 
-#[path = "near-duplicates"]
-mod near_duplicates {
-    #[path = "groups.core.rs"]
-    mod groups;
-    #[path = "simhash.core.rs"]
-    mod simhash;
-}
+#[path = "near-duplicates/near-duplicates.core.rs"]
+mod near_duplicates;
 
 mod requests {
     #[path = "exchange.core.rs"]

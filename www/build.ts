@@ -13,7 +13,7 @@ const sources = ["www/page", "www/vite.config.ts", "dist"];
 const sourcesOfServer = ["www/alone", "www/data", "www/server"];
 
 /**
- * Returns the directory of the built page; `say` hears what is being done, if anything is. `alone`: the page brings its
+ * Returns the directory of the built page; `say` gets what is being done, if anything is. `alone`: the page brings its
  * server with it, and any host of files can serve it.
  */
 export async function buildPage(say: (step: string) => void, { alone = false } = {}): Promise<string> {

@@ -24,7 +24,7 @@ export default defineConfig(({ mode }) => ({
   },
 }));
 
-/** The pages begin with `alone/page.ts`, and the catalogue lies beside them, grouped. */
+/** The pages begin with `alone/page.ts`, and the catalogue lies next to them, grouped. */
 function alone(): Plugin {
   return {
     name: "alone",

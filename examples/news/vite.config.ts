@@ -2,6 +2,6 @@ import { defineConfig } from "vite";
 
 export default defineConfig({
   build: { sourcemap: true },
-  // `npx vite` beside `npm run web`: the page with hot reloading.
+  // `npx vite` next to `npm run web`: the page with hot reloading.
   server: { proxy: { "/api": "http://localhost:3000" } },
 });

@@ -1,8 +1,7 @@
 /** The list of a component that loads its own pages: the framework-independent part of `useSeenPages`. */
 import { errorNameOf } from "../errors.js";
-import { MOST_KEYS } from "../feed/keyed-verdicts.js";
 import { pause } from "../platform/host.js";
-import { keepLatest } from "../feed/keep-latest.js";
+import { keepLatest, MOST_KEYS } from "../feed/keyed-verdicts.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";

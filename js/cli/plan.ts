@@ -2,8 +2,7 @@
 import { parseArgs } from "node:util";
 import { describe } from "../errors.ts";
 import { costsOf, type ChainCosts, type PlanOptions } from "../server/plan.ts";
-import { badUsage, type Command } from "./command.ts";
-import { bytes, line, rate, whole } from "./text.ts";
+import { badUsage, bytes, type Command, line, rate, whole } from "./command.ts";
 
 const HELP = `Tells what shards a feed needs, and what they cost.
 

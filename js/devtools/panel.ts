@@ -1,7 +1,7 @@
 /** The custom element `<seenguard-panel>`: a guard's state, refreshed every second while it is in a page. */
 import type { SeenGuard } from "../types/seenguard.js";
 import { Monitor } from "./monitor.js";
-import { adoptStyles } from "./styles.js";
+import { adoptStyles } from "./elements.js";
 import { PanelView } from "./view.js";
 
 const LOOK_EVERY_MS = 1000;

@@ -1,4 +1,3 @@
 /** The entry `seenguard/near-duplicates`: groups of reposts and edited copies, by the module of `seenguard/server`. */
 export { SeenGuardError } from "../errors.js";
-export { NearDuplicates } from "../near-duplicates/near-duplicates.js";
-export { simhash } from "../near-duplicates/simhash.js";
+export { NearDuplicates, simhash } from "../near-duplicates/near-duplicates.js";

@@ -9,7 +9,6 @@
  */
 import { attempt, isHidden, listen, nextTask, pause } from "../platform/host.js";
 import { nameOf } from "../storage/keys.js";
-import { keepLatest } from "./keep-latest.js";
 import { Verdicts } from "./verdicts.js";
 
 /** The most keys of a namespace; the least recently used one is removed. */
@@ -146,4 +145,25 @@ function readList(index: string, key: string): SavedList | undefined {
 function isWayBack(): boolean {
   const [navigation] = attempt(() => performance.getEntriesByType("navigation")) ?? [];
   return (navigation as Partial<PerformanceNavigationTiming> | undefined)?.type === "back_forward";
+}
+
+/**
+ * Moves a map's entry to the end, and removes the least recently used entries above a limit, except those in use.
+ * Returns the removed ones.
+ */
+export function keepLatest<Value>(
+  map: Map<string, Value>,
+  key: string,
+  value: Value,
+  most: number,
+  isInUse = (_: Value) => false,
+): Value[] {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= most) return [];
+  const dropped = [...map].filter(([, each]) => !isInUse(each)).slice(0, map.size - most);
+  return dropped.map(([oldest, each]) => {
+    map.delete(oldest);
+    return each;
+  });
 }

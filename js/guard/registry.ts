@@ -5,8 +5,7 @@
  */
 import { CLOCK, withTimeout } from "../platform/host.js";
 import { callBack, SeenGuardError } from "../errors.js";
-import { keepLatest } from "../feed/keep-latest.js";
-import { KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
+import { keepLatest, KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { misuseOfCopies } from "../input/misuse.js";
 import { finishClears } from "../storage/clear.js";
 import { nameOf } from "../storage/keys.js";

@@ -1,9 +1,10 @@
-/** `NearDuplicates`: groups of items whose fingerprints are nearly the same. */
-import { refuse, SeenGuardError } from "../errors.js";
+/** `simhash`, a fingerprint of an item's features, and `NearDuplicates`: groups of items with nearly the same one. */
+import { readGiven, refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
+import { copyList } from "../input/ids.js";
 import { checkAllOptions, isText, wholeNumber, type Rules } from "../input/options.js";
 import type * as Api from "../types/near-duplicates.js";
-import { call, callWith, freeIn, loadServerEngine, type ServerEngine } from "../server/engine.js";
+import { call, callWith, freeIn, loadServerEngine, serverEngine, type ServerEngine } from "../server/engine.js";
 
 const rules = { distance: wholeNumber(0, 3, 3) } satisfies Rules;
 
@@ -44,4 +45,28 @@ export class NearDuplicates implements Api.NearDuplicates {
     handle.groups = undefined;
     if (groups) freeIn(engine, groups);
   }
+}
+
+type Feature = string | readonly [feature: string, weight: number];
+
+export function simhash(features: Iterable<Feature>): string {
+  const checked = readGiven("bad-option", "the features", () => Array.from(checkList(features), checkFeature));
+  const ids = checked.map(([text]) => text);
+  const weights = Float64Array.from(checked, ([, weight]) => weight);
+  const engine = serverEngine();
+  const { batch } = engine.writer;
+  return callWith(engine, ids, () => engine.classes.simhash(batch, weights));
+}
+
+/** A text is refused, though JavaScript can iterate over its characters: the features of a text are its words. */
+function checkList(features: unknown): Iterable<unknown> {
+  const isList = typeof features === "object" && features !== null && Symbol.iterator in features;
+  if (Array.isArray(features)) return copyList<unknown>(features);
+  return isList ? (features as Iterable<unknown>) : refuse("simhash takes a list of features, such as a text's words");
+}
+
+function checkFeature(feature: unknown): readonly [text: string, weight: number] {
+  const [text, weight] = Array.isArray(feature) ? (feature as unknown[]) : [feature, 1];
+  if (typeof text === "string" && typeof weight === "number") return [text, weight];
+  return refuse("a feature must be a text, or a list of a text and its weight");
 }

@@ -133,19 +133,29 @@ export class Saver {
 
   /** The page hides, and may never run again. A second event writes only what is new. */
   hide(): void {
+    const before = this.hiddenMark;
+    this.hiddenMark ??= 0;
+    const opening = this.context.opening();
+    const writing = opening ? opening.then(() => this.writeNew()) : this.writeNew();
+    if (opening || before === undefined || this.hiddenMark !== before) this.writeStash(true);
+    const written = writing.then(
+      (count) => (count > 0 ? this.changed() : undefined),
+      (cause: unknown) => this.retry.failed(cause),
+    );
+    this.saving = Promise.all([this.saving, written, this.snapshots.save()]);
+  }
+
+  /** Writes what is unsaved and was not written since the page hid. Resolves to the number of rows. */
+  private async writeNew(): Promise<number> {
     const { engine } = this.context;
-    const isFirst = this.hiddenMark === undefined;
     let after = this.hiddenMark ?? 0;
     const writes: Promise<void>[] = [];
     for (let row; engine && (row = this.unsaved(after, engine.classes.Due.All)); after = row.mark)
       writes.push(this.put(row));
-    this.hiddenMark = after;
-    if (writes.length > 0 || isFirst) this.writeStash(true);
-    const written = Promise.all(writes).then(
-      () => (writes.length > 0 ? this.changed() : undefined),
-      (cause: unknown) => this.retry.failed(cause),
-    );
-    this.saving = Promise.all([this.saving, written, this.snapshots.save()]);
+    // Shown meanwhile, it starts again as it hides.
+    if (this.hiddenMark !== undefined) this.hiddenMark = after;
+    await Promise.all(writes);
+    return writes.length;
   }
 
   show(): void {

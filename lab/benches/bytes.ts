@@ -6,7 +6,7 @@ import { ShardChain } from "seenguard/server";
 import { SeenGuard } from "seenguard/slim";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
-import type { Peer } from "./peer.ts";
+import type { Peer } from "./peers.ts";
 import type { Place } from "./places/place.ts";
 import { refreshMessages, shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 
@@ -17,7 +17,7 @@ export interface FileSize {
 }
 
 export interface Bytes {
-  /** The entries in an app, minified, and the files of dist/ that are loaded as they are. */
+  /** The entries in an app, minified, and the files of dist/ that are loaded unchanged. */
   readonly files: Readonly<Record<string, FileSize>>;
   /** A server's response with 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, Message>>;
@@ -58,7 +58,7 @@ export async function weigh(peers: readonly Peer[], places: readonly (() => Prom
   };
 }
 
-/** As they are, and as a server compresses what it makes for one request. */
+/** Uncompressed, and as a server compresses what it makes for one request. */
 function weightsOf(messages: readonly (readonly [name: string, message: string])[]): Record<string, Message> {
   const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
   const weightOf = (message: string) => ({

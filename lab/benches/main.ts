@@ -7,13 +7,12 @@ import { weigh } from "./bytes.ts";
 import { candidatesOf, shortIds } from "./ids.ts";
 import { describeRun } from "./machine.ts";
 import { peers, senders } from "./peers.ts";
-import { bundleAll } from "./places/bundle.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
-import { say, type Place, type Steps } from "./places/place.ts";
+import { bundleAll, type Place, say, type Steps } from "./places/place.ts";
 import { measureFilters, measureSearches, measureServer } from "./rust.ts";
 import { measureUpdates } from "./server/updates.ts";
-import { spreadOf, type Spread } from "./statistics.ts";
+import { spreadOf, type Spread } from "./measure.ts";
 import { tablesOfBytes, tablesOfTimes, type PlaceResults, type Results } from "./tables.ts";
 
 const FULL = {

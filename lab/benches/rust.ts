@@ -5,8 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";
-import type { Measured } from "./measure.ts";
-import { spreadOf } from "./statistics.ts";
+import { type Measured, spreadOf } from "./measure.ts";
 
 /** A benchmark of criterion's: contenders as its source calls them, with a turn's number behind, and their names. */
 interface Benchmark {
@@ -68,11 +67,11 @@ async function runBench(name: string, { warmUpSeconds, seconds }: Seconds): Prom
 }
 
 function measuredOf({ group, contenders }: Benchmark): Measured[] {
-  const [ours = []] = Object.keys(contenders).map((key) => mediansOf(group, key));
+  const [own = []] = Object.keys(contenders).map((key) => mediansOf(group, key));
   return Object.entries(contenders).map(([key, name]): Measured => {
     const medians = mediansOf(group, key);
-    if (medians.length !== ours.length) throw new Error(`criterion left ${String(medians.length)} turns of ${name}`);
-    const ratios = medians.map((median, turn) => (ours[turn] ?? NaN) / median);
+    if (medians.length !== own.length) throw new Error(`criterion left ${String(medians.length)} turns of ${name}`);
+    const ratios = medians.map((median, turn) => (own[turn] ?? NaN) / median);
     return { name, ms: spreadOf(medians), ratio: spreadOf(ratios) };
   });
 }

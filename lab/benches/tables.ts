@@ -1,9 +1,8 @@
 /** What was found, as Markdown tables: for the terminal and for the README, which knows them by these names. */
 import type { Bytes } from "./bytes.ts";
-import type { Measured } from "./measure.ts";
 import { BRUTE_FORCE, type Searches } from "./rust.ts";
 import { CONCURRENCY } from "./server/updates.ts";
-import type { Spread } from "./statistics.ts";
+import type { Measured, Spread } from "./measure.ts";
 import type { Outcome } from "./workloads.ts";
 
 type Row = readonly string[];

@@ -1,8 +1,7 @@
 /** The measured workloads, in the place where this runs: the same bundle in Node and in Chromium. */
 import { candidatesOf, itemsOf, shortIds } from "./ids.ts";
 import { measure, type Contender, type Effort, type Measured } from "./measure.ts";
-import type { Client, Peer } from "./peer.ts";
-import { peers, usualPeers } from "./peers.ts";
+import { type Client, type Peer, peers, usualPeers } from "./peers.ts";
 
 interface Workload {
   readonly name: string;

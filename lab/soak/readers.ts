@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { build, type Histogram } from "hdr-histogram-js";
 import { SeenGuard, type Impression, type Report, type SeenStorage, type Snapshot } from "seenguard";
 import { randomOf, type Random } from "../../www/server/random.ts";
-import { deviceName } from "../../tests/support/devices.ts";
+import { deviceName } from "../../tests/support/shards.ts";
 
 /** How long a reader looks at a page before the impressions are reported, and then before the next page. */
 const LOOK_MS = [3_000, 8_000] as const;

@@ -41,7 +41,7 @@ const wasmAsTextFile = /** @satisfies {import("esbuild").Plugin} */ ({
 /** @param {string} name of a Wasm module */
 const textFileOf = (name) => `${name}-wasm.js`;
 
-/** A module that exports a text, with its lines as they are. @param {string} text */
+/** A module that exports a string, with its lines unchanged. @param {string} text */
 const moduleOf = (text) => `export default \`${text.replace(/[\\`$]/g, "\\$&")}\`;`;
 
 /** Inlines a style sheet, minified: no bundler does that to a text. */

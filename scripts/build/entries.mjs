@@ -18,8 +18,8 @@ import { inProject } from "../lib/paths.mjs";
  * @property {true} [isEsmOnly] there is no CommonJS module of it: what is imported on demand needs none, for CommonJS
  *   has `import()`, too
  * @property {true} [hasWasmFile] it imports its Wasm as a file
- * @property {string} [inReactNative] what React Native takes in its place
- * @property {string} [inWorkerd] what tools for workerd take in its place
+ * @property {string} [inReactNative] what React Native loads instead
+ * @property {string} [inWorkerd] what tools for workerd load instead
  * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
  * @property {true} [inDemo] the demo imports it
  * @property {true} [hasDevelopment] there is a build for development, too

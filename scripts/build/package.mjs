@@ -9,6 +9,7 @@ import { stubManifests } from "./entries.mjs";
  * @typedef {object} Manifest
  * @property {string[]} files
  * @property {object} scripts
+ * @property {object} prettier
  * @property {{ url: string }} [repository] there is none yet
  */
 
@@ -21,7 +22,7 @@ export const packageDirectory = inProject("target", "npm");
 export function assemblePackage(directory = packageDirectory) {
   const text = readFileSync(inProject("package.json"), "utf8");
   // Nothing that the scripts run is packed, and all that is in the folder is.
-  const { files, scripts: _, ...manifest } = /** @type {Manifest} */ (JSON.parse(text));
+  const { files, scripts: _, prettier: _settings, ...manifest } = /** @type {Manifest} */ (JSON.parse(text));
   const packed = new Set(["README.md", ...files].flatMap(matching));
   for (const path of packed) {
     const content = readFileSync(inProject(path));

@@ -1,8 +1,7 @@
 /** The package's size in an app: each entry bundled and minified, and the files that are loaded unchanged. */
 import { readdirSync, readFileSync } from "node:fs";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
-import { brotliSize } from "../lib/brotli.mjs";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { entries, fileOf, specifierOf } from "./entries.mjs";
@@ -60,6 +59,18 @@ async function minified({ peers = [], ...entry }) {
  */
 function sizeOf(content) {
   return { bytes: content.length, gzip: gzipSync(content, { level: 9 }).length, brotli: brotliSize(content) };
+}
+
+/**
+ * How many bytes a server sends that compresses its files once.
+ * @param {Uint8Array} content
+ */
+function brotliSize(content) {
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY,
+    [constants.BROTLI_PARAM_SIZE_HINT]: content.length,
+  };
+  return brotliCompressSync(content, { params }).length;
 }
 
 /** @param {Record<string, Size>} sizes */

@@ -3,8 +3,7 @@ import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmS
 import { join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { withProgress } from "../lib/progress.mjs";
-import { CommandFailed, output, run } from "../lib/run.mjs";
+import { CommandFailed, output, run, withProgress } from "../lib/run.mjs";
 import { cargoHome, pathWith, rustc, wasmBindgenTool, wasmTarget } from "../lib/rust.mjs";
 import { declarations, translate } from "./wasm2js.mjs";
 

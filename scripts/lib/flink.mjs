@@ -8,8 +8,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { inProject } from "./paths.mjs";
-import { freePort } from "./ports.mjs";
-import { endWithUs } from "./processes.mjs";
+import { endWithUs, freePort } from "./processes.mjs";
 import { CommandFailed, run } from "./run.mjs";
 import { flinkJars } from "./servers.mjs";
 

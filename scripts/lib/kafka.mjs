@@ -10,8 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inProject, toolDirectory } from "./paths.mjs";
-import { freePort } from "./ports.mjs";
-import { endWithUs, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, untilItSays } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
 /** It names the broker's jars, and the plugin of Maven that copies them. */
@@ -80,6 +79,22 @@ export async function startKafka() {
       await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/**
+ * Whether a group's committed offsets are the ends of all partitions; a partition without records may have none.
+ * @param {RunningKafka} broker
+ * @param {string} group
+ * @param {number} partitions
+ */
+export async function isCaughtUp(broker, group, partitions) {
+  // It fails while there is no such group.
+  const described = await broker
+    .tool("consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
+    .catch(() => "");
+  const lines = described.split("\n").filter((line) => line.startsWith(`${group} `));
+  const offsets = lines.map((line) => line.split(/ +/).slice(3, 5));
+  return offsets.length === partitions && offsets.every(([committed, end]) => committed === end || end === "0");
 }
 
 /** Any 16 bytes: a cluster's name. */

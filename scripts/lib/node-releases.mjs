@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path";
 import { withoutRootSettings } from "./npm.mjs";
 import { toolDirectory } from "./paths.mjs";
-import { withProgress } from "./progress.mjs";
-import { run } from "./run.mjs";
+import { run, withProgress } from "./run.mjs";
 
 /** The current long-term release: what people run. */
 export const measuredRelease = "26.10.0";

@@ -4,8 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { inProject } from "./paths.mjs";
-import { withProgress } from "./progress.mjs";
-import { run } from "./run.mjs";
+import { run, withProgress } from "./run.mjs";
 
 /**
  * For the environment of an npm that works in another folder: without what npm hands on of the root's .npmrc to the

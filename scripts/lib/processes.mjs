@@ -1,6 +1,8 @@
-/** Other programs' processes that end with this one. */
+/** Other programs' processes that end with this one, free ports for them, and how busy the machine is. */
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
+import { createServer } from "node:net";
+import { cpus } from "node:os";
 import { readIfThere } from "./files.mjs";
 import { CommandFailed } from "./run.mjs";
 
@@ -95,3 +97,46 @@ export function statOf(pid) {
 
 /** Of the kernel's clock for programs, on every architecture that Linux has now. */
 const TICKS_PER_SECOND = 100;
+
+/** Of all processors together since the system began, in ms. */
+function processorTimes() {
+  const all = cpus().map(({ times }) => times);
+  const idle = all.reduce((sum, each) => sum + each.idle, 0);
+  return { idle, sum: all.reduce((sum, { user, nice, sys, irq }) => sum + user + nice + sys + irq, idle) };
+}
+
+/**
+ * Measures from now on how much of the time the processors have nothing to do.
+ * @returns {{ except: <T>(work: () => Promise<T>) => Promise<T>, share: () => number }} except: does work that does not
+ *   count, at a time when nothing else runs; share: from 0 to 1
+ */
+export function measureIdle() {
+  const start = processorTimes();
+  const left = { idle: 0, sum: 0 };
+  return {
+    async except(work) {
+      const before = processorTimes();
+      try {
+        return await work();
+      } finally {
+        const after = processorTimes();
+        left.idle += after.idle - before.idle;
+        left.sum += after.sum - before.sum;
+      }
+    },
+    share() {
+      const now = processorTimes();
+      return (now.idle - start.idle - left.idle) / Math.max(1, now.sum - start.sum - left.sum);
+    },
+  };
+}
+
+/** @returns {Promise<number>} a free port of the loopback */
+export async function freePort() {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
+  server.close();
+  await once(server, "close");
+  return port;
+}

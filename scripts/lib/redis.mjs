@@ -4,8 +4,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePort } from "./ports.mjs";
-import { endWithUs, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, untilItSays } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
 /**

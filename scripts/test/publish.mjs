@@ -1,5 +1,5 @@
 /**
- * Whether both registries would take what is published as it is, and an empty app can use the crates as they are packed:
+ * Whether both registries would accept what is published unchanged, and an empty app can use the crates as they are packed:
  * nothing is uploaded. `packed` does the same with the npm package.
  */
 import { spawnSync } from "node:child_process";

@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { processorSeconds } from "../lib/processes.mjs";
-import { withProgress } from "../lib/progress.mjs";
+import { withProgress } from "../lib/run.mjs";
 import { mostSeconds } from "./unchanged.mjs";
 
 /** @typedef {import("./steps.mjs").Step} Step */

@@ -68,8 +68,8 @@ function wasmTestFiles() {
 }
 
 /**
- * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. That none ran is no
- * success.
+ * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. A run without any
+ * fails.
  * @param {...string} args
  */
 async function wasmTests(...args) {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, inject } from "vitest";
-import { runHermes } from "../engine/hermes/program.js";
+import { runHermes } from "../support/processes.js";
 import { serve } from "../packed/chromium.js";
 import { expectServed, type ServerOutcome } from "../packed/scenarios.js";
 import {
@@ -253,7 +253,7 @@ interface Unbundled extends Omit<Platform, "run" | "tools"> {
   readonly parts?: readonly Part[];
 }
 
-/** A page that runs as it is, from the directory with all apps. */
+/** A page that runs without a build, from the directory with all apps. */
 const unbundled = ({ query = "", parts = PAGE_PARTS, ...platform }: Unbundled): Platform => ({
   ...platform,
   tools: ["chromium"],

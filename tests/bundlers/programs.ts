@@ -6,9 +6,9 @@ import { basename, delimiter, dirname, join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { onTestFailed, onTestFinished } from "vitest";
 import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 
-const LINES_TOLD = 30;
+const LINES_REPORTED = 30;
 const START_TIMEOUT_MS = 60_000;
 
 interface Manifest {
@@ -66,7 +66,7 @@ async function start(directory: string, script: string, env: Record<string, stri
     });
   }
   onTestFailed(() => {
-    const lines = said.trimEnd().split("\n").slice(-LINES_TOLD);
+    const lines = said.trimEnd().split("\n").slice(-LINES_REPORTED);
     console.error(`npm run ${script} in ${basename(directory)} said last:\n${lines.join("\n")}`);
   });
   onTestFinished(async () => {
@@ -89,7 +89,7 @@ const SILENT = {
   ...{ NUXT_TELEMETRY_DISABLED: "1", WRANGLER_SEND_METRICS: "false" },
 };
 
-/** Ours, less what the test runner and npm have set for themselves; and nothing calls home. */
+/** Of this process, less what the test runner and npm have set for themselves; and nothing calls home. */
 function environment(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !/^(npm_|VITEST|NODE_|TEST$|DEV$|PROD$)/.test(name));
   return { ...Object.fromEntries(own), CI: "1", ...SILENT };

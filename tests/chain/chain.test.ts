@@ -1,20 +1,9 @@
 /** The server's side: a user's shards. */
 import { SeenGuardError, ShardChain, type ChainOptions, type ItemId, type Snapshot } from "seenguard/server";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
+import { fakeTimers } from "../support/clocks.js";
 import { bytesOf, shardOf, textOf } from "../support/shards.js";
-import { idsOf, NOW } from "../support/node.js";
-
-async function createChain(options?: ChainOptions): Promise<ShardChain> {
-  const chain = await ShardChain.create(options);
-  onTestFinished(() => chain.free());
-  return chain;
-}
-
-async function chainFrom(shards: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
-  const chain = await ShardChain.from(shards, options);
-  onTestFinished(() => chain.free());
-  return chain;
-}
+import { chainFrom, createChain, idsOf, NOW } from "../support/node.js";
 
 /** The fields of a shard's header. */
 function headerOf(text: string | readonly string[] | undefined) {
@@ -51,17 +40,13 @@ describe("a chain", () => {
   });
 
   test("goes by the wall clock where no time is given", async () => {
-    vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 + 999 });
-    try {
-      const chain = await createChain({ ttlSeconds: 100, shards: 2 });
-      chain.record("a");
-      expect(chain.snapshot()).toMatchObject({ version: NOW * 2 ** 21 + 1, now: NOW });
-      vi.setSystemTime((NOW + 250) * 1000);
-      expect(chain.has("a")).toBe(false);
-      expect(chain.filter(["a"])).toEqual(["a"]);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["Date"], now: NOW * 1000 + 999 });
+    const chain = await createChain({ ttlSeconds: 100, shards: 2 });
+    chain.record("a");
+    expect(chain.snapshot()).toMatchObject({ version: NOW * 2 ** 21 + 1, now: NOW });
+    vi.setSystemTime((NOW + 250) * 1000);
+    expect(chain.has("a")).toBe(false);
+    expect(chain.filter(["a"])).toEqual(["a"]);
   });
 
   /** Every method that takes options, called with these. */
@@ -136,7 +121,7 @@ describe("a chain that continues a stored one", () => {
     expect(idsOf("item", 25).every((id) => resumed.has(id, { now: NOW }))).toBe(true);
   });
 
-  test("rejects a value that is no list of shards", async () => {
+  test("rejects a value that is not a list of shards", async () => {
     for (const none of [null, undefined, 7, "U0dTMQ==", {}, { shards: "U0dTMQ==" }, { shards: null }]) {
       await expect(ShardChain.from(none as Snapshot)).rejects.toMatchObject({ code: "bad-snapshot" });
     }

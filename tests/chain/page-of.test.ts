@@ -105,7 +105,7 @@ describe('pages with repeats: "last"', () => {
 describe("arguments that pageOf refuses", () => {
   test.each([
     ["a size of 0", { size: 0 }],
-    ["a size that is no number, as of a query without one", { size: NaN }],
+    ["a size that is not a number, as of a query without one", { size: NaN }],
     ["no size", {}],
     ["milliseconds", { size: 5, now: NOW * 1000 }],
     ["an unknown option", { size: 5, offset: 10 }],

@@ -158,10 +158,10 @@ fn stopped(chain: &ShardChain, count: usize) -> f64 {
 
 #[test]
 fn i3_full_shards_stop_the_share_of_fresh_items_that_is_planned() {
-    const ASKED: usize = 400_000;
+    const QUERIES: usize = 400_000;
     for options in uses().filter(|options| options.false_positive_rate >= 0.001) {
         let plan = plan(&options).unwrap();
-        let rate = stopped(&full_chain(plan.chain), ASKED) / ASKED as f64;
+        let rate = stopped(&full_chain(plan.chain), QUERIES) / QUERIES as f64;
         let tolerance = tolerance(&plan, 0.12, 0.3);
         assert_near(rate, plan.rate_when_full, tolerance, "rate", &options);
         assert_near(plan.rate_when_full, options.false_positive_rate, 0.02, "rate", &options);
@@ -170,7 +170,7 @@ fn i3_full_shards_stop_the_share_of_fresh_items_that_is_planned() {
 
 #[test]
 fn after_the_first_day_the_share_is_the_one_that_is_planned() {
-    const ASKED: usize = 400_000;
+    const QUERIES: usize = 400_000;
     for options in [PlanOptions::new(1000.0, 2.0, 0.05), PlanOptions::new(2000.0, 3.0, 0.1)] {
         let plan = plan(&options).unwrap();
         let mut chain = ShardChain::new(plan.chain).unwrap();
@@ -178,7 +178,7 @@ fn after_the_first_day_the_share_is_the_one_that_is_planned() {
             .record(&ids("seen", 0..options.per_day as usize), at(START))
             .unwrap();
         assert_near(
-            stopped(&chain, ASKED) / ASKED as f64,
+            stopped(&chain, QUERIES) / QUERIES as f64,
             plan.rate_when_young,
             0.12,
             "rate",

@@ -2,7 +2,7 @@
 import vm from "node:vm";
 import { plan } from "seenguard/server";
 import { describe, expect, test } from "vitest";
-import { runCommand } from "../command/command.js";
+import { runCommand } from "../support/processes.js";
 import { bareRealm, importInto } from "../support/realm.js";
 import { DAY_SECONDS, NOW } from "../support/node.js";
 

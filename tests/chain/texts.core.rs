@@ -9,7 +9,7 @@ use proptest::sample::{Index, select};
 use seenguard::wire::{self, Reference};
 use seenguard::{ChainOptions, Format, Rejected, Shard, ShardChain, Split};
 
-/// So many ids that filters are put side by side for them, and so few that they are not.
+/// Enough ids that filters are put side by side for them, and too few for that.
 const MANY: usize = 700;
 const FEW: usize = 40;
 

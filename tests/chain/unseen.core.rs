@@ -44,7 +44,7 @@ fn impressions(list: &[(&str, u64)]) -> Vec<Impression> {
     list.iter().map(impression).collect()
 }
 
-/// Takes in a report of a device whose clock is right.
+/// Applies a report of a device whose clock is right.
 fn ingest(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
     chain
         .ingest(&report(now_ms, shown, unseen).received(at_ms(now_ms)))
@@ -216,13 +216,13 @@ fn i7_one_user_has_at_most_64_kb_of_unseen_ids_and_none_of_over_256_bytes() {
 #[test]
 fn an_unsee_that_comes_late_or_twice_does_not_beat_a_later_impression() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
-    let [taken_back, seen_again] = [START_MS + 5_000, START_MS + 9_000];
+    let [made_unseen, seen_again] = [START_MS + 5_000, START_MS + 9_000];
     let is_fresh = |chain: &ShardChain| chain.filter(&["a"], None, at(START + 60)).unwrap() == [0];
-    ingest(&mut chain, &[], &[("a", taken_back)], START_MS + 6_000);
+    ingest(&mut chain, &[], &[("a", made_unseen)], START_MS + 6_000);
     assert!(is_fresh(&chain));
     ingest(&mut chain, &[("a", seen_again)], &[], START_MS + 10_000);
     // Twice; late, from another device; and at the same time.
-    for late in [taken_back, START_MS + 8_000, seen_again] {
+    for late in [made_unseen, START_MS + 8_000, seen_again] {
         ingest(&mut chain, &[], &[("a", late)], START_MS + 20_000);
         chain = stored_and_restored(&chain, ChainOptions::default(), START + 20);
         assert!(!is_fresh(&chain), "{late}");
@@ -232,7 +232,7 @@ fn an_unsee_that_comes_late_or_twice_does_not_beat_a_later_impression() {
     assert_eq!(unseen_ids(&chain, START + 20), [""; 0]);
     // A copy elsewhere knows it from a union.
     let mut copy = recorded(ChainOptions::default(), &["a", "b"], START);
-    copy.unsee(&["a"], at_ms(taken_back)).unwrap();
+    copy.unsee(&["a"], at_ms(made_unseen)).unwrap();
     copy.unite(&chain);
     assert!(!is_fresh(&copy));
     // A later one counts.

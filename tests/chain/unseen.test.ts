@@ -1,22 +1,10 @@
 /** What a chain stores next to its shards, and references in place of those that a device holds. */
-import { ShardChain, type ChainOptions, type ReceivedReport, type Snapshot } from "seenguard/server";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { ShardChain, type ReceivedReport, type Snapshot } from "seenguard/server";
+import { describe, expect, test } from "vitest";
 import { xxh64 } from "../support/shards.js";
-import { heldBy, idsOf, NOW, openGuard } from "../support/node.js";
+import { chainFrom, createChain, heldBy, idsOf, NOW, openGuard } from "../support/node.js";
 
 const NOW_MS = NOW * 1000;
-
-async function createChain(options?: ChainOptions): Promise<ShardChain> {
-  const chain = await ShardChain.create(options);
-  onTestFinished(() => chain.free());
-  return chain;
-}
-
-async function chainFrom(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
-  const chain = await ShardChain.from(stored, options);
-  onTestFinished(() => chain.free());
-  return chain;
-}
 
 function report(parts: Partial<ReceivedReport> = {}): ReceivedReport {
   return { namespace: "home:ada", receivedAt: NOW_MS, impressions: [], unseen: [], ...parts };
@@ -66,13 +54,13 @@ describe("a report", () => {
     ["a list", [report()]],
     ["an empty object", {}],
     ["no namespace", { ...report(), namespace: undefined }],
-    ["a namespace that is no text", { ...report(), namespace: 7 }],
+    ["a namespace that is not a string", { ...report(), namespace: 7 }],
     ["no time", { ...report(), receivedAt: undefined }],
-    ["a time that is no number", { ...report(), receivedAt: "1764000000000" }],
+    ["a time that is not a number", { ...report(), receivedAt: "1764000000000" }],
     ["a time before all time", { ...report(), receivedAt: -1 }],
     ["a time that is NaN", { ...report(), receivedAt: NaN }],
     ["no impressions", { ...report(), impressions: undefined }],
-    ["impressions that are no list", { ...report(), impressions: { 0: impression, length: 1 } }],
+    ["impressions that are not a list", { ...report(), impressions: { 0: impression, length: 1 } }],
     ["ids alone", { ...report(), impressions: ["b"] }],
     ["an impression without an id", { ...report(), impressions: [impression, { at: NOW_MS }] }],
     ["an impression whose id is a number", { ...report(), impressions: [impression, { id: 7, at: NOW_MS }] }],
@@ -81,9 +69,9 @@ describe("a report", () => {
     ["a time that is infinite", { ...report(), impressions: [impression, { id: "c", at: Infinity }] }],
     ["a hole", { ...report(), impressions: Object.assign([impression], { length: 2 }) }],
     ["null among impressions", { ...report(), impressions: [impression, null] }],
-    ["taken back that is no list", { ...report(), impressions: [impression], unseen: "a" }],
-    ["null as what was taken back", { ...report(), impressions: [impression], unseen: null }],
-    ["a thing without an id taken back", { ...report(), impressions: [impression], unseen: [{ at: 1 }] }],
+    ["unseen ids that are not a list", { ...report(), impressions: [impression], unseen: "a" }],
+    ["null as the unseen ids", { ...report(), impressions: [impression], unseen: null }],
+    ["an unseen entry without an id", { ...report(), impressions: [impression], unseen: [{ at: 1 }] }],
     [
       "a getter that throws",
       {

@@ -1,6 +1,6 @@
 /** `npx seenguard` itself; inspect.test.ts and plan.test.ts have its commands. */
 import { expect, test } from "vitest";
-import { runCommand } from "./command.js";
+import { runCommand } from "../support/processes.js";
 
 test.each([
   { what: "no command", args: [] },

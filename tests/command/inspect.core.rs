@@ -1,4 +1,4 @@
-//! What `inspect` tells of shards of every format.
+//! What `inspect` reports of shards of every format.
 
 use crate::common::at;
 use seenguard::wire::Encoding;

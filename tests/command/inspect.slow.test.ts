@@ -7,7 +7,7 @@ import { ShardChain } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Inspected } from "../../js/cli/inspect/inspect.ts";
 import { casesOf, ids } from "../vectors/foreign.ts";
-import { runCommand } from "./command.js";
+import { runCommand } from "../support/processes.js";
 import { readVectors } from "../support/node.ts";
 
 const natives = readVectors("native").cases;
@@ -171,7 +171,7 @@ describe("a damaged shard", () => {
 
   test.each([
     { what: "half a shard", args: [nativeText.slice(0, 40)], reason: "truncated" },
-    { what: "what is no base64", args: ["something else"], reason: "bad-base64" },
+    { what: "something that is not base64", args: ["something else"], reason: "bad-base64" },
     { what: "a short Guava filter", args: ["--format", "guava", "AQoAAADhx81p45Uh"], reason: "bad-payload" },
     { what: "a record that counts no number", args: ["--hashes", "10", "many::AAAAAA=="], reason: "bad-parameters" },
     { what: "JSON that is cut", args: ['{"shards":["U0dT'], reason: "" },

@@ -96,7 +96,7 @@ pub fn redisbloom() -> Vec<Filter> {
 }
 
 /// The program that wrote redisbloom.json skipped the tab with which 18 of the ids begin, and so read the end of the
-/// line as their last byte. What it inserted and queried is that text: for the ids as they are, 23 of the 36,000
+/// line as their last byte. It inserted and queried that string: for the ids themselves, 23 of the 36,000
 /// answers would be others.
 fn as_the_dumps_have_it(id: &str) -> String {
     id.strip_prefix('\t').map_or(id.into(), |rest| format!("{rest}\n"))

@@ -9,7 +9,6 @@ pub mod foreign;
 pub mod model_chain;
 pub mod random;
 pub mod reference;
-pub mod simhash;
 pub mod sizes;
 pub mod vectors;
 

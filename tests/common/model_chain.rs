@@ -19,8 +19,8 @@ pub struct ModelChain {
     options: ChainOptions,
     newest_first: Vec<Link>,
     last_epoch: Option<u32>,
-    /// Of each id that was taken back since when, in Unix milliseconds, and whether it was seen again then.
-    taken_back: BTreeMap<String, (u64, bool)>,
+    /// When each unseen id became unseen, in Unix milliseconds, and whether it was seen again after that.
+    unseen_since: BTreeMap<String, (u64, bool)>,
     forget_before: Option<u32>,
 }
 
@@ -30,7 +30,7 @@ impl ModelChain {
             options,
             newest_first: Vec::new(),
             last_epoch: None,
-            taken_back: BTreeMap::new(),
+            unseen_since: BTreeMap::new(),
             forget_before: None,
         }
     }
@@ -100,11 +100,11 @@ impl ModelChain {
                 self.begin(now);
             }
             self.newest_first[0].shard.insert(id.as_bytes());
-            if let Some((since, is_seen)) = self.taken_back.get_mut(id) {
+            if let Some((since, is_seen)) = self.unseen_since.get_mut(id) {
                 (*since, *is_seen) = (at.max(*since), true);
             }
         }
-        self.trim_taken_back();
+        self.trim_unseen();
         unknown
     }
 
@@ -113,17 +113,17 @@ impl ModelChain {
         for id in ids {
             self.make_unseen(id.as_ref(), now_ms);
         }
-        self.trim_taken_back();
+        self.trim_unseen();
     }
 
     pub fn forget(&mut self, now_ms: u64) {
         self.newest_first.clear();
-        self.taken_back.clear();
+        self.unseen_since.clear();
         let before = now_ms / 1000 + u64::from(!now_ms.is_multiple_of(1000));
         self.forget_before = self.forget_before.max(Some(before as u32));
     }
 
-    /// Takes in impressions and what became unseen, by the server's clock.
+    /// Ingests impressions and unseen ids, by the server's clock.
     pub fn ingest(&mut self, impressions: &[(&str, u64)], unseen: &[(&str, u64)], now_ms: u64) -> usize {
         let since = self.forget_before.map_or(0, |seconds| u64::from(seconds) * 1000);
         for (id, at) in unseen.iter().filter(|(_, at)| *at >= since) {
@@ -132,7 +132,7 @@ impl ModelChain {
         let mut ids = Vec::new();
         for (id, at) in impressions {
             let is_late = self
-                .taken_back
+                .unseen_since
                 .get(*id)
                 .is_some_and(|(since, is_seen)| !is_seen && at <= since);
             if *at >= since && !is_late {
@@ -143,26 +143,26 @@ impl ModelChain {
     }
 
     fn make_unseen(&mut self, id: &str, at: u64) {
-        let (since, is_seen) = self.taken_back.entry(id.to_string()).or_insert((at, false));
+        let (since, is_seen) = self.unseen_since.entry(id.to_string()).or_insert((at, false));
         if at > *since {
             (*since, *is_seen) = (at, false);
         }
     }
 
-    fn trim_taken_back(&mut self) {
+    fn trim_unseen(&mut self) {
         let links = &self.newest_first;
-        self.taken_back
+        self.unseen_since
             .retain(|id, _| links.iter().any(|link| link.shard.contains(id.as_bytes())));
-        assert!(self.taken_back.len() <= 1_000, "the model knows no bound");
+        assert!(self.unseen_since.len() <= 1_000, "the model knows no bound");
     }
 
     fn is_unseen(&self, id: &str) -> bool {
-        self.taken_back.get(id).is_some_and(|(_, is_seen)| !is_seen)
+        self.unseen_since.get(id).is_some_and(|(_, is_seen)| !is_seen)
     }
 
     fn unseen_newest_first(&self) -> Vec<Impression> {
         let mut list: Vec<Impression> = self
-            .taken_back
+            .unseen_since
             .iter()
             .filter(|(id, _)| self.is_unseen(id) && self.newest_with(id).is_some())
             .map(|(id, &(at, _))| Impression {

@@ -133,7 +133,7 @@ for (const [hasApplied, times] of [
   });
 }
 
-test("the page of a sign-in is no receipt: a redirect is not followed", async ({ page, site }) => {
+test("the page of a sign-in is not a receipt: a redirect is not followed", async ({ page, site }) => {
   site.documents.set("/signin", "<title>sign in</title>");
   site.answer = () => ({ status: 303, headers: { location: "/signin" } });
   const answers: string[] = [];

@@ -1,4 +1,4 @@
-//! Delivery: each impression once, covered or not, and once more if it is pending a day later; never twice at the same
+//! Delivery: each impression once, covered or not, and again if it is pending a day later; never twice at the same
 //! time.
 
 use crate::common::device::{self, Device, save};
@@ -116,7 +116,7 @@ fn what_another_tab_recorded_is_delivered_there() {
 // As the page hides.
 
 #[test]
-fn what_an_earlier_visit_left_waits_until_it_is_asked_for() {
+fn what_an_earlier_visit_left_waits_until_it_is_requested() {
     let mut former = reporting();
     former.record(&["found"], at(START));
     let mut guard = next_visit(&mut former);
@@ -132,10 +132,10 @@ fn as_the_page_hides_the_newest_that_it_recorded_go_out() {
     former.record(&["found"], at(START));
     let mut guard = next_visit(&mut former);
     guard.record(&["here"], at(START + 1));
-    guard.unsee(&["taken back here"], at(START + 1));
+    guard.unsee(&["unseen here"], at(START + 1));
     let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START + 2));
     assert_eq!(texts(&batch.impressions), ["here"]);
-    assert_eq!(texts(&batch.unseen), ["taken back here"]);
+    assert_eq!(texts(&batch.unseen), ["unseen here"]);
     assert_eq!(
         guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START + 2)).number,
         0
@@ -151,7 +151,7 @@ fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
     for (has_applied, due) in [(true, vec![]), (false, vec!["a", "covered"])] {
         let mut guard = reporting();
         guard.record(&["a", "covered"], at(START));
-        guard.unsee(&["taken back"], at(START));
+        guard.unsee(&["unseen"], at(START));
         if has_applied {
             cover(&mut guard, &["covered"], at(START));
         }
@@ -161,7 +161,7 @@ fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
         let mut next = next_visit(&mut guard);
         let again = next.begin_batch(MANY, usize::MAX, Scope::All, at(START + 2));
         assert_eq!(texts(&again.impressions), due);
-        assert_eq!(texts(&again.unseen), ["taken back"]);
+        assert_eq!(texts(&again.unseen), ["unseen"]);
     }
 }
 
@@ -169,12 +169,12 @@ fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
 fn what_was_lost_as_the_page_hid_is_delivered_again_a_day_later() {
     let mut guard = reporting();
     guard.record(&["a"], at(START));
-    cover(&mut guard, &["nothing of ours"], at(START));
+    cover(&mut guard, &["something else"], at(START));
     let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START));
     guard.leave_batch(batch.number, at(START));
     let mut next = next_visit(&mut guard);
     let later = at(START + 2 * 24 * 60 * MINUTE);
-    cover(&mut next, &["nothing of ours"], later);
+    cover(&mut next, &["something else"], later);
     assert_eq!(deliver(&mut next, later), ["a"]);
 }
 
@@ -183,8 +183,8 @@ fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
     for (arrived, due) in [(true, vec![]), (false, vec!["a", "covered meanwhile"])] {
         let mut guard = reporting();
         guard.record(&["a", "covered meanwhile"], at(START));
-        guard.unsee(&["taken back"], at(START));
-        cover(&mut guard, &["nothing of ours"], at(START));
+        guard.unsee(&["unseen"], at(START));
+        cover(&mut guard, &["something else"], at(START));
         let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START));
         guard.leave_batch(batch.number, at(START));
         cover(&mut guard, &["covered meanwhile"], at(START + 1));
@@ -200,7 +200,7 @@ fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
     }
 }
 
-// Once more.
+// Delivered again.
 
 /// Delivers `a`, and returns when it is due again within ten days, in minutes after the first time.
 fn delivered_again(guard: &mut Guard, covered: bool, clock_ahead: u64) -> Vec<u64> {
@@ -221,7 +221,7 @@ fn what_is_pending_a_day_after_its_delivery_is_delivered_again() {
     for (has_applied, covered, times) in [(true, false, 1), (true, true, 0), (false, false, 0)] {
         let mut guard = reporting();
         if has_applied {
-            cover(&mut guard, &["nothing of ours"], at(START));
+            cover(&mut guard, &["something else"], at(START));
         }
         let again = delivered_again(&mut guard, covered, 0);
         assert_eq!(again.len(), times);
@@ -235,7 +235,7 @@ fn what_is_pending_a_day_after_its_delivery_is_delivered_again() {
 #[test]
 fn not_all_devices_deliver_again_at_once_what_was_lost() {
     let mut guard = reporting();
-    cover(&mut guard, &["nothing of ours"], at(START));
+    cover(&mut guard, &["something else"], at(START));
     guard.record(&ids("item", 0..100), at(START));
     deliver(&mut guard, at(START));
     let hours = (24..=30).map(|hour| deliver(&mut guard, at(START + hour * 60 * MINUTE)).len());
@@ -249,7 +249,7 @@ fn not_all_devices_deliver_again_at_once_what_was_lost() {
 #[test]
 fn an_impression_delivered_by_a_clock_that_was_ahead_is_delivered_again() {
     let mut guard = reporting();
-    cover(&mut guard, &["nothing of ours"], at(START));
+    cover(&mut guard, &["something else"], at(START));
     assert_eq!(delivered_again(&mut guard, false, 1_000 * 24 * 60 * MINUTE), [1]);
 }
 
@@ -262,7 +262,7 @@ fn a_later_visit_delivers_again_what_an_earlier_one_has() {
     for (day, due) in [(2, vec!["a", "expired"]), (31, vec![])] {
         let mut later = next_visit(&mut guard);
         let now = at(START + day * 24 * 60 * MINUTE);
-        cover(&mut later, &["nothing of ours"], now);
+        cover(&mut later, &["something else"], now);
         assert_eq!(deliver(&mut later, now), due);
         assert_eq!(deliver(&mut next_visit(&mut later), now), [""; 0]);
     }

@@ -138,7 +138,7 @@ describe("an answer", () => {
     ["of another path", { url: "https://feed.test/signin" }],
     ["of the path of another host's sign-in", { url: "https://login.test/?back=/impressions" }],
     ["of a redirect that was not followed", { status: 0, type: "opaqueredirect" as const }],
-  ])("%s is no receipt", async (_, answer) => {
+  ])("%s is not a receipt", async (_, answer) => {
     const server = serve(() => ({ status: 200, ...answer }));
     const { guard, codes } = await reporting();
     guard.record("a");
@@ -341,7 +341,7 @@ describe("after a failure", () => {
   });
 
   test.each(["pagehide", "online", "visibilitychange", "deliver"])(
-    "it is tried once more at `%s`, but not before Retry-After",
+    "it is tried again at `%s`, but not before Retry-After",
     async (what) => {
       const headers = new Headers();
       const server = serve(() => ({ status: 503, headers }));

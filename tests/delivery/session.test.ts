@@ -47,7 +47,7 @@ describe("headers that are a function", () => {
   test.each([
     ["answers at once", (token: string) => ({ authorization: token })],
     ["answers later", (token: string) => Promise.resolve({ authorization: token })],
-  ])("which %s are asked for each request", async (_, headersOf) => {
+  ])("which %s are called for each request", async (_, headersOf) => {
     let token = 0;
     const { guard, server } = await reporting({ headers: () => headersOf(`token ${String(++token)}`) });
     for (const id of ["a", "b"]) {
@@ -68,14 +68,14 @@ describe("headers that are a function", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("no token"))],
-  ])("which %s are a failure that is told once and tried again", async (_, fail) => {
-    let asked = 0;
-    const headers = () => (++asked < 4 ? fail() : { authorization: "token" });
+  ])("which %s are a failure that is reported once and retried", async (_, fail) => {
+    let calls = 0;
+    const headers = () => (++calls < 4 ? fail() : { authorization: "token" });
     const { guard, server, errors } = await reporting({ headers });
     guard.record("a");
     await pass(MINUTE_MS);
     expect(server.ids).toEqual(["a"]);
-    expect(asked).toBe(4);
+    expect(calls).toBe(4);
     expect(errors).toMatchObject([{ code: "delivery", message: expect.stringContaining("no token") as string }]);
   });
 

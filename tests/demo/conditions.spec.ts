@@ -68,7 +68,7 @@ test("where the storage is too large to be filled, a reader with a small one beg
   await page.getByRole("button", { name: "Fill the storage" }).click();
   await expect(page.locator("#fill-said")).toContainText("too much to fill");
   const [name, dwell] = [large.user, new URL(page.url()).searchParams.get("dwell")];
-  await page.getByRole("link", { name: "Start anew with a small storage" }).click();
+  await page.getByRole("link", { name: "Start again with a small storage" }).click();
   await expect(page.locator("#reader")).not.toHaveText(name);
   expect(dwell).toBe(String(DWELL_MS));
   const reader = new Reader(page, demo.url, (await page.locator("#reader").textContent()) ?? "");

@@ -19,12 +19,7 @@ async function withSomethingStopped(page: Page, user: string): Promise<Reader> {
   const reader = new Reader(page, demo.url, user);
   await reader.open();
   await reader.setStream(false);
-  await reader.look();
-  await expect(async () => {
-    await reader.refresh();
-    await expect(firstStopped(reader)).toBeAttached({ timeout: 100 });
-    await reader.look();
-  }).toPass();
+  await reader.seeSomethingStopped();
   await reader.page.locator("#guarded .stopped > summary").first().click();
   return reader;
 }

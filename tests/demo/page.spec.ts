@@ -46,29 +46,6 @@ test("the counters say what has happened", async ({ page }) => {
   expect(await reader.counter("impressions")).toBeGreaterThanOrEqual(reported);
 });
 
-test("what is made unseen in the guard's panel can be shown again, and does not count as a repeat then", async ({
-  page,
-}) => {
-  const reader = await withSomethingStopped(new Reader(page, demo.url, "regretting"));
-  const takeBack = reader.panel.getByRole("list", { name: "Stopped lately" }).getByRole("button");
-  await expect(takeBack).not.toHaveCount(0);
-  for (let left = await takeBack.count(); left > 0; left--) {
-    await takeBack.first().click();
-    await expect(takeBack).toHaveCount(left - 1);
-  }
-  await page
-    .getByText(/^\d+ stopped$/)
-    .first()
-    .click();
-  const shown = (await reader.shown("guarded")).length;
-  await page
-    .getByRole("button", { name: /^Show again/ })
-    .first()
-    .click();
-  await expect(reader.items("guarded")).toHaveCount(shown + 1);
-  expect(await reader.counter("repeats-guarded")).toBe(0);
-});
-
 test("scrolling to the end brings the next page of both feeds", async ({ page }) => {
   const reader = new Reader(page, demo.url, "scrolling");
   await reader.open();
@@ -206,12 +183,6 @@ test("a page without its server says so, keeps what was seen, and goes on when t
 /** Seen once, offered again: with the stream's lag of a minute, the second list has items in it that are stopped. */
 async function withSomethingStopped(reader: Reader): Promise<Reader> {
   await reader.open();
-  await reader.look();
-  await expect(async () => {
-    await reader.refresh();
-    expect(await reader.counter("stopped")).toBeGreaterThan(0);
-    await reader.look();
-    await expect(reader.page.locator(".stopped").first()).toBeAttached();
-  }).toPass();
+  await reader.seeSomethingStopped();
   return reader;
 }

@@ -114,22 +114,32 @@ export class Reader {
 
   /** Resolves when it is so: a stream over the service is a process that ends or starts. */
   async setStream(running: boolean): Promise<void> {
-    await this.toldOfStream(() => this.page.getByRole("switch", { name: "The stream" }).setChecked(running));
+    await this.changeStream(() => this.page.getByRole("switch", { name: "The stream" }).setChecked(running));
     await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
   }
 
   /** Resolves when the server has it. */
   async setLag(seconds: number): Promise<void> {
-    await this.toldOfStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
+    await this.changeStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
   }
 
   /** Makes a change, and resolves when the server has it. */
-  protected async toldOfStream(change: () => Promise<void>): Promise<void> {
+  protected async changeStream(change: () => Promise<void>): Promise<void> {
     const answer = this.page.waitForResponse(
       (response) => response.request().method() === "PUT" && response.url().endsWith("/stream"),
     );
     await change();
     expect((await answer).ok()).toBe(true);
+  }
+
+  /** Looks and refreshes until something of the list was stopped. */
+  async seeSomethingStopped(): Promise<void> {
+    await this.look();
+    await expect(async () => {
+      await this.refresh();
+      await expect(this.page.locator("#guarded .stopped li").first()).toBeAttached({ timeout: 100 });
+      await this.look();
+    }).toPass();
   }
 
   /** Refreshes and looks, `times` times; returns how many repeats each feed brought. */

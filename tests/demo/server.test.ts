@@ -1,7 +1,8 @@
-/** The demo's routes: pages, reports, the stream's controls and bad input. */
+/** The demo's routes: pages, reports, the stream's controls and bad input; and how its server finds copies of stories. */
 import { idsOf } from "../../www/page/src/api.ts";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import type { Item } from "../../www/server/catalogue.ts";
+import { canonicalAddress, StoryGroups } from "../../www/server/stories.ts";
 import {
   SOON,
   arrived,
@@ -147,7 +148,7 @@ function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][]
   const put = (change: unknown): Parameters<TestServer["ask"]> => ["PUT", "/api/users/ada/stream", change];
   return [
     ["a page without a turn", get("ada/feed")],
-    ["a turn that is no number", get("ada/feed?turn=next")],
+    ["a turn that is not a number", get("ada/feed?turn=next")],
     ["a page of 0 items", get("ada/feed?turn=1&size=0")],
     ["a page of 101 items", get("ada/feed?turn=1&size=101")],
     ["a pool's page of 0 items", get("ada/pool?size=0")],
@@ -157,7 +158,7 @@ function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][]
     ["a body without the device's time", post({ namespace: "ada", impressions: [] })],
     ["an impression without a time", post({ ...report, impressions: [{ id: "x" }] })],
     ["an impression with a number as id", post({ ...report, impressions: [{ id: 1, at: 1 }] })],
-    ["something taken back without a time", post({ ...report, unseen: [{ id: "x" }] })],
+    ["an unseen entry without a time", post({ ...report, unseen: [{ id: "x" }] })],
     ["a lag below 0", put({ lagSeconds: -1 })],
     ["a lag above 300", put({ lagSeconds: 301 })],
     ["a lag that is a text", put({ lagSeconds: "5" })],
@@ -165,3 +166,29 @@ function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][]
     ["no control at all", put({})],
   ];
 }
+
+test.each([
+  "http://www.heron.example/seals/",
+  "https://m.heron.example/seals?utm_source=share&fbclid=1#photos",
+  "https://heron.example/seals?gclid=2",
+])("%s is the address of the same page", (url) => {
+  expect(canonicalAddress(url)).toBe("https://heron.example/seals");
+});
+
+test("a short text has to have the same words, and an empty text is not a copy of another", async () => {
+  const groups = await StoryGroups.create();
+  const texts = ["Seals are back!", "seals — are back", "Seals were back", "", "…"];
+  const found = texts.map((text, id) =>
+    groups.groupOf({ id: String(id), url: `https://a.example/${String(id)}`, text }),
+  );
+  expect(found).toEqual(["0", "0", "2", "3", "4"]);
+  groups.free();
+});
+
+test("what was grouped before keeps its group, also when the first of it is gone", async () => {
+  const text = Array.from({ length: 120 }, (_, number) => `word${String(number)}`).join(" ");
+  const groups = await StoryGroups.create();
+  expect(groups.groupOf({ id: "b", group: "a", url: "https://a.example/b", text })).toBe("a");
+  expect(groups.groupOf({ id: "c", url: "https://c.example", text: `${text} word0` })).toBe("a");
+  groups.free();
+});

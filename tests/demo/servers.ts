@@ -13,14 +13,10 @@ export const catalogue = await readCatalogue();
 
 export interface Page {
   items: Item[];
-  elsewhere?: string[];
-  next?: string | null;
   snapshot: {
     version: number;
     shards: string[];
     now: number;
-    unseen?: { id: string; at: number }[];
-    forgetBefore?: number;
   };
 }
 export interface Status {
@@ -30,8 +26,8 @@ export interface Status {
 }
 
 export interface TestServer {
-  /** A body that is no text is sent as JSON. */
-  ask(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Response>;
+  /** A body that is not a string is sent as JSON. */
+  ask(method: string, path: string, body?: unknown): Promise<Response>;
   stop(): Promise<void>;
 }
 
@@ -42,23 +38,17 @@ export function startServer(): TestServer {
   const backEnd = new MemoryBackEnd();
   const handler = handlerOf(backEnd, catalogue);
   return {
-    ask: (method, path, body, headers = {}) => {
+    ask: (method, path, body) => {
       const text = typeof body === "string" || body === undefined ? body : JSON.stringify(body);
-      return handler(new Request(`http://demo${path}`, { method, headers, ...(text !== undefined && { body: text }) }));
+      return handler(new Request(`http://demo${path}`, { method, ...(text !== undefined && { body: text }) }));
     },
     stop: () => backEnd.close(),
   };
 }
 
-export async function page(
-  server: TestServer,
-  user: string,
-  turn: number,
-  size = 10,
-  headers: Record<string, string> = {},
-): Promise<Page> {
+export async function page(server: TestServer, user: string, turn: number, size = 10): Promise<Page> {
   const path = `/api/users/${user}/feed?turn=${String(turn)}&size=${String(size)}`;
-  const answer = await server.ask("GET", path, undefined, headers);
+  const answer = await server.ask("GET", path);
   expect(answer.status).toBe(200);
   return (await answer.json()) as Page;
 }
@@ -71,17 +61,6 @@ export async function pagesOf(server: TestServer, user: string, firstTurn: numbe
 export function repeats(items: readonly Item[], before: readonly Item[]): Item[] {
   const known = new Set(before.map(({ id }) => id));
   return items.filter(({ id }) => known.has(id));
-}
-
-/** The pages of a small pool. */
-export async function pool(server: TestServer, user: string): Promise<Item[][]> {
-  const pages: Item[][] = [];
-  for (let next: string | null | undefined = ""; typeof next === "string";) {
-    const answer = (await (await server.ask("GET", `/api/users/${user}/pool?cursor=${next}`)).json()) as Page;
-    pages.push(answer.items);
-    next = answer.next;
-  }
-  return pages;
 }
 
 export async function post(server: TestServer, user: string, items: readonly { id: string }[]): Promise<void> {
@@ -101,10 +80,6 @@ export async function control(server: TestServer, user: string, change: object):
 
 export async function flush(server: TestServer, user: string): Promise<void> {
   expect((await server.ask("POST", `/api/users/${user}/flush`)).status).toBe(204);
-}
-
-export async function deleteHistory(server: TestServer, user: string): Promise<void> {
-  expect((await server.ask("DELETE", `/api/users/${user}/history`)).status).toBe(204);
 }
 
 export async function status(server: TestServer, user: string, state?: string): Promise<Status> {

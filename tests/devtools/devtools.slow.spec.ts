@@ -6,7 +6,7 @@ import { codes, expect, openGuard } from "../support/chromium.js";
 declare global {
   interface Window {
     /** The ids of the event `seenguard-unsee`. */
-    takenBack: (readonly string[])[];
+    unseenIds: (readonly string[])[];
     /** Number of reads of the guard's state. */
     looks: number;
   }
@@ -148,16 +148,16 @@ async function pathOf({ panel }: PanelPage, name: "line" | "area" | "dots"): Pro
   return panel.locator(`path.${name}`).getAttribute("d");
 }
 
-test.describe("taking back", () => {
+test.describe("unsee", () => {
   test("by the keyboard alone: the item passes again, the focus goes on to the next one, and the page is notified", async ({
     shown,
   }) => {
     await shown.openWithGuard();
     const { page } = shown;
     await page.evaluate(() => {
-      window.takenBack = [];
+      window.unseenIds = [];
       document.addEventListener("seenguard-unsee", ({ detail }: Event & { detail?: { ids: string[] } }) => {
-        window.takenBack.push(detail?.ids ?? []);
+        window.unseenIds.push(detail?.ids ?? []);
       });
       window.guard.record(["a", "group", "c"]);
       window.guard.filter([["c"], ["copy", "group"], ["a"]], (ids) => ids);
@@ -177,7 +177,7 @@ test.describe("taking back", () => {
     await expect(shown.rows("Pending")).toHaveText([/^a/, /^c/]);
     await expect(shown.panel.getByRole("button", { name: "Unsee c" }).first()).toBeFocused();
     await expect(shown.panel.getByRole("status")).toHaveText("copy is unseen: it passes again.");
-    expect(await page.evaluate(() => window.takenBack)).toEqual([["copy", "group"]]);
+    expect(await page.evaluate(() => window.unseenIds)).toEqual([["copy", "group"]]);
     expect(await page.evaluate(() => window.guard.filter(["copy", "group", "a"]))).toEqual(["copy", "group"]);
 
     await page.keyboard.press("Enter");

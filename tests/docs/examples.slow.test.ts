@@ -1,6 +1,7 @@
 /** The documentation's examples run and print what they say. Those in Go, Java and Python are run by tests/service. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
@@ -8,7 +9,6 @@ import { appFiles } from "../bundlers/app-files.ts";
 import { startRedis, type RunningRedis } from "../support/processes.ts";
 import { KNOWN, openExample, type OpenPage } from "./browser.ts";
 import { examples, examplesOf, exampleWith, expectedOutput, root, writeExample, type Example } from "./examples.ts";
-import { testRustExamples } from "./rust.ts";
 
 const run = promisify(execFile);
 const NODE_MS = 30_000;
@@ -21,7 +21,7 @@ const RUN_HERE = ["js node", "js redis", "js sqlite", "js page", "tsx page", "ru
 /** By tests/shells (`ts`, `js shell`), tests/hooks (adapters and test runners), servers.test.ts, tests/requests. */
 const RUN_ELSEWHERE =
   /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|hono)$|^jsx? shell$|^ts accounts$|^js offline$/;
-/** Of an app that tests/bundlers runs, or a client that clients.test.ts does: the rest of the kind is its file. */
+/** Of an app that tests/bundlers runs: the rest of the kind is its file. Of a client that clients.test.ts runs: its name. */
 const OF_AN_APP = /^\w+ (?!start\/)(\S+\/\S+)$/;
 /** A file of the app that start.test.ts runs. */
 const OF_START = /^\w+ start\/\S+$/;
@@ -146,7 +146,7 @@ describe("in a browser", () => {
     }
     const delivered = () => new Set(posted.flatMap(({ body }) => (body as Body).impressions.map(({ id }) => id)));
     await vi.waitFor(() => expect(delivered().size).toBe(count), 20_000);
-    // Nothing was taken back.
+    // Nothing became unseen.
     const { unseen: _, ...documented } = JSON.parse(exampleWith("json", '"impressions"').code) as Body;
     for (const { contentType, body } of posted) {
       expect(contentType).toBe("application/json");
@@ -176,6 +176,27 @@ test("the examples in Rust run", { timeout: COMPILER_MS }, async () => {
   }
 });
 
+/**
+ * Runs the Rust examples of a page against the crate, and returns rustdoc's output, which says how many passed and failed.
+ * The crate is compiled apart: its file has one name whatever its features, and the service's own examples may link to it
+ * meanwhile.
+ */
+async function testRustExamples(page: string): Promise<string> {
+  const apart = ["--target-dir", join(root, "target", "docs-examples")];
+  const { stdout } = await run("cargo", ["build", "--quiet", "--lib", "--message-format", "json", ...apart], {
+    cwd: root,
+    maxBuffer: 1 << 26,
+  });
+  const library = /"filenames":\["([^"]+\.rlib)"/.exec(
+    stdout.split("\n").find((line) => line.includes('"name":"seenguard"') && line.includes("compiler-artifact")) ?? "",
+  )?.[1];
+  if (library === undefined) throw new Error("cargo did not report where it put the crate");
+  const [directory = ""] = /^.*[/\\]/.exec(library) ?? [];
+  const linked = ["--extern", `seenguard=${library}`, "-L", `dependency=${directory}deps`];
+  const rustdoc = run("rustdoc", ["--test", page, "--edition", "2024", ...linked], { cwd: root });
+  return (await rustdoc.catch((error: unknown) => error as { stdout: string })).stdout;
+}
+
 test("the examples in JSON are JSON", () => {
   for (const { code } of examplesOf("json")) expect(() => JSON.parse(code) as unknown).not.toThrow();
 });
@@ -184,7 +205,7 @@ describe("of an app", () => {
   const inApps = examples.filter(({ kind }) => OF_AN_APP.test(kind));
   test.each(inApps)("the example of $page at line $line is in the file that it names", ({ kind, code }) => {
     const [, file = ""] = OF_AN_APP.exec(kind) ?? [];
-    const whole = appFiles.get(file) ?? readFileSync(`${root}tests/requests/${file}`, "utf8");
+    const whole = appFiles.get(file) ?? readFileSync(`${root}tests/requests/recipes.ts`, "utf8");
     // A part of a function is not indented in the page.
     const flat = (text: string) => text.replace(/^ +/gm, "");
     expect(flat(whole)).toContain(flat(code));

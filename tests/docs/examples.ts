@@ -13,7 +13,7 @@
  *     ```js sqlite   as `js node`, by a Node that has node:sqlite
  *     ```js vitest   by that test runner; tests/hooks runs it
  *     ```js lit/src/seen-feed.js  a part of that file of an app in tests/bundlers/apps, which runs there
- *     ```ts client/urql.ts  a part of that file in tests/requests, which clients.test.ts runs
+ *     ```ts client/urql  a part of that recipe in tests/requests/recipes.ts, which clients.test.ts runs
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -46,15 +46,7 @@ const guides = readdirSync(`${root}docs`)
 /** Every page of the documentation. */
 export const pages: readonly Page[] = [
   ...["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", ...guides],
-  ...[
-    "lab/benches/README.md",
-    "lab/README.md",
-    "scripts/README.md",
-    "tests/README.md",
-    "tests/vectors/README.md",
-    "www/README.md",
-    "www/data/README.md",
-  ],
+  ...["lab/benches/README.md", "lab/README.md", "scripts/README.md", "tests/README.md", "www/README.md"],
 ].map(readPage);
 
 export function examplesIn({ path, text }: Page): Example[] {

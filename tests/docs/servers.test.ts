@@ -9,7 +9,7 @@ import { once } from "node:events";
 import { basename } from "node:path";
 import type { FeedPage, PageRequest } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 import { startRedis, type RunningRedis } from "../support/processes.ts";
 import { examplesOf, root, writeExample } from "./examples.ts";
 import { idsOf, openGuard } from "../support/node.js";
@@ -110,7 +110,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     expect(idsIn(await page("eve"))[0]).toBe("article-0");
   });
 
-  test("answers what is no report with 400", async () => {
+  test("answers a body that is not a report with 400", async () => {
     for (const body of [{}, { namespace: "home:ada", now: 1 }, []]) expect((await post("ada", body)).status).toBe(400);
   });
 });

@@ -6,7 +6,7 @@ import { dirname } from "node:path";
 import { chromium, type Browser, type Page } from "@playwright/test";
 import type { SeenGuard } from "seenguard";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 import { examples, exampleWith, root } from "./examples.ts";
 

@@ -45,8 +45,8 @@ describe.each(pages.map((page) => ({ path: page.path, page })))("$path", ({ page
 
   test("names commands that exist", () => {
     // The table of platforms has the commands of apps.
-    const ours = page.text.replace(/^\| .*\|$/gm, "");
-    for (const [command, script = "", only] of ours.matchAll(
+    const text = page.text.replace(/^\| .*\|$/gm, "");
+    for (const [command, script = "", only] of text.matchAll(
       /\bnpm (?:run )?(start|test|(?<=run )[\w-]+)(?: -- --only ([\w,-]+))?/g,
     )) {
       expect(manifest.scripts, command).toHaveProperty(script);

@@ -8,8 +8,8 @@ import { beforeAll, expect, test } from "vitest";
 import guava from "../vectors/guava.json";
 import native from "../vectors/native.json";
 import { inProject } from "../../scripts/lib/paths.mjs";
-import type { Outcome } from "./hermes/app.js";
-import { runHermes } from "./hermes/program.js";
+import type { Outcome } from "./hermes-app.js";
+import { runHermes } from "../support/processes.js";
 
 let outcome: Outcome;
 
@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 /** One script of the app and the package, in the language that Hermes 0.12 knows: no classes, no block scopes. */
 async function bundled(): Promise<string> {
-  const entryPoint = inProject("tests", "engine", "hermes", "app.ts");
+  const entryPoint = inProject("tests", "engine", "hermes-app.ts");
   const { outputFiles } = await build({
     entryPoints: [entryPoint],
     bundle: true,

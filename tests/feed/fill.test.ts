@@ -29,7 +29,7 @@ function gatedSource() {
     new Promise<FeedPage<Item> | null>((bring) => {
       waiting.push({ page, signal, bring });
     });
-  /** Resolves when so many pages have been requested for in all. */
+  /** Resolves when this number of pages has been requested in all. */
   const requested = async (count: number): Promise<void> => {
     while (waiting.length < count) await settled();
   };

@@ -126,7 +126,7 @@ export interface Visit {
   readonly later: View;
 }
 
-/** Reads down the list, leaves it and comes back, each way after the other; then visits the site anew. */
+/** Reads down the list, leaves it and comes back, each way after the other; then visits the site again. */
 export async function readAndReturn(tab: AppWindow, { origin }: Site): Promise<Visit> {
   await tab.open(origin);
   await viewOf(tab, "list");

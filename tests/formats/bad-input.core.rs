@@ -180,7 +180,7 @@ fn i8_of_two_errors_the_first_in_the_order_is_named() {
 }
 
 #[test]
-fn i2_shards_are_judged_one_after_the_other_and_each_by_its_size_before_its_payload() {
+fn i2_shards_are_checked_one_after_the_other_and_each_by_its_size_before_its_payload() {
     let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
     let bad_payload = RawShard::rice(MAX_BITS, 99, 0, &[]).base64();
     let bad_parameters = RawShard::raw(64).with(|shard| shard.hashes = 0).base64();

@@ -443,7 +443,7 @@ fn damaged_filters_of_bits_and_blooms_are_named() {
     let json = |text: &str| refusal(Format::BitsAndBlooms, text);
     let b = base64_of(&[0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert!(wire::read(Format::BitsAndBlooms, &format!("{{\"m\":64,\"k\":3,\"b\":\"{b}\"}}")).is_ok());
-    // What is no JSON is serde_json's to tell; this is what the format wants of it.
+    // serde_json refuses what is not JSON; this is what the format requires of it.
     for text in [
         "{",
         "{\"m\":64,\"k\":3}",

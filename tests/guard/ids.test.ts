@@ -33,7 +33,7 @@ const EVERY_KIND: readonly ItemId[] = [
   -(2n ** 70n),
 ];
 
-/** Values that are no ids. */
+/** Values that are not ids. */
 const NO_IDS: readonly unknown[] = [
   undefined,
   null,
@@ -111,7 +111,7 @@ describe("ids of different types", () => {
 });
 
 describe("a text with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
-  test("i8: is no id on a device: it passes and is not recorded", async () => {
+  test("i8: is not an id on a device: it passes and is not recorded", async () => {
     const { guard, errors } = await openGuard();
     expect(guard.record([...TOO_STRANGE, "a"])).toBe(1);
     expect(guard.pending()).toEqual(["a"]);
@@ -130,7 +130,7 @@ describe("a text with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
   });
 });
 
-describe("a value that is no id", () => {
+describe("a value that is not an id", () => {
   test("is not stopped, not recorded and not pending", async () => {
     const { guard, errors } = await openGuard();
     for (const id of NO_IDS as readonly ItemId[]) {

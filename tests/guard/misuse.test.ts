@@ -1,4 +1,4 @@
-/** Mistakes in an app's code that stop nothing: told once, with words that help. */
+/** Mistakes in an app's code that stop nothing: reported once, with words that help. */
 import { SeenGuard, type Feed } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, openGuard, uniqueNamespace } from "../support/node.js";
@@ -72,7 +72,7 @@ describe("a page of fill that has no items", () => {
     ["a Response", () => Response.json({ items: [] }), /is a Response: return what its json\(\) resolves to/],
     ["an object with others", () => ({ data: [], total: 0 }), /this one has the keys data, total/],
     ["a text", () => "items", /this one is string/],
-    ["items that are no array", () => ({ items: { 0: "a" } }), /this one has the keys items/],
+    ["items that are not an array", () => ({ items: { 0: "a" } }), /this one has the keys items/],
   ])("as %s rejects the call, and is reported once", async (_, page, message) => {
     const { guard, errors } = await openGuard();
     const feed = guard.feed();
@@ -90,7 +90,7 @@ describe("no list", () => {
     ["a page", () => ({ items: [{ id: "a" }] }), /has the keys items/],
     ["a Response", () => Response.json([]), /a list is an array of items/],
     ["a text", () => "items", /is string/],
-  ])("as %s is told of once, and nothing is thrown", async (_, make, message) => {
+  ])("such as %s is reported once, and nothing is thrown", async (_, make, message) => {
     const { guard, errors } = await openGuard();
     for (let render = 0; render < 3; render++) {
       expect(guard.filter(untyped(make()))).toEqual([]);
@@ -113,7 +113,7 @@ describe("no list", () => {
 });
 
 test.each(["a guard", "a feed"])(
-  "an id function that throws lets that item pass %s, which is told once",
+  "an id function that throws lets that item pass %s, and is reported once",
   async (which) => {
     const { guard, errors } = await openGuard();
     guard.record(["a", "b"]);

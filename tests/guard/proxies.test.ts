@@ -36,8 +36,8 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     });
     expect(guard).toBeInstanceOf(SeenGuard);
     expect(guard.apply(snapshot)).toMatchObject({ applied: true });
-    expect(guard.record(["here", "taken back"])).toBe(2);
-    expect(guard.unsee("taken back")).toBe(1);
+    expect(guard.record(["here", "unseen"])).toBe(2);
+    expect(guard.unsee("unseen")).toBe(1);
     expect(guard.filter(items).map(({ id }) => id)).toEqual(["new"]);
     expect(guard.split(items).seen.map(({ id }) => id)).toEqual(["on the server", "here"]);
     expect([guard.explain("here").seen, guard.explain("new").seen]).toEqual([true, false]);

@@ -37,7 +37,7 @@ describe("filter of items with several ids", () => {
     expect(guard.filter(items, itself)).toEqual([["a", "b"], ["c"], [], ["d", long], ["e", `${long}y`]]);
   });
 
-  test("leaves out entries that are no ids, and keeps an item that has none", async () => {
+  test("leaves out entries that are not ids, and keeps an item that has none", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const items = [[null, "seen"], [undefined, "a", null], [], [null, undefined], [2 ** 53, "seen"], [NaN]];

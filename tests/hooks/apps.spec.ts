@@ -85,9 +85,9 @@ for (const framework of frameworks) {
     test("a list that loads its own pages fetches each once, to the end, and records items that are rendered again", async ({
       reader,
     }) => {
-      const asked: string[] = [];
+      const requested: string[] = [];
       reader.page.on("request", (request) => {
-        if (new URL(request.url()).pathname === "/api/feed") asked.push(new URL(request.url()).search);
+        if (new URL(request.url()).pathname === "/api/feed") requested.push(new URL(request.url()).search);
       });
       await reader.open("/pages");
       await expect(reader.items).toHaveText(idsOfPages(0));
@@ -96,7 +96,7 @@ for (const framework of frameworks) {
       await reader.press("More");
       await expect(reader.items).toHaveText(idsOfPages(0, 1, 2).filter((id) => id !== KNOWN));
       await expect(reader.page.locator("p")).toHaveText("The end");
-      expect(asked).toEqual(["?page=0", "?page=1", "?page=2"]);
+      expect(requested).toEqual(["?page=0", "?page=1", "?page=2"]);
       const seen = await reader.seen(idsOfPages(0));
       await reader.press("Refresh");
       await expect(reader.items.first()).not.toHaveText("item-0");

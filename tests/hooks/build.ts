@@ -37,7 +37,8 @@ const ownSides: Readonly<Record<Framework, typeof sides>> = {
 };
 
 /** Pages that are one component, by the module that has it: their scripts mount it. */
-const components: Readonly<Partial<Record<Framework, Readonly<Record<string, string>>>>> = {
+const components: Readonly<Record<Framework, Readonly<Record<string, string>>>> = {
+  react: { example: "documented-example" },
   vue: { pages: `${here}apps/vue/Pages.vue`, example: "documented-example.vue" },
   svelte: {
     pages: `${here}apps/svelte/Pages.svelte`,
@@ -46,7 +47,8 @@ const components: Readonly<Partial<Record<Framework, Readonly<Record<string, str
   },
 };
 const MOUNTING = {
-  react: "",
+  react: `import { createElement, StrictMode } from "react"; import { createRoot } from "react-dom/client";
+    createRoot(document.querySelector("#app")).render(createElement(StrictMode, null, createElement(Component, props)));`,
   vue: 'import { createApp } from "vue"; createApp(Component, props).mount("#app");',
   svelte: 'import { mount } from "svelte"; mount(Component, { target: document.querySelector("#app"), props });',
 };
@@ -56,10 +58,11 @@ const mounts = (framework: Framework): Plugin => ({
   name: "mounts",
   resolveId: (id) => (id.startsWith("mount:") ? id : undefined),
   load(id) {
-    const component = components[framework]?.[id.replace("mount:", "")];
+    const component = components[framework][id.replace("mount:", "")];
     if (!id.startsWith("mount:") || component === undefined) return undefined;
     const props = component.startsWith("documented") ? '{ userId: "ada" }' : "{}";
-    return `import Component from ${JSON.stringify(component)}; const props = ${props}; ${MOUNTING[framework]}`;
+    const exported = framework === "react" ? "{ Feed as Component }" : "Component";
+    return `import ${exported} from ${JSON.stringify(component)}; const props = ${props}; ${MOUNTING[framework]}`;
   },
 });
 
@@ -158,6 +161,6 @@ async function chunksOf(config: InlineConfig): Promise<Rolldown.OutputChunk[]> {
 }
 
 const inputOf = (framework: Framework, side: string) =>
-  components[framework]?.[side] === undefined
+  components[framework][side] === undefined
     ? `${here}apps/${framework}/${side}.ts${framework === "react" ? "x" : ""}`
     : `mount:${side}`;

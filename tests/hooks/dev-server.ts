@@ -25,7 +25,7 @@ export class Developer extends Reader {
 /** A build in this process has said "production". */
 const define = { "process.env.NODE_ENV": '"development"' };
 
-/** Vite's own plugin for React asks for another Babel than Jest has. */
+/** Vite's own plugin for React requires another Babel than Jest does. */
 const fastRefresh: Plugin = {
   name: "fast-refresh",
   config: () => ({

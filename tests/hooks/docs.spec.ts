@@ -48,7 +48,7 @@ test.describe("the documented feed with TanStack Query", () => {
     reader,
   }) => {
     const { page } = reader;
-    // As servers do, it leaves out what it was told of.
+    // As servers do, it leaves out what was reported to it.
     await page.route("**/api/feed?page=*", async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: { id: string }[] };
@@ -62,14 +62,14 @@ test.describe("the documented feed with TanStack Query", () => {
     await reader.press("More");
     const shown = idsOfPages(0, 1).filter((id) => id !== KNOWN);
     await expect(reader.items).toHaveText(shown);
-    const asked: string[] = [];
-    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    const requested: string[] = [];
+    page.on("request", (request) => requested.push(new URL(request.url()).pathname));
     await page.evaluate(async () => {
       window.dispatchEvent(new Event("visibilitychange"));
       await fetch("/after-the-focus");
     });
-    expect(asked).toContain("/after-the-focus");
-    expect(asked).not.toContain("/api/feed");
+    expect(requested).toContain("/after-the-focus");
+    expect(requested).not.toContain("/api/feed");
     await expect(reader.items).toHaveText(shown);
     await reader.press("Refresh");
     await expect(reader.items.first()).not.toHaveText("item-0");

@@ -1,4 +1,4 @@
-/** What an app in production loads for the feed that docs/frameworks.md begins with, beside its framework. */
+/** What an app in production loads for the feed that docs/frameworks.md begins with, in addition to its framework. */
 import { brotliCompressSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
 import { exampleWith, root, writeExample } from "../docs/examples.js";

@@ -1,4 +1,4 @@
-/** What apps in React do beside that: routes, Suspense, `<Activity>`, a virtual list, all of it under StrictMode. */
+/** What apps in React do besides: routes, Suspense, `<Activity>`, a virtual list, all of it under StrictMode. */
 import { expect, idsOfPages, test } from "./pages.js";
 
 test("the list is the same after a route that was loaded under Suspense, and its guard still open", async ({
@@ -72,7 +72,7 @@ test("what `<Activity>` hides is neither seen nor reported on; shown again the l
   expect(reader.complaints).toEqual([]);
 });
 
-/** Scrolls there, and hides the list in the very task in which observers are told. */
+/** Scrolls there, and hides the list in the very task in which observers are notified. */
 function hideAsItComesIntoView(id: string): void {
   const item = [...document.querySelectorAll("li")].find(({ textContent }) => textContent === id);
   const button = [...document.querySelectorAll("button")].find(({ textContent }) => textContent === "Hide or show");

@@ -108,7 +108,7 @@ const opened = async (latest: () => Guard) => {
 const isOpen = (guard: Guard) => guard?.apply({ shards: [] }).applied;
 
 describe("useSeenGuard", () => {
-  test("gives all components that ask for a namespace the same guard, which stays open", async () => {
+  test("gives all components that open a namespace the same guard, which stays open", async () => {
     const namespace = uniqueNamespace();
     const use = () => useGuard({ namespace, open, storage: "none" });
     const [first, second] = [await renderHook(use, undefined), await renderHook(use, undefined)];
@@ -496,11 +496,11 @@ describe("useSeenPages", () => {
 
   /** A source of pages, two items each, that answers when the test says so. */
   function source(pages = 3) {
-    const asked: PageRequest[] = [];
+    const requests: PageRequest[] = [];
     const waiting: ((answer: "page" | "error") => void)[] = [];
     const fetchPage = (request: PageRequest) =>
       new Promise<FeedPage<string>>((resolve, reject) => {
-        asked.push(request);
+        requests.push(request);
         const { page } = request;
         const items = [`item-${String(2 * page)}`, `item-${String(2 * page + 1)}`];
         const answer = { items, next: page + 1 < pages ? String(page + 1) : null };
@@ -508,7 +508,7 @@ describe("useSeenPages", () => {
       });
     const answer = (how: "page" | "error" = "page") => inAct(() => waiting.shift()?.(how));
     const use = ({ guard, options }: Props) => useSeenPages(guard, fetchPage, { want: 2, ...options });
-    return { asked, answer, use, pagesAsked: () => asked.map(({ page }) => page) };
+    return { requests, answer, use, pagesRequested: () => requests.map(({ page }) => page) };
   }
   const items = (...numbers: number[]) => numbers.map((number) => `item-${String(number)}`);
   const start = (props: Props, { use } = source()) => renderHook<Props, SeenPages<string>>(use, props);
@@ -518,9 +518,9 @@ describe("useSeenPages", () => {
     const pages = source();
     const { latest, show } = await start({ guard: undefined }, pages);
     expect(latest()).toMatchObject({ items: [], loading: true, error: undefined, done: false });
-    expect(pages.asked).toEqual([]);
+    expect(pages.requests).toEqual([]);
     await show({ guard });
-    expect(pages.pagesAsked()).toEqual([0]);
+    expect(pages.pagesRequested()).toEqual([0]);
     await answerAll(pages, 1);
     expect(latest()).toMatchObject({ items: items(0, 1), loading: false, error: undefined, done: false });
     const before = latest().items;
@@ -536,7 +536,7 @@ describe("useSeenPages", () => {
     await answerAll(pages, 1);
     expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), loading: false, done: true });
     await inAct(() => void latest().loadMore());
-    expect(pages.pagesAsked()).toEqual([0, 1, 2]);
+    expect(pages.pagesRequested()).toEqual([0, 1, 2]);
   });
 
   const answerAll = async ({ answer }: ReturnType<typeof source>, count: number) => {
@@ -561,7 +561,7 @@ describe("useSeenPages", () => {
     await answerAll(pages, 2);
     expect(ended).toHaveBeenCalledTimes(1);
     expect(latest()).toMatchObject({ items: items(0, 1, 2, 3, 4, 5), error: undefined, done: true });
-    expect(pages.pagesAsked()).toEqual([0, 1, 1, 2]);
+    expect(pages.pagesRequested()).toEqual([0, 1, 1, 2]);
   });
 
   test("shows an AbortError of the app's own as any other error, and none of its guard that closes", async () => {
@@ -588,7 +588,7 @@ describe("useSeenPages", () => {
     await answerAll(pages, 1);
     guard.record(items(0));
     await inAct(() => void latest().loadMore());
-    const stale = pages.asked.at(-1);
+    const stale = pages.requests.at(-1);
     await inAct(() => void latest().reset());
     expect(stale?.signal.aborted).toBe(true);
     expect(latest()).toMatchObject({ items: items(0, 1), loading: true, done: false });
@@ -596,7 +596,7 @@ describe("useSeenPages", () => {
     expect(latest()).toMatchObject({ items: items(0, 1), loading: true });
     await answerAll(pages, 2);
     expect(latest()).toMatchObject({ items: items(1, 2, 3), loading: false });
-    expect(pages.pagesAsked()).toEqual([0, 1, 0, 1]);
+    expect(pages.pagesRequested()).toEqual([0, 1, 0, 1]);
   });
 
   test("aborts when its component has gone", async () => {
@@ -605,7 +605,7 @@ describe("useSeenPages", () => {
     const { unmount } = await start({ guard }, pages);
     await unmount();
     await settle();
-    expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([true]);
+    expect(pages.requests.map(({ signal }) => signal.aborted)).toEqual([true]);
   });
 
   test("restarts for another guard, and ignores what was fetched for the former one", async () => {
@@ -615,7 +615,7 @@ describe("useSeenPages", () => {
     const { latest, show, results } = await start({ guard }, pages);
     await show({ guard: other });
     await settle();
-    expect(pages.asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
+    expect(pages.requests.map(({ signal }) => signal.aborted)).toEqual([true, false]);
     await answerAll(pages, 3);
     expect(latest().items).toEqual(items(1, 2, 3));
     expect(results.flatMap((result) => result.items)).not.toContain("item-0");
@@ -633,11 +633,11 @@ describe("useSeenPages", () => {
     const { latest, results } = await start(props, pages);
     await settle();
     expect(results[0]).toMatchObject({ items: items(0, 1), loading: false });
-    expect(pages.pagesAsked()).toEqual([0]);
+    expect(pages.pagesRequested()).toEqual([0]);
     await inAct(() => void latest().loadMore());
     await answerAll(pages, 1);
     expect(latest().items).toEqual(items(0, 1, 2, 3));
-    expect(pages.pagesAsked()).toEqual([0, 1]);
+    expect(pages.pagesRequested()).toEqual([0, 1]);
     await inAct(() => void latest().reset());
     await answerAll(pages, 2);
     expect(latest().items).toEqual(items(2, 3));
@@ -653,12 +653,12 @@ describe("useSeenPages", () => {
       };
       void loop().then(looped);
       await settle();
-      expect([pages.asked, looped.mock.calls]).toEqual([[], []]);
+      expect([pages.requests, looped.mock.calls]).toEqual([[], []]);
       await show({ guard: await testGuard() });
       for (let index = 0; index < 3; index++) await answerAll(pages, 1);
       expect(looped).toHaveBeenCalledTimes(1);
       expect(latest().items).toEqual(items(0, 1, 2, 3, 4, 5));
-      expect(pages.pagesAsked()).toEqual([0, 1, 2]);
+      expect(pages.pagesRequested()).toEqual([0, 1, 2]);
     });
 
     test("reset waits for it, and both end if the component goes before", async () => {
@@ -668,7 +668,7 @@ describe("useSeenPages", () => {
       void latest().reset().then(resetDone);
       await show({ guard: await testGuard() });
       expect(resetDone).not.toHaveBeenCalled();
-      for (const _ of pages.asked) await pages.answer();
+      for (const _ of pages.requests) await pages.answer();
       await settle();
       expect(resetDone).toHaveBeenCalledTimes(1);
       expect(latest().items).toEqual(items(0, 1));
@@ -689,7 +689,7 @@ describe("useSeenPages", () => {
     const { latest } = await start({ guard, options: { maxPages: 1 } }, pages);
     await answerAll(pages, 2);
     expect(latest()).toMatchObject({ items: [], loading: false, done: false });
-    expect(pages.pagesAsked()).toEqual([0, 1]);
+    expect(pages.pagesRequested()).toEqual([0, 1]);
   });
 
   test("reports wrong options", async () => {

@@ -1,6 +1,6 @@
 // @vitest-environment node
 /**
- * What an app pays beside the core and its framework. The hooks bring the feed before the core is loaded, in a file that
+ * What an app pays in addition to the core and its framework. The hooks bring the feed before the core is loaded, in a file that
  * both share.
  */
 import { brotliCompressSync } from "node:zlib";

@@ -214,9 +214,9 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   const [guard, other] = [await testGuard(), await testGuard()];
   other.record("page-0");
   const [source, options] = [shallowRef<SeenGuard>(), ref({ want: 1 })];
-  const asked: PageRequest[] = [];
+  const requests: PageRequest[] = [];
   const fetchPage = (request: PageRequest) => {
-    asked.push(request);
+    requests.push(request);
     const { page } = request;
     if (page > 3) return new Promise<never>(() => undefined);
     return Promise.resolve({ items: [`page-${String(page)}`], next: "more" });
@@ -244,7 +244,10 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   await settle();
   scope.stop();
   await settle();
-  expect(asked.map(({ signal }) => signal.aborted)).toEqual([...Array<boolean>(asked.length - 1).fill(false), true]);
+  expect(requests.map(({ signal }) => signal.aborted)).toEqual([
+    ...Array<boolean>(requests.length - 1).fill(false),
+    true,
+  ]);
 });
 
 test("vSeen restarts for what changes, and continues for equal values", async () => {

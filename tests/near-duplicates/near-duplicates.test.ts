@@ -51,7 +51,7 @@ describe("simhash", () => {
     ["a feature without its weight", [["a"]], /a text, or a list of a text and its weight/],
     ["a text as weight", [["a", "1"]], /a text, or a list of a text and its weight/],
     ["a negative weight", [["a", -1]], /weight must be a number from 0 to 2\^53/],
-    ["a weight that is no number", [["a", NaN]], /weight must be a number from 0 to 2\^53/],
+    ["a weight that is not a number", [["a", NaN]], /weight must be a number from 0 to 2\^53/],
     ["an infinite weight", [["a", Infinity]], /weight must be a number from 0 to 2\^53/],
   ])("refuses %s", (_, features, message) => {
     expect(() => simhash(features as Feature[])).toThrow(refusal(message));

@@ -10,7 +10,7 @@ declare global {
   interface Window {
     /** Each impression as it was reported. */
     impressions: string[];
-    /** Each message that `onError` was told. */
+    /** Each message that `onError` was called with. */
     messages: string[];
     /** Each uncaught error's message. */
     uncaught: string[];
@@ -91,7 +91,7 @@ export class ObservedPage {
           });
           observer.observe(document.documentElement);
         });
-      // What the first frame reports may ask for a second one.
+      // What the first frame reports may request a second one.
       window.settled = async () => {
         for (let frames = 0; frames < 2; frames++) await frameDone();
       };
@@ -159,7 +159,7 @@ export class ObservedPage {
     await this.pass(DWELL_MS - STEP_MS);
   }
 
-  /** From now on, entries reach who observes only by `window.deliver`, as on a page that is too busy to be told. */
+  /** From now on, observers get entries only by `window.deliver`, as on a page that is busy. */
   async holdEntries(): Promise<void> {
     await this.page.evaluate(() => {
       const deliveries: (() => void)[] = [];

@@ -78,7 +78,7 @@ async function start(place: Page | Frame, selector: string, isShadow = false): P
   );
 }
 
-/** Waits until the sampler is sure of so many items, as it will be of those that stay in view, and compares. */
+/** Waits until the sampler is sure of this number of items, as it will be of those that stay in view, and compares. */
 async function expectSampled(place: Page | Frame, atLeast: number): Promise<void> {
   await expect.poll(() => place.evaluate(() => window.sampled.must.size)).toBeGreaterThanOrEqual(atLeast);
   const [recorded, must, may] = await place.evaluate(() => [

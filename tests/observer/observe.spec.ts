@@ -20,7 +20,7 @@ async function show(page: Page, ids: string[], list = "list"): Promise<void> {
   );
 }
 
-/** Resolves when the browser has drawn two frames, and told observers of them. */
+/** Resolves when the browser has drawn two frames, and observers were notified of them. */
 async function drawn(page: Page): Promise<void> {
   for (let frames = 0; frames < 2; frames++)
     await page.evaluate(
@@ -73,14 +73,14 @@ test.describe("observing", () => {
   test("one element by a ref records its id, also a number, and calls the app", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await show(page, ["a"]);
-    const told = page.evaluate(
+    const reported = page.evaluate(
       () =>
         new Promise<string>((resolve) => {
           const element = document.querySelector("[data-seen-id]");
           if (element !== null) window.guard.observeItem(element, 17, { dwellMs: 10, onImpression: resolve });
         }),
     );
-    expect(await told).toBe("17");
+    expect(await reported).toBe("17");
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["17"]);
   });
 
@@ -108,7 +108,7 @@ test.describe("observing", () => {
     expect(uncaught).toEqual(["not loaded yet"]);
   });
 
-  test("of a value that is no element observes and throws nothing, and reports each misuse once", async ({
+  test("of a value that is not an element observes and throws nothing, and reports each misuse once", async ({
     reader,
   }) => {
     const page = await reader.openPage();

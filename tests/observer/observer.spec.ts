@@ -285,7 +285,7 @@ test.describe("a page that changes", () => {
     expect((await observed.impressions()).sort()).toEqual(["deep", "flat"]);
   });
 
-  test("counts an item once though its element is taken out and put back", async ({ observed }) => {
+  test("counts an item once though its element is removed and added again", async ({ observed }) => {
     await observed.observing(list);
     await observed.change(append, item("a"));
     await observed.dwell();
@@ -602,7 +602,7 @@ test.describe("an item that was recorded", () => {
 });
 
 test.describe("a root that was in view and leaves the document", () => {
-  const told = [expect.stringMatching(/^misuse: .*has left the document/)];
+  const reported = [expect.stringMatching(/^misuse: .*has left the document/)];
 
   test("is reported once after 10 s, an empty list, too", async ({ observed }) => {
     await observed.show(`<main>${item("a")}</main><ul></ul>`);
@@ -615,12 +615,12 @@ test.describe("a root that was in view and leaves the document", () => {
     await observed.pass(9_500);
     expect(await observed.messages()).toEqual([]);
     await observed.pass(600);
-    expect(await observed.messages()).toEqual(told);
+    expect(await observed.messages()).toEqual(reported);
     await observed.change(() => {
       window.one("main").remove();
     });
     await observed.pass(10_100);
-    expect(await observed.messages()).toEqual(told);
+    expect(await observed.messages()).toEqual(reported);
   });
 
   test("does not count if it is stopped, moved, or not there yet", async ({ observed }) => {
@@ -729,8 +729,8 @@ test.describe("the page", () => {
   };
 
   for (const [how, turn] of [
-    ["told by its visibility", turnTo],
-    ["told by pagehide alone", goOrCome],
+    ["by visibilitychange", turnTo],
+    ["by pagehide alone", goOrCome],
   ] as const) {
     test(`hidden in the middle of a dwell breaks it, ${how}`, async ({ observed }) => {
       await observed.show(item("small", "height:50px") + item("tall", "height:2000px"));
@@ -787,7 +787,7 @@ test.describe("the page", () => {
     await observed.change(() => {
       window.deliver();
     });
-    // Its new size brings an entry that shows it, but the page hears of it only after it left.
+    // Its new size brings an entry that shows it, but the page is notified only after it left.
     await observed.change(() => {
       window.one("[data-seen-id]").style.height = "210px";
     });

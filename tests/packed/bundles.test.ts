@@ -1,4 +1,7 @@
-/** What bundlers make of a page with the installed package, and what they say of it. */
+/**
+ * What bundlers make of a page with the installed package, and what they say of it; in Chromium, a page with its Wasm as
+ * a file of its own.
+ */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -8,6 +11,8 @@ import { build as buildByVite, createLogger, type Rolldown } from "vite";
 import { describe, expect, inject, test } from "vitest";
 import webpack from "webpack";
 import { entries, fileOf, isApart, specifierOf } from "../../scripts/build/entries.mjs";
+import { openPage, serve } from "./chromium.js";
+import { expectGuarded } from "./scenarios.js";
 
 /** What a bundler makes of an app. */
 interface Bundle {
@@ -31,7 +36,7 @@ const intoOneFile: readonly Bundler[] = [
   { name: "webpack with one chunk", bundle: (entry) => byWebpack(entry, { maxChunks: 1 }) },
 ];
 
-const asTheyAre: readonly Bundler[] = [
+const byDefault: readonly Bundler[] = [
   { name: "esbuild", bundle: (entry) => byEsbuild(entry, "esm") },
   { name: "Vite", bundle: (entry) => byVite(entry, {}) },
   { name: "webpack", bundle: (entry) => byWebpack(entry) },
@@ -124,7 +129,7 @@ describe.each(intoOneFile)("a page in one file, by $name", ({ bundle }) => {
   });
 });
 
-describe.each(asTheyAre)("$name", ({ name, bundle }) => {
+describe.each(byDefault)("$name", ({ name, bundle }) => {
   test("warns of nothing in a page with the package", async () => {
     expect((await bundle(await appOf(PAGE))).warnings).toEqual([]);
   });
@@ -161,4 +166,19 @@ test("a resolver that knows no exports finds the subpaths", async () => {
   const { files, warnings } = await byWebpack(app, { target: "web", optimization: { minimize: false }, resolve });
   expect(warnings).toEqual([]);
   for (const entry of chosen) expect(files).toContain(`${fileOf(entry)}.js`);
+});
+
+test.each([
+  { file: "seenguard.wasm", query: "", scenario: "scenario.json" },
+  { file: "formats.wasm", query: "?guava", scenario: "guava-scenario.json" },
+] as const)("an app bundled by Vite with $file as a file of its own guards its feed", async (given) => {
+  const root = join(inject("installed"), "vite-slim");
+  await buildByVite({ root, configFile: false, logLevel: "warn", build: { target: "es2022", emptyOutDir: true } });
+  const { page, complaints, requests } = await openPage(`${await serve(join(root, "dist"))}/${given.query}`);
+  await page.waitForFunction(() => window.outcome !== undefined);
+  expectGuarded(await page.evaluate(() => window.outcome), "indexeddb", given.scenario);
+  expect(requests.map((url) => /(\w+)-[\w-]{8}\.wasm$/.exec(url)?.[1]).filter(Boolean)).toEqual([
+    given.file.replace(".wasm", ""),
+  ]);
+  expect(complaints).toEqual([]);
 });

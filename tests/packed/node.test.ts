@@ -150,30 +150,6 @@ describe("an error in an app", () => {
   });
 });
 
-test("a closed guard leaves nothing behind that keeps Node from ending", async () => {
-  const script = `
-    import { SeenGuard } from "seenguard";
-    const guard = await SeenGuard.open({ namespace: "home:1", storage: "none" });
-    guard.record("a");
-    await guard.close();
-    console.log(JSON.stringify(process.getActiveResourcesInfo().filter((kind) => kind === "Timeout")));`;
-  const { stdout } = await runNode("--input-type=module", "--eval", script);
-  expect(JSON.parse(stdout)).toEqual([]);
-});
-
-test("a copy as ES module and one as CommonJS share the guard of a namespace", async () => {
-  const script = `
-    import { createRequire } from "node:module";
-    import { SeenGuard } from "seenguard";
-    const copy = createRequire(process.cwd() + "/")("seenguard").SeenGuard;
-    const open = (entry) => entry.open({ namespace: "home:1", storage: "none" });
-    const [one, other] = [await open(SeenGuard), await open(copy)];
-    one.record("a");
-    console.log(SeenGuard === copy, other.explain("a").seen);`;
-  const { stdout } = await runNode("--input-type=module", "--eval", script);
-  expect(stdout.trim()).toBe("false true");
-});
-
 test("an error of one copy is an instance of the other's class, and no other error is", async () => {
   const script = `
     import { createRequire } from "node:module";

@@ -137,9 +137,9 @@ test("each ES module has a source map of our sources alone, and names no place o
     const text = await readFile(join(dist, `${name}.map`), "utf8");
     const { sources, sourcesContent } = JSON.parse(text) as SourceMap;
     expect(script.trimEnd().endsWith(`//# sourceMappingURL=${name}.map`), name).toBe(true);
-    const isOurs = (source: string) => /\b(js|cli)\/.*\.(ts|js|css)$/.test(source);
+    const isOwn = (source: string) => /\b(js|cli)\/.*\.(ts|js|css)$/.test(source);
     expect(
-      sources.filter((source) => !isOurs(source)),
+      sources.filter((source) => !isOwn(source)),
       name,
     ).toEqual([]);
     expect(sourcesContent.map((content) => typeof content)).toEqual(sources.map(() => "string"));
@@ -295,7 +295,7 @@ test("publint, which knows how bundlers and Node read a manifest, has nothing to
 });
 
 test("its types are right however they are resolved", async () => {
-  // A module's bytes have none: what an import of it gives is for the app's bundler to say. And some are no CommonJS.
+  // A module's bytes have none: what an import of it gives is for the app's bundler to say. And some are not CommonJS.
   const modulesAlone = entries.filter(({ isEsmOnly }) => isEsmOnly).map(({ name }) => `./${name}`);
   const others = ["./seenguard.wasm", "./formats.wasm", ...modulesAlone];
   const { stdout } = await promisify(execFile)(

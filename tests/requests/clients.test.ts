@@ -4,25 +4,13 @@
  */
 import express from "express";
 import { buildSchema, graphql } from "graphql";
-import type { FetchPage, SeenGuard } from "seenguard";
+import type { SeenGuard } from "seenguard";
 import { memoryStore, seenOf, type Page } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { readdirSync } from "node:fs";
 import { openExample, KNOWN, type OpenPage } from "../docs/browser.ts";
 import { examplesOf } from "../docs/examples.ts";
 import { heldBy, idsOf, openGuard } from "../support/node.js";
-
-interface Item {
-  readonly id: string;
-}
-interface PostView {
-  readonly post: { readonly ap_id: string };
-}
-/** What each recipe exports: the function that brings pages, and their items' ids. */
-interface Recipe {
-  readonly fetchPageOf: (guard: SeenGuard, baseUrl: string) => FetchPage<Item | PostView>;
-  readonly idOf?: (item: Item | PostView) => string;
-}
+import { mastodon, recipes, type Item, type Post, type Recipe } from "./recipes.js";
 
 const USER = "ada";
 const SIZE = 10;
@@ -30,7 +18,7 @@ const RANKED = idsOf("article", 100).map((id) => ({ id }));
 
 let store: ReturnType<typeof memoryStore>;
 /** What the requests for pages said, and what they were answered, oldest first. */
-let served: { asked: ReturnType<typeof seenOf>; page: Page<Item> }[];
+let served: { seen: ReturnType<typeof seenOf>; page: Page<Item> }[];
 let baseUrl: string;
 let stop: () => void;
 
@@ -50,12 +38,12 @@ beforeEach(() => {
   served = [];
 });
 
-/** The feed in each form in which a recipe asks for it. Only what is asked for its pages says what is seen. */
+/** The feed in each form that a recipe requests. Only a request for a page says what is seen. */
 function feedServer(): express.Express {
   const pageFor = async (request: unknown, cursor: unknown) => {
-    const asked = seenOf(request);
-    const page = await store.page(USER, RANKED, { size: SIZE, cursor: cursor as string, ...asked });
-    served.push({ asked, page });
+    const seen = seenOf(request);
+    const page = await store.page(USER, RANKED, { size: SIZE, cursor: cursor as string, ...seen });
+    served.push({ seen, page });
     return page;
   };
   const app = express();
@@ -66,7 +54,7 @@ function feedServer(): express.Express {
     const { items, next, snapshot } = await pageFor(request, request.query.page_cursor);
     response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, snapshot });
   });
-  // Those of another provider, which knows of no reader what was seen, and its list as it is.
+  // Those of another provider, which does not know what a reader has seen, and its list unchanged.
   app.get("/api/v1/timelines/home", (request, response) => {
     const start = RANKED.findIndex(({ id }) => id === request.query.max_id) + 1;
     response.json(RANKED.slice(start, start + SIZE));
@@ -96,33 +84,29 @@ const SCHEMA = buildSchema(`
   type Query { feed(cursor: String): Page! }
 `);
 
-const idsIn = ({ items }: { items: readonly (Item | PostView)[] }) =>
+const idsIn = ({ items }: { items: readonly (Item | Post)[] }) =>
   items.map((item) => ("post" in item ? item.post.ap_id : item.id));
 
-/** Opens a list that brings as many fresh items, or more, with each call. */
-async function recipeOf(name: string) {
-  const { fetchPageOf, idOf } = (await import(`./client/${name}.ts`)) as Recipe;
-  const openFeed = (guard: SeenGuard, baseUrl: string) => {
+/** Opens lists that bring as many fresh items, or more, with each call. */
+function openerOf({ fetchPageOf, idOf }: Recipe) {
+  return (guard: SeenGuard, baseUrl: string) => {
     const feed = guard.feed();
     const fetchPage = fetchPageOf(guard, baseUrl);
     return (want: number) => feed.fill(fetchPage, want, { id: idOf ?? ((item) => (item as Item).id) });
   };
-  return { openFeed };
 }
 
-const OF_ANOTHER_PROVIDER = "mastodon";
-const names = readdirSync(new URL("client", import.meta.url)).map((file) => file.replace(/\.ts$/, ""));
+describe.each(Object.entries(recipes))("%s", (_name, recipe) => {
+  const openFeed = openerOf(recipe);
 
-describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name) => {
   test("sends the headers, and applies the snapshots", async () => {
-    const { openFeed } = await recipeOf(name);
     const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
     const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
     await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));
 
     const more = openFeed(guard, baseUrl);
     expect(idsIn(await more(SIZE))).toEqual(idsOf("article", SIZE, 3));
-    expect(served[0]?.asked).toEqual({});
+    expect(served[0]?.seen).toEqual({});
     expect(guard.explain("article-0").seen).toBe(true);
 
     // The stream stands still. One request fills the page nevertheless, and brings no shard again.
@@ -131,15 +115,14 @@ describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name)
     expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 8));
     expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 18));
     expect(served).toHaveLength(3);
-    for (const { asked, page } of served.slice(1)) {
-      expect(asked.held).toBe(heldBy(guard));
+    for (const { seen, page } of served.slice(1)) {
+      expect(seen.held).toBe(heldBy(guard));
       expect(page.snapshot?.shards).toEqual([expect.stringMatching(/^~/)]);
     }
     expect(errors).toEqual([]);
   });
 
   test("ends with the source, and passes errors on", async () => {
-    const { openFeed } = await recipeOf(name);
     const { guard } = await openGuard();
     const more = openFeed(guard, baseUrl);
     for (let page = 0; page < 9; page++) expect(await more(SIZE)).toMatchObject({ end: "filled", done: false });
@@ -150,7 +133,7 @@ describe.each(names.filter((name) => name !== OF_ANOTHER_PROVIDER))("%s", (name)
 });
 
 test("a client that returns only lists gets the snapshot by a request of its own", async () => {
-  const { openFeed } = await recipeOf(OF_ANOTHER_PROVIDER);
+  const openFeed = openerOf({ fetchPageOf: mastodon });
   const { guard, errors } = await openGuard({ namespace: `home:${USER}` });
   const impressions = idsOf("article", 3).map((id) => ({ id, at: Date.now() }));
   await store.ingest(USER, await store.accept(USER, { namespace: `home:${USER}`, now: Date.now(), impressions }));

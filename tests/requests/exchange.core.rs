@@ -1,4 +1,4 @@
-//! What the guard and the server exchange beside shards: references, what was made unseen, and lists of what was seen.
+//! What the guard and the server exchange in addition to shards: references, what was made unseen, and lists of what was seen.
 
 use crate::common::device::{Device, save};
 use crate::common::{START, apply, at, guard, ids, shard_of, shards_in_use};
@@ -22,7 +22,7 @@ fn snapshot<'a, L: IdList + ?Sized>(shards: &'a L, unseen: &'a [Impression]) -> 
     }
 }
 
-/// An id that the server has made unseen so many seconds after `START`.
+/// An id that the server has made unseen this number of seconds after `START`.
 fn unseen(id: &str, seconds: u64) -> Impression {
     Impression {
         id: id.into(),
@@ -68,7 +68,7 @@ fn i2_a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
         (Some(5), vec!["mine".into()])
     );
     assert!(guard.explain("shard 1-0", at(START)).is_some() && guard.explain("shard 3-0", at(START)).is_none());
-    // From here on it asks for all shards, until it has taken a snapshot.
+    // From here on it requests all shards, until it has applied a snapshot.
     assert_eq!(guard.held(), "");
     let older = apply(&mut guard, Some(4), &missing, at(START)).unwrap();
     assert_eq!(
@@ -169,7 +169,7 @@ fn i2_a_snapshot_from_before_a_deletion_is_not_taken_over() {
         ..deletion
     };
     tab.apply(deletion, at(START)).unwrap();
-    // These have a snapshot in use from before, and hear of it by what is stored.
+    // These have a snapshot in use from before, and learn of it from what is stored.
     let (mut applied, mut restored) = (device.next_visit(), device.next_visit());
     apply(&mut applied, Some(7), &texts, at(START)).unwrap();
     restored.restore(of(None), at(START)).unwrap();
@@ -298,34 +298,34 @@ fn feeds_are_notified_of_what_was_made_unseen_and_forgotten() {
     apply(&mut guard, None, &texts, at(START)).unwrap();
     let all = ["own", "other", "server", "stopped", "fresh"];
     let mut known = guard.unseen_revision();
-    let mut hears = |guard: &Guard| std::mem::replace(&mut known, guard.unseen_revision()) != guard.unseen_revision();
+    let mut is_notified = |guard: &Guard| std::mem::replace(&mut known, guard.unseen_revision()) != guard.unseen_revision();
     assert_eq!(guard.unseen(&all, at(START)), [] as [u32; 0]);
 
     guard.unsee(&["own"], at(START + 1));
-    assert!(hears(&guard));
+    assert!(is_notified(&guard));
     let mut device = Device::default();
     save(&mut guard, &mut device);
     let mut tab = device.next_visit();
     tab.unsee(&["other"], at(START + 2));
     save(&mut tab, &mut device);
     save(&mut guard, &mut device);
-    assert!(hears(&guard));
+    assert!(is_notified(&guard));
     guard
         .apply(snapshot(&texts, &[unseen("server", 0)]), at(START + 3))
         .unwrap();
-    assert!(hears(&guard));
+    assert!(is_notified(&guard));
     assert_eq!(guard.unseen(&all, at(START + 3)), [0, 1, 2]);
     guard
         .apply(snapshot(&texts, &[unseen("server", 0)]), at(START + 4))
         .unwrap();
     guard.filter(&all, at(START + 4));
-    assert!(!hears(&guard));
+    assert!(!is_notified(&guard));
     let deletion = Snapshot {
         forget_before: Some(START as u32 + 5),
         ..snapshot(&[] as &[&str], &[])
     };
     guard.apply(deletion, at(START + 5)).unwrap();
-    assert!(hears(&guard));
+    assert!(is_notified(&guard));
     assert_eq!(guard.unseen(&all, at(START + 5)), [0, 1, 2, 3, 4]);
 }
 
@@ -339,7 +339,7 @@ fn feeds_are_notified_again_of_what_was_made_unseen_after_the_window() {
     tab.unsee(&["a"], at(START + 1));
     save(&mut tab, &mut device);
     save(&mut guard, &mut device);
-    // A feed that asks now is told of nothing: it has expired.
+    // A feed that asks now gets nothing: it has expired.
     let later = START + 31 * 86_400;
     assert_eq!(guard.unseen(&["a"], at(later)), [] as [u32; 0]);
     let known = guard.unseen_revision();

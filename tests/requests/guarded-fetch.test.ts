@@ -61,14 +61,14 @@ describe("the requests", () => {
   });
 
   test("that the function does not match have none, and it gets them before they are sent", async () => {
-    const asked: MatchedRequest[] = [];
-    const match = (request: MatchedRequest) => asked.push(request) < 0;
+    const matched: MatchedRequest[] = [];
+    const match = (request: MatchedRequest) => matched.push(request) < 0;
     const { calls, fetch } = await openFetch(undefined, { match });
     const init = { method: "post", body: "text" };
     await fetch(PAGE, init);
     await fetch(new URL(PAGE));
     await fetch(new Request(PAGE, { method: "PUT", body: "text" }));
-    expect(asked).toEqual([
+    expect(matched).toEqual([
       { url: PAGE, method: "POST", init },
       { url: PAGE, method: "GET", init: undefined },
       { url: PAGE, method: "PUT", init: undefined },
@@ -235,7 +235,7 @@ describe("an answer", () => {
     ["a snapshot that is none", () => page(7)],
     ["a snapshot of something else", () => page({ version: 1, shards: "none", unseen: 7 })],
     ["an empty answer", () => new Response(null, { status: 204 })],
-  ])("with %s is handed on unchanged, and no error told", async (_, answer) => {
+  ])("with %s is handed on unchanged, and no error is reported", async (_, answer) => {
     const { fetch, errors } = await openFetch(answer);
     expect(await (await fetch(PAGE)).text()).toBe(await answer().text());
     expect(errors).toEqual([]);

@@ -1,6 +1,6 @@
 /** What a request carries: `headers`. */
 import { describe, expect, test } from "vitest";
-import { pendingListOf } from "../support/devices.js";
+import { pendingListOf } from "../support/shards.js";
 import { heldBy, idsOf, MapStorage, openGuard, shippedSnapshot } from "../support/node.js";
 
 const PENDING = /^[0-9a-z]{0,12}\.[0-9a-z]+\.[0-9a-z]+\.(?:[A-Za-z0-9_-]{4})*$/;

@@ -66,7 +66,7 @@ fn a_snapshot_is_read_in_each_format() {
 }
 
 #[test]
-fn what_is_no_snapshot_is_not_read() {
+fn what_is_not_a_snapshot_is_not_read() {
     assert!(is_read::<ChainSnapshot>(r#"{ "version": 1, "shards": [], "now": 1 }"#));
     for json in [
         "[]",

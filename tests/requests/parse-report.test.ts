@@ -68,7 +68,7 @@ describe("parseReport", () => {
     ["an impression without a time", { ...body, impressions: [{ id: "a" }] }],
     ["an impression whose id is a number", { ...body, impressions: [{ id: 7, at: 1 }] }],
     ["a time that is a text", { ...body, impressions: [{ id: "a", at: "1" }] }],
-    ["something taken back without an id", { ...body, unseen: [{ at: 1 }] }],
+    ["an unseen entry without an id", { ...body, unseen: [{ at: 1 }] }],
   ])("refuses %s, and says what is wrong", (_, given) => {
     expect(() => read(given)).toThrow(SeenGuardError);
     expect(() => read(given)).toThrow(expect.objectContaining({ code: "bad-report" }) as Error);

@@ -25,7 +25,7 @@ fn device(namespace: &str, number: u64) -> String {
     digits(hash_id(namespace.as_bytes(), 0), 4) + &digits(number, 8)
 }
 
-/// What is kept after these texts were told, a second apart.
+/// What is stored after these strings were reported, a second apart.
 fn kept(texts: &[&str]) -> String {
     texts.iter().zip(START..).fold(String::new(), |kept, (text, now)| {
         let pending = PendingToKeep::of(text, None, at(now), PENDING_SECONDS).unwrap();
@@ -48,8 +48,8 @@ fn fresh(chain: &ShardChain, pending: Pending<'_>) -> Vec<&'static str> {
     fresh.into_iter().map(|index| POOL[index as usize]).collect()
 }
 
-/// The same when a device that tells this asks.
-fn asked_by<'a>(asking: &'a str, pending: Pending<'a>) -> Pending<'a> {
+/// The same for a request of the device with this list.
+fn requested_by<'a>(asking: &'a str, pending: Pending<'a>) -> Pending<'a> {
     Pending {
         asking: Some(asking),
         ..pending
@@ -72,7 +72,7 @@ fn i1_what_another_device_has_pending_is_left_out() {
     // That of the asking device as it came with the request, never as it was kept.
     assert_eq!(fresh(&chain, pending), ["b", "e"]);
     let asks_without = text(&phone, "2", &[]);
-    assert_eq!(fresh(&chain, asked_by(&asks_without, pending)), ["b", "d", "e"]);
+    assert_eq!(fresh(&chain, requested_by(&asks_without, pending)), ["b", "d", "e"]);
     // Of a device that has no name, or tells nothing, all others are others.
     assert_eq!(
         fresh(
@@ -85,7 +85,7 @@ fn i1_what_another_device_has_pending_is_left_out() {
         ["d", "e"]
     );
     let unnamed = text("", "2", &["d"]);
-    assert_eq!(fresh(&chain, asked_by(&unnamed, pending)), ["e"]);
+    assert_eq!(fresh(&chain, requested_by(&unnamed, pending)), ["e"]);
     // None of it enters the chain or a snapshot.
     let request = PageRequest {
         size: 9,
@@ -135,7 +135,7 @@ fn i1_another_device_stops_no_id_that_the_chain_lists_as_unseen() {
 fn i1_a_list_from_before_the_deletion_is_left_out() {
     let mut chain = chain(&["a"]);
     chain.forget(at(START + 10)).unwrap();
-    // What these devices have heard of: nothing; and START + 9, 10 and 11.
+    // The deletion that these devices know: none; and START + 9, 10 and 11.
     let texts = [
         (1, "0", "a"),
         (2, "t68n49", "b"),
@@ -161,8 +161,8 @@ fn i1_a_list_from_before_the_deletion_is_left_out() {
 #[test]
 fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
     let chain = chain(&["a"]);
-    let (ours, other) = (device("home:ada", 1), device("home:bob", 1));
-    let kept = kept(&[&text(&ours, "1", &["b"]), &text(&other, "1", &["c"])]);
+    let (own, other) = (device("home:ada", 1), device("home:bob", 1));
+    let kept = kept(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
     let asking = text(&device("home:bob", 2), "1", &["d"]);
     let pending = Pending {
         asking: Some(&asking),
@@ -182,7 +182,7 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
     assert!(PendingToKeep::of(&asking, Some("home:bob"), at(START + 9), PENDING_SECONDS).is_some());
     // Without a name nothing tells whose it is; it counts for this request alone.
     let unnamed = text("", "1", &["d"]);
-    assert_eq!(fresh(&chain, asked_by(&unnamed, pending)), ["c", "e"]);
+    assert_eq!(fresh(&chain, requested_by(&unnamed, pending)), ["c", "e"]);
     assert_eq!(
         PendingToKeep::of(&unnamed, Some("home:ada"), at(START + 9), PENDING_SECONDS),
         None
@@ -192,26 +192,26 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
 #[test]
 fn i1_a_store_keeps_the_text_of_a_device_with_the_highest_counter() {
     let phone = device("home:ada", 1);
-    let told = |texts: &[(&str, &[&str])]| {
+    let reported = |texts: &[(&str, &[&str])]| {
         let texts: Vec<String> = texts.iter().map(|(counter, ids)| text(&phone, counter, ids)).collect();
         kept(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     };
     // Numbers to the base 36: "10" is higher than "z".
     assert_eq!(
-        told(&[("z", &["a"]), ("10", &["b"]), ("z", &["c"]), ("0z", &["c"])]),
-        told(&[("z", &["a"]), ("10", &["b"])])
+        reported(&[("z", &["a"]), ("10", &["b"]), ("z", &["c"]), ("0z", &["c"])]),
+        reported(&[("z", &["a"]), ("10", &["b"])])
     );
     let expected = format!("{} {}\n", START + 1, text(&phone, "10", &["b"]));
-    assert_eq!(told(&[("z", &["a"]), ("10", &["b"])]), expected);
+    assert_eq!(reported(&[("z", &["a"]), ("10", &["b"])]), expected);
     // Of one counter the latest.
-    assert_ne!(told(&[("z", &["a"]), ("z", &["b"])]), told(&[("z", &["a"])]));
+    assert_ne!(reported(&[("z", &["a"]), ("z", &["b"])]), reported(&[("z", &["a"])]));
 }
 
 #[test]
 fn what_has_not_changed_is_not_stored_again() {
-    let told = text(&device("home:ada", 1), "z", &["a"]);
-    let kept = kept(&[&told]);
-    let pending = PendingToKeep::of(&told, None, at(START + 9), PENDING_SECONDS).unwrap();
+    let reported = text(&device("home:ada", 1), "z", &["a"]);
+    let kept = kept(&[&reported]);
+    let pending = PendingToKeep::of(&reported, None, at(START + 9), PENDING_SECONDS).unwrap();
     assert_eq!(pending.added_to(&kept), Ok(None));
     let empty = text(&device("home:ada", 2), "0", &[]);
     let nothing = PendingToKeep::of(&empty, None, at(START + 9), PENDING_SECONDS).unwrap();
@@ -236,12 +236,12 @@ fn an_empty_list_empties_what_was_kept_unless_it_is_older_and_its_counter_stays(
 
 #[test]
 fn devices_with_nothing_pending_are_dropped_first() {
-    let told = |number: usize, counter, ids: &[&str]| text(&device("home:ada", number as u64), counter, ids);
+    let reported = |number: usize, counter, ids: &[&str]| text(&device("home:ada", number as u64), counter, ids);
     let mut texts: Vec<String> = (1..=MAX_PENDING_DEVICES)
-        .map(|number| told(number, "1", &["a"]))
+        .map(|number| reported(number, "1", &["a"]))
         .collect();
-    texts.push(told(MAX_PENDING_DEVICES, "2", &[]));
-    texts.push(told(MAX_PENDING_DEVICES + 1, "1", &["b"]));
+    texts.push(reported(MAX_PENDING_DEVICES, "2", &[]));
+    texts.push(reported(MAX_PENDING_DEVICES + 1, "1", &["b"]));
     let kept = kept(&texts.iter().map(String::as_str).collect::<Vec<_>>());
     let has = |number: usize| kept.contains(&device("home:ada", number as u64));
     assert!(
@@ -254,8 +254,8 @@ fn devices_with_nothing_pending_are_dropped_first() {
 fn a_script_gets_what_it_keeps_in_its_shortest_form() {
     let phone = device("home:ada", 1);
     let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
-    let told = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS).unwrap();
-    let command = StoreKeys::of("seen:", "ada", false).unwrap().keep(&told);
+    let reported = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS).unwrap();
+    let command = StoreKeys::of("seen:", "ada", false).unwrap().keep(&reported);
     let expected = [&phone, "z", &short, &START.to_string(), "172800", "1"];
     assert_eq!(command.arguments, expected);
 }
@@ -267,10 +267,10 @@ fn i7_the_latest_devices_are_kept_and_no_more() {
         .zip(&pool)
         .map(|(number, id)| text(&device("home:ada", number), "1", &[id]))
         .collect();
-    let mut told: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let mut reported: Vec<&str> = texts.iter().map(String::as_str).collect();
     let again = text(&device("home:ada", 1), "2", &["item-0"]);
-    told.insert(MAX_PENDING_DEVICES, &again);
-    let kept = kept(&told);
+    reported.insert(MAX_PENDING_DEVICES, &again);
+    let kept = kept(&reported);
     assert_eq!(kept.lines().count(), MAX_PENDING_DEVICES);
     let pending = Pending {
         kept: &kept,
@@ -324,7 +324,7 @@ fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
 }
 
 #[test]
-fn what_is_no_pending_text_is_not_kept_and_stops_nothing() {
+fn what_is_not_a_pending_list_is_not_stored_and_stops_nothing() {
     let phone = device("home:ada", 1);
     let valid = text(&phone, "1", &["a"]);
     let list = list_of(&["a"]);

@@ -29,7 +29,7 @@ test.each([
   expect(status).toBe(2);
 });
 
-test("an argument that is no option is refused", () => {
+test("an argument that is not an option is refused", () => {
   const { status, stderr } = start("flink");
   expect(stderr).toMatch(/^Unexpected argument 'flink'\n\nusage/);
   expect(status).toBe(2);

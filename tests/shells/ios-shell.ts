@@ -132,7 +132,7 @@ const pull = (window: EngineWindow): Promise<void> =>
     const target = document.querySelector("ion-list");
     const at = async (type: string, clientY: number) => {
       target?.dispatchEvent(new MouseEvent(type, { bubbles: true, composed: true, clientX: 195, clientY, buttons: 1 }));
-      // A frame takes in the latest of them.
+      // A frame draws the latest of them.
       await new Promise((resolve) => requestAnimationFrame(resolve));
     };
     await at("mousedown", 150);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { lockDigest, npmCi, runDirectory } from "../../scripts/lib/npm.mjs";
 import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 import { pack } from "../packed/pack.ts";
 
 const exec = promisify(execFile);

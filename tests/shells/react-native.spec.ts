@@ -11,7 +11,7 @@ import type { SeenGuard, SeenStorage } from "seenguard";
 import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
 import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
 import { exampleWith, writeExample } from "../docs/examples.js";
-import { until } from "../support/waiting.js";
+import { until } from "../support/processes.js";
 import { Site } from "../support/site.js";
 import { idsOf } from "../support/pages.js";
 

@@ -3,16 +3,20 @@
  * fetch, after SIGKILL, in each of its windows and stores. Its server here forgets with each start, so what is left out
  * then is what the device remembers.
  */
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import type { Server } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { until as untilSo } from "selenium-webdriver";
+import { inProject } from "../../scripts/lib/paths.mjs";
+import { run } from "../../scripts/lib/run.mjs";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Report } from "seenguard";
 import { startWebKit, type Session } from "../support/webkit-driver.ts";
-import { until } from "../support/waiting.ts";
-import { buildApp, type BuiltApp } from "./tauri-app.ts";
+import { until } from "../support/processes.ts";
+import { npmInstall, pack } from "../packed/pack.ts";
 
 /** A request that the server got. */
 interface ServerRequest {
@@ -20,6 +24,17 @@ interface ServerRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+}
+
+const exec = promisify(execFile);
+
+interface BuiltApp {
+  readonly binary: string;
+  /** The example's server, with a store of its own. */
+  readonly startServer: (options: {
+    isStreaming: () => boolean;
+    onRequest: (request: ServerRequest) => void;
+  }) => Promise<Server>;
 }
 
 let app: BuiltApp;
@@ -35,7 +50,7 @@ beforeAll(async () => {
 
 beforeEach(async () => {
   data = await mkdtemp(join(tmpdir(), "seenguard-tauri-"));
-  await startAnew();
+  await restart();
 });
 
 afterEach(async () => {
@@ -45,7 +60,7 @@ afterEach(async () => {
 });
 
 /** A server that knows nothing, and the app. */
-async function startAnew(): Promise<void> {
+async function restart(): Promise<void> {
   requests = [];
   server = await app.startServer({ isStreaming: () => false, onRequest: (request) => requests.push(request) });
   const environment = {
@@ -64,10 +79,10 @@ async function stopServer(): Promise<void> {
   await new Promise((resolve) => server.close(resolve));
 }
 
-async function killAndStartAnew(): Promise<void> {
+async function killAndRestart(): Promise<void> {
   await session.kill();
   await stopServer();
-  await startAnew();
+  await restart();
 }
 
 const shown = (): Promise<string[]> =>
@@ -144,7 +159,7 @@ describe.each([
     await toWindow(first);
     await refresh();
     expect(common(await shown(), ofBoth)).toEqual([]);
-    await killAndStartAnew();
+    await killAndRestart();
     await open();
     expect(common(await shown(), ofBoth)).toEqual([]);
     if (query === "") return;
@@ -161,8 +176,33 @@ describe.each([
     await until("nothing is shown", async () => (await shown()).length === 0);
     await session.end();
     await stopServer();
-    await startAnew();
+    await restart();
     await open();
     expect((await shown())[0]).toBe("story-0");
   });
 });
+
+/** The app as its team has it: a copy with the packed package installed, and compiled. */
+async function buildApp(): Promise<BuiltApp> {
+  const target = inProject("target", "tauri");
+  const directory = join(target, "app");
+  await copySources(directory);
+  const { tarball } = await pack(directory);
+  await npmInstall(directory, `./${tarball}`);
+  await exec(process.execPath, [inProject("node_modules", "typescript", "bin", "tsc"), "-p", directory]);
+  await exec("npm", ["run", "build"], { cwd: directory });
+  // As `tauri build` does: the pages are in the program, and come by Tauri's own scheme.
+  const args = ["build", "--locked", "--features", "tauri/custom-protocol"];
+  await run("cargo", args, { cwd: join(directory, "src-tauri"), env: { CARGO_TARGET_DIR: target } });
+  const { startServer } = (await import(join(directory, "server.mjs"))) as Pick<BuiltApp, "startServer">;
+  return { binary: join(target, "debug", "seenguard-example-tauri"), startServer };
+}
+
+/** In place of the copy before, at the same path: cargo compiles again what has changed. */
+async function copySources(directory: string): Promise<void> {
+  const isSource = (path: string) => !/[/\\](node_modules|dist|gen|target)$/.test(path);
+  await rm(directory, { recursive: true, force: true });
+  await mkdir(directory, { recursive: true });
+  const sources = inProject("examples", "tauri");
+  await cp(sources, directory, { recursive: true, preserveTimestamps: true, filter: isSource });
+}

@@ -6,9 +6,9 @@ use crate::random::Random;
 const LONGEST_MS: f64 = 20.0 * 86_400_000.0;
 
 pub trait Chance {
-    /// True in so many of a thousand times.
+    /// True `times` in a thousand.
     fn per_mille(&mut self, times: u64) -> bool;
-    /// True in so many of a hundred times.
+    /// True `times` in a hundred.
     fn percent(&mut self, times: u64) -> bool;
     /// A whole number from `least` to `most`, both included.
     fn between(&mut self, least: u64, most: u64) -> u64;

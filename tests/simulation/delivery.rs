@@ -9,9 +9,9 @@ use super::elsewhere::PendingList;
 use super::exceptions::listed;
 use super::items::Item;
 use super::ledger::{Arrival, Recording, What};
-use super::scene::Scene;
 use super::stream::Entry;
 use super::tab::Urgency;
+use super::world::Scene;
 
 /// After this an impression that is still pending is delivered again, once.
 const REDELIVERY_MS: u64 = DAY;

@@ -7,8 +7,8 @@ use super::bag::Bag;
 use super::chance::Chance;
 use super::conditions::{Conditions, DAY, MINUTE, SECOND};
 use super::ledger::Ledger;
-use super::scene::Scene;
 use super::tab::Tab;
+use super::world::Scene;
 use crate::random::Random;
 
 pub fn new_guard(window_days: f64, remember: usize, seed: u64) -> Guard {

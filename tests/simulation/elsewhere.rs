@@ -9,15 +9,15 @@ use super::conditions::SECOND;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::lists::Candidates;
-use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Question;
+use super::world::Scene;
 
 /// Most ids of a pending list, the newest.
 const MOST_LISTED: usize = 1_000;
 /// After how many seconds a list that is said again counts as new.
 const REWRITTEN_AFTER_SECONDS: u64 = 3_600;
-/// A list has so many bits of an id's hash.
+/// Bits of an id's hash in a list.
 const BITS: u32 = 24;
 
 /// What a device says with a request or a report.

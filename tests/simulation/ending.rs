@@ -10,7 +10,7 @@ use super::recording;
 use super::snapshots;
 use super::world::World;
 
-/// After so many rounds, a day and more apart, what was lost is delivered again.
+/// After this number of rounds, a day and more apart, what was lost is delivered again.
 const ROUNDS: u64 = 4;
 const ROUND_MS: u64 = 31 * HOUR;
 

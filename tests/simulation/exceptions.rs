@@ -1,4 +1,4 @@
-//! What a server must unsee and forget, by what truly reached it: the chain is judged by it.
+//! What a server must unsee and forget, by what truly reached it: the oracle for the chain.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};

@@ -13,10 +13,10 @@ use super::items::Item;
 use super::ledger::{Recording, What};
 use super::lists::{self, Candidates};
 use super::recording;
-use super::scene::Scene;
 use super::snapshots;
 use super::statistics::Question;
 use super::tab::{MOST_TEXT_BYTES, MOST_TEXTS};
+use super::world::Scene;
 
 /// A refresh: a snapshot, a page of items, and some of them are looked at.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
@@ -49,7 +49,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     check_limits(device, tab, scene);
 }
 
-/// Filters, and judges each answer. Returns the fresh ones of the answer.
+/// Filters, and checks each answer. Returns the fresh ones of the answer.
 fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) -> Vec<Item> {
     let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
@@ -193,7 +193,7 @@ fn check_pending(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-/// Asks for a few items at other times of the device's clock: to the last millisecond of the window, and whatever the
+/// Queries a few items at other times of the device's clock: to the last millisecond of the window, and whatever the
 /// clock says before. And for some as if the server had covered and then lost everything: of the table alone.
 fn probe(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let (page, ledger) = (&device.tabs[tab], &device.ledger);

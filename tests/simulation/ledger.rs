@@ -1,4 +1,4 @@
-//! What truly happened on one device: each recording, and what became of it. The guards are judged by it.
+//! What truly happened on one device: each recording, and what became of it: the oracle for the guards.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Lists of items: what is asked of a guard as a list, and a list that a page shows and that decides each item once.
+//! Lists of items: what a guard answers for a list, and a list that a page shows and that decides each item once.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -10,14 +10,14 @@ use super::chance::Chance;
 use super::device::Device;
 use super::items::{Item, Items};
 use super::ledger::What;
-use super::scene::Scene;
 use super::server::Server;
 use super::view::View;
+use super::world::Scene;
 
 /// Most verdicts of a list.
 const MOST_VERDICTS: usize = 400;
 
-/// A list of candidates, some of them twice; those come first that nobody has ever seen or asked for.
+/// A list of candidates, some of them twice; those come first that nobody has ever seen or queried.
 pub struct Candidates {
     pub items: Vec<Item>,
     pub fresh: usize,

@@ -13,7 +13,6 @@ pub mod items;
 pub mod ledger;
 pub mod lists;
 pub mod recording;
-pub mod scene;
 pub mod server;
 pub mod snapshots;
 pub mod statistics;

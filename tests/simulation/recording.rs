@@ -5,9 +5,9 @@ use seenguard::device::Explanation;
 use super::device::Device;
 use super::items::Item;
 use super::ledger::{Recording, What};
-use super::scene::Scene;
 use super::stream::Entry;
 use super::tab::{State, Urgency};
+use super::world::Scene;
 
 /// Records impressions: each is known, pending unless covered, and delivered by whoever delivers.
 pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<'_>) {

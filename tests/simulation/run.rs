@@ -12,7 +12,7 @@ use crate::simulation::world::World;
 const MASTER_SEED: u64 = 0x5EE9_0A2D;
 const USERS: usize = 1_000;
 const REFRESHES: usize = 100;
-/// With so many users a run must have met every situation.
+/// With this number of users a run must have met every situation.
 const ENOUGH_USERS: usize = 300;
 
 /// What a run must have met.

@@ -12,10 +12,10 @@ use super::device::Device;
 use super::exceptions::listed;
 use super::items::Item;
 use super::ledger::{Ledger, Recording, What};
-use super::scene::Scene;
 use super::server::{Shipment, State};
 use super::tab::{Facts, Floor, Tab, Urgency};
 use super::view::View;
+use super::world::Scene;
 
 /// Requests of a page that may still be answered.
 const REQUESTS: usize = 4;

@@ -1,7 +1,7 @@
 //! Whether chance explains what was seen, and which situations a run has met.
 //!
 //! A filter stops a fresh item wrongly at a rate that `stats()` reports. Each first question for an item that nobody
-//! has seen is a draw of its own, whatever was asked before, so of the reported rates' sum E the chance to see x or
+//! has seen is a draw of its own, whatever was queried before, so of the reported rates' sum E the chance to see x or
 //! more is at most `exp(x − E − x · ln(x / E))` (Chernoff 1952; it holds for rates that differ from draw to draw, and
 //! that depend on earlier draws). Below [`LEVEL`], shared out evenly between all tests of a run (Bonferroni 1936),
 //! chance explains it no more.
@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 /// The chance that a run in which nothing is wrong fails for statistics: one in a million.
 const LEVEL: f64 = 1e-6;
-/// Small filters lie a little above the formula for their rate, up to 1.2% where the format was measured: so much more
-/// is no error.
+/// Small filters lie a little above the formula for their rate, up to 1.2% where the format was measured: that much more
+/// is not an error.
 const TOLERANCE: f64 = 1.03;
 
 /// What is tested of the server's shards.
@@ -28,19 +28,19 @@ const QUESTIONS: f64 = 2.0;
 /// How often something was expected at most, and how often it was seen.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence {
-    pub asked: u64,
+    pub queries: u64,
     pub expected: f64,
     pub seen: u64,
 }
 
 impl Evidence {
     fn add(&mut self, other: Evidence) {
-        self.asked += other.asked;
+        self.queries += other.queries;
         self.expected += other.expected;
         self.seen += other.seen;
     }
 
-    /// An upper bound on the chance of seeing so many or more.
+    /// An upper bound on the chance of seeing `seen` or more.
     pub fn chance(&self) -> f64 {
         let (expected, seen) = (self.expected * TOLERANCE, self.seen as f64);
         if seen <= expected {
@@ -66,7 +66,7 @@ impl Tally {
     /// One question with its expected rate, and its answer.
     pub fn ask(&mut self, question: Question, rate: f64, seen: bool) {
         self.evidence.entry(question).or_default().add(Evidence {
-            asked: 1,
+            queries: 1,
             expected: rate,
             seen: u64::from(seen),
         });

@@ -10,8 +10,8 @@ use super::chance::Chance;
 use super::device::Device;
 use super::items::Item;
 use super::ledger::Ledger;
-use super::scene::Scene;
 use super::tab::{Change, Save, Tab, Urgency};
+use super::world::Scene;
 
 /// Most recordings of a row.
 const ROW: usize = 1_000;

@@ -10,10 +10,21 @@ use super::ending;
 use super::feeds;
 use super::items::Items;
 use super::recording;
-use super::scene::Scene;
 use super::server::Server;
 use super::statistics::Tally;
 use crate::random::Random;
+
+/// What everything that happens on a device needs besides the device.
+pub struct Scene<'a> {
+    pub now: u64,
+    /// Whether nothing fails, is late or old any more.
+    pub is_well: bool,
+    pub conditions: &'a Conditions,
+    pub items: &'a mut Items,
+    pub server: &'a mut Server,
+    pub random: &'a mut Random,
+    pub tally: &'a mut Tally,
+}
 
 /// Unix milliseconds at which every life begins.
 const BEGINNING: u64 = 1_764_000_000_000;
@@ -107,7 +118,7 @@ impl World {
         }
     }
 
-    /// Lives through so many refreshes, and brings everything to its end.
+    /// Lives through this number of refreshes, and brings everything to its end.
     pub fn live(&mut self, refreshes: usize) {
         while self.refreshes < refreshes {
             self.pass_time();

@@ -13,7 +13,7 @@ test.use({ viewport: { width: 1280, height: 900 } });
 
 /** No network request tells when the server has something: this polls. */
 class ReaderAlone extends Reader {
-  protected override async toldOfStream(change: () => Promise<void>): Promise<void> {
+  protected override async changeStream(change: () => Promise<void>): Promise<void> {
     const control = () => this.page.evaluate(streamOf, this.user);
     const before = JSON.stringify(await control());
     await change();

@@ -14,7 +14,7 @@ import {
   uniqueNamespace,
 } from "../support/node.js";
 
-/** A guard with a snapshot in use and impressions of its own, and what must stay as it is. */
+/** A guard with a snapshot in use and impressions of its own, and what must not change. */
 async function guardInUse() {
   const opened = await openGuard();
   const { guard } = opened;
@@ -49,54 +49,50 @@ async function expectRefused(cases: Iterable<readonly [unknown, string]>): Promi
 }
 
 describe("what is not a snapshot", () => {
-  const forms: readonly (readonly [string, unknown, string])[] = [
-    ["a number", 5, "bad-snapshot"],
-    ["a text", "U0dTMQ==", "bad-snapshot"],
-    ["true", true, "bad-snapshot"],
-    ["a function", () => ({ shards: [] }), "bad-snapshot"],
-    ["a symbol", Symbol("snapshot"), "bad-snapshot"],
-    ["a list of shards", [], "bad-snapshot"],
-    ["an object without shards", {}, "bad-snapshot"],
-    ["shards that are null", { shards: null }, "bad-snapshot"],
-    ["shards that are a text", { shards: "U0dTMQ==" }, "bad-snapshot"],
-    ["shards that are an array-like", { shards: { length: 1, 0: "" } }, "bad-snapshot"],
-    ["a shard that is a number", { shards: [7] }, "bad-snapshot"],
-    ["a shard that is null", { shards: [null] }, "bad-snapshot"],
-    ["a shard that is a list", { shards: [["U0dTMQ=="]] }, "bad-snapshot"],
-    ["shards with a hole", { shards: new Array(3) }, "bad-snapshot"],
-    ["a negative version", { version: -1, shards: [] }, "bad-snapshot"],
-    ["a fractional version", { version: 1.5, shards: [] }, "bad-snapshot"],
-    ["a version that is too large", { version: 2 ** 53, shards: [] }, "bad-snapshot"],
-    ["a version that is infinite", { version: Infinity, shards: [] }, "bad-snapshot"],
-    ["a version that is NaN", { version: NaN, shards: [] }, "bad-snapshot"],
-    ["a version that is a text", { version: "1", shards: [] }, "bad-snapshot"],
-    ["a version that is a bigint", { version: 1n, shards: [] }, "bad-snapshot"],
-    ["a version that is null", { version: null, shards: [] }, "bad-snapshot"],
-    ["a time that is a text", { now: "1764000000", shards: [] }, "bad-snapshot"],
-    ["a negative time", { now: -1, shards: [] }, "bad-snapshot"],
-    ["a time that is NaN", { now: NaN, shards: [] }, "bad-snapshot"],
-    ["a time in milliseconds", { now: NOW * 1000, shards: [] }, "bad-snapshot"],
-    ["an unseen that is no list", { shards: [], unseen: {} }, "bad-snapshot"],
-    ["an unseen that is null", { shards: [], unseen: null }, "bad-snapshot"],
-    ["an unseen of texts", { shards: [], unseen: ["a"] }, "bad-snapshot"],
-    ["an unseen id that is a number", { shards: [], unseen: [{ id: 7, at: NOW * 1000 }] }, "bad-snapshot"],
-    ["an unseen id without a time", { shards: [], unseen: [{ id: "a" }] }, "bad-snapshot"],
-    ["an unseen id at no time", { shards: [], unseen: [{ id: "a", at: NaN }] }, "bad-snapshot"],
-    ["an unseen id before 1970", { shards: [], unseen: [{ id: "a", at: -1 }] }, "bad-snapshot"],
-    ["an unseen with holes", { shards: [], unseen: new Array(3) }, "bad-snapshot"],
-    [
-      "an unseen of 1,001 ids",
-      { shards: [], unseen: idsOf("id", 1_001).map((id) => ({ id, at: NOW * 1000 })) },
-      "bad-snapshot",
-    ],
-    ["a deletion in milliseconds", { shards: [], forgetBefore: NOW * 1000 }, "bad-snapshot"],
-    ["a deletion that is a text", { shards: [], forgetBefore: String(NOW) }, "bad-snapshot"],
-    ["a deletion that is null", { shards: [], forgetBefore: null }, "bad-snapshot"],
-    ["an unknown format", { format: "zip", shards: [] }, "bad-snapshot"],
-    ["a format that is null", { format: null, shards: [] }, "bad-snapshot"],
+  const forms: readonly (readonly [string, unknown])[] = [
+    ["a number", 5],
+    ["a text", "U0dTMQ=="],
+    ["true", true],
+    ["a function", () => ({ shards: [] })],
+    ["a symbol", Symbol("snapshot")],
+    ["a list of shards", []],
+    ["an object without shards", {}],
+    ["shards that are null", { shards: null }],
+    ["shards that are a text", { shards: "U0dTMQ==" }],
+    ["shards that are an array-like", { shards: { length: 1, 0: "" } }],
+    ["a shard that is a number", { shards: [7] }],
+    ["a shard that is null", { shards: [null] }],
+    ["a shard that is a list", { shards: [["U0dTMQ=="]] }],
+    ["shards with a hole", { shards: new Array(3) }],
+    ["a negative version", { version: -1, shards: [] }],
+    ["a fractional version", { version: 1.5, shards: [] }],
+    ["a version that is too large", { version: 2 ** 53, shards: [] }],
+    ["a version that is infinite", { version: Infinity, shards: [] }],
+    ["a version that is NaN", { version: NaN, shards: [] }],
+    ["a version that is a text", { version: "1", shards: [] }],
+    ["a version that is a bigint", { version: 1n, shards: [] }],
+    ["a version that is null", { version: null, shards: [] }],
+    ["a time that is a text", { now: "1764000000", shards: [] }],
+    ["a negative time", { now: -1, shards: [] }],
+    ["a time that is NaN", { now: NaN, shards: [] }],
+    ["a time in milliseconds", { now: NOW * 1000, shards: [] }],
+    ["an unseen that is not a list", { shards: [], unseen: {} }],
+    ["an unseen that is null", { shards: [], unseen: null }],
+    ["an unseen of texts", { shards: [], unseen: ["a"] }],
+    ["an unseen id that is a number", { shards: [], unseen: [{ id: 7, at: NOW * 1000 }] }],
+    ["an unseen id without a time", { shards: [], unseen: [{ id: "a" }] }],
+    ["an unseen id at no time", { shards: [], unseen: [{ id: "a", at: NaN }] }],
+    ["an unseen id before 1970", { shards: [], unseen: [{ id: "a", at: -1 }] }],
+    ["an unseen with holes", { shards: [], unseen: new Array(3) }],
+    ["an unseen of 1,001 ids", { shards: [], unseen: idsOf("id", 1_001).map((id) => ({ id, at: NOW * 1000 })) }],
+    ["a deletion in milliseconds", { shards: [], forgetBefore: NOW * 1000 }],
+    ["a deletion that is a text", { shards: [], forgetBefore: String(NOW) }],
+    ["a deletion that is null", { shards: [], forgetBefore: null }],
+    ["an unknown format", { format: "zip", shards: [] }],
+    ["a format that is null", { format: null, shards: [] }],
   ];
-  for (const [what, snapshot, code] of forms) {
-    test(`is refused: ${what}`, () => expectRefused([[snapshot, code]]));
+  for (const [what, snapshot] of forms) {
+    test(`is refused: ${what}`, () => expectRefused([[snapshot, "bad-snapshot"]]));
   }
 
   test("i2: is refused when reading it throws", async () => {
@@ -132,53 +128,18 @@ describe("what is not a shard", () => {
     const good = await shardText(["a"]);
     const large = (count: number) =>
       Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
+    // Each code once: tests/formats/bad-input.core.rs has all of what is damaged.
     const cases: readonly (readonly [string, string])[] = [
       ["!", "bad-base64"],
-      [" ", "bad-base64"],
-      ["U0dT\nMQ==", "bad-base64"],
-      [` ${good}`, "bad-base64"],
       [`${good}\n`, "bad-base64"],
-      ["A", "bad-base64"],
-      ["AB==", "bad-base64"],
-      ["AA=", "bad-base64"],
-      ["AA===", "bad-base64"],
-      ["A+_A", "bad-base64"],
       ["🦀🦀🦀🦀", "bad-base64"],
       ["\ud800AAA", "bad-base64"],
       ["", "truncated"],
-      ["AAAA", "truncated"],
       [shardOf({ magic: "SGS2" }), "bad-magic"],
-      [shardOf({ magic: "sgs1" }), "bad-magic"],
-      [shardOf({ encoding: 2 }), "bad-encoding"],
-      [shardOf({ encoding: 255 }), "bad-encoding"],
       [shardOf({ reserved: 1 }), "bad-encoding"],
-      [shardOf({ reserved: 256 }), "bad-encoding"],
-      [shardOf({ hashes: 0 }), "bad-parameters"],
-      [shardOf({ hashes: 33 }), "bad-parameters"],
-      [shardOf({ bits: 0, payload: [] }), "bad-parameters"],
-      [shardOf({ bits: 2 ** 24 + 1 }), "bad-parameters"],
       [shardOf({ bits: 2 ** 32 - 1 }), "bad-parameters"],
-      [shardOf({ payload: [] }), "bad-payload"],
-      [shardOf({ payload: [0, 0] }), "bad-payload"],
       [shardOf({ bits: 2 ** 24 }), "bad-payload"],
-      [shardOf({ bits: 7, payload: [128] }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: [] }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: [0, 0, 0, 0] }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: rice(32, 0) }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: rice(255, 1, 0) }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: rice(0, 9, 0, 0) }), "bad-payload"],
       [shardOf({ encoding: 1, payload: rice(0, 2 ** 32 - 1, 0) }), "bad-payload"],
-      [shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 2 ** 24, 0, 0) }), "bad-payload"],
-      // One set bit whose gap is 8: position 8 of bits 0 to 7.
-      [shardOf({ encoding: 1, payload: rice(0, 1, 255, 0) }), "bad-payload"],
-      // Two set bits are claimed and one is there.
-      [shardOf({ encoding: 1, bits: 300, payload: rice(6, 2, 0) }), "bad-payload"],
-      // A quotient that never ends.
-      [shardOf({ encoding: 1, payload: rice(0, 1, 255) }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: rice(0, 1, 0, 0) }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: rice(0, 1, 2) }), "bad-payload"],
-      [shardOf({ encoding: 1, payload: rice(0, 0, 0) }), "bad-payload"],
-      [shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(31, 1, 255, 255, 255, 255, 255) }), "bad-payload"],
     ];
     await expectRefused(
       cases.flatMap(([bad, code]) => [
@@ -228,7 +189,7 @@ describe("a snapshot at the limits", () => {
 });
 
 describe("the version of a snapshot", () => {
-  test("that is older is no error, and the snapshot is not taken", async () => {
+  test("that is older is not an error, and the snapshot is not applied", async () => {
     const { guard, errors, inUse, expectUnchanged } = await guardInUse();
     const older = { ...inUse, version: inUse.version - 1, shards: [await shardText(["other"])] };
     expect(guard.apply(older)).toEqual({ applied: false, reason: "older-version" });

@@ -1,5 +1,6 @@
 /** What storage costs a page: transactions, connections, calls into the engine, repeated deliveries. */
 import { expect, test } from "vitest";
+import { shippedSnapshot } from "../support/node.js";
 import { idsOf, newBrowser, until, type Browser } from "./support.js";
 
 /** How many transactions an open and the time after it take. */
@@ -25,6 +26,19 @@ test("i7: fifteen namespaces with a signal cost an open no transaction each", as
   }
   expect([...browser.local.keys()].filter((key) => key.startsWith("seenguard-signal/other"))).toHaveLength(15);
   expect(await transactionsOfOpen(browser)).toBeLessThanOrEqual(alone + 2);
+});
+
+test("five stored shards cost an open no transaction more", async () => {
+  const browser = await newBrowser();
+  await transactionsOfOpen(browser);
+  const before = await transactionsOfOpen(browser);
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({}));
+  guard.apply(await shippedSnapshot(idsOf("seen", 50), { capacity: 10, shards: 5 }));
+  await until(browser, guard.close());
+  document.end();
+  expect([...browser.rows.keys()].filter((key) => key.endsWith("/h"))).toHaveLength(1);
+  expect(await transactionsOfOpen(browser)).toBe(before);
 });
 
 test("a read of a page that hides does not drop the connection", async () => {

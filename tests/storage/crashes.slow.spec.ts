@@ -77,18 +77,6 @@ test("i6: a renderer killed a moment after record loses nothing", async ({ conte
   expect(await codes(page)).toEqual([]);
 });
 
-test("of two tabs the one that lives loses nothing when the other dies", async ({ context, site }) => {
-  const [dying, living] = [await context.newPage(), await context.newPage()];
-  for (const page of [dying, living]) await visit(page, site);
-  await Promise.all([record(dying, idsOf("dying", 50)), record(living, idsOf("living", 50))]);
-  await pause(MOMENT_MS);
-  await killRenderer(dying);
-  await record(living, ["after"]);
-  await expect.poll(() => fresh(living, [...idsOf("dying", 50), "new"])).toEqual(["new"]);
-  const later = await visit(await context.newPage(), site);
-  expect(await fresh(later, [...idsOf("dying", 50), ...idsOf("living", 50), "after", "new"])).toEqual(["new"]);
-});
-
 test("of two tabs the one that runs is held up by nothing when the other's process stops", async ({
   context,
   site,

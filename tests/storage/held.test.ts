@@ -2,6 +2,7 @@
 import { SeenGuard } from "seenguard";
 import type { SeenStorage, Snapshot } from "seenguard";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { fakeTimers } from "../support/clocks.js";
 import { ShardChain } from "seenguard/server";
 import { xxh64 } from "../support/shards.js";
 import {
@@ -69,7 +70,7 @@ function shardsIn({ values }: Pick<MapStorage, "values">): string[] {
   return snapshot.shards;
 }
 
-/** Counts what a storage is asked for. */
+/** Lists the calls of a storage. */
 function countRequests(storage: MapStorage): { operation: string; key: string }[] {
   const requests: { operation: string; key: string }[] = [];
   storage.before = (operation, key) => requests.push({ operation, key });
@@ -139,28 +140,24 @@ describe("a visit on the next day", () => {
 
 describe("the stored snapshot", () => {
   test("of 20 refreshes in five minutes is the one of a minute after the first, and the last one at the end", async () => {
-    vi.useFakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
-    try {
-      const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
-      const { guard, errors } = await openGuard({ storage, namespace });
-      const requests = countRequests(storage);
-      const snapshots: Shipped[] = await Promise.all(idsOf("id", 20).map((id) => shippedSnapshot([id])));
-      for (const { shards } of snapshots) {
-        guard.apply({ shards });
-        await vi.advanceTimersByTimeAsync(15_000);
-      }
-      const written = () => requests.filter(({ operation, key }) => operation === "set" && key.endsWith("/h")).length;
-      expect(written()).toBe(1);
-      expect(shardsIn(storage)).toEqual(snapshots[3]?.shards);
-      guard.apply({ shards: snapshots[0]?.shards ?? [] });
-      await guard.close();
-      expect(written()).toBe(2);
-      const next = await openGuard({ storage, namespace });
-      expect(heldBy(next.guard)).toBe(namesOf(snapshots[0]?.shards ?? []));
-      expect([...errors, ...next.errors]).toEqual([]);
-    } finally {
-      vi.useRealTimers();
+    fakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const { guard, errors } = await openGuard({ storage, namespace });
+    const requests = countRequests(storage);
+    const snapshots: Shipped[] = await Promise.all(idsOf("id", 20).map((id) => shippedSnapshot([id])));
+    for (const { shards } of snapshots) {
+      guard.apply({ shards });
+      await vi.advanceTimersByTimeAsync(15_000);
     }
+    const written = () => requests.filter(({ operation, key }) => operation === "set" && key.endsWith("/h")).length;
+    expect(written()).toBe(1);
+    expect(shardsIn(storage)).toEqual(snapshots[3]?.shards);
+    guard.apply({ shards: snapshots[0]?.shards ?? [] });
+    await guard.close();
+    expect(written()).toBe(2);
+    const next = await openGuard({ storage, namespace });
+    expect(heldBy(next.guard)).toBe(namesOf(snapshots[0]?.shards ?? []));
+    expect([...errors, ...next.errors]).toEqual([]);
   });
 
   test("is one value, the shards as they came, and ASCII, though an id is not", async () => {
@@ -193,6 +190,19 @@ describe("the stored snapshot", () => {
     const last = await visit(storage, namespace);
     expect(heldBy(last.guard)).toBe(namesOf(fits.shards));
     expect([...next.errors, ...last.errors]).toEqual([]);
+  });
+
+  test("is that of the tab that wrote last, and each tab goes on with its own", async () => {
+    const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
+    const snapshots = [(await fiveShards("one")).snapshot, (await fiveShards("two")).snapshot];
+    const tabs = [await visit(storage, namespace), await visit(storage, namespace)];
+    for (const [index, { guard }] of tabs.entries()) {
+      guard.apply(snapshots[index] ?? null);
+      await guard.flush();
+    }
+    const names = snapshots.map(({ shards }) => namesOf(shards));
+    expect(tabs.map(({ guard }) => heldBy(guard))).toEqual(names);
+    expect(heldBy((await visit(storage, namespace)).guard)).toBe(names[1]);
   });
 
   test("without a storage is nothing, and the next visit holds nothing", async () => {

@@ -94,22 +94,6 @@ describe("the stashes of a namespace", () => {
     expect(next.filter([long("1").at(-1) ?? ""])).toEqual([]);
   });
 
-  test("i1: carry a namespace from visit to visit where IndexedDB is denied, which is reported", async () => {
-    const browser = await withoutDatabase();
-    for (const id of ["a", "b", "c"]) {
-      const document = browser.open();
-      const guard = await until(browser, document.openGuard({}));
-      await browser.task(() => guard.record(id));
-      await browser.advance(3_000);
-      expect(guard.stats().storage).toBe("unavailable");
-      expect(document.errors).toMatchObject([{ code: "storage" }]);
-      await browser.task(() => document.leave());
-    }
-    const guard = await until(browser, browser.open().openGuard({}));
-    expect(guard.filter(["a", "b", "c", "d"])).toEqual(["d"]);
-    expect(stashes(browser).size).toBeLessThanOrEqual(2);
-  });
-
   test("are gone once IndexedDB has everything", async () => {
     const browser = await newBrowser();
     const [one, two] = [browser.open(), browser.open()];
@@ -150,23 +134,6 @@ test("a guard that is closed leaves no timer, and the connection open for the ne
     expect(browser.timersOf(document)).toBe(0);
   }
   expect(document.openedTimes).toBe(1);
-});
-
-test("i6: a database without room stores impressions in place of the snapshot, and all once there is room", async () => {
-  const browser = await newBrowser();
-  const document = browser.open();
-  const guard = await until(browser, document.openGuard({}));
-  browser.outcomes = [{ way: "is full" }];
-  await browser.task(() => guard.record(["a", "b"]));
-  await browser.advance(5_000);
-  expect(guard.stats().storage).toBe("full");
-  expect(document.errors).toMatchObject([{ code: "storage" }]);
-  browser.outcomes = [];
-  await browser.advance(70_000);
-  expect(guard.stats().storage).toBe("indexeddb");
-  document.end();
-  const next = await until(browser, browser.open().openGuard({}));
-  expect(next.filter(["a", "b", "c"])).toEqual(["c"]);
 });
 
 test("i6: a page that is shown saves within a second or two, even if another attempt fails meanwhile", async () => {

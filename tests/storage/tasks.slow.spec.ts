@@ -1,8 +1,8 @@
-/** How long a page is busy at a time while its storage is read and written, beside fixed work in the same page. */
+/** How long a page is busy at a time while its storage is read and written, compared with fixed work in the same page. */
 import type { Page } from "@playwright/test";
 import { expect, flush, fresh, idsOf, NAMESPACE, record, test, visit } from "../support/pages.js";
 
-/** The fixed work: so many ids are written as JSON and read again, so often. */
+/** The fixed work: how many ids are written as JSON and read again, how often. */
 const [IDS, TIMES] = [10_000, 10];
 /** After this a page has saved its facts and compacted. */
 const SETTLE_MS = 2_500;

@@ -1,5 +1,5 @@
 /** Clocks of tests: time passes only when the test says so. */
-import { afterEach, beforeEach, vi } from "vitest";
+import { afterEach, beforeEach, onTestFinished, vi } from "vitest";
 
 interface Timer {
   readonly at: number;
@@ -58,6 +58,12 @@ export class VirtualClock {
     }
     this.now = ms;
   }
+}
+
+/** For the rest of the test. */
+export function fakeTimers(config: Parameters<typeof vi.useFakeTimers>[0]): void {
+  vi.useFakeTimers(config);
+  onTestFinished(() => void vi.useRealTimers());
 }
 
 /** For all tests of the file. */

@@ -321,3 +321,13 @@ export function settled(): Promise<void> {
     setImmediate(resolve);
   });
 }
+
+/** A chain until the test is over. */
+export const createChain = (options?: ChainOptions): Promise<ShardChain> => chainFrom([], options);
+
+/** The same, continuing what is stored. */
+export async function chainFrom(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
+  const chain = await ShardChain.from(stored, options);
+  onTestFinished(() => chain.free());
+  return chain;
+}

@@ -1,7 +1,7 @@
 /** Pages with a guard in them: what the tests do there, each function in the page a sentence in the test. */
 import { test as base, type Page } from "@playwright/test";
 import type { ApplyResult, GuardOptions, GuardStats, ReportOptions, SeenGuard, Snapshot } from "seenguard";
-import { until } from "./waiting.js";
+import { until } from "./processes.js";
 import { Site } from "./site.js";
 
 declare global {

@@ -1,6 +1,9 @@
-/** Starts and ends what tests need: redis-servers, the demo's server, other programs in TypeScript. */
-import { spawn, type ChildProcess } from "node:child_process";
+/** Runs the other programs that tests need, such as redis-servers and the demo's server, and waits for what they do. */
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { Redis } from "ioredis";
 import { endWithUs } from "../../scripts/lib/processes.mjs";
 import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
@@ -112,4 +115,61 @@ async function start(
     process: child,
     stop,
   };
+}
+
+const POLL_MS = 50;
+
+/**
+ * Resolves when the condition is met, which is checked again and again, and may never answer. A minute is for a machine
+ * that is busy.
+ */
+export async function until(what: string, isMet: () => Promise<boolean>, patienceMs = 60_000): Promise<void> {
+  const done = new AbortController();
+  const tooLate = pause(patienceMs, undefined, { signal: done.signal }).then(() => {
+    throw new Error(`in vain: ${what}`);
+  });
+  try {
+    while (!(await Promise.race([isMet(), tooLate]))) await pause(POLL_MS);
+  } finally {
+    done.abort();
+  }
+}
+
+interface Ended {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs `npx seenguard`; its standard input is `input`, and nothing else is there. */
+export function runCommand(args: readonly string[], input = ""): Promise<Ended> {
+  const child = spawn(process.execPath, [join(root, "dist", "cli.js"), ...args]);
+  let [stdout, stderr] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
+  child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
+  // A command that needs no input may end before it was written.
+  child.stdin.on("error", () => undefined).end(input);
+  return new Promise((resolve, reject) => {
+    child.once("error", reject).once("close", (status) => {
+      resolve({ status, stdout, stderr });
+    });
+  });
+}
+
+const hermesDirectories: Partial<Record<NodeJS.Platform, string>> = {
+  linux: "linux64-bin",
+  darwin: "osx-bin",
+  win32: "win64-bin",
+};
+
+/**
+ * Runs a script in Hermes, React Native's engine, as its npm package brings it, and returns what it prints.
+ * @param tools the directory whose node_modules has the package
+ */
+export async function runHermes(tools: string, script: string): Promise<string> {
+  const program = join(tools, "node_modules", "hermes-engine-cli", hermesDirectories[process.platform] ?? "", "hermes");
+  // Its warnings are about names that a browser has.
+  const options = { maxBuffer: 1 << 24, timeout: 60_000 };
+  const { stdout } = await promisify(execFile)(program, ["-w", script], options);
+  return stdout;
 }

@@ -1,4 +1,8 @@
-/** Shards made byte by byte, right and wrong, after the description of the format: for what no writer writes. */
+/**
+ * Shards made byte by byte, right and wrong, after the description of the format, for what no writer writes; and what
+ * devices send as `Seen-Pending`, made by hand, since a person has several.
+ */
+import type { Report } from "seenguard/server";
 
 const MASK = (1n << 64n) - 1n;
 const [P1, P2, P3, P4, P5] = [
@@ -91,4 +95,44 @@ export function shardOf(fields: ShardFields = {}): string {
 /** A Rice payload: the parameter r, how many set bits it claims, and its bit stream. */
 export function rice(r: number, claimed: number, ...stream: number[]): number[] {
   return [r, claimed & 255, (claimed >> 8) & 255, (claimed >> 16) & 255, claimed >>> 24, ...stream];
+}
+
+const base36 = (value: bigint, length: number) => value.toString(36).padStart(length, "0").slice(-length);
+
+/** The name of a device of a namespace: 4 characters of the namespace's hash, and 8. */
+export function deviceName(namespace: string, number: number): string {
+  return base36(xxh64(new TextEncoder().encode(namespace)), 4) + base36(BigInt(number), 8);
+}
+
+/** What a device with these ids pending lists of them: of each the low 24 bits of its hash. */
+export function pendingListOf(ids: readonly string[]): string {
+  const listed = ids.map((id) => xxh64(new TextEncoder().encode(id)) & 0xffffffn);
+  return Buffer.from(listed.map((bits) => bits.toString(16).padStart(6, "0")).join(""), "hex").toString("base64url");
+}
+
+/** A person's device: what it reports of itself at each moment. */
+export class Device {
+  readonly name: string;
+  private readonly namespace: string;
+  private counter = 1_000;
+
+  constructor(namespace: string, number: number) {
+    this.namespace = namespace;
+    this.name = deviceName(namespace, number);
+  }
+
+  /**
+   * `Seen-Pending` with these ids pending. Each has a higher counter than the one before, unless it is given. `knownDeletion`
+   * is the latest deletion of the history that the device knows of, in seconds.
+   */
+  pending(ids: readonly string[], counter = ++this.counter, knownDeletion = 0): string {
+    return `${this.name}.${counter.toString(36)}.${knownDeletion.toString(36)}.${pendingListOf(ids)}`;
+  }
+
+  /** A report of what is pending. */
+  report(ids: readonly string[]): Report & { pending: string } {
+    const now = Date.now();
+    const impressions = ids.map((id) => ({ id, at: now }));
+    return { namespace: this.namespace, now, impressions, pending: this.pending(ids) };
+  }
 }

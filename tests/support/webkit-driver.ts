@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Builder, type WebDriver } from "selenium-webdriver";
-import { freePort } from "../../scripts/lib/ports.mjs";
+import { freePort } from "../../scripts/lib/processes.mjs";
 import { programs } from "../../scripts/lib/programs.mjs";
 
 export interface Session {

@@ -5,7 +5,7 @@
  *     worker ──► page   head, chunk, end, or failed; pong
  *
  * A worker that has died is silent. So the page pings while it waits; when several pings in a row have had no answer,
- * all that waits rejects as a `fetch` does without a network, and the next request connects anew.
+ * all that waits rejects as a `fetch` does without a network, and the next request connects again.
  */
 
 export type Handler = (request: Request) => Promise<Response>;
@@ -116,7 +116,7 @@ class Connection {
     }
   }
 
-  /** It asks for a chunk when one is read. */
+  /** It requests a chunk when one is read. */
   private bodyOf(
     id: number,
     start: (controller: ReadableStreamDefaultController<Bytes>) => void,

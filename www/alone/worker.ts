@@ -8,7 +8,7 @@ import { serveOver, type Handler } from "./port.ts";
 
 /** What a page sends with its port. */
 export interface Joining {
-  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it anew takes seconds. */
+  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it takes seconds. */
   readonly directory: string;
 }
 
@@ -21,7 +21,7 @@ addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => 
   if (port !== undefined) serveOver(port, async (request) => (await opened(data.directory))(request));
 });
 
-/** A catalogue that could not be had is asked for anew by the next request. */
+/** The next request loads a catalogue again that could not be loaded. */
 function opened(directory: string): Promise<Handler> {
   return (opening ??= open(directory).catch((error: unknown) => {
     opening = undefined;

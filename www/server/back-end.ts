@@ -11,7 +11,7 @@ export interface StreamControl {
   readonly running: boolean;
   /** How long a report is under way, counted from its arrival at the server. */
   readonly lagSeconds: number;
-  /** Of ten entries of reports one is taken from the page, answered for, and never heard of again. */
+  /** One of ten entries of reports is accepted from the page, and lost. */
   readonly losesEvents: boolean;
   /** Every other page comes from a replica that stopped following when this was set. */
   readonly replicaLags: boolean;
@@ -44,7 +44,7 @@ export interface BackEnd {
   read(user: string): Promise<ShardChain>;
   /** The same as the lagging replica has it; as `read` while no replica lags. */
   readonly readReplica?: (user: string) => Promise<ShardChain>;
-  /** As `SeenStore.page`: what a device tells of itself is kept for the pages of this person's others. */
+  /** As `SeenStore.page`: what a device reports of itself is stored for the pages of this person's others. */
   page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>>;
   /** Puts what a device posts into the stream. When this resolves, it is not lost any more, but for what is to be. */
   report(user: string, body: unknown): Promise<void>;

@@ -5,7 +5,6 @@
  * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. Which items are copies
  * the server finds out as they arrive: a repost by its address, an edited copy by the Simhash of its text.
  */
-import { digestOf } from "./digest.ts";
 import { canonicalAddress, StoryGroups } from "./stories.ts";
 import { editedText, textOf } from "./texts.ts";
 
@@ -16,7 +15,7 @@ export interface Item {
   readonly url: string;
   /** Who published it, if that is not Wikipedia, which has the article. */
   readonly publisher?: string;
-  /** Only of a copy: the first item of its group to arrive, and what told the server. */
+  /** Only of a copy: the first item of its group to arrive, and how the server found it. */
   readonly copyOf?: { readonly id: string; readonly title: string; readonly by: "address" | "text" };
 }
 
@@ -126,6 +125,13 @@ function slugOf(publisher: string): string {
 /** 8 characters of base64url: 48 bits, so that two of 10,000 meet with a chance of 2 in 10 million. */
 function idOf(url: string): Promise<string> {
   return digestOf(url, 8);
+}
+
+/** The first characters of a string's SHA-256 in base64url. */
+export async function digestOf(text: string, characters: number): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  const base64 = btoa(String.fromCharCode(...new Uint8Array(digest)));
+  return base64.replaceAll("+", "-").replaceAll("/", "_").slice(0, characters);
 }
 
 /** The article's title, or nothing where the address names no article that is fit to be shown. */

@@ -1,6 +1,6 @@
 /** How the demo keeps what a person has seen: the chain's options, and what a request does with a chain. */
 import type { ChainOptions, ShardChain } from "seenguard/server";
-import { digestOf } from "./digest.ts";
+import { digestOf } from "./catalogue.ts";
 
 /**
  * One set for the whole deployment: `npx seenguard plan --per-day 150 --window-days 30 --rate 0.005`. The window is the

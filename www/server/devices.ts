@@ -19,7 +19,7 @@ export async function shownElsewhere(
   const page = await backEnd.page(user, items, { size: Math.max(1, items.length), pending });
   const fresh = new Set(page.items);
   const shown = new Set(alone.filter((item) => !fresh.has(item)).map(groupIdOf));
-  // A copy of such an item, which neither page has beside it.
+  // A copy of such an item, which neither page has in addition to it.
   const elsewhere = items.filter((item) => shown.has(groupIdOf(item))).map(({ id }) => id);
   return { elsewhere, ...(page.degraded && { degraded: true }) };
 }

@@ -27,7 +27,7 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; " +
   "base-uri 'none'; frame-ancestors 'self'";
 
-/** What runs beside the server, to be ended after it, the last one first. */
+/** What runs next to the server, to be ended after it, the last one first. */
 const stops: (() => Promise<unknown>)[] = [];
 const atEnd = (stop: () => Promise<unknown>): void => void stops.push(stop);
 
@@ -79,9 +79,9 @@ async function openBackEnd(): Promise<BackEnd> {
 function keptIn({ kind, dashboard }: BackEnd): string {
   const byWay = {
     memory: "in memory",
-    redis: "in Redis, by way of a stream of Redis",
-    kafka: "in Redis, by way of Kafka",
-    flink: `in Redis, by way of Kafka and Flink: ${String(dashboard)}`,
+    redis: "in Redis, through a stream of Redis",
+    kafka: "in Redis, through Kafka",
+    flink: `in Redis, through Kafka and Flink: ${String(dashboard)}`,
   };
   return byWay[kind];
 }

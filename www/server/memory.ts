@@ -14,7 +14,7 @@ import { CHAIN_OPTIONS, withChain } from "./chain.ts";
 
 /** People of whom something is kept; beyond that, the one who was away longest is forgotten. */
 const MOST_PEOPLE = 2000;
-/** As many entries of one person may wait; a page that is told so keeps its own and tries again. */
+/** Entries of one person that may wait; above it, a page gets an error, keeps its own and tries again. */
 const MOST_WAITING = 100_000;
 const ONE_LOST_IN = 10;
 const TICK_MS = 50;
@@ -115,7 +115,7 @@ export class MemoryBackEnd implements BackEnd {
       this.consuming = this.consume().then(
         () => this.goOnAfter(TICK_MS),
         (error: unknown) => {
-          console.error("reports could not be taken in and are tried again:", error);
+          console.error("applying reports failed, trying again:", error);
           this.goOnAfter(PAUSE_AFTER_ERROR_MS);
         },
       );
@@ -126,7 +126,7 @@ export class MemoryBackEnd implements BackEnd {
     if (this.timer !== undefined) this.consumeAfter(delayMs);
   }
 
-  /** Takes in what has been under way for long enough. */
+  /** Applies what has been under way for long enough. */
   private async consume(): Promise<void> {
     for (const [user, person] of [...this.people]) {
       const due = dueNow(person);

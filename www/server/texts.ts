@@ -5,9 +5,9 @@
 import { randomOfText, type Random } from "./random.ts";
 
 const WORDS = 120;
-/** So many distinct words a text is made of. */
+/** Distinct words of a text. */
 const TOPIC_WORDS = 60;
-/** So many words of it another publisher changes. */
+/** Words of it that another publisher changes. */
 const CHANGED_WORDS = 2;
 
 /** The text of the item with this id. `vocabulary`: the words to draw from, with repetition. */

@@ -1,11 +1,10 @@
 /** The app: the sign-in, or the feed of the person who has signed in. */
 import "@ionic/react/css/core.css";
-import { IonApp, setupIonicReact } from "@ionic/react";
+import { IonApp, IonButton, IonContent, IonInput, IonPage, setupIonicReact } from "@ionic/react";
 import { useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { Feed } from "./feed.tsx";
-import { readSession, type Session } from "./session.ts";
-import { SignIn } from "./sign-in.tsx";
+import { beginSession, readSession, type Session } from "./session.ts";
 
 setupIonicReact();
 
@@ -18,6 +17,20 @@ function App() {
     <IonApp>
       {session ? <Feed session={session} onSignedOut={() => setSession(null)} /> : <SignIn onSignedIn={setSession} />}
     </IonApp>
+  );
+}
+
+function SignIn({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
+  const [name, setName] = useState("");
+  return (
+    <IonPage>
+      <IonContent className="ion-padding">
+        <IonInput label="Your name" value={name} onIonInput={({ detail }) => setName(detail.value ?? "")} />
+        <IonButton disabled={name === ""} onClick={() => void beginSession(name).then(onSignedIn)}>
+          Sign in
+        </IonButton>
+      </IonContent>
+    </IonPage>
   );
 }
 

@@ -1,6 +1,7 @@
-/** Who reads: the session, which all tabs share, and what this account has seen. */
+/** Who reads: signing in, the session, which all tabs share, and what this account has seen. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { createContext, useContext } from "react";
+import { createContext, useContext, useState } from "react";
+import { Navigate } from "react-router-dom";
 import { SeenGuard } from "seenguard";
 import { useSeenGuard } from "seenguard/react";
 import type { Account } from "../shared/story.ts";
@@ -58,4 +59,29 @@ export const knownNames = () => JSON.parse(localStorage.getItem(NAMES) ?? "[]") 
 
 function remember(name: string): void {
   localStorage.setItem(NAMES, JSON.stringify([...new Set([name, ...knownNames()])]));
+}
+
+export function SignIn() {
+  const account = useSession();
+  const signIn = useSignIn();
+  const [name, setName] = useState("");
+  if (account) return <Navigate to="/" replace />;
+  return (
+    <main className="sign-in">
+      <h1 className="masthead">The Daily Round</h1>
+      <p>News that you have not seen yet.</p>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          signIn(name);
+        }}
+      >
+        <label>
+          Your name
+          <input value={name} onChange={({ target }) => setName(target.value)} required autoComplete="username" />
+        </label>
+        <button className="primary">Sign in</button>
+      </form>
+    </main>
+  );
 }

@@ -3,11 +3,11 @@ import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createBrowserRouter, RouterProvider, useParams } from "react-router-dom";
+import { SignIn } from "./account.tsx";
 import { ArticlePage } from "./article.tsx";
 import { History } from "./history.tsx";
 import { Layout } from "./layout.tsx";
 import { openQueries } from "./queries.ts";
-import { SignIn } from "./sign-in.tsx";
 import { Stories } from "./stories.tsx";
 import "./style.css";
 

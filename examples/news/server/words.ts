@@ -19,7 +19,7 @@ export const TOPICS: Record<string, { subjects: string[]; events: string[] }> = 
       "breaks a record from 1972",
       "wakes up after nine silent years",
       "gets two more years of funding",
-      "hears something that repeats",
+      "records something that repeats",
       "returns with a teaspoon of dust",
     ],
   },
@@ -64,7 +64,7 @@ export const TOPICS: Record<string, { subjects: string[]; events: string[] }> = 
       "shows what quiet sounds like",
       "is drawn by the people who use it",
       "opens its books",
-      "asks for fewer signs",
+      "votes for fewer signs",
     ],
   },
   Music: {
@@ -80,7 +80,7 @@ export const TOPICS: Record<string, { subjects: string[]; events: string[] }> = 
     ],
     events: [
       "fills the hall twice",
-      "is heard for the first time in a century",
+      "sings for the first time in a century",
       "records with what was at hand",
       "goes on tour by train",
       "divides the critics",

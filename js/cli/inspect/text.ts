@@ -1,7 +1,7 @@
 /** The output of `inspect` for people. */
 import type { ShardFormat } from "../../types/seenguard.js";
 import type { FilterReport } from "../../server/inspection.ts";
-import { line, rate, whole } from "../text.ts";
+import { line, rate, whole } from "../command.ts";
 import type { Inspected, InspectedShard } from "./inspect.ts";
 
 export function asText(inspected: Inspected): string {

@@ -5,8 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
 import type { Outcome } from "../workloads.ts";
-import type { BenchFiles } from "./bundle.ts";
-import { say, type Place, type Steps, type StoredImpressions } from "./place.ts";
+import { type BenchFiles, type Place, say, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
  * Having made a page, Chromium goes on to prepare a process for the next one. On two cores that takes a third of the

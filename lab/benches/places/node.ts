@@ -4,8 +4,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import type { Outcome } from "../workloads.ts";
-import type { BenchFiles } from "./bundle.ts";
-import type { Place, Steps } from "./place.ts";
+import type { BenchFiles, Place, Steps } from "./place.ts";
 
 const run = promisify(execFile);
 

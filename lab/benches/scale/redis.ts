@@ -1,7 +1,7 @@
 /** A master of a Redis Cluster with all slots, its replica, and what they say of themselves. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Cluster, Redis } from "ioredis";
-import { freePort } from "../../../scripts/lib/ports.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 
 export interface Master {

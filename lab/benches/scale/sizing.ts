@@ -28,7 +28,7 @@ export interface Machines {
 }
 
 export interface Measured {
-  /** B: what a user takes in Redis, and f: what the allocator has of the system for a byte in use. */
+  /** B: the bytes of a user in Redis, and f: what the allocator has of the system for a byte in use. */
   readonly bytesPerUser: number;
   readonly fragmentation: number;
   /** Processor time in µs: of Redis and of Node, of an update and of a page. */

@@ -13,7 +13,7 @@ import { describeRun } from "../machine.ts";
 import { namespaceOf, recommended } from "../scale/chains.ts";
 import { peakOf } from "../scale/sizing.ts";
 import { LOAD, MACHINES } from "../scale/tables.ts";
-import { spreadOf } from "../statistics.ts";
+import { spreadOf } from "../measure.ts";
 import { tableOf } from "../tables.ts";
 import { fillUsers, IMPRESSIONS, reportsOf, type Work } from "./load.ts";
 import {

@@ -1,7 +1,7 @@
 /** The results as tables of docs/scale.md, by their names there. */
 import { peakOf } from "../scale/sizing.ts";
 import { LOAD, MACHINES } from "../scale/tables.ts";
-import { spreadOf, type Spread } from "../statistics.ts";
+import { spreadOf, type Spread } from "../measure.ts";
 import { tableOf } from "../tables.ts";
 import { CANDIDATES, CONNECTIONS, IMPRESSIONS } from "./load.ts";
 import { isPinned, type Turn } from "./processes.ts";

@@ -47,7 +47,7 @@ impl Random {
         self.below(length as u64) as usize
     }
 
-    /// True once in so many times.
+    /// True once in N times.
     pub fn once_in(&mut self, times: u64) -> bool {
         self.below(times) == 0
     }

@@ -6,7 +6,7 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 /// Unix milliseconds at which every input begins.
 pub const BEGINNING_MS: u64 = 1_764_000_000_000;
 
-/// Bytes as they are, after their number.
+/// Unchanged bytes, after their number.
 #[derive(Debug, Clone, Copy)]
 pub struct Bytes<'a>(pub &'a [u8]);
 

@@ -4,9 +4,9 @@
  * link.
  */
 import type { Snapshot } from "seenguard/server";
-import { freePort } from "../../../scripts/lib/ports.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
 import { chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../../tests/support/waiting.ts";
+import { until } from "../../../tests/support/processes.ts";
 import { residentBytes } from "../../benches/machine.ts";
 import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";

@@ -11,8 +11,7 @@ import {
   startCluster,
   type Node,
 } from "../../../tests/service/cluster/nodes.ts";
-import { startRedis, type RunningRedis } from "../../../tests/support/processes.ts";
-import { until } from "../../../tests/support/waiting.ts";
+import { type RunningRedis, startRedis, until } from "../../../tests/support/processes.ts";
 import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
 import { kafkaTopic, redisStream, STREAM, type Stream } from "./streams.ts";

@@ -1,8 +1,7 @@
 /** The queue of reports for the consumer: a Redis stream or a Kafka topic. */
 import type { Cluster, Redis } from "ioredis";
-import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { lettersOf, Producer } from "../../../tests/service/flink/reports.ts";
-import { isTakenIn } from "../../../tests/service/kafka/offsets.ts";
+import { isCaughtUp, type RunningKafka, startKafka } from "../../../scripts/lib/kafka.mjs";
 
 export interface Stream {
   /** What programs are given that use it, and what its consumer is given besides. */
@@ -59,7 +58,7 @@ export async function kafkaTopic(): Promise<{ stream: Stream; broker: RunningKaf
   const stream = {
     flags: ["--kafka", broker.address, "--kafka-topic", STREAM],
     consumerFlags: ["--kafka-dead-letters", DEAD_LETTERS],
-    isDrained: () => isTakenIn(broker, GROUP, PARTITIONS),
+    isDrained: () => isCaughtUp(broker, GROUP, PARTITIONS),
     poison,
   };
   return { stream, broker };

@@ -9,10 +9,6 @@ declare module "*.svelte" {
   const component: Component<Record<string, unknown>>;
   export default component;
 }
-declare module "documented-example" {
-  import type { FunctionComponent } from "react";
-  export const Feed: FunctionComponent<{ userId: string }>;
-}
 declare module "documented-timeline" {
   import type { SeenGuard } from "seenguard";
   interface Item {

@@ -7,9 +7,8 @@ import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { redisStore, type SeenStore } from "seenguard/server";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { pendingListOf } from "../../support/devices.ts";
-import { migrateSlotOf, startCluster, type Node } from "./nodes.ts";
-import { CHAIN, GROUP, STREAM } from "./stream.ts";
+import { pendingListOf } from "../../support/shards.ts";
+import { CHAIN, GROUP, migrateSlotOf, type Node, startCluster, STREAM } from "./nodes.ts";
 
 const USERS = 500;
 const IMPRESSIONS_EACH = 40;
@@ -77,11 +76,11 @@ describe("a Redis Cluster of three nodes", () => {
           const pending = `0123456789ab.1.0.${pendingListOf([`${user} pending`])}`;
           const report = { namespace: user, now, impressions: [{ id: user, at: now }], pending };
           await store.ingest(user, await store.accept(user, report));
-          await store.update(user, (chain) => chain.record("taken back"));
-          await store.unsee(user, "taken back");
+          await store.update(user, (chain) => chain.record("unseen"));
+          await store.unsee(user, "unseen");
         }
         for (const user of users) {
-          const ranked = [...users, ...users.map((user) => `${user} pending`), "taken back"];
+          const ranked = [...users, ...users.map((user) => `${user} pending`), "unseen"];
           const { items } = await store.page(user, ranked, { size: 100 });
           expect(items).toEqual(ranked.filter((id) => id !== user && id !== `${user} pending`));
         }
@@ -102,7 +101,7 @@ describe("a Redis Cluster of three nodes", () => {
       const next = consumers.find((consumer) => consumer.isAtWork());
       if (next === undefined) return;
       kills++;
-      void next.startAnew();
+      void next.restart();
     }, KILL_EVERY_MS);
     const left = () => cluster.xlen(STREAM);
     try {
@@ -152,7 +151,7 @@ class Consumer {
     return this.batches >= BATCHES_EACH_LIFE;
   }
 
-  async startAnew(): Promise<void> {
+  async restart(): Promise<void> {
     this.batches = 0;
     await this.kill();
     if (!this.isOver) this.process = this.launch();

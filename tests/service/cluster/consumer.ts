@@ -5,7 +5,7 @@
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
 import { redisStore, type Impression } from "seenguard/server";
-import { CHAIN, GROUP, STREAM } from "./stream.ts";
+import { CHAIN, GROUP, STREAM } from "./nodes.ts";
 
 type Entry = [id: string, fields: string[]];
 

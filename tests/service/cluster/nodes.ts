@@ -2,9 +2,14 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { freePort } from "../../../scripts/lib/ports.mjs";
-import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { until } from "../../support/waiting.ts";
+import type { ChainOptions } from "seenguard/server";
+import { freePort } from "../../../scripts/lib/processes.mjs";
+import { type RunningRedis, startRedis, until } from "../../support/processes.ts";
+
+/** What the test and its consumers agree on. */
+export const STREAM = "impressions";
+export const GROUP = "recorders";
+export const CHAIN: ChainOptions = { capacity: 25, shards: 10, falsePositiveRate: 0.0001, ttlSeconds: 30 * 86_400 };
 
 const SLOTS = 16_384;
 const MASTERS = 3;

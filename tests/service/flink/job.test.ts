@@ -18,11 +18,11 @@ import {
   type RunningJob,
 } from "../../../scripts/lib/flink.mjs";
 import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
-import { freePort } from "../../../scripts/lib/ports.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
 import { startRedis, type RunningRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { pageOf } from "../kafka/deployment.ts";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { Histories, Producer, lettersOf, reportOf } from "./reports.ts";
 
 const TOPIC = "impressions";
@@ -78,7 +78,7 @@ const launch: typeof startJob = async (...args) => {
 const start = (parallelism: number, from?: string) =>
   launch(directory, jar, argumentsFor(TOPIC, "--dead-letters", DEAD_LETTERS), { parallelism, from });
 
-/** Until pages leave out exactly what has been seen, and not taken back after that. */
+/** Until pages leave out exactly what has been seen, and not made unseen after that. */
 async function taken(histories: Histories, by = service): Promise<void> {
   for (const user of histories.users) {
     const expected = histories.freshOf(user);
@@ -152,7 +152,7 @@ describe("the job", () => {
     producer.send("ada", reportOf("ada", "impressions", "a"));
     producer.send("ada", indented);
     for (const [key, report] of refused.slice(3)) producer.send(key, report);
-    // More than the service takes in one request.
+    // More than the service accepts in one request.
     for (const ids of many) {
       const impressions = ids.map((id) => ({ id, at: now }));
       producer.send("many", { namespace: "home:many", receivedAt: now, impressions, unseen: [] });

@@ -1,4 +1,4 @@
-/** What people see and take back, as records of the topic, and what their pages leave out after all of it. */
+/** What people see and make unseen, as records of the topic, and what their pages leave out after all of it. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -62,7 +62,7 @@ export async function lettersOf(broker: string, topic: string): Promise<Letter[]
     });
 }
 
-/** A record of one thing that a person has seen, or taken back. */
+/** A record of one thing that a person has seen, or made unseen. */
 export const reportOf = (user: string, kind: "impressions" | "unseen", id: string, at = Date.now()): object => ({
   namespace: `home:${user}`,
   receivedAt: at,
@@ -70,7 +70,7 @@ export const reportOf = (user: string, kind: "impressions" | "unseen", id: strin
   [kind]: [{ id, at }],
 });
 
-/** So much of each person: each third id is taken back at once, and each sixth seen again after that. */
+/** Of each person: each third id becomes unseen at once, and each sixth seen again after that. */
 const IDS_EACH = 30;
 
 /** The history of each of these people, one record after the other, in rounds. */
@@ -99,7 +99,7 @@ export class Histories {
     return index % 3 === 0 ? [seen, unseen] : [seen];
   }).flat();
 
-  /** What a page offers of all: it leaves out what has been seen, and not taken back after that. */
+  /** What a page offers of all: it leaves out what has been seen, and not made unseen after that. */
   freshOf(user: string): string[] {
     const latest = new Map(this.done.map(({ kind, index }) => [idOf(user, index), kind]));
     return this.idsOf(user).filter((id) => latest.get(id) !== "impressions");
@@ -110,7 +110,7 @@ export class Histories {
   }
 }
 
-/** What is taken back was seen before by the clock, too. */
+/** What becomes unseen was seen before by the clock, too. */
 const ROUND_MS = 100;
 
 const idOf = (user: string, index: number): string => `article-${user}-${String(index)}`;

@@ -43,8 +43,8 @@ const alarms: Record<string, [series: string, firing: string, silent: string]> =
   SeenguardKafkaConsumerLost: [`seenguard_kafka_rebalances_total{job="seenguard",kind="lost"}`, "0x20 1x20", "1x40"],
   SeenguardKafkaProducerRestarts: [`seenguard_kafka_producer_restarts_total{job="seenguard"}`, "0+1x40", "0x20 1x20"],
 };
-/** Beside the series above: those that these are compared with. */
-const BESIDE = [
+/** Those that the series above are compared with. */
+const COMPARED = [
   [`seenguard_request_seconds_bucket{job="seenguard",route="/v1/users/{user}/page",le="1"}`, "0+60x40"],
   [`seenguard_request_seconds_bucket{job="seenguard",route="/v1/users/{user}/page",le="+Inf"}`, "0+60x40"],
   [`seenguard_lag_seconds_bucket{job="seenguard",le="1800"}`, "0+60x40"],
@@ -55,7 +55,7 @@ test("each rule fires when it should, and is silent otherwise", () => {
   expect(Object.keys(alarms)).toEqual(alertNames);
   const caseOf = (which: 1 | 2) => ({
     interval: "1m",
-    input_series: [...Object.values(alarms).map((alarm) => [alarm[0], alarm[which]] as const), ...BESIDE].map(
+    input_series: [...Object.values(alarms).map((alarm) => [alarm[0], alarm[which]] as const), ...COMPARED].map(
       ([series, values]) => ({ series, values }),
     ),
     promql_expr_test: [

@@ -1,10 +1,9 @@
 /** The service over a Kafka broker and a Redis, and its consumers. */
 import { expect } from "vitest";
-import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService, type RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../support/waiting.ts";
-import { isTakenIn } from "./offsets.ts";
+import { until } from "../../support/processes.ts";
+import { isCaughtUp, type RunningKafka, startKafka } from "../../../scripts/lib/kafka.mjs";
 
 /** The one that the documentation's examples write to. */
 export const TOPIC = "seenguard-reports";
@@ -20,7 +19,7 @@ export interface Deployment {
   /** Starts one more consumer of the group. */
   consume(): Promise<RunningService>;
   /** Resolves when the group has committed everything that is in the topic. */
-  takenIn(): Promise<void>;
+  caughtUp(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -41,7 +40,7 @@ export async function deploy(partitions: number): Promise<Deployment> {
       running.push(consumer);
       return consumer;
     },
-    takenIn: () => until("all records are taken in", () => isTakenIn(broker, GROUP, partitions), DRAIN_MS),
+    caughtUp: () => until("all records are ingested", () => isCaughtUp(broker, GROUP, partitions), DRAIN_MS),
     stop: async () => {
       await Promise.all(running.map((each) => each.stop("SIGKILL")));
       await Promise.all([broker.stop(), redis.stop()]);

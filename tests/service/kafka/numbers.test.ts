@@ -8,7 +8,7 @@ import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { startRedis, type RunningRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, startService, type RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { TOPIC } from "./deployment.ts";
 import { alertNames, promtool, rules, startPrometheus, type RunningPrometheus } from "./prometheus.ts";
 

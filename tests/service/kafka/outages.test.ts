@@ -5,7 +5,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { ANSWER_MS, deploy, pageOf, type Deployment } from "./deployment.ts";
 import { Person } from "./person.ts";
 
@@ -34,7 +34,7 @@ async function whilePeopleRead(name: string, happens: (people: readonly Person[]
     await allHaveReported(people);
   })().finally(() => (isOver = true));
   await Promise.all([reading, happening]);
-  await deployment.takenIn();
+  await deployment.caughtUp();
   for (const person of people) await person.expectNoRepeats();
   return refusals(people);
 }

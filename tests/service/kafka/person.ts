@@ -1,8 +1,8 @@
-/** A person whose device reports what was looked at and what was taken back, one report after the other. */
+/** A person whose device reports what was looked at and what became unseen, one report after the other. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { RunningService } from "../../../scripts/lib/service.mjs";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 import { ANSWER_MS, pageOf } from "./deployment.ts";
 
 const PAUSE_MS = 20;
@@ -11,7 +11,7 @@ const OUTAGE_MS = 180_000;
 const FRESH = "never shown";
 
 /** Of an item, in this order: one is seen, another is not any more, the last one is again. */
-const LIVES = [["look"], ["look", "take back"], ["look", "take back", "look"]] as const;
+const LIVES = [["look"], ["look", "unsee"], ["look", "unsee", "look"]] as const;
 
 export class Person {
   /** How many of the reports were acknowledged, and how many answers were that the stream is away. */
@@ -38,7 +38,7 @@ export class Person {
   }
 
   /** Sends it until it is acknowledged, as devices do. */
-  private async report(id: string, action: "look" | "take back"): Promise<void> {
+  private async report(id: string, action: "look" | "unsee"): Promise<void> {
     const change = [{ id, at: Date.now() }];
     const changes = action === "look" ? { impressions: change } : { impressions: [], unseen: change };
     const acknowledged = async () => {

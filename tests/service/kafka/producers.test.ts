@@ -82,7 +82,7 @@ test("all writers send a user to one partition, and their reports are in the use
   expect(new Set([...partitions.values()].flatMap((of) => [...of])).size).toBeGreaterThan(PARTITIONS / 2);
 
   await deployment.consume();
-  await deployment.takenIn();
+  await deployment.caughtUp();
   const ids = ["the service", ...writers].map((writer) => `by ${writer}`);
   for (const user of USERS) expect(await pageOf(deployment.service, user, [...ids, "fresh"])).toEqual(["fresh"]);
 });

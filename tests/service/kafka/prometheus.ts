@@ -5,10 +5,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inProject } from "../../../scripts/lib/paths.mjs";
-import { freePort } from "../../../scripts/lib/ports.mjs";
-import { endWithUs } from "../../../scripts/lib/processes.mjs";
+import { endWithUs, freePort } from "../../../scripts/lib/processes.mjs";
 import { programs } from "../../../scripts/lib/programs.mjs";
-import { until } from "../../support/waiting.ts";
+import { until } from "../../support/processes.ts";
 
 export const RULES = inProject("docs", "seenguard-alerts.yml");
 export const rules = readFileSync(RULES, "utf8");

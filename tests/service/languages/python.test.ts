@@ -4,7 +4,7 @@ import { SeenGuard, type Snapshot } from "seenguard";
 import { memoryStore } from "seenguard/server";
 import { redisBloomModule } from "../../../scripts/lib/servers.mjs";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device, deviceName } from "../../support/devices.ts";
+import { Device, deviceName } from "../../support/shards.ts";
 import { readVectors } from "../../support/node.ts";
 import { answersOf, expectReferences, ids, makeTempDirectory, preparePython } from "./tools.ts";
 
@@ -117,7 +117,7 @@ describe("devices' pending impressions, kept in Python", () => {
   const [NOW, DAY] = [1_764_000_000, 86_400];
   const namespace = "home:ada";
 
-  /** Keeps the texts, and asks for each id whether the page for the device of the last one leaves it out. */
+  /** Stores the lists, and returns for each id whether the page for the device of the last one leaves it out. */
   async function serve(texts: [at: number, text: string][], { forgetBefore = 0, ask = ids } = {}) {
     const drive = preparePython(directory.path, "pending", "keep.py");
     const result = JSON.parse(await drive([], JSON.stringify({ texts, forgetBefore, ask }))) as {

@@ -16,7 +16,7 @@ export const foreignExamples: readonly Example[] = ["other-languages", "service"
   .flatMap((name) => examplesIn(readPage(`docs/${name}.md`)))
   .filter(({ kind }) => /^(?:go|java|python) /.test(kind));
 
-/** Without lone surrogates, which are no Unicode: Java and Python each encode them differently. */
+/** Without lone surrogates, which are not Unicode: Java and Python each encode them differently. */
 export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
 
 /** The one example of a kind, such as "go snapshot". */

@@ -1,7 +1,7 @@
 /** How often a store calls into the module. */
 import { memoryStore, redisStore, type SeenStore } from "seenguard/server";
 import { expect, test } from "vitest";
-import { Device } from "../../support/devices.ts";
+import { Device } from "../../support/shards.ts";
 
 let crossings = 0;
 

@@ -3,7 +3,7 @@ import { createClient } from "redis";
 import { redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device } from "../../support/devices.js";
+import { Device } from "../../support/shards.js";
 import { idsOf } from "../../support/node.js";
 
 const POOL = ["a", "b", "c", "d"];
@@ -28,7 +28,7 @@ const clients: [string, (options?: StoreOptions) => SeenStore][] = [
   ["node-redis", (options) => redisStore(nodeRedis, options)],
 ];
 
-/** A store, and what its `onError` has received. */
+/** A store, and what its `onError` was called with. */
 function listened(open: (options?: StoreOptions) => SeenStore, options: StoreOptions = {}) {
   const errors: SeenGuardError[] = [];
   return {
@@ -63,7 +63,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
     ["a first chain", (store) => store.update("eve", (chain) => chain.record("a"))],
     ["more in the newest shard", (store) => store.update("ada", (chain) => chain.record("new"))],
     ["a new shard", (store) => store.update("ada", (chain) => chain.record(idsOf("new", 300)))],
-    ["what was taken back", (store) => store.unsee("ada", "a")],
+    ["unsee", (store) => store.unsee("ada", "a")],
     ["another field", (store) => store.unsee("bob", "b")],
   ])("is not written past its memory: %s", async (_what, write) => {
     const store = open();
@@ -142,10 +142,10 @@ describe.each(clients)("with %s, what is damaged in a user's keys is moved aside
   const damages: [string, () => Promise<unknown>][] = [
     ["a deletion at no time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "1e99")],
     ["a deletion beyond all time", () => redis.client.hset("seen:ada:meta", "forgetBefore", "99999999999")],
-    ["a value that is no text", () => redis.client.hset("seen:ada:meta", "unseen:b", notText)],
-    ["too many that were taken back", () => redis.client.hset("seen:ada:meta", many)],
-    ["a newest shard that is no text", () => redis.client.lpush("seen:ada", notText)],
-    ["an oldest shard that is no text", () => redis.client.rpush("seen:ada", notText)],
+    ["a value that is not a string", () => redis.client.hset("seen:ada:meta", "unseen:b", notText)],
+    ["too many unseen ids", () => redis.client.hset("seen:ada:meta", many)],
+    ["a newest shard that is not a string", () => redis.client.lpush("seen:ada", notText)],
+    ["an oldest shard that is not a string", () => redis.client.rpush("seen:ada", notText)],
     ["an empty shard", () => redis.client.lpush("seen:ada", "")],
   ];
 

@@ -1,7 +1,8 @@
 /** What a store bounds and promises, over backends in memory: clocks, read slots, sizes, calls into the module. */
 import { memoryBackend, memoryStore, seenStore, type Backend, type Loaded, type Report } from "seenguard/server";
 import { describe, expect, test, vi } from "vitest";
-import { Device } from "../../support/devices.ts";
+import { fakeTimers } from "../../support/clocks.js";
+import { Device } from "../../support/shards.ts";
 
 const HOUR = 3_600;
 const POOL = ["a", "b", "c"];
@@ -43,16 +44,12 @@ describe.each([
     await seenStore(backend).forget("ada");
     // Another process, which does not know the store's clock yet.
     const store = seenStore(backend);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
-    try {
-      const report = await store.accept("ada", new Device("home:ada", 1).report(["a"]));
-      expect(Math.abs(report.receivedAt / 1000 - (Date.now() / 1000 + aheadSeconds))).toBeLessThan(2);
-      expect(report.impressions[0]?.at).toBe(report.receivedAt);
-      expect(await store.ingest("ada", report)).toBe(1);
-      expect((await store.page("ada", POOL, { size: 3 })).items).toEqual(["b", "c"]);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
+    const report = await store.accept("ada", new Device("home:ada", 1).report(["a"]));
+    expect(Math.abs(report.receivedAt / 1000 - (Date.now() / 1000 + aheadSeconds))).toBeLessThan(2);
+    expect(report.impressions[0]?.at).toBe(report.receivedAt);
+    expect(await store.ingest("ada", report)).toBe(1);
+    expect((await store.page("ada", POOL, { size: 3 })).items).toEqual(["b", "c"]);
   });
 
   test("an impression counts that is reported after its id became unseen", async () => {
@@ -61,13 +58,9 @@ describe.each([
     await first.update("ada", (chain) => chain.record("a"));
     await first.unsee("ada", "a");
     const store = seenStore(backend);
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
-    try {
-      await store.ingest("ada", await store.accept("ada", new Device("home:ada", 1).report(["a"])));
-      expect((await store.page("ada", POOL, { size: 3 })).items).toEqual(["b", "c"]);
-    } finally {
-      vi.useRealTimers();
-    }
+    fakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
+    await store.ingest("ada", await store.accept("ada", new Device("home:ada", 1).report(["a"])));
+    expect((await store.page("ada", POOL, { size: 3 })).items).toEqual(["b", "c"]);
   });
 });
 

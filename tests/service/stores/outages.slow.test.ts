@@ -3,9 +3,9 @@ import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { parseReport, redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { freePort } from "../../../scripts/lib/ports.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device } from "../../support/devices.js";
+import { Device } from "../../support/shards.js";
 
 const POOL = ["a", "b", "c", "d", "e"];
 const SOON = { timeout: 30_000, interval: 50 };
@@ -46,7 +46,7 @@ async function ownRedis(): Promise<RunningRedis> {
   return redis;
 }
 
-/** A store, and what its `onError` has received. */
+/** A store, and what its `onError` was called with. */
 function listened(client: object, options: StoreOptions) {
   const errors: SeenGuardError[] = [];
   return { store: redisStore(client, { ...options, onError: (error) => errors.push(error) }), errors };
@@ -147,7 +147,7 @@ describe.each(clients)("with %s", (_, connect) => {
     const change = vi.fn(() => "changed");
     await expect(hasty.update("ada", change)).rejects.toThrow(expect.objectContaining({ code: "storage" }) as Error);
     redis.wake();
-    // It has its answer after what was asked before.
+    // It has its answer after what was requested before.
     await patient.read("ada");
     expect(change).not.toHaveBeenCalled();
   });
@@ -176,7 +176,7 @@ describe.each(clients)("with %s", (_, connect) => {
     redis.wake();
     await vi.waitUntil(async () => (await pageOf(store)).degraded === undefined, SOON);
     const [, calls = ""] = /^cmdstat_evalsha:calls=(\d+),/m.exec(await redis.client.info("commandstats")) ?? [];
-    // Those that waited, and who asked afterwards.
+    // Those that waited, and those that came afterwards.
     expect(Number(calls)).toBeGreaterThan(1_024);
     expect(Number(calls)).toBeLessThan(1_100);
   });

@@ -15,7 +15,7 @@ import {
 } from "seenguard/server";
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { startRedis, type RunningRedis } from "../../support/processes.ts";
-import { Device } from "../../support/devices.js";
+import { Device } from "../../support/shards.js";
 import { DAY_SECONDS, heldBy, idsOf, MapStorage, newPage, openGuard } from "../../support/node.js";
 
 let redis: RunningRedis;
@@ -73,32 +73,6 @@ describe.each(stores)("%s", (_, open) => {
     guard.apply(snapshot);
     const { snapshot: again } = await store.page("ada", POOL, { size: 5, held: heldBy(guard) });
     expect(again?.shards).toEqual([expect.stringMatching(/^~/)]);
-  });
-
-  test("leaves out pending impressions that another device of the user has sent with a page's request", async () => {
-    const store = open({ namespaceOf });
-    const [phone, tablet] = [new Device("home:ada", 1), new Device("home:ada", 2)];
-    expect(await pageFor(store, phone.pending(["a"]))).toEqual(["b", "c", "d", "e"]);
-    expect(await pageFor(store, tablet.pending(["b"]))).toEqual(["c", "d", "e"]);
-    expect(await pageFor(store)).toEqual(["c", "d", "e"]);
-    // The asking device's own as it comes with the request.
-    expect(await pageFor(store, phone.pending([]))).toEqual(["a", "c", "d", "e"]);
-    expect(await pageFor(store, tablet.pending(["b", "d"]))).toEqual(["a", "c", "e"]);
-    // It is nobody else's.
-    expect((await store.page("eve", POOL, { size: 5 })).items).toEqual(POOL);
-    // And no part of the chain or the snapshot.
-    expect((await store.page("ada", POOL, { size: 5 })).snapshot?.shards).toEqual([]);
-    expect((await store.read("ada")).has("b")).toBe(false);
-  });
-
-  test("leaves out pending impressions of another device's report, before the stream delivers it", async () => {
-    const phone = new Device("home:ada", 1);
-    const report = phone.report(["a", "b"]);
-    const store = open({ namespaceOf, clock: () => report.now / 1000 });
-    const received = await store.accept("ada", JSON.stringify(report));
-    expect(received).toMatchObject({ namespace: "home:ada", impressions: report.impressions, pending: report.pending });
-    expect(await pageFor(store, new Device("home:ada", 2).pending([]))).toEqual(["c", "d", "e"]);
-    expect((await store.read("ada")).has("a")).toBe(false);
   });
 
   test("keeps it for 2 days after its last change, or for the time of the option", async () => {
@@ -163,15 +137,6 @@ describe.each(stores)("%s", (_, open) => {
     expect(received.impressions.map(({ id }) => id)).toEqual([ids[0], ids[1], ids[3]]);
     expect(received.unseen.map(({ id }) => id)).toEqual(["é".repeat(128)]);
     await expect(store.unsee("ada", ["a", "é".repeat(129)])).rejects.toMatchObject({ code: "bad-report" });
-  });
-
-  test("takes a report, at once or long afterwards", async () => {
-    const store = open({ namespaceOf });
-    const phone = new Device("home:ada", 1);
-    const received = await store.accept("ada", phone.report(["a", "b"]));
-    expect(await store.ingest("ada", JSON.parse(JSON.stringify(received)) as ReceivedReport)).toBe(2);
-    expect(await store.ingest("ada", received)).toBe(0);
-    expect(await pageFor(store, phone.pending([]))).toEqual(["c", "d", "e"]);
   });
 
   test("has the recommended chain by default, of which a given option replaces one", async () => {
@@ -245,7 +210,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
     expect(guard.filter(page.items)).toEqual(page.items);
     shown.push(...page.items);
     guard.record(page.items);
-    // What is shown last is told by a report.
+    // What is shown last comes in a report.
     const reported: unknown[] = [];
     const stop = guard.report({ send: (report) => Promise.resolve(void reported.push(report)) });
     await guard.deliver();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, startService } from "../../../scripts/lib/service.mjs";
 import { startCluster } from "../cluster/nodes.ts";
-import { Device } from "../../support/devices.ts";
+import { Device } from "../../support/shards.ts";
 
 const POOL = Array.from({ length: 12 }, (_, index) => `article-${String(index)}`);
 const namespaceOf = (user: string) => `home:${user}`;
@@ -92,7 +92,7 @@ describe.each(places)("over %s", (_, open) => {
     expect(items).toEqual(POOL.slice(4, 9));
     expect(snapshot?.shards).toHaveLength(1);
 
-    // What devices have pending: of each, one server has heard.
+    // What devices have pending: of each, one server was notified.
     await node.page("ada", POOL, { size: 1, pending: phone.pending(["article-4"]) });
     await rust("POST", "ada/page", { ranked: POOL, size: 1 }, { "Seen-Pending": laptop.pending(["article-5"]) });
     expect((await pageOfBoth("ada")).items).toEqual(POOL.slice(6, 11));

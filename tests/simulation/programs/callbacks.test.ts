@@ -33,7 +33,7 @@ afterAll(() => {
   vi.restoreAllMocks();
 });
 
-/** A scene whose report delivers when it is told to. */
+/** A scene whose report delivers on demand. */
 interface ReportingScene extends Scene {
   send: (report: Report) => Promise<void>;
 }
@@ -58,7 +58,7 @@ async function openScene(): Promise<ReportingScene> {
 function deliver(scene: Scene, { impressions, unseen = [] }: Report): string[] {
   noteFailure(scene, () => {
     for (const { id } of impressions) expect(scene.model.deliver(id, true), `${id} was shown`).toBe(true);
-    for (const { id } of unseen) expect(scene.model.deliver(id, false), `${id} was taken back`).toBe(true);
+    for (const { id } of unseen) expect(scene.model.deliver(id, false), `${id} became unseen`).toBe(true);
   });
   return [...impressions, ...unseen].map(({ id }) => id);
 }

@@ -160,7 +160,7 @@ const feedCalls: Record<string, Call> = {
       let page = 0;
       const fetchPage = () => Promise.resolve((pages as FeedPage<string>[])[page++] ?? null);
       const result = await feed.fill(fetchPage, want, options);
-      // However it went, the next one begins anew.
+      // However it went, the next one begins again.
       feed.reset();
       const again = await feed.fill(() => Promise.resolve({ items: ["another"] }), 1);
       if (again.end !== "filled") throw new Error(`after a fill that has ended the next one is ${again.end}`);

@@ -47,7 +47,7 @@ export function customStore(document: PageDocument, lies: () => Lie | undefined)
 function perform(document: PageDocument, call: Call, lie: Lie | undefined): unknown {
   const { browser } = document;
   const outcome = browser.draw();
-  const answer = () => (lie ? told(document, call, lie) : call.run());
+  const answer = () => (lie ? falseAnswer(document, call, lie) : call.run());
   const confirm = (value: unknown) => {
     browser.ledger.confirmed(call.written);
     return value;
@@ -82,7 +82,7 @@ function end(
 }
 
 /** What the store says that lies. */
-function told({ browser }: PageDocument, { operation, key, run }: Call, lie: Lie): unknown {
+function falseAnswer({ browser }: PageDocument, { operation, key, run }: Call, lie: Lie): unknown {
   const keys = () => [...browser.custom.keys()];
   if (lie.way !== "lists twice") browser.ledger.lied();
   if (operation === "keys" && lie.way === "lists twice") return [...keys(), ...keys()];

@@ -88,7 +88,7 @@ function dateOf(browser: Browser): object {
   };
 }
 
-/** They are no own enumerable properties of the global. */
+/** They are not own enumerable properties of the global. */
 function wasmNames(): object {
   const { Module, Instance, RuntimeError, Memory, Table } = WebAssembly;
   return { Module, Instance, RuntimeError, Memory, Table };

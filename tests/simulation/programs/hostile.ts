@@ -17,7 +17,7 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   "an object that looks like a refusal": () => ({ code: "bad-snapshot", message: Symbol("message") }),
 };
 
-/** A value that is made anew for each use, since reading it may change it, and that is shown by its name. */
+/** A value that is made again for each use, since reading it may change it, and that is shown by its name. */
 export class Made {
   private readonly name: string;
   readonly make: () => unknown;
@@ -190,7 +190,7 @@ function makeChange({ owner, name, present }: Place, { part, way, ...made }: Cha
 
 const isObject = (value: unknown): value is object => typeof value === "object" && value !== null;
 
-/** A proxy whose properties can be read so many times. */
+/** A proxy whose properties can be read this number of times. */
 function tiring(target: object, reads: number, error: unknown): object {
   let left = reads;
   return new Proxy(target, { get: (object, key): unknown => (left-- > 0 ? Reflect.get(object, key) : raise(error)) });

@@ -114,7 +114,7 @@ const SHAPES: Readonly<Record<string, (list: unknown[]) => unknown>> = {
   },
 };
 
-/** A list in some shape, described: it is built anew for each run. */
+/** A list in some shape, described: it is built again for each run. */
 export interface ListDescription {
   readonly shape: string;
   readonly items: readonly Description[];

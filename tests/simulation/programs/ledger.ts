@@ -78,11 +78,11 @@ export class Ledger {
   private readonly known = new Map<string, number>();
   private readonly delivered = new Set<string>();
   private readonly keys = new Map<string, string>();
-  private readonly heardAt = new Map<Tab, number>();
-  /** The highest generation under which a document has written, or of which localStorage has told it. */
+  private readonly knowsSince = new Map<Tab, number>();
+  /** The highest generation under which a document has written, or which it has read in localStorage. */
   private readonly generations = new Map<Tab, number>();
-  /** When localStorage has told a document of a higher one. */
-  private readonly toldAt = new Map<Tab, number>();
+  /** When a document has read a higher one in localStorage. */
+  private readonly readHigherAt = new Map<Tab, number>();
   private readonly stashes = new Map<string, Written>();
 
   next(): number {
@@ -105,7 +105,7 @@ export class Ledger {
       order: this.next(),
       document,
       engine: document.engines,
-      knows: this.heardAt.get(document) ?? 0,
+      knows: this.knowsSince.get(document) ?? 0,
     });
     this.changes.set(id, changes);
   }
@@ -115,29 +115,29 @@ export class Ledger {
    * document that does not know an earlier clear learns it by then.
    */
   clear(document: Tab, generation: number): () => void {
-    const knewAll = this.hasSignals || this.clears.every(({ order }) => order <= (this.heardAt.get(document) ?? 0));
+    const knewAll = this.hasSignals || this.clears.every(({ order }) => order <= (this.knowsSince.get(document) ?? 0));
     const clear = { order: this.next(), generation, document, endOrder: Infinity };
     this.clears.push(clear);
-    if (knewAll) this.heardAt.set(document, clear.order);
+    if (knewAll) this.knowsSince.set(document, clear.order);
     return () => {
       clear.endOrder = this.next();
-      this.heardAt.set(document, Math.max(clear.order, this.heardAt.get(document) ?? 0));
+      this.knowsSince.set(document, Math.max(clear.order, this.knowsSince.get(document) ?? 0));
     };
   }
 
   /** An engine begins that knows all clears by its first listing, or no clear. */
   begin(document: Tab, knowsAll: boolean): void {
-    this.heardAt.set(document, knowsAll ? this.order : 0);
+    this.knowsSince.set(document, knowsAll ? this.order : 0);
   }
 
   /**
-   * localStorage tells a document of a generation, by the signal or a stash. Where an app has emptied it or it was full,
+   * A document reads a generation in localStorage, in the signal or a stash. Where an app has emptied it or it was full,
    * this may be later than any listing, or come without one: nothing says whether what the document has is older than
    * the clear, so it is dropped.
    */
-  private told(document: Tab, generation: number): void {
+  private readGeneration(document: Tab, generation: number): void {
     if (!this.noteGeneration(document, generation) || this.hasSignals) return;
-    this.toldAt.set(document, this.next());
+    this.readHigherAt.set(document, this.next());
   }
 
   /** Returns whether it is higher than those before. */
@@ -147,9 +147,9 @@ export class Ledger {
     return true;
   }
 
-  /** Whether a document was told of another generation after its latest change of an id. */
+  /** Whether a document has read another generation after its latest change of an id. */
   isDropped(document: Tab, id: string): boolean {
-    return (this.changes.get(id)?.at(-1)?.order ?? 0) < (this.toldAt.get(document) ?? 0);
+    return (this.changes.get(id)?.at(-1)?.order ?? 0) < (this.readHigherAt.get(document) ?? 0);
   }
 
   /** The number of an id's latest change that a document's row of it can have. */
@@ -225,15 +225,15 @@ export class Ledger {
   readLocal(document: Tab, key: string, value: string | undefined): void {
     if (key === SIGNAL) this.signalled(document, key, value);
     else this.read(document, value);
-    if (kindOf(key) === "s" && value !== undefined) this.told(document, generationOf(key));
+    if (kindOf(key) === "s" && value !== undefined) this.readGeneration(document, generationOf(key));
   }
 
   /** A document reads the signal. It knows of all clears if none is later. */
   signalled(document: Tab, key: string, value: string | null | undefined): void {
     const known = parseInt(value ?? "", 36) || 0;
     const isLatest = this.clears.every(({ generation }) => generation <= known);
-    if (key === SIGNAL && isLatest) this.heardAt.set(document, this.order);
-    if (key === SIGNAL) this.told(document, known);
+    if (key === SIGNAL && isLatest) this.knowsSince.set(document, this.order);
+    if (key === SIGNAL) this.readGeneration(document, known);
   }
 
   writeLocal(document: Tab, key: string, value: string): void {
@@ -285,7 +285,7 @@ export class Ledger {
 
   /**
    * The ids of a document whose latest change nobody has confirmed, and that it must not lose: no clear came since, and
-   * it knew of all clears when it made the change, and localStorage has told it of no other one. Without a signal, what
+   * it knew of all clears when it made the change, and it has read no other one in localStorage. Without a signal, what
    * is changed while another document clears may be cleared, too.
    */
   unsavedOf(document: Tab): string[] {

@@ -71,7 +71,7 @@ export class GuardModel {
     return !recording && this.shards.has(id) ? "server" : undefined;
   }
 
-  isTakenBack(id: string): boolean {
+  isUnseen(id: string): boolean {
     return this.table.get(id)?.isSeen === false;
   }
 
@@ -83,9 +83,9 @@ export class GuardModel {
     return [...this.table.values()].filter(({ isSeen }) => isSeen).length;
   }
 
-  /** Whether something was delivered that was to be: an impression, or that an id was taken back. */
+  /** Whether something was delivered that was to be: an impression, or that an id became unseen. */
   deliver(id: string, isSeen: boolean): boolean {
-    return this.undelivered.delete(id) && this.isTakenBack(id) !== isSeen;
+    return this.undelivered.delete(id) && this.isUnseen(id) !== isSeen;
   }
 
   /** What was to be delivered has not arrived. */
@@ -137,7 +137,7 @@ export class FeedModel {
 
   /** The places of the items that are shown. */
   filter(items: readonly Ids[], shown = new Set<string>()): number[] {
-    for (const [id, isFresh] of this.verdicts) if (!isFresh && this.guard.isTakenBack(id)) this.verdicts.delete(id);
+    for (const [id, isFresh] of this.verdicts) if (!isFresh && this.guard.isUnseen(id)) this.verdicts.delete(id);
     const places: number[] = [];
     items.forEach(([id], place) => {
       if (id !== undefined) {

@@ -36,7 +36,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "this.cancelNext = context.timers.after(INTERVAL_MS, () => void this.load());",
     "",
   ),
-  "a signal is no reason to load": storage("if (!isHidden()) void this.load();", ""),
+  "a signal starts no load": storage("if (!isHidden()) void this.load();", ""),
   "a row that is gone is not looked for": loader("return texts.every((text) => text !== undefined);", "return true;"),
   "what was read for another generation is merged": loader(
     "if (!context.isCurrent(generation)) return false;",

@@ -143,7 +143,7 @@ export function perform(scene: Scene, operation: Operation): void {
       model.nowMs += operation.ms;
       return;
     default:
-      judge(scene, operation.do, operation.list, "meanwhile" in operation ? operation.meanwhile : undefined);
+      decide(scene, operation.do, operation.list, "meanwhile" in operation ? operation.meanwhile : undefined);
   }
 }
 
@@ -164,8 +164,8 @@ function performEach(
   expect(actual).toBe(scene.model[method](ids.map(String)));
 }
 
-/** A list is judged. The function `id`, if it calls back, does so before anything is decided. */
-function judge(scene: Scene, method: ListMethod, description: ListDescription, meanwhile?: Interruption): void {
+/** A list is decided. The function `id`, if it calls back, does so before anything is decided. */
+function decide(scene: Scene, method: ListMethod, description: ListDescription, meanwhile?: Interruption): void {
   const known = buildList(description);
   const { list } = known;
   const given: [never[]] | [never[], () => never] = meanwhile
@@ -243,7 +243,7 @@ function apply(
   );
 }
 
-/** What is no snapshot changes nothing, and `onError` is told. */
+/** What is not a snapshot changes nothing, and `onError` is called. */
 function applyNone(scene: Scene, onCall: () => void): void {
   const { onError } = scene;
   scene.onError = onCall;
@@ -251,7 +251,7 @@ function applyNone(scene: Scene, onCall: () => void): void {
   scene.onError = onError;
 }
 
-/** All that can be asked of a guard. */
+/** All that a guard answers. */
 function look({ guard, model }: Scene): void {
   for (const id of POOL) {
     const why = model.why(String(id));

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { test } from "vitest";
 
-/** Of each property: how many programs a test runs, and what part of the time it has in a run for so many seconds. */
+/** Of each property: how many programs a test runs, and its share of the time of a run. */
 const PROPERTIES = {
   "strange arguments": { programs: 400, share: 3 },
   "re-entrant callbacks": { programs: 600, share: 3 },
@@ -31,7 +31,7 @@ const timeOf = (name: PropertyName) =>
 
 let commands = 0;
 
-/** A program has run so many commands. */
+/** A program has run this number of commands. */
 export function countCommands(count = 1): void {
   commands += count;
 }

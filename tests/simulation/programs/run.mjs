@@ -2,7 +2,7 @@
  * Runs the programs for long, from nothing: `node tests/simulation/programs/run.mjs [--minutes N]`, 20 if it is absent.
  *
  * Each engine has a process of its own. The seed is another one each time, unless SEENGUARD_PROGRAMS_SEED is set; the
- * figures go into tests/simulation/programs/RECORD.md.
+ * figures go into README.md next to this file.
  */
 import { parseArgs } from "node:util";
 import { build } from "../../../scripts/build.mjs";
@@ -48,5 +48,5 @@ await main(async () => {
   const texts = await Promise.all(
     engines.map((engine) => runAndRead(process.execPath, vitest, { env: { ...env, SEENGUARD_ENGINE: engine } })),
   );
-  await writeTables({ programs: table(texts) }, ["tests/simulation/programs/RECORD.md"]);
+  await writeTables({ programs: table(texts) }, ["tests/simulation/programs/README.md"]);
 });

@@ -51,7 +51,7 @@ export interface Status {
   readonly stream: Stream;
   /** The snapshot's name. */
   readonly state: string;
-  /** Only when it is not the state that was asked with. */
+  /** Only when it is not the state in the request. */
   readonly snapshot?: Snapshot;
 }
 

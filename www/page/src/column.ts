@@ -18,7 +18,7 @@ export interface ColumnParts {
   readonly explain: (item: ShownItem) => string;
   /** Shows a stopped item again; the list's answer is the item, or nothing where it cannot. */
   readonly showAgain: (item: ShownItem) => ShownItem | undefined;
-  /** Hears of each element that is shown. */
+  /** Called with each element that is shown. */
   readonly onShown: (element: HTMLElement) => void;
 }
 

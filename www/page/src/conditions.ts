@@ -1,5 +1,5 @@
 /**
- * Failures that a person can cause beside the stream: the server's store is flushed, a second tab opens, the storage is
+ * Failures that a person can cause besides the stream: the server's store is flushed, a second tab opens, the storage is
  * full.
  */
 import type { SeenGuard } from "seenguard";

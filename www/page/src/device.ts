@@ -1,6 +1,6 @@
 /**
  * Which of a person's devices this page is: `?device=phone` is the one that the page shows in a frame. A phone has a
- * storage of its own, as long as the tab; what is kept beside it, too, has the device in its name.
+ * storage of its own, as long as the tab; what is stored elsewhere has the device in its name, too.
  */
 import type { SeenStorage } from "seenguard";
 

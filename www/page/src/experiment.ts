@@ -1,6 +1,6 @@
 /**
  * What the page keeps of one reader's experiment, over reloads: who reads, how far the feed has come, the counts, and
- * an exact record of what this person has seen, the oracle that both feeds are judged by. The guard knows nothing of
+ * an exact record of what this person has seen, the oracle for both feeds. The guard knows nothing of
  * it.
  */
 import type { Snapshot } from "seenguard";
@@ -105,7 +105,7 @@ export class Experiment {
   }
 
   /** What other devices have made unseen or deleted comes with the server's state. */
-  heard({ unseen = [], forgetBefore = 0 }: Snapshot): void {
+  applied({ unseen = [], forgetBefore = 0 }: Snapshot): void {
     const forgottenAtMs = Math.min(forgetBefore * 1000, Date.now());
     this.record.merge({ unseen: unseen.map(({ id, at }) => [id, at]), forgottenAtMs });
   }
@@ -121,15 +121,15 @@ export class Experiment {
     this.tell(entries);
   }
 
-  /** `heard` is called whenever another tab of this reader has changed the counts. */
-  onOtherTab(heard: () => void): void {
+  /** `changed` is called whenever another tab of this reader has changed the counts. */
+  onOtherTab(changed: () => void): void {
     this.others.addEventListener("message", ({ data }: MessageEvent<News>) => {
       this.turn = Math.max(this.turn, data.turn ?? 0);
       for (const [tab, counts] of data.tabs ?? [])
         this.tabs.set(tab, combined(this.tabs.get(tab) ?? NOTHING, counts, Math.max));
       this.record.merge({ unseen: data.unseen ?? [] });
       setTimeout(() => this.record.merge(data), OTHER_TAB_MARGIN_MS);
-      heard();
+      changed();
     });
   }
 

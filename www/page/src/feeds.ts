@@ -86,7 +86,7 @@ export class Feeds {
     return true;
   }
 
-  /** The first page, if it could not be had when it was asked for. */
+  /** The first page, if its request failed. */
   async startIfEmpty(): Promise<void> {
     if (this.pages === 0 && !this.loading) await this.refresh();
   }
@@ -101,7 +101,7 @@ export class Feeds {
     return this.looked.size < this.looked.add(id).size;
   }
 
-  /** The number beside each column's title. */
+  /** The number next to each column's title. */
   writeScores(): void {
     const { repeatsUnguarded, repeatsGuarded } = this.parts.experiment.counts;
     this.columns.unguarded.setRepeats(repeatsUnguarded);
@@ -164,7 +164,7 @@ export class Feeds {
     if (list !== this.list) return undefined;
     if (fresh) this.feed.reset();
     const result = guard.apply(snapshot);
-    if (result.applied) experiment.heard(snapshot);
+    if (result.applied) experiment.applied(snapshot);
     else if (result.reason === "older-version") experiment.add({ olderStates: 1 });
     this.ended = items.length === 0;
     const arrived = this.withTimes(items).map((item) =>
@@ -188,7 +188,7 @@ export class Feeds {
     if (list !== this.list) return undefined;
     if (fresh) this.shownOfPool.clear();
     guard.apply(snapshot);
-    if (snapshot !== undefined) experiment.heard(snapshot);
+    if (snapshot !== undefined) experiment.applied(snapshot);
     this.poolCursor = next ?? "";
     this.ended = next === null;
     const arrived = this.withTimes(items);
@@ -242,12 +242,12 @@ export class Feeds {
     const { experiment } = this.parts;
     const repeatsGuarded = repeatsOf(admitted.slice(0, admitted.length - repeated));
     experiment.add({ repeatsUnguarded: repeatsOf(arrived), repeatsGuarded });
-    for (const item of offered) if (!admitted.includes(item)) this.judge(item);
+    for (const item of offered) if (!admitted.includes(item)) this.countStopped(item);
     experiment.keep();
   }
 
   /** Was it right to stop this item? */
-  private judge(item: ShownItem): void {
+  private countStopped(item: ShownItem): void {
     const { experiment } = this.parts;
     if (item.isElsewhere === true) {
       experiment.add({ stopped: 1, elsewhere: 1 });
@@ -276,7 +276,7 @@ export class Feeds {
     return `${copyReason(item.copyOf)}${isByGroup ? ": stopped by that item's id" : ""}. ${text}`;
   }
 
-  /** These ids are unseen: the feed decides them anew, and showing them is no repeat. */
+  /** These ids are unseen: the feed decides them again, and showing them is not a repeat. */
   noteUnseen(ids: readonly string[]): void {
     this.parts.experiment.unsee(ids);
     for (const id of ids) this.parts.kept.unsee(id);

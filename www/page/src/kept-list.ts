@@ -47,7 +47,7 @@ export class KeptList {
     this.save();
   }
 
-  /** An item is unseen: showing it is no repeat any more. */
+  /** An item is unseen: showing it is not a repeat any more. */
   unsee(id: string): void {
     const cleared = (items: readonly ShownItem[]): ShownItem[] =>
       items.map((item) => (item.id === id ? withoutMarks(item) : item));

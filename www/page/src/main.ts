@@ -3,7 +3,7 @@
  *
  *     ?user=NAME   who reads; made up and kept if it is not given
  *     ?dwell=200   how long an item must be looked at to count, in milliseconds; 1000 if it is not given
- *     ?phone       has a second device beside this one; `?device=phone` is that device
+ *     ?phone       has a second device next to this one; `?device=phone` is that device
  *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
  */
 import { SeenGuard, type SeenGuardError } from "seenguard";
@@ -60,7 +60,7 @@ async function start(): Promise<void> {
     guard,
     onStatus: ({ snapshot }) => {
       const applied = snapshot === undefined || guard.apply(snapshot).applied;
-      if (snapshot !== undefined && applied) experiment.heard(snapshot);
+      if (snapshot !== undefined && applied) experiment.applied(snapshot);
       answered();
       void feeds.startIfEmpty();
       return applied;
@@ -77,7 +77,7 @@ async function start(): Promise<void> {
   else await feeds.refresh();
 }
 
-/** The guard is told of everything that this device shows, whichever feed it is in. */
+/** The guard records everything that this device shows, whichever feed it is in. */
 function observe(guard: SeenGuard, feeds: Feeds, experiment: Experiment, dwellMs: number): void {
   guard.observe(one(document, "#feeds"), {
     dwellMs,
@@ -122,7 +122,7 @@ function wireFeedButtons(feeds: Feeds): void {
   }
 }
 
-/** What became unseen in the guard's panel is no repeat when it comes again. */
+/** What became unseen in the guard's panel is not a repeat when it comes again. */
 function wirePanels(guard: SeenGuard, feeds: Feeds): void {
   const panel = document.querySelector("seenguard-panel");
   if (panel === null) throw new Error("the page has no panel of the guard");
@@ -131,7 +131,7 @@ function wirePanels(guard: SeenGuard, feeds: Feeds): void {
   openOnDesk(panel, one(document, "#panel") as HTMLDetailsElement);
 }
 
-/** There is room for the panels on a desk; on a phone they open when asked. */
+/** There is room for the panels on a desk; on a phone they open on demand. */
 function openOnDesk(...panels: { open: boolean }[]): void {
   const desk = matchMedia("(min-width: 64rem)");
   const open = (): void => {

@@ -1,4 +1,4 @@
-/** The person's second device: this page once more, as a phone in a frame beside the feeds. */
+/** The person's second device: this page again, as a phone in a frame next to the feeds. */
 import { one } from "./column.ts";
 
 const PARAMETER = "phone";

@@ -13,7 +13,7 @@ const PARTS = "parts";
 const LOCAL_KEY = "demo-quota:";
 const LARGEST_PART = 1 << 20;
 /**
- * Chromium puts larger values into files beside the database, which count late; `getRandomValues` makes no more at
+ * Chromium puts larger values into files next to the database, which count late; `getRandomValues` makes no more at
  * once.
  */
 const LARGEST_DATABASE_PART = 1 << 16;

@@ -15,13 +15,13 @@ const CONTROLS: Readonly<Record<Condition, string>> = {
   flush: "#flush-store",
 };
 
-const THE_CONSUMER = "the consumer of seenguard-server takes them in: the switch ends it, and starts it again.";
+const THE_CONSUMER = "the consumer of seenguard-server ingests them: the switch ends it, and starts it again.";
 
 /** Which way reports go, where it is not in the memory of the demo's server. */
 const WAYS = {
   redis: `Reports wait in a stream of Redis, and ${THE_CONSUMER}`,
   kafka: `Reports wait in Kafka, and ${THE_CONSUMER}`,
-  flink: "Reports wait in Kafka, and a job of Apache Flink takes them in: the switch ends it, and starts it again.",
+  flink: "Reports wait in Kafka, and a job of Apache Flink ingests them: the switch ends it, and starts it again.",
 };
 
 export interface StreamParts {

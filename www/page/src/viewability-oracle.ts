@@ -7,7 +7,7 @@
  */
 
 /**
- * The oracle decides later than the guard, by so many rounds of a short wait and a frame: what it calls seen has
+ * The oracle decides later than the guard, by a few rounds of a short wait and a frame: what it calls seen has
  * reached the guard, however busy the browser is, and no repeat is due to two timers that fired in the other order.
  */
 const MARGIN_ROUNDS = 3;
@@ -42,7 +42,7 @@ export class ViewabilityOracle {
     this.observer.observe(element);
   }
 
-  /** Elements that are taken out of the page are forgotten. */
+  /** Elements that leave the page are forgotten. */
   forget(elements: Iterable<Element>): void {
     for (const element of elements) {
       this.observer.unobserve(element);

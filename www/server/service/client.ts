@@ -27,7 +27,7 @@ export class ServiceClient {
     return { ...page, items: page.items.flatMap((given) => ranked.slice(ids.indexOf(given)).slice(0, 1)) };
   }
 
-  /** The body of a device's report, as it is. */
+  /** The unchanged body of a device's report. */
   async report(user: string, body: unknown): Promise<void> {
     await this.ask(user, "POST", "impressions", body);
   }

@@ -1,14 +1,14 @@
 /**
  * `seenguard-server` and what is around it, each in a process of its own: a Redis for the histories; a stream of Redis or
- * a Kafka broker for the reports; and what takes them in, the service's consumer or the job of examples/flink/.
+ * a Kafka broker for the reports; and what ingests them, the service's consumer or the job of examples/flink/.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildJob, startJob } from "../../../scripts/lib/flink.mjs";
 import { startKafka } from "../../../scripts/lib/kafka.mjs";
-import { freePort } from "../../../scripts/lib/ports.mjs";
-import { withProgress } from "../../../scripts/lib/progress.mjs";
+import { freePort } from "../../../scripts/lib/processes.mjs";
+import { withProgress } from "../../../scripts/lib/run.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, chainFlags, startService } from "../../../scripts/lib/service.mjs";
 import { CHAIN_OPTIONS } from "../chain.ts";

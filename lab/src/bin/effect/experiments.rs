@@ -1,6 +1,6 @@
 //! The experiments: all remedies under all conditions; a small pool; and what depends on each assumption.
 
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 use serde::{Deserialize, Serialize};
 
 use crate::measure::Figures;
@@ -108,7 +108,7 @@ pub fn all(seed: u64) -> Result<Vec<Row>> {
     run(trials.chain(assumptions()), seed)
 }
 
-/// A few people under all conditions, and the assumptions as they are: 2% of it.
+/// A few people under all conditions, and the unchanged assumptions: 2% of it.
 pub fn sample_again(seed: u64) -> Result<Vec<Row>> {
     run([sample()].into_iter().chain(assumptions().into_iter().take(1)), seed)
 }

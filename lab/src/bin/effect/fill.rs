@@ -3,7 +3,7 @@
 
 use seenguard::Time;
 use seenguard::device::Guard;
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use crate::page::{Answer, Ask, Page, Seen};
 use crate::stream::Ids;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use seenguard::device::{DEFAULT_REMEMBER, Due, Guard, Mark};
 use seenguard::{ShardChain, Time};
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use crate::measure::{Counts, Tally};
 use crate::page::{Ask, Page, Seen};

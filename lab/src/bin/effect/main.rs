@@ -18,7 +18,7 @@ mod tables;
 mod world;
 
 use clap::Parser;
-use seenguard_lab::report::{Measurement, Options, Report, Result};
+use seenguard_lab::{Measurement, Options, Report, Result};
 
 use experiments::Rows;
 

@@ -1,7 +1,7 @@
 //! A page, and how a server answers a request for one.
 
 use seenguard::{ShardChain, Time};
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use crate::people::Refresh;
 use crate::stream::{Ids, Store};

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use seenguard::{ChainOptions, PENDING_SECONDS, PendingToKeep, ShardChain, Time};
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use crate::people::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
 use crate::recall::mix;

@@ -1,6 +1,6 @@
 //! The tables of docs/effect.md.
 
-use seenguard_lab::report::{Column, Table, bytes, count, percent, significant};
+use seenguard_lab::{Column, Table, bytes, count, percent, significant};
 
 use crate::experiments::{DROP, Experiment, LAST, PEOPLE, Rows, assumed};
 use crate::measure::Estimate;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use crate::life::Life;
 use crate::measure::{Counts, Figures};

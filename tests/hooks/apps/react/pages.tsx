@@ -1,4 +1,4 @@
-/** A list that loads its own pages, of elements that a component library attaches anew with each rendering. */
+/** A list that loads its own pages, of elements that a component library attaches again with each rendering. */
 import { StrictMode, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import { useSeenGuard, useSeenPages, useSeenRef } from "seenguard/react";

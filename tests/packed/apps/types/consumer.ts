@@ -41,7 +41,7 @@ export const group = async (fingerprint: string): Promise<string> =>
 export const serve = async (ids: readonly string[]): Promise<Snapshot> =>
   (await ShardChain.from([])).snapshot({ now: ids.length });
 
-export const isOurs = (error: unknown): boolean =>
+export const isSeenGuardError = (error: unknown): boolean =>
   (error instanceof SeenGuardError || error instanceof ServerError) && error.code === "bad-option";
 
 export const show = (panel: SeenGuardPanel, guard: SeenGuard): void => {

@@ -2,7 +2,7 @@
 
 use seenguard::Time;
 use seenguard::device::Guard;
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use super::{Past, Remedy};
 use crate::fill::Fill;

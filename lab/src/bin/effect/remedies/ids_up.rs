@@ -3,7 +3,7 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use super::{Past, Remedy};
 use crate::page::{Ask, Page, page_of_server};

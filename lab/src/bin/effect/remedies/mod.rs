@@ -7,7 +7,7 @@ mod server;
 
 use ::seenguard::ShardChain;
 use ::seenguard::device::Guard;
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 use serde::{Deserialize, Serialize};
 
 pub use self::seenguard::{apply, deliver};

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use seenguard::device::{Guard, Scope};
 use seenguard::{ChainSnapshot, PageRequest, Pending, Repeats, Snapshot, Time};
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use super::{Past, Remedy};
 use crate::fill::Fill;

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use seenguard_lab::report::Result;
+use seenguard_lab::Result;
 
 use super::Remedy;
 use crate::page::{Ask, Page, page_of_server};

@@ -115,7 +115,7 @@ final class ServiceSink implements Sink<Report> {
             bytes = 0;
         }
 
-        /** In halves where the service takes no so many ids at once, one after the other: a user's order stays. */
+        /** In halves where the service refuses that number of ids, one after the other: a user's order stays. */
         private void post(List<Line> batch) throws IOException, InterruptedException {
             if (batch.isEmpty()) return;
             HttpResponse<byte[]> response = send(batch);

@@ -59,7 +59,7 @@ impl Report {
     }
 }
 
-/// Each page with its text as it is, and as it should be by these regions.
+/// Each page with its present text, and the text that these regions require.
 fn pages<'a>(project: &Path, regions: impl IntoIterator<Item = &'a Region>) -> Result<Vec<(PathBuf, String, String)>> {
     let mut pages: Vec<(PathBuf, String, String)> = Vec::new();
     for region in regions {

@@ -1,10 +1,12 @@
-/** What an app in React Native does with a guard. It prints what came of it as JSON. */
+/**
+ * What an app in React Native does with a guard; it prints the outcome as JSON. Before it, what React Native adds to
+ * Hermes, whose command has timers that do not wait: here a test says what time passes.
+ */
 import type { Report } from "seenguard/formats";
 import { SeenGuard } from "seenguard/formats";
-import guava from "../../vectors/guava.json";
-import ids from "../../vectors/ids.json";
-import native from "../../vectors/native.json";
-import { elapse } from "./host.js";
+import guava from "../vectors/guava.json";
+import ids from "../vectors/ids.json";
+import native from "../vectors/native.json";
 
 declare function print(text: string): void;
 
@@ -20,6 +22,37 @@ export interface Outcome {
   readonly delivered: readonly string[];
   readonly nextVisit: readonly string[];
 }
+
+const waiting: { readonly run: () => void; readonly at: number; isOver: boolean }[] = [];
+let elapsedMs = 0;
+
+/** Lets N milliseconds pass: runs what is due then, once. */
+export function elapse(ms: number): void {
+  elapsedMs += ms;
+  for (const timer of waiting.filter(({ at, isOver }) => !isOver && at <= elapsedMs)) {
+    timer.isOver = true;
+    timer.run();
+  }
+}
+
+/** React Native's, as far as nothing here listens to it. */
+class Controller {
+  readonly signal = { aborted: false };
+
+  abort(): void {
+    this.signal.aborted = true;
+  }
+}
+
+Object.assign(globalThis, {
+  AbortController: Controller,
+  queueMicrotask: (run: () => void) => void Promise.resolve().then(run),
+  setTimeout: (run: () => void, ms = 0) => waiting.push({ run, at: elapsedMs + ms, isOver: false }) - 1,
+  clearTimeout: (timer: number) => {
+    const cleared = waiting[timer];
+    if (cleared) cleared.isOver = true;
+  },
+});
 
 const TEXTS = ["a", "ü", "€", "😀", "滤"];
 

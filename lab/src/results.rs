@@ -19,7 +19,7 @@ impl<All, Sample> Measurement<All, Sample> {
     /// The results to report: those of this run, or with `--write` and `--check` those that are recorded.
     ///
     /// # Errors
-    /// Of the measurement and of files; and of `--check`, if a result of the sample is not recorded as it is.
+    /// Of the measurement and of files; and of `--check`, if a result of the sample is not the recorded one.
     pub fn results<R>(self, options: &Options) -> Result<Vec<R>>
     where
         R: Serialize + DeserializeOwned,
