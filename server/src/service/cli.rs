@@ -148,8 +148,8 @@ pub struct Consume {
     /// --prefix of its own
     #[arg(long)]
     pub until_end: bool,
-    /// Set aside reports of another namespace or key, even if none could be applied before. Default: the consumer exits
-    /// with 78 if the first 100 are such, because --namespace or --prefix is probably wrong
+    /// Make reports of another namespace or key, and unreadable events, dead letters before one was applied. Default: they
+    /// are held, and with 100 of them the consumer exits with 78: --namespace, --prefix or the event mapping is wrong
     #[arg(long)]
     pub set_aside_all: bool,
     /// Time in seconds after which another consumer claims entries in Redis that were read and not acknowledged
@@ -316,6 +316,14 @@ fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration
 }
 
 impl Cli {
+    /// Refuses what the types of the options let pass. A list of dead letters needs none of the options of chains.
+    pub fn checked(&self) -> Result<(), String> {
+        match &self.command {
+            Some(Command::DeadLetters(_)) => Ok(()),
+            _ => self.common().0.checked(),
+        }
+    }
+
     /// The common options of all commands.
     pub fn common(&self) -> (&Common, &Logs) {
         let common = match &self.command {

@@ -24,13 +24,18 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 
+/// The static binary's: musl's own has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let (common, logs) = cli.common();
+    let (_, logs) = cli.common();
     // The output of a check is its lines.
     if !matches!(cli.command, Some(Command::Check(_))) {
         logs::start(logs);
-        if let Err(error) = common.checked() {
+        if let Err(error) = cli.checked() {
             tracing::error!(error, "wrong options");
             return ExitCode::FAILURE;
         }
