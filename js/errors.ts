@@ -5,12 +5,15 @@ import type { ErrorCode } from "./types/seenguard.js";
 /** The brand of errors of all copies of the package. */
 const BRAND = Symbol.for("seenguard.error");
 
-/** An error: `code` is stable and for programs; `message` is for people, and ends with a reference to the docs. */
+/** The page of the documentation about errors, in a reserved domain as long as the site has none. */
+const ERRORS_PAGE = "https://seenguard.example/errors.html";
+
+/** An error: `code` is stable and for programs; `message` is for people, and ends with the address of its section. */
 export class SeenGuardError extends Error {
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, cause?: unknown) {
-    super(`${message} (docs/errors.md#${code})`, cause === undefined ? undefined : { cause });
+    super(`${message} (${ERRORS_PAGE}#${code})`, cause === undefined ? undefined : { cause });
     this.name = "SeenGuardError";
     this.code = code;
     Object.defineProperty(this, BRAND, { value: true });

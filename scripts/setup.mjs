@@ -15,7 +15,7 @@ import { inProject, root, toolDirectory } from "./lib/paths.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run, withProgress } from "./lib/run.mjs";
 import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
-import { python, pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
+import { pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
 /**
  * What something needs besides what the build does.
@@ -139,10 +139,14 @@ async function rustToolchain() {
   if (isOlder(version, minimumRust)) {
     throw new Missing(`Rust ${minimumRust} or newer is needed, and this is ${version}: rustup update stable`);
   }
+  await rustTarget(wasmTarget);
+}
+
+/** Rust's library for a platform. @param {string} target */
+export async function rustTarget(target) {
   const sysroot = (await output("rustc", ["--print", "sysroot"])) ?? "";
-  if (!existsSync(join(sysroot, "lib", "rustlib", wasmTarget))) {
-    await rustup(`Rust's ${wasmTarget} target`, ["target", "add", wasmTarget]);
-  }
+  if (existsSync(join(sysroot, "lib", "rustlib", target))) return;
+  await rustup(`Rust's ${target} target`, ["target", "add", target]);
 }
 
 /**
@@ -193,15 +197,25 @@ export async function cargoTool(tool) {
 
 /** The Python packages of the tests, in an environment of their own. */
 export async function pythonPackages() {
-  if (existsSync(pythonStamp())) return;
-  say(`installing Python packages into ${pythonEnvironment()} (once; one of them has 330 MB)`);
-  await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", pythonEnvironment()]);
   // Flink's jars are wanted, and not what its Python needs with them; the others need nothing.
-  const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--no-deps", "--only-binary", ":all:"];
+  await pythonEnvironmentWith(pythonEnvironment(), ["--no-deps", "--requirement", pythonRequirements]);
+}
+
+/**
+ * An environment of Python with packages, of which one has hundreds of MB.
+ * @param {string} directory
+ * @param {readonly string[]} packages as arguments of pip
+ */
+export async function pythonEnvironmentWith(directory, packages) {
+  const stamp = pythonStamp(directory);
+  if (existsSync(stamp)) return;
+  say(`installing Python packages into ${directory} (once; hundreds of MB)`);
+  await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", directory]);
+  const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--only-binary", ":all:"];
   await withProgress("pip install", () =>
-    run(python(), ["-m", "pip", "install", ...flags, "--requirement", pythonRequirements]),
+    run(join(directory, "bin", "python"), ["-m", "pip", "install", ...flags, ...packages]),
   );
-  writeFileSync(pythonStamp(), "");
+  writeFileSync(stamp, "");
 }
 
 /** Kafka's jars, which Maven gets: the directory is there once they all are. */

@@ -42,9 +42,8 @@ async function test(args) {
   const mayBeSkipped = !values.fresh && values.only === undefined && values.rule === undefined;
   const options = { mayBeSkipped, atOnce: chosen.length === 1, chosen: wanted.map(({ name }) => name) };
   const idle = measureIdle();
-  const runOne = (/** @type {Step} */ step) => runUnlessUnchanged(step, options);
-  const outcomes = await runSideBySide(chosen, (step) => (step.alone ? idle.except(() => runOne(step)) : runOne(step)));
-  const share = idle.share();
+  const outcomes = await runSideBySide(chosen, (step) => runUnlessUnchanged(step, options));
+  const share = idle();
   const final = values.all ? await runAlone(chosen, outcomes) : outcomes;
   summarise(final, (Date.now() - started) / 1000, share);
 }

@@ -24,13 +24,25 @@ export default defineConfig(({ mode }) => ({
   },
 }));
 
-/** The pages begin with `alone/page.ts`, and the catalogue lies next to them, grouped. */
+/**
+ * The pages begin with `alone/page.ts`, a script of its own, so that the server starts while the page's script loads; the
+ * catalogue lies next to them, grouped.
+ */
 function alone(): Plugin {
+  const first = fileURLToPath(new URL("alone/page.ts", import.meta.url));
   return {
     name: "alone",
+    buildStart() {
+      this.emitFile({ type: "chunk", id: first, name: "alone" });
+    },
     transformIndexHtml: {
-      order: "pre",
-      handler: () => [{ tag: "script", attrs: { type: "module", src: "/../alone/page.ts" }, injectTo: "head-prepend" }],
+      order: "post",
+      handler: (_html, { bundle = {} }) => {
+        const chunk = Object.values(bundle).find((file) => file.type === "chunk" && file.facadeModuleId === first);
+        if (chunk === undefined) throw new Error("the bundle has no alone/page.ts");
+        const attrs = { type: "module", crossorigin: true, src: `./${chunk.fileName}` };
+        return [{ tag: "script", attrs, injectTo: "head-prepend" }];
+      },
     },
     async generateBundle() {
       this.emitFile({ type: "asset", fileName: "catalogue.json", source: JSON.stringify(await readCatalogue()) });

@@ -74,7 +74,7 @@ function slugOf(heading: string): string {
 
 type Markdown = Parameters<NonNullable<MarkdownOptions["config"]>>[0];
 
-/** Braces in code are no template. */
+/** Braces in code do not begin a template. */
 function leaveCodeAlone(markdown: Markdown): void {
   markdown.core.ruler.push("code-alone", ({ tokens }) => {
     for (const { children } of tokens)
@@ -95,7 +95,7 @@ function leaveCornersEmpty(markdown: Markdown): void {
 }
 
 /**
- * Links of the sources are to files of the project. Those that are pages here lead to these, files beside the pages to
+ * Links of the sources are to files of the project. Those that are pages here lead to these, files next to the pages to
  * their copies, and the others, such as code, become plain text.
  */
 function linkWithinSite(markdown: Markdown): void {

@@ -14,7 +14,7 @@ export const groups = [
   },
   { title: "On a server", pages: ["server", "service", "streams", "other-languages", "scale"] },
   { title: "Measure", pages: ["performance", "effect", "policies", "near-duplicates"] },
-  { title: "Understand", pages: ["design", "security", "changelog"] },
+  { title: "Understand", pages: ["glossary", "design", "security", "changelog"] },
 ];
 
 /** Where the source of a page is, from the project's root. @param {string} name */

@@ -12,19 +12,6 @@ export function feedOf(guard: SeenGuard | null | undefined, key: string | undefi
   return guard.feed(key === undefined ? {} : { key });
 }
 
-/** How often subscribers of a guard were called since its first list. */
-const revisions = new WeakMap<SeenGuard, number>();
-
-/** A number that grows before components learn that a guard's lists may have changed. */
-export function revisionOf(guard: SeenGuard | null | undefined): number {
-  if (!guard) return 0;
-  const revision = revisions.get(guard);
-  if (revision !== undefined) return revision;
-  revisions.set(guard, 0);
-  guard.subscribe(() => revisions.set(guard, revisionOf(guard) + 1));
-  return 0;
-}
-
 /** The list of one component. */
 export class FeedView<T> {
   /** Names of the items of a server-rendered first rendering: they pass. */
@@ -34,6 +21,13 @@ export class FeedView<T> {
   /** The feed shown first. Another feed starts a new list. */
   private feed: Feed | undefined;
   private shown: T[] = [];
+  private onChange = (): void => {};
+
+  /** Calls `onChange` when the items to show may have changed. Returns unsubscribe. */
+  subscribe(guard: SeenGuard | null | undefined, onChange: () => void): () => void {
+    this.onChange = onChange;
+    return guard?.subscribe(onChange) ?? (() => {});
+  }
 
   /** The items to show; the same array for the same items. */
   show(feed: Feed | undefined, items: readonly T[], { id, ssr }: FeedViewOptions<T>): T[] {
@@ -44,18 +38,19 @@ export class FeedView<T> {
     let shown = filter(feed, list, id);
     if (first) {
       const [fresh, names] = [new Set(shown), namesOf(list, id)];
-      shown = list.filter((item, place) => fresh.has(item) || first.has(names[place]));
+      shown = list.filter((item, index) => fresh.has(item) || first.has(names[index]));
     }
-    const isSame = shown.length === this.shown.length && shown.every((item, place) => item === this.shown[place]);
+    const isSame =
+      shown.length === this.shown.length && shown.every((item, index) => Object.is(item, this.shown[index]));
     if (!isSame) this.shown = shown;
     return this.shown;
   }
 
   /** Starts a new list. */
-  reset(feed: Feed | undefined, onChange: () => void): void {
+  reset(feed: Feed | undefined): void {
     this.first = new Set();
     feed?.reset();
-    onChange();
+    this.onChange();
   }
 }
 

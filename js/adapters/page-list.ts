@@ -45,13 +45,10 @@ export function pageListOf<T, C>(
   return list as PageList<T, C>;
 }
 
-/** A component's calls to its list. They wait until there is one. */
-export class Pages<T, C> {
+/** A component's calls to its list. There is none before the guard is open: then the first pages load by themselves. */
+export class PageListCalls<T, C> {
   private readonly source: () => PageSource<T, C>;
   private list: PageList<T, C> | undefined;
-  private holds = 0;
-  private hasEnded = false;
-  private waiting: (() => void)[] = [];
 
   constructor(source: () => PageSource<T, C>) {
     this.source = source;
@@ -59,30 +56,12 @@ export class Pages<T, C> {
 
   /** The component shows this list, if there is one already. Returns release. */
   readonly hold = (list: PageList<T, C> | undefined, onChange: () => void): (() => void) => {
-    this.holds++;
-    [this.list, this.hasEnded] = [list, false];
-    const release = list?.hold(this.source(), onChange);
-    if (list) this.wake();
-    return () => {
-      release?.();
-      setTimeout(() => {
-        this.hasEnded = --this.holds === 0;
-        if (this.hasEnded) this.wake();
-      });
-    };
+    this.list = list;
+    return list?.hold(this.source(), onChange) ?? (() => {});
   };
 
-  readonly loadMore = (): Promise<void> => this.call((list) => list.loadMore(this.source()));
-  readonly reset = (): Promise<void> => this.call((list) => list.reset(this.source()));
-
-  private async call(run: (list: PageList<T, C>) => Promise<void>): Promise<void> {
-    if (!this.list && !this.hasEnded) await new Promise<void>((resolve) => this.waiting.push(resolve));
-    await (this.list ? run(this.list) : pause());
-  }
-
-  private wake(): void {
-    for (const resolve of this.waiting.splice(0)) resolve();
-  }
+  readonly loadMore = (): Promise<void> => this.list?.loadMore(this.source()) ?? pause();
+  readonly reset = (): Promise<void> => this.list?.reset(this.source()) ?? pause();
 }
 
 export class PageList<T, C> {
@@ -91,7 +70,7 @@ export class PageList<T, C> {
   private readonly feed: Feed;
   private readonly guard: SeenGuard | null | undefined;
   /** The items of pages since the last reset. Until there are any, the previous items stay on screen. */
-  private brought: T[] = [];
+  private loaded: T[] = [];
   /** The current run of `fill`; one from before a reset is ignored. */
   private run: { readonly ended: Promise<void>; readonly controller: AbortController } | undefined;
   private readonly listeners = new Set<() => void>();
@@ -107,7 +86,7 @@ export class PageList<T, C> {
   /** Adds a component that shows the list. Starts or continues loading. Returns release. */
   hold(source: PageSource<T, C>, onChange: () => void): () => void {
     this.listeners.add(onChange);
-    const hasFailed = this.state.error !== undefined && this.brought.length === 0;
+    const hasFailed = this.state.error !== undefined && this.loaded.length === 0;
     if (this.state.loading || hasFailed) void this.loadMore(source);
     return () => {
       this.listeners.delete(onChange);
@@ -130,7 +109,7 @@ export class PageList<T, C> {
   reset(source: PageSource<T, C>): Promise<void> {
     this.feed.reset();
     this.run?.controller.abort();
-    this.brought = [];
+    this.loaded = [];
     return this.begin(source).ended;
   }
 
@@ -139,9 +118,9 @@ export class PageList<T, C> {
     const ended: Promise<void> = this.fill(source, controller.signal).then(({ items, error, done }) => {
       if (this.run !== run) return;
       this.run = undefined;
-      if (items.length > 0) this.brought = [...this.brought, ...items];
-      const isShown = error === undefined || this.brought.length > 0;
-      this.change({ items: isShown ? this.brought : this.state.items, loading: false, error, done });
+      if (items.length > 0) this.loaded = [...this.loaded, ...items];
+      const isShown = error === undefined || this.loaded.length > 0;
+      this.change({ items: isShown ? this.loaded : this.state.items, loading: false, error, done });
     });
     const run = { ended, controller };
     this.run = run;
@@ -153,10 +132,7 @@ export class PageList<T, C> {
     const { fetchPage, want, maxPages, timeoutMs, id } = source;
     const options = { maxPages, timeoutMs, id, signal } as FillOptions & { id: IdOf<T> };
     try {
-      let result = await this.feed.fill(fetchPage, want, options);
-      if (result.end === "max-pages" && result.items.length === 0)
-        result = await this.feed.fill(fetchPage, want, options);
-      const { items, done } = result;
+      const { items, done } = await this.feed.fill(fetchPage, want, options);
       return { items, error: undefined, done };
     } catch (error) {
       // The run has ended, or the guard was closed: the next run has the items fetched so far.

@@ -1,10 +1,10 @@
 "use client";
 /** The entry `seenguard/react`: hooks. */
-import { useCallback, useEffect, useMemo, useReducer, useRef, useState, useSyncExternalStore } from "react";
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { SeenFeed, SeenGuardState, SeenPages, UseSeenGuardOptions } from "../types/react.js";
 import type * as Api from "../types/seenguard.js";
-import { FeedView, feedOf, revisionOf, type FeedViewOptions } from "./feed-view.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
+import { pageListOf, PageListCalls, WAITING, type PageListState, type PageOptions } from "./page-list.js";
 import { Reporting, reportKey } from "./reporting.js";
 import { holdGuard, OPENING, SIGNED_OUT, stateOf } from "./shared-guard.js";
 import { identityOf, trackItem, trackRoot, type Track, type TrackedElement } from "./tracked-element.js";
@@ -32,12 +32,10 @@ export function useReport(guard: Guard, options: Api.ReportOptions | null | unde
 export function useSeenFeed<T>(guard: Guard, items: readonly T[], options: FeedViewOptions<T> = {}): SeenFeed<T> {
   const feed = useMade(feedOf, guard, options.key);
   const [view] = useState(() => new FeedView<T>());
-  const subscribe = useCallback((onChange: () => void) => guard?.subscribe(onChange) ?? (() => {}), [guard]);
-  const revision = () => revisionOf(guard);
-  useSyncExternalStore(subscribe, revision, () => 0);
-  const [, render] = useReducer((count: number) => count + 1, 0);
-  const reset = useCallback(() => view.reset(feed, render), [view, feed]);
-  return { items: view.show(feed, items, options), reset };
+  const subscribe = useCallback((onChange: () => void) => view.subscribe(guard, onChange), [view, guard]);
+  const show = () => view.show(feed, items, options);
+  const reset = useCallback(() => view.reset(feed), [view, feed]);
+  return { items: useSyncExternalStore(subscribe, show, show), reset };
 }
 
 export function useSeenPages<T, C>(
@@ -47,7 +45,7 @@ export function useSeenPages<T, C>(
 ): SeenPages<T> {
   const latest = useLatest({ ...options, fetchPage });
   const list = useMade(pageListOf<T, C>, guard, options.key);
-  const [pages] = useState(() => new Pages<T, C>(() => latest.current));
+  const [pages] = useState(() => new PageListCalls<T, C>(() => latest.current));
   const hold = useCallback((onChange: () => void) => pages.hold(list, onChange), [pages, list]);
   const first = (): PageListState<T> => WAITING;
   const state = useSyncExternalStore(hold, () => list?.state ?? WAITING, first);

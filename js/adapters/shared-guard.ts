@@ -87,7 +87,8 @@ class SharedGuard implements SharedHandle {
     const late = `it has not opened within ${OPEN_TIMEOUT_MS / 1000} s`;
     const timer = setTimeout(() => this.failed(late), OPEN_TIMEOUT_MS);
     new Promise<SeenGuard>((resolve) => {
-      if (typeof open !== "function") refuse("`open` is missing: SeenGuard.open of the entry that the app uses");
+      if (typeof open !== "function")
+        refuse("`open` is missing: pass that of seenguard/lazy, or SeenGuard.open of the entry that the app uses");
       const latest = withLatest<GuardOptions>(options, (name) => this.latest(name));
       resolve(open({ ...latest, onError: this.onError }));
     })
@@ -124,7 +125,9 @@ class SharedGuard implements SharedHandle {
     if (error instanceof SeenGuardError && error.code === "bad-option") this.failure = { error };
     else {
       if (!this.state.guard) this.state = FAILED;
-      this.onError(failure("engine", "the guard is not open, and everything passes", error));
+      this.onError(
+        failure("engine", "the guard is not open, and everything passes until the next mount tries again", error),
+      );
     }
     this.change(this.state);
   };

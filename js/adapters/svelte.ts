@@ -4,7 +4,7 @@ import type { SeenFeed, SeenGuardState, SeenPages, UseSeenGuardOptions } from ".
 import type { FetchPage, SeenElement, SeenGuard, SeenRoot } from "../types/seenguard.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
 import { once } from "./latest.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { pageListOf, PageListCalls, WAITING, type PageListState, type PageOptions } from "./page-list.js";
 import { holdGuard, stateOf } from "./shared-guard.js";
 import { trackItem, trackRoot, type Track } from "./tracked-element.js";
 
@@ -31,18 +31,12 @@ export function seenFeed<T>(
   const view = new FeedView<T>();
   const feedFor = once(feedOf);
   const feed = () => feedFor(guard(), valueOf(options).key);
-  let update = () => {};
-  const subscriber = once((current: Guard) =>
-    createSubscriber((onChange) => {
-      update = onChange;
-      return current?.subscribe(onChange);
-    }),
-  );
+  const subscriber = once((current: Guard) => createSubscriber((update) => view.subscribe(current, update)));
   const shown = () => {
     subscriber(guard())();
     return { items: view.show(feed(), items(), valueOf(options)) };
   };
-  return readable(shown, ["items"], { reset: () => view.reset(feed(), update) });
+  return readable(shown, ["items"], { reset: () => view.reset(feed()) });
 }
 
 export function seenPages<T, C>(
@@ -50,7 +44,7 @@ export function seenPages<T, C>(
   fetchPage: FetchPage<T, C>,
   options: Source<PageOptions<T>>,
 ): SeenPages<T> {
-  const { loadMore, reset, hold } = new Pages<T, C>(() => ({ ...valueOf(options), fetchPage }));
+  const { loadMore, reset, hold } = new PageListCalls<T, C>(() => ({ ...valueOf(options), fetchPage }));
   const listFor = once(pageListOf<T, C>);
   const subscriber = once((list: ReturnType<typeof listFor>) => createSubscriber((update) => hold(list, update)));
   const state = (): PageListState<T> => {

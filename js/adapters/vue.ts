@@ -4,7 +4,7 @@ import type { MaybeRefOrGetter, ObjectDirective, Ref } from "vue";
 import type { FetchPage, ReportOptions, SeenElement, SeenGuard, SeenRoot } from "../types/seenguard.js";
 import type { SeenFeed, SeenPages, UseSeenGuard, UseSeenGuardOptions } from "../types/vue.js";
 import { FeedView, feedOf, type FeedViewOptions } from "./feed-view.js";
-import { pageListOf, Pages, WAITING, type PageListState, type PageOptions } from "./page-list.js";
+import { pageListOf, PageListCalls, WAITING, type PageListState, type PageOptions } from "./page-list.js";
 import { Reporting, reportKey } from "./reporting.js";
 import { holdGuard, OPENING, SIGNED_OUT, stateOf } from "./shared-guard.js";
 import { trackItem, trackRoot, type Track, type TrackedElement } from "./tracked-element.js";
@@ -45,10 +45,9 @@ export function useSeenFeed<T>(
   const key = computed(() => toValue(options).key);
   const feed = computed(() => feedOf(current.value, key.value));
   const view = shallowRef(new FeedView<T>());
-  const onChange = () => triggerRef(view);
-  follow(current, (held) => held?.subscribe(onChange));
+  follow(current, (held) => view.value.subscribe(held, () => triggerRef(view)));
   const shown = computed(() => view.value.show(feed.value, toValue(items), toValue(options)));
-  return { items: shown, reset: () => view.value.reset(feed.value, onChange) };
+  return { items: shown, reset: () => view.value.reset(feed.value) };
 }
 
 export function useSeenPages<T, C>(
@@ -58,7 +57,7 @@ export function useSeenPages<T, C>(
 ): SeenPages<T> {
   const key = computed(() => toValue(options).key);
   const list = computed(() => pageListOf<T, C>(toValue(guard), key.value));
-  const { loadMore, reset, hold } = new Pages<T, C>(() => ({ ...toValue(options), fetchPage }));
+  const { loadMore, reset, hold } = new PageListCalls<T, C>(() => ({ ...toValue(options), fetchPage }));
   const state = shallowRef<PageListState<T>>(WAITING);
   const show = () => void (state.value = list.value?.state ?? WAITING);
   whenMounted(() => follow(list, (current) => (show(), hold(current, show))));

@@ -7,9 +7,9 @@ import { plan } from "./plan.ts";
 const HELP = `Tools for the shards that a server keeps of what its users have seen.
 
   seenguard inspect     tells what a Bloom shard or a snapshot holds
-  seenguard plan        tells what shards a feed needs, and what they cost
+  seenguard plan        sizes the shards that a feed needs, and what they cost
 
-seenguard COMMAND --help tells of a command's options.
+seenguard COMMAND --help lists a command's options.
 `;
 
 const commands = new Map<string | undefined, Command>([

@@ -13,7 +13,7 @@ const HELP = `Tells what shards a feed needs, and what they cost.
   --rate E            the share of fresh items that may be stopped wrongly, by all
                       shards together when they are full
   --per-refresh N     impressions between two refreshes; 10
-  --users N           what so many users take together
+  --users N           the number of users, for the size of all their shards
   --json              for machines
   --help
 

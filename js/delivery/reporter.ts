@@ -42,7 +42,7 @@ const OFFLINE_MS = 60_000;
 /** The bytes of the keepalive requests in progress, of all guards of this document. */
 let keepaliveBytes = 0;
 
-/** The request was aborted by this document, which is no failure. */
+/** The request was aborted by this document, which does not count as a failure. */
 const DROPPED = new Error("dropped");
 
 export class Reporter {
@@ -266,10 +266,8 @@ export class Reporter {
 
   private reportNow(request: DeliveryRequest): Report {
     const { batch, reason, options } = request;
-    if (!batch.isCurrent()) {
-      this.drop((each) => each === request);
-      throw DROPPED;
-    }
+    if (!batch.isCurrent()) this.drop((each) => each === request);
+    if (!this.requests.has(request)) throw DROPPED;
     if (reason === "hide" && this.countsUnanswered(options)) batch.end("Left");
     return this.reportOf(batch);
   }
@@ -308,7 +306,7 @@ export class Reporter {
 
   private reportRefused({ impressions, unseen }: Batch, cause: unknown): void {
     const [entry] = [...impressions, ...unseen];
-    const message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit`;
+    const message = `${this.address} refuses ${JSON.stringify(entry?.id)}, which is left out until the next visit; check this id`;
     this.source.report(failure("delivery", message, cause));
   }
 
@@ -316,7 +314,7 @@ export class Reporter {
     const { namespace } = this.source.options;
     const message =
       status === 409
-        ? `the session is not that of the namespace "${namespace}": its impressions are kept and tried again later`
+        ? `the session is not that of the namespace "${namespace}": its impressions are tried again later; call signOut before a session ends`
         : `impressions could not be delivered to ${this.address} and are tried again`;
     if (this.backoff.failed(status)) this.source.report(failure("delivery", message, cause));
   }

@@ -1,5 +1,5 @@
 /** One request of a report, and the meaning of its response. */
-import { attempt, inTime, urlOf } from "../platform/host.js";
+import { attempt, inTime } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 import type { Batch } from "./batches.js";
 
@@ -53,7 +53,6 @@ export class DeliveryRequest {
   async run(reportNow: () => Report): Promise<void> {
     const { options, reason, controller } = this;
     const report = () => {
-      if (controller.signal.aborted) throw new Error("aborted");
       const made = reportNow();
       this.isSent = true;
       return made;
@@ -89,18 +88,14 @@ async function send(
   const all = new Headers({ "content-type": "application/json" });
   new Headers(added).forEach((value, name) => all.set(name, value));
   const body = JSON.stringify(reportNow());
-  // A redirect to a sign-in page is no acknowledgement.
+  // The response after a redirect, such as a sign-in page, does not acknowledge the report.
   const how = { credentials, redirect: "manual", keepalive: reason === "hide", signal } as const;
   const response = await fetch(url, { method: "POST", headers: all, body, ...how });
   // An app's function may resolve to anything.
-  const { redirected, type, url: answered, body: unread } = (response as Partial<Response> | undefined) ?? {};
+  const { redirected, type, body: unread } = (response as Partial<Response> | undefined) ?? {};
   // Otherwise it would hold the connection.
   attempt(() => void unread?.cancel().catch(() => {}));
-  // A native bridge in place of the global `fetch` follows redirects, which the final address alone shows; an app's own
-  // `fetch` may put a base path in front.
-  const path = urlOf(url)?.pathname;
-  const hasMoved = options.fetch === undefined && !!answered && !!path && urlOf(answered)?.pathname !== path;
-  if (redirected === true || type === "opaqueredirect" || hasMoved) throw new Error("the server redirects");
+  if (redirected === true || type === "opaqueredirect") throw new Error("the server redirects");
   checkStatus(response);
 }
 

@@ -98,7 +98,8 @@ export class EngineGuard {
         // The reasons of the format's description: "bad-base64".
         const reason = ApplyStatus[status].replace(/\B[A-Z]/g, "-$&").toLowerCase();
         const what = first === undefined ? "the snapshot is refused" : `shard ${first} is refused`;
-        const all = status === ApplyStatus.BadSnapshot ? OTHER_FORMAT : `${reason}: ${what}`;
+        const all =
+          status === ApplyStatus.BadSnapshot ? OTHER_FORMAT : `${reason}: ${what}; inspect it by npx seenguard inspect`;
         throw new SeenGuardError("bad-snapshot", all);
       }
     }

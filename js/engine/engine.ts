@@ -49,11 +49,8 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
       // A refusal is a `SeenGuardError`; any other exception is a trap.
       if (cause instanceof SeenGuardError) throw cause;
       this.hasTrapped = true;
-      const error = failure(
-        "engine",
-        "the engine trapped: everything passes until a fresh one knows what is stored",
-        cause,
-      );
+      const message = "the engine trapped, a bug to report: everything passes until a fresh one knows what is stored";
+      const error = failure("engine", message, cause);
       for (const listener of [...this.onTrap]) listener(error);
       return undefined;
     }

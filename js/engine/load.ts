@@ -90,7 +90,7 @@ export class Engines {
     // Several guards may report the same trap: the first one discards the engine. The other kind stays.
     if (!this.trapped.includes(engine)) {
       if (this.trapped.some(({ kind }) => kind === engine.kind)) {
-        throw new SeenGuardError("engine", "the engine trapped twice in this document: everything passes");
+        throw new SeenGuardError("engine", "the engine trapped twice: everything passes until the next document");
       }
       this.trapped.push(engine);
       for (const choice of [engine.kind, "either"] as const) this.engines.delete(choice);

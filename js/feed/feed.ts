@@ -15,11 +15,11 @@ export function openFeed(host: FeedHost, keyed?: KeyedVerdicts, key = ""): Api.F
   };
   return {
     filter: <T>(items: readonly T[], id?: Api.IdOf<T>) => {
-      const read = readItems(items, id, host.tell);
+      const read = readItems(items, id, host.report);
       return used().filter(read);
     },
     admit: <T>(page: readonly T[], id?: Api.IdOf<T>) => {
-      const read = readItems(page, id, host.tell);
+      const read = readItems(page, id, host.report);
       return used().admit(page, read);
     },
     fill: async (...args: [unknown, unknown, unknown?]) => used().pages.fill(checkFill(...args)) as Promise<never>,
@@ -42,7 +42,7 @@ export function passingFeed(): Api.Feed {
     apply: () => {},
     headers: () => ({}),
   };
-  return openFeed({ namespace: () => namespace, tell: () => {}, stops: new Set() });
+  return openFeed({ namespace: () => namespace, report: () => {}, stops: new Set() });
 }
 
 /** The list of a feed between two resets. */
@@ -71,12 +71,12 @@ class List {
   /** The latest page again is a list with the same ids, or the same array grown; any other list is a new page. */
   admit<T>(page: readonly T[], { all, items }: ItemList<T>): T[] {
     const ids = new Array<unknown>(all.length).fill(undefined);
-    for (const { place, id } of items) ids[place] = id;
+    for (const { index, id } of items) ids[index] = id;
     // React runs updaters twice, and a proxy returns other objects with each read: compare ids.
     const { latest } = this;
     const mayBeAgain = latest.page === page ? latest.ids.length <= ids.length : latest.ids.length === ids.length;
-    const isAgain = mayBeAgain && latest.ids.every((id, place) => id === ids[place]);
-    const added = isAgain ? items.filter(({ place }) => place >= latest.ids.length) : items;
+    const isAgain = mayBeAgain && latest.ids.every((id, index) => id === ids[index]);
+    const added = isAgain ? items.filter(({ index }) => index >= latest.ids.length) : items;
     const shown = this.decide({ all, items: added }, this.admitted);
     if (isAgain) shown.set(latest.shown);
     this.latest = { page, ids, shown };
@@ -84,7 +84,7 @@ class List {
   }
 
   /**
-   * Which items of a list are shown, by position: items without an id, and fresh ones with no id in `taken`, to which
+   * Which items of a list are shown, by index: items without an id, and fresh ones with no id in `taken`, to which
    * their ids are added. Items decided earlier take precedence: they stay, even if another item has one of their ids. A
    * duplicate is not shown and stays undecided.
    */
@@ -93,24 +93,23 @@ class List {
     const namespace = this.host.namespace();
     this.verdicts.refresh(namespace);
     const shown = new Uint8Array(all.length).fill(1);
-    for (const { place } of items) shown[place] = 0;
+    for (const { index } of items) shown[index] = 0;
     const isTaken = ({ ids }: ListItem) => ids.some((id) => taken.has(id));
     const show = (item: ListItem) => {
       if (isTaken(item)) return;
       for (const id of item.ids) taken.add(id);
-      shown[item.place] = 1;
+      shown[item.index] = 1;
     };
     for (const item of items) if (fresh.has(item.id)) show(item);
     const undecided = items.filter((item) => !fresh.has(item.id) && !seen.has(item.id) && !isTaken(item));
     if (undecided.length === 0) return shown;
-    const indices = new Set(namespace.split(idListOf(undecided), false).fresh);
-    undecided.forEach((item, index) => {
+    const freshOnes = new Set(namespace.split(idListOf(undecided), false).fresh);
+    undecided.forEach((item, position) => {
       if (isTaken(item)) return;
-      const isFresh = indices.has(index);
+      if (!freshOnes.has(position)) return void seen.set(item.id, item.ids);
       // Without an engine everything is fresh: an engine that comes late takes nothing from a list on screen.
-      if (isFresh) fresh.add(item.id);
-      else seen.set(item.id, item.ids);
-      if (isFresh) show(item);
+      fresh.add(item.id);
+      show(item);
     });
     onChange();
     return shown;
@@ -118,7 +117,7 @@ class List {
 }
 
 function itemsAt<T>(all: readonly T[], shown: Uint8Array): T[] {
-  return all.filter((_, place) => shown[place]);
+  return all.filter((_, index) => shown[index]);
 }
 
 function idListOf(items: readonly ListItem[]): { ids: string[]; ends: number[] | undefined } {

@@ -28,14 +28,14 @@ export interface FeedHost {
     apply(snapshot: unknown): unknown;
     headers(): Record<string, string>;
   };
-  readonly tell: MisuseListener;
+  readonly report: MisuseListener;
   /** Cleanup functions that `close` runs. */
   readonly stops: Set<() => void>;
 }
 
 /** The most pages of a call, and the most while it has no fresh item. */
 const MAX_PAGES = 5;
-const MAX_PAGES_IN_VAIN = 20;
+const MAX_PAGES_WITHOUT_FRESH = 20;
 /** The source has ended after this many pages in a row without a new id and with the same `next`. */
 const MAX_STALE = 3;
 /** A call ends after this many degraded pages in a row: the server's store is down. */
@@ -161,7 +161,7 @@ export class Pages {
         if (isOver()) return;
         const page = await this.fetch(call);
         if (isOver()) return;
-        degraded = this.take(page, call) ? degraded + 1 : 0;
+        degraded = this.add(page, call) ? degraded + 1 : 0;
       }
     } catch (error) {
       this.fail(call, error);
@@ -174,7 +174,7 @@ export class Pages {
     if (length >= want) return "filled";
     if (this.hasEnded) return "exhausted";
     if (degraded >= MAX_DEGRADED) return "degraded";
-    return pages >= (maxPages ?? (length === 0 ? MAX_PAGES_IN_VAIN : MAX_PAGES)) ? "max-pages" : undefined;
+    return pages >= (maxPages ?? (length === 0 ? MAX_PAGES_WITHOUT_FRESH : MAX_PAGES)) ? "max-pages" : undefined;
   }
 
   private async fetch(call: Call): Promise<unknown> {
@@ -191,12 +191,12 @@ export class Pages {
   }
 
   /** Adds a page to the buffer. Returns whether it is degraded. Throws if it cannot be read. */
-  private take(page: unknown, { id: idOf }: Call): boolean {
+  private add(page: unknown, { id: idOf }: Call): boolean {
     const { host, known } = this;
     this.hasEnded = page === null || page === undefined;
     if (this.hasEnded) return false;
     const misuse = misuseOfPage(page);
-    host.tell(misuse);
+    host.report(misuse);
     if (misuse) throw misuse;
     const read = (Array.isArray(page) ? { items: page } : page) as FeedPage<unknown, unknown>;
     const { items, snapshot, next, degraded } = read;
@@ -207,7 +207,7 @@ export class Pages {
     this.hasEnded = next === null || (next === undefined && isEmpty);
     if (isSnapshot(snapshot)) host.namespace().apply(snapshot);
     // `onLag` and `id` are called first, since they may reset the feed: then the page belongs to the old list.
-    const list = readItems(items, idOf, host.tell);
+    const list = readItems(items, idOf, host.report);
     this.buffer = this.buffer.concat(this.admit(list));
     const isNew = list.items.some(({ id }) => !known.has(id));
     for (const { id } of list.items) known.add(id);

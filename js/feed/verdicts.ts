@@ -17,7 +17,8 @@ export interface Decider {
 
 /** An item with an id. */
 export interface ListItem {
-  readonly place: number;
+  /** In the list as passed. */
+  readonly index: number;
   /** Its first id, and all of them. */
   readonly id: string;
   readonly ids: readonly string[];
@@ -30,11 +31,11 @@ export interface ItemList<T> {
 }
 
 /** Reads the ids before anything is decided: `idOf` is the app's, and may call the feed. */
-export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, tell: MisuseListener): ItemList<T> {
-  const { list: all, collected } = readList(given, idOf, tell);
-  const items = Array.from({ length: countItems(collected) }, (_, index) => {
-    const ids = idsOfItem(collected, index).map(String);
-    return { place: collected.places?.[index] ?? index, id: ids[0] ?? "", ids };
+export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, report: MisuseListener): ItemList<T> {
+  const { list: all, collected } = readList(given, idOf, report);
+  const items = Array.from({ length: countItems(collected) }, (_, item) => {
+    const ids = idsOfItem(collected, item).map(String);
+    return { index: collected.places?.[item] ?? item, id: ids[0] ?? "", ids };
   });
   return { all, items };
 }

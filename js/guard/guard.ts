@@ -141,7 +141,7 @@ class OpenGuard implements Api.SeenGuard {
     const { options: opened } = this.namespace();
     // A process that renders on a server serves all users, so it keeps no verdicts.
     const keyed = key === undefined || rendersOnServer(opened) ? undefined : keyedVerdicts(opened.namespace);
-    return openFeed({ namespace: () => handle.namespace, tell: this.tell, stops }, keyed, key);
+    return openFeed({ namespace: () => handle.namespace, report: this.tell, stops }, keyed, key);
   }
 
   observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {
@@ -317,7 +317,7 @@ async function clear(namespace: string, given?: Api.GuardOptions["storage"]): Pr
   try {
     await clearing;
   } catch (cause) {
-    throw failure("storage", "the namespace is not cleared: the storage failed", cause);
+    throw failure("storage", "the namespace is not cleared, and the next page tries again", cause);
   }
 }
 

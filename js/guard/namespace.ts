@@ -140,7 +140,10 @@ export class Namespace implements OpenNamespace {
       this.snapshot?.note(checked, this.clock.wallMs());
       this.storage?.changed();
       this.storage?.snapshotChanged();
-      if (outcome.isSaturated) this.reportTooLarge("the server's shards are too full: they stop most fresh items");
+      if (outcome.isSaturated)
+        this.reportTooLarge(
+          "the server's shards are too full and stop most fresh items: make larger ones, or send none",
+        );
       for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
       this.noteChanges();
       this.tools.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) });
@@ -167,7 +170,7 @@ export class Namespace implements OpenNamespace {
 
   private isTooLong({ ids }: ItemIdList): boolean {
     const isTooLong = countLatest(ids) < ids.length;
-    if (isTooLong) this.reportTooLarge("a list has over 20,000 ids or 1 MB of their texts: it passes whole");
+    if (isTooLong) this.reportTooLarge("a list of over 20,000 ids or 1 MB passes whole: filter shorter lists");
     return isTooLong;
   }
 
@@ -179,7 +182,7 @@ export class Namespace implements OpenNamespace {
     const recorded = guard.record(this.latest(ids), recording);
     if (!recorded) return 0;
     if (recorded.lostText > 0)
-      this.reportTooLarge("too many impressions are pending: the oldest are still stopped, but no longer pending");
+      this.reportTooLarge("too many impressions are pending, and the oldest no longer are: deliver them by `report`");
     this.recorded();
     if (recording === "Unseen") this.noteChanges();
     return recorded.count;
@@ -199,7 +202,7 @@ export class Namespace implements OpenNamespace {
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
     const count = countLatest(ids);
     if (count === ids.length) return ids;
-    this.reportTooLarge(`a list has over 20,000 ids or 1 MB of their texts: the last ${count} are taken`);
+    this.reportTooLarge(`of a list of over 20,000 ids or 1 MB the last ${count} are recorded: record shorter lists`);
     return ids.slice(-count);
   }
 

@@ -79,7 +79,7 @@ export async function hold(options: OpenOptions, holder: Holder, make: () => Nam
   const namespace = open ?? make();
   if (!open) registry().namespaces.set(name, namespace);
   else if (differs(open.options, options)) {
-    const message = `the namespace "${name}" is open with other options, which stay in force`;
+    const message = `the namespace "${name}" is open with other options: use the same, or close it first`;
     callBack(holder.onError, new SeenGuardError("already-open", message));
   }
   const copies = Object.getOwnPropertySymbols(registries).filter(({ description }) => description?.startsWith(PREFIX));

@@ -15,8 +15,8 @@ function chunksOf(shard: unknown, name: string): string {
   if (typeof shard === "string" && shard.startsWith("~")) return shard;
   const chunks: unknown[] = Array.isArray(shard) ? copyList(shard) : [undefined];
   if (!chunks.every((chunk) => typeof chunk === "string"))
-    return bad(`${name} is no list of texts: the chunks of BF.SCANDUMP, in order, as base64`);
+    return bad(`${name} must be a list of strings: the chunks of BF.SCANDUMP, in order, as base64`);
   // Otherwise one chunk could be read as two.
-  if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk that is no base64 text`);
+  if (chunks.some((chunk) => chunk.includes(","))) return bad(`bad-base64: ${name} has a chunk other than base64`);
   return chunks.join();
 }

@@ -57,7 +57,7 @@ export function misuseOfList(items: unknown, idOf: unknown, { thrown }: Collecte
   );
 }
 
-/** The number of items of a list, 0 if it is unknown without reading it; undefined: it is no list. */
+/** The number of items of a list, 0 if it is unknown without reading it; undefined: not a list. */
 function lengthOf(items: object): number | undefined {
   if (!Array.isArray(items) && Symbol.iterator in items) return copyList(items as unknown as unknown[]).length;
   const { length } = items as { length?: unknown };

@@ -36,7 +36,7 @@ export function isSnapshot(value: unknown): boolean {
 /** Reads an untrusted snapshot. Throws a `SeenGuardError`. */
 export function checkSnapshot(snapshot: unknown, readShards: ReadShards): SnapshotArguments {
   return readGiven("bad-snapshot", "the snapshot", () => {
-    // A value that is no object has no shards.
+    // Only objects have shards.
     const parts = (snapshot ?? {}) as Record<string, unknown>;
     const { version, shards, now, unseen = [], forgetBefore } = checkEach(parts, rules, badPart);
     return {
@@ -55,7 +55,7 @@ export function mapShards(shards: readonly unknown[], textOf: (shard: unknown, n
 }
 
 export function textOf(shard: unknown, name: string): string {
-  return typeof shard === "string" ? shard : bad(`${name} is no text`);
+  return typeof shard === "string" ? shard : bad(`${name} must be a base64 string`);
 }
 
 export function badPart(message: string): never {

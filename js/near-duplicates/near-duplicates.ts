@@ -34,7 +34,7 @@ export class NearDuplicates implements Api.NearDuplicates {
     if (!isText(fingerprint)) refuse("a fingerprint must be 16 hexadecimal digits");
     if (!isText(id)) refuse("an id must be a text that is not empty");
     const { engine, groups } = this.handle();
-    if (!groups) throw new SeenGuardError("bad-option", "these near-duplicates were freed");
+    if (!groups) throw new SeenGuardError("bad-option", "these near-duplicates were freed: create others");
     const { batch } = engine.writer;
     return callWith(engine, [fingerprint, id], () => groups.groupOf(batch));
   }

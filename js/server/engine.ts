@@ -73,7 +73,8 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
 /** Calls into the module with texts in the engine's batch. */
 export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run: () => T): T {
   return call(engine, () => {
-    if (!engine.writer.write(texts)) throw new SeenGuardError("too-large", "there is no memory for what was passed");
+    if (!engine.writer.write(texts))
+      throw new SeenGuardError("too-large", "there is no memory for what was passed: pass less at once");
     const result = run();
     engine.writer.done();
     return result;
@@ -103,7 +104,8 @@ export function refusalOf(cause: unknown): SeenGuardError | undefined {
     code === "wrong-namespace"
   )
     return new SeenGuardError(code, message);
-  if (code === "out-of-memory") return new SeenGuardError("too-large", "there is no memory for what was passed");
+  if (code === "out-of-memory")
+    return new SeenGuardError("too-large", "there is no memory for what was passed: pass less at once");
   // The reasons of the format's description: "bad-base64".
   return new SeenGuardError("bad-snapshot", `${code}: ${message}`);
 }

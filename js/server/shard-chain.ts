@@ -75,7 +75,7 @@ export class ShardChain implements Api.ShardChain {
   /** For stores: a chain that a call has loaded. */
   static taken(engine: ServerEngine, take: () => Chain | undefined): ShardChain {
     const chain = call(engine, take);
-    if (!chain) throw new SeenGuardError("engine", "the module has lost a chain");
+    if (!chain) throw new SeenGuardError("engine", "the module has lost a chain, a bug to report");
     return new ShardChain(engine, chain);
   }
 
@@ -151,7 +151,7 @@ export class ShardChain implements Api.ShardChain {
   /** Calls into the chain. Throws if it was freed. */
   private call<T>(run: (chain: Chain, engine: ServerEngine) => T): T {
     const { engine, chain } = this.handle();
-    if (!chain) throw new SeenGuardError("bad-option", "this chain was freed");
+    if (!chain) throw new SeenGuardError("bad-option", "this chain was freed: create another one");
     return call(engine, () => run(chain, engine));
   }
 

@@ -14,7 +14,7 @@ import { Stash } from "./stash.js";
 import { DAMAGED } from "./tiers.js";
 import { VisibleTimers } from "./timers.js";
 
-const NO_ANSWER = new Error("the storage does not answer");
+const NO_ANSWER = new Error("the storage does not answer and is tried again");
 
 /** The snapshot in use in its stored form. */
 export interface StoredSnapshot {
@@ -181,7 +181,7 @@ export class StorageContext {
     const isKnown = this.retries.some(({ isReported }) => isReported);
     if (operation.isReported || (isKnown && !isFull)) return;
     operation.isReported = true;
-    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed: ${describe(cause)}`;
+    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed and is tried again: ${describe(cause)}`;
     const message = isFull ? "the storage is full: what does not fit stays in memory and is tried again" : why;
     this.listeners.report(new SeenGuardError("storage", message, cause));
   }

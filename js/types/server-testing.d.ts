@@ -1,7 +1,7 @@
 /** `seenguard/server/testing`: the tests that a store over any backend must pass. */
 import type { SeenStore, StoreOptions } from "./server.js";
 
-/** Makes an empty store: `name` tells it from those of other tests; `options` go to `seenStore` as they are. */
+/** Makes an empty store: `name` tells it from those of other tests; `options` are those of `seenStore`. */
 export type MakeStore = (name: string, options: StoreOptions) => SeenStore | Promise<SeenStore>;
 
 /** One test. */

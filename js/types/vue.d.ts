@@ -71,8 +71,8 @@ export interface SeenPages<T> {
   /** The source has ended, until `reset`. */
   done: ComputedRef<boolean>;
   /**
-   * Appends `want` items or more, as soon as the guard is open. Resolves when that has succeeded or failed. A call
-   * during a run returns that run's promise.
+   * Appends `want` items or more. Resolves when that has succeeded or failed, at once before the guard is open: the first
+   * items load by themselves. A call during a run returns that run's promise.
    */
   loadMore(this: void): Promise<void>;
   /** Pull to refresh: loads a new list, and shows the old one until it is there. Resolves as `loadMore` does. */

@@ -1,5 +1,5 @@
 /**
- * The soaks, with the package built: run.mjs calls this, and the steps `soak` and `soak-service` of `npm test -- --all`.
+ * The soaks, with the package built: run.mjs calls this, and the steps `soak` and `soak-minute` of `npm test`.
  *
  *     tsx lab/soak/main.ts browser --browser chromium --days 60
  *     tsx lab/soak/main.ts service --minutes 20 --users 1000
@@ -14,7 +14,7 @@ import { chromiumDriver } from "./browser/chromium.ts";
 import { firefoxDriver } from "./browser/firefox.ts";
 import { checksOf as browserChecksOf, rowsOf as browserRowsOf } from "./browser/results.ts";
 import { soakBrowser, type BrowserOutcome } from "./browser/soak.ts";
-import { judge } from "./checks.ts";
+import { printChecks } from "./checks.ts";
 import { checksOf as serviceChecksOf, rowsOf as serviceRowsOf } from "./service/results.ts";
 import { soakService } from "./service/soak.ts";
 
@@ -40,46 +40,54 @@ const say = (line: string): void => console.log(line);
 async function browsers(names: readonly string[], days: number): Promise<boolean> {
   const drivers = names.map((name) => {
     const driver = Object.values(DRIVERS).find((one) => one.name === name);
-    if (!driver) throw new Error(`there is no browser ${name}: ${Object.keys(DRIVERS).join(", ")}`);
+    if (!driver) throw new Error(`no such browser: ${name}; there are ${Object.keys(DRIVERS).join(", ")}`);
     return driver;
   });
   const run = await describeRun();
   const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
   const table = browserTable(outcomes);
   say(`\n${run}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["docs/performance.md"]);
+  if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["lab/soak/README.md"]);
   return outcomes
-    .map((outcome) => judge(outcome.version, browserChecksOf(outcome, values.strict), say))
+    .map((outcome) => printChecks(outcome.version, browserChecksOf(outcome, values.strict), say))
     .every((isMet) => isMet);
 }
 
 function browserTable(outcomes: readonly BrowserOutcome[]): string {
   const columns = outcomes.map(browserRowsOf);
-  return besideEachOther(
+  return sideBySide(
     outcomes.map(({ version }) => version),
     columns,
   );
 }
 
-function besideEachOther(headings: readonly string[], columns: readonly Record<string, string>[]): string {
+function sideBySide(headings: readonly string[], columns: readonly Record<string, string>[]): string {
   const names = [...new Set(columns.flatMap((column) => Object.keys(column)))];
   const rows = names.map((what) => [what, ...columns.map((column) => column[what] ?? "")]);
   const lines = [["", ...headings], ["---", ...headings.map(() => "---")], ...rows];
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** Faults strike at other times with each run, unless it is told a seed. */
+/** In this many minutes at most, besides those of the load, all is delivered and audited. */
+const MOST_MINUTES_AROUND = 10;
+
+/** Faults are injected at other times in each run, unless a seed is given. */
 async function service(users: number, minutes: number): Promise<boolean> {
+  const tooLate = () => {
+    console.error("the soak takes minutes longer than its load: it hangs");
+    process.exit(1);
+  };
+  setTimeout(tooLate, (minutes + MOST_MINUTES_AROUND) * 60_000).unref();
   const run = await describeRun();
   const seed = Number(values.seed ?? randomInt(2 ** 31));
   const profile = values.record ? "release" : "debug";
   const outcomes = await soakService({ users, minutes, seed, profile, say });
-  const headings = outcomes.map(({ place }) => `over ${place}`);
-  const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
+  const headings = outcomes.map(({ topology }) => `over ${topology}`);
+  const table = sideBySide(headings, outcomes.map(serviceRowsOf));
   say(`\n${run}.\n\n${table}`);
-  if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/service.md"]);
+  if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/scale.md"]);
   return outcomes
-    .map((outcome) => judge(`the service over ${outcome.place}`, serviceChecksOf(outcome), say))
+    .map((outcome) => printChecks(`the service over ${outcome.topology}`, serviceChecksOf(outcome, minutes), say))
     .every((isMet) => isMet);
 }
 

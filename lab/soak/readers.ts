@@ -1,6 +1,6 @@
 /**
  * The load: readers who each request a page every 10 to 30 s, on one of two devices, and report what they have looked
- * at, over HTTP. What fails is tried again, as a page does; a ledger outside of the server keeps what each device has
+ * at, over HTTP. What fails is retried, as a page does; a ledger outside of the server records what each device has
  * shown, and what was acknowledged before the other one's request.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,8 +19,10 @@ const MOST_LOOKED_AT = 6;
 const RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** For what waits to be acknowledged once the load is over. */
-const DELIVERY_MS = 300_000;
+/** Nobody waits longer than this to finish, once the time is over. */
+const FINISH_MS = 5_000;
+/** For what waits to be acknowledged then. */
+const DELIVERY_MS = 120_000;
 export const PAGE_SIZE = 10;
 
 /** A page that is degraded was made without what is stored of its reader. */
@@ -67,7 +69,7 @@ export class Load<Page extends AnyPage> {
   /** Microseconds from the request to the parsed answer: of pages while all parts ran for a while, and of reports. */
   readonly calm = newTimes();
   readonly reports = newTimes();
-  /** Where the times of pages are noted: elsewhere while a part is down, and just after. */
+  /** Where the times of pages are recorded: elsewhere while a part is down, and just after. */
   pages = this.calm;
   /** Requests that were not answered, or with 503: a part was down. */
   failed = 0;
@@ -77,14 +79,15 @@ export class Load<Page extends AnyPage> {
   readonly repeats: string[] = [];
   /** Pages that said that they were degraded, and what came on them that was acknowledged for the other device. */
   readonly degraded = { pages: 0, repeats: 0 };
-  /** What was acknowledged while the store was not sure to keep it, as `user id`. */
+  /** What was acknowledged while the store was not sure to store it, as `user id`. */
   readonly unsure = new Set<string>();
   /** What was not acknowledged minutes after the end. */
   readonly undelivered: string[] = [];
-  /** How often what devices tell began not to be kept, or was kept again: odd while it is not. */
+  /** How often acknowledged reports began to be at risk, or were safe again: odd while they are at risk. */
   storeEvents = 0;
   private readonly readers: readonly Reader[];
-  private isOver = false;
+  /** By `performance.now`. */
+  private endsAt = Infinity;
 
   constructor(
     private readonly site: Site<Page>,
@@ -106,7 +109,7 @@ export class Load<Page extends AnyPage> {
 
   /** Everybody reads until the time is over, then delivers what waits. */
   async run(durationMs: number): Promise<void> {
-    setTimeout(() => (this.isOver = true), durationMs);
+    this.endsAt = performance.now() + durationMs;
     const ramp = Math.min(RAMP_MS, durationMs / 3);
     await Promise.all(this.readers.map((reader) => this.read(reader, ramp)));
   }
@@ -121,7 +124,7 @@ export class Load<Page extends AnyPage> {
     const [phone, tablet] = [await openDevice(`phone:${reader.user}`), await openDevice(`tablet:${reader.user}`)];
     while (!this.isOver) {
       const device = reader.random() < 0.5 ? phone : tablet;
-      const items = await this.askPage(reader, device);
+      const items = await this.requestPage(reader, device);
       await this.rest(reader, LOOK_MS);
       const looked = items.slice(0, 1 + Math.floor(reader.random() * MOST_LOOKED_AT)).flat();
       device.guard.record(looked);
@@ -133,25 +136,33 @@ export class Load<Page extends AnyPage> {
     const deadline = performance.now() + DELIVERY_MS;
     for (const device of [phone, tablet]) {
       while (device.waiting.length > 0 && !(await this.report(reader, device)) && performance.now() < deadline)
-        await this.backOff(reader);
+        await pause(nextRetryMs(reader));
       this.undelivered.push(...device.waiting.map(({ id }) => `${reader.user} ${id}`));
       await device.guard.close();
     }
   }
 
-  private async rest({ random }: Reader, [least, most]: readonly [number, number]): Promise<void> {
-    if (!this.isOver) await pause(least + random() * (most - least));
+  private get isOver(): boolean {
+    return performance.now() >= this.endsAt;
+  }
+
+  private async rest(reader: Reader, [least, most]: readonly [number, number]): Promise<void> {
+    await this.pauseBeforeEnd(reader, least + reader.random() * (most - least));
+  }
+
+  private async pauseBeforeEnd({ random }: Reader, ms: number): Promise<void> {
+    if (!this.isOver) await pause(Math.min(ms, this.endsAt - performance.now() + random() * FINISH_MS));
   }
 
   /** The items of the next page that the guard lets pass, each by its ids. */
-  private async askPage(reader: Reader, { guard, shown }: Device): Promise<readonly (readonly string[])[]> {
+  private async requestPage(reader: Reader, { guard, shown }: Device): Promise<readonly (readonly string[])[]> {
     while (!this.isOver) {
       const [url, init] = this.site.page(reader);
       const known = new Set([...shown, ...reader.known]);
       const before = this.pages;
       // One that was requested before a fault has met it, too.
       const times = () => (before === this.calm ? this.pages : before);
-      const page = await this.ask<Page>(url, times, {
+      const page = await this.request<Page>(url, times, {
         ...init,
         headers: { ...JSON_TYPE, ...headersOf(reader, guard) },
       });
@@ -170,14 +181,9 @@ export class Load<Page extends AnyPage> {
         reader.turn++;
         return passed;
       }
-      await this.backOff(reader);
+      await this.pauseBeforeEnd(reader, nextRetryMs(reader));
     }
     return [];
-  }
-
-  private backOff(reader: Reader): Promise<void> {
-    const ms = Math.min(RETRY_MS * 2 ** reader.failures++, LAST_RETRY_MS);
-    return pause(ms * (0.5 + reader.random() / 2));
   }
 
   /** Whether what waits was acknowledged. */
@@ -187,12 +193,12 @@ export class Load<Page extends AnyPage> {
     const body: Report = { namespace: namespaceOf(reader), now: Date.now(), impressions, pending };
     const init = { method: "POST", headers: JSON_TYPE, body: JSON.stringify(body) };
     const before = this.storeEvents;
-    const answer = await this.ask<object>(this.site.report(reader), () => this.reports, init);
+    const answer = await this.request<object>(this.site.report(reader), () => this.reports, init);
     if (answer === undefined) return false;
-    const isKept = before % 2 === 0 && before === this.storeEvents;
+    const isSafe = before % 2 === 0 && before === this.storeEvents;
     for (const { id } of impressions) {
       reader.acknowledged.add(id);
-      if (isKept) reader.known.add(id);
+      if (isSafe) reader.known.add(id);
       else this.unsure.add(`${reader.user} ${id}`);
     }
     device.waiting = device.waiting.slice(impressions.length);
@@ -200,8 +206,8 @@ export class Load<Page extends AnyPage> {
     return true;
   }
 
-  /** The answer, its time noted; `undefined` if a part was down. */
-  private async ask<T>(url: string, times: () => Histogram, init: RequestInit): Promise<T | undefined> {
+  /** The answer, its time recorded; `undefined` if a part was down. */
+  private async request<T>(url: string, times: () => Histogram, init: RequestInit): Promise<T | undefined> {
     const start = performance.now();
     try {
       const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TIMEOUT_MS) });
@@ -219,6 +225,11 @@ export class Load<Page extends AnyPage> {
       return undefined;
     }
   }
+}
+
+function nextRetryMs(reader: Reader): number {
+  const ms = Math.min(RETRY_MS * 2 ** reader.failures++, LAST_RETRY_MS);
+  return ms * (0.5 + reader.random() / 2);
 }
 
 export const newTimes = (): Histogram => build({ numberOfSignificantValueDigits: 3 });
@@ -240,7 +251,7 @@ async function openDevice(namespace: string): Promise<Device> {
   return { guard: await SeenGuard.open({ namespace, storage }), shown: new Set(), waiting: [] };
 }
 
-/** What a device tells, under a name of its reader's namespace, as if it were in a process of its own. */
+/** What a device sends, under a name of its reader's namespace, as if it were in a process of its own. */
 function headersOf(reader: Reader, guard: SeenGuard): Record<string, string> {
   const { "Seen-Pending": pending = "", ...others } = guard.headers();
   return { ...others, "Seen-Pending": deviceName(namespaceOf(reader), 0).slice(0, 4) + pending.slice(4) };

@@ -1,11 +1,11 @@
 /**
- * The licences of everything by others that is in the npm package: crates in the Wasm modules, npm packages in the
- * JavaScript, and tools that leave code of their own in what they make.
+ * The licences of everything by others that is in the npm package, crates in the Wasm modules, npm packages in the
+ * JavaScript, and tools that leave code of their own in what they make; and those of what is in the service's program.
  *
  *     node scripts/build/licenses.mjs --update    writes THIRD-PARTY-LICENSES.md
  */
 import { readdirSync, readFileSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
@@ -31,35 +31,75 @@ library](https://github.com/rust-lang/rust), taken under Apache-2.0, as in [LICE
 
 /** The content of the file. */
 export async function thirdPartyLicenses() {
-  const parts = [...(await crates()), ...npmPackages.map(npmPackage)];
-  // Many have the same text.
+  const crates = await cratesIn(["--package", "seenguard", "--target", wasmTarget], "compiled into the Wasm modules");
+  return [HEADER, ...sectionsOf([...crates, ...npmPackages.map(npmPackage)])].join("\n");
+}
+
+/** Libraries in C that crates of the service bring along. */
+const cLibraries = [
+  { crate: "rdkafka-sys", name: "librdkafka", license: "BSD-2-Clause, and others", file: "librdkafka/LICENSES.txt" },
+  { crate: "openssl-src", name: "OpenSSL", license: "Apache-2.0", file: "openssl/LICENSE.txt" },
+  { crate: "zstd-sys", name: "Zstandard", license: "BSD-3-Clause", file: "zstd/LICENSE" },
+  { crate: "libz-sys", name: "zlib", license: "Zlib", file: "src/zlib/LICENSE" },
+  { crate: "libmimalloc-sys", name: "mimalloc", license: "MIT", file: "c_src/mimalloc/v3/LICENSE" },
+];
+
+/**
+ * What the program `seenguard-server` contains.
+ * @param {readonly string[]} of target and features, as arguments of cargo
+ * @param {readonly Part[]} others
+ */
+export async function serverLicenses(of, others) {
+  const crates = await cratesIn(["--package", "seenguard-server", ...of], "compiled");
+  const packages = await allCrates();
+  const libraries = cLibraries.map(({ crate, name, license, file }) => {
+    const { version, manifest_path } = packages.find((one) => one.name === crate) ?? {};
+    if (version === undefined || manifest_path === undefined) throw new CommandFailed(`no crate is called ${crate}`);
+    const text = readFileSync(join(dirname(manifest_path), file), "utf8").trim();
+    return { name, version, license, what: `compiled, from the crate ${crate}`, text };
+  });
+  return sectionsOf([...crates, ...libraries, ...others]).join("\n");
+}
+
+/** Each text once, after what is under it. @param {readonly Part[]} parts */
+function sectionsOf(parts) {
   const texts = [...new Set(parts.map(({ text }) => text))];
-  const sections = texts.map((text) => {
+  return texts.map((text) => {
     const having = parts.filter((part) => part.text === text);
     const names = having.map(({ name, version, license, what }) => `- ${name} ${version} (${license}): ${what}`);
     return `${names.join("\n")}\n\n\`\`\`text\n${text}\n\`\`\`\n`;
   });
-  return [HEADER, ...sections].join("\n");
 }
 
-/** @typedef {{ name: string, version: string, license: string, manifest_path: string }} Crate */
+/** @typedef {{ name: string, version: string, license: string, manifest_path: string, source: string | null }} Crate */
 
-/** The crates that are compiled into the Wasm modules. */
-async function crates() {
-  const platform = ["--locked", "--package", "seenguard", "--target", wasmTarget];
+/** Of the whole workspace: its features are those that any member wants. @returns {Promise<Crate[]>} */
+async function allCrates() {
+  const text = await output("cargo", ["metadata", "--format-version", "1", "--locked", "--all-features"]);
+  if (text === undefined) throw new CommandFailed("cargo does not list the crates");
+  return /** @type {{ packages: Crate[] }} */ (JSON.parse(text)).packages;
+}
+
+/**
+ * The crates that are compiled into something.
+ * @param {readonly string[]} of package, target and features, as arguments of cargo
+ * @param {string} what
+ * @returns {Promise<Part[]>}
+ */
+async function cratesIn(of, what) {
   const plain = ["--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}"];
-  const tree = await output("cargo", ["tree", ...platform, ...plain]);
-  // Where each is. Of the whole workspace: its features are those that any member wants.
-  const text = await output("cargo", ["metadata", "--format-version", "1", "--locked"]);
-  if (tree === undefined || text === undefined) throw new CommandFailed("cargo does not tell the crates");
+  const tree = await output("cargo", ["tree", "--locked", ...of, ...plain]);
+  if (tree === undefined) throw new CommandFailed("cargo does not list the crates");
   const needed = new Set(tree.split("\n").map((line) => line.split(" ").slice(0, 2).join(" ")));
-  const { packages } = /** @type {{ packages: (Crate & { source: string | null })[] }} */ (JSON.parse(text));
-  return packages
+  const all = await allCrates();
+  return all
     .filter(({ name, version, source }) => source !== null && needed.has(`${name} v${version}`))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, version, license, manifest_path }) => {
-      const what = "compiled into the Wasm modules";
-      return { name, version, license, what, text: textIn(dirname(manifest_path), license) };
+      // Published without the licence of its repository, which another crate of it has.
+      const other = name === "rdkafka-sys" ? all.find((one) => one.name === "rdkafka") : undefined;
+      const text = textIn(dirname(other?.manifest_path ?? manifest_path), license);
+      return { name, version, license, what, text };
     });
 }
 

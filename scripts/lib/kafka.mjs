@@ -41,14 +41,15 @@ const PATIENCE_MS = 60_000;
 
 /**
  * Resolves when it serves. It ends when this process exits.
+ * @param {{ announce?: (port: number) => Promise<number> }} [options] announce: which port clients use instead of its own
  * @returns {Promise<RunningKafka>}
  */
-export async function startKafka() {
+export async function startKafka({ announce } = {}) {
   const directory = await mkdtemp(join(tmpdir(), "seenguard-kafka-"));
   const [port, controllerPort] = [await freePort(), await freePort()];
-  const address = `127.0.0.1:${String(port)}`;
+  const address = `127.0.0.1:${String((await announce?.(port)) ?? port)}`;
   const settings = join(directory, "server.properties");
-  await writeFile(settings, settingsOf(address, `127.0.0.1:${String(controllerPort)}`, join(directory, "data")));
+  await writeFile(settings, settingsOf({ port, controllerPort, address, data: join(directory, "data") }));
   await command("kafka.tools.StorageTool", "format", "--standalone", "-t", CLUSTER, "-c", settings);
   let broker = await spawnBroker(settings);
   const kill = () => broker.stop("SIGKILL");
@@ -102,17 +103,15 @@ const CLUSTER = Buffer.from("seenguard's test").toString("base64url");
 
 /**
  * One node is broker and controller, so nothing has a replica.
- * @param {string} address
- * @param {string} controller
- * @param {string} data
+ * @param {{ port: number, controllerPort: number, address: string, data: string }} options
  */
-const settingsOf = (address, controller, data) => `
+const settingsOf = ({ port, controllerPort, address, data }) => `
 process.roles=broker,controller
 node.id=1
-listeners=PLAINTEXT://${address},CONTROLLER://${controller}
-advertised.listeners=PLAINTEXT://${address},CONTROLLER://${controller}
+listeners=PLAINTEXT://127.0.0.1:${String(port)},CONTROLLER://127.0.0.1:${String(controllerPort)}
+advertised.listeners=PLAINTEXT://${address},CONTROLLER://127.0.0.1:${String(controllerPort)}
 controller.listener.names=CONTROLLER
-controller.quorum.bootstrap.servers=${controller}
+controller.quorum.bootstrap.servers=127.0.0.1:${String(controllerPort)}
 log.dirs=${data}
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1

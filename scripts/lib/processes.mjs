@@ -107,27 +107,13 @@ function processorTimes() {
 
 /**
  * Measures from now on how much of the time the processors have nothing to do.
- * @returns {{ except: <T>(work: () => Promise<T>) => Promise<T>, share: () => number }} except: does work that does not
- *   count, at a time when nothing else runs; share: from 0 to 1
+ * @returns {() => number} the share so far, from 0 to 1
  */
 export function measureIdle() {
   const start = processorTimes();
-  const left = { idle: 0, sum: 0 };
-  return {
-    async except(work) {
-      const before = processorTimes();
-      try {
-        return await work();
-      } finally {
-        const after = processorTimes();
-        left.idle += after.idle - before.idle;
-        left.sum += after.sum - before.sum;
-      }
-    },
-    share() {
-      const now = processorTimes();
-      return (now.idle - start.idle - left.idle) / Math.max(1, now.sum - start.sum - left.sum);
-    },
+  return () => {
+    const now = processorTimes();
+    return (now.idle - start.idle) / Math.max(1, now.sum - start.sum);
   };
 }
 

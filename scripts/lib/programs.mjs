@@ -195,6 +195,21 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "kcat",
     elsewhere: "kcat 1.7 or newer as `kcat` on PATH",
   },
+  cmake: {
+    find: () => which("cmake"),
+    apt: "cmake",
+    elsewhere: "CMake as `cmake` on PATH",
+  },
+  dpkg: {
+    find: () => which("dpkg-deb"),
+    apt: "dpkg",
+    elsewhere: "Debian's `dpkg-deb` on PATH",
+  },
+  umoci: {
+    find: () => which("umoci"),
+    apt: "umoci",
+    elsewhere: "umoci 0.4.7 or newer as `umoci` on PATH",
+  },
   python: {
     find: findPython,
     apt: "python3 python3-venv",

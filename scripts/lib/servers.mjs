@@ -42,7 +42,7 @@ export const pythonEnvironment = () => {
 export const python = () => join(pythonEnvironment(), "bin", "python");
 
 /** Says that everything was installed. */
-export const pythonStamp = () => join(pythonEnvironment(), "installed");
+export const pythonStamp = (directory = pythonEnvironment()) => join(directory, "installed");
 
 /** Where the environment's packages lie. */
 function sitePackages() {

@@ -89,13 +89,11 @@ export async function runSideBySide(steps, runOne) {
  * @param {readonly Step[]} running
  */
 function nextOf(waiting, running) {
-  if (running.some(({ alone }) => alone)) return undefined;
   const isFull = running.filter(({ low }) => !low).length >= MOST_AT_ONCE;
   const unfinished = new Set([...waiting, ...running].map(({ name }) => name));
   return waiting.find(
-    ({ alone, lane, low, needs = [] }) =>
+    ({ lane, low, needs = [] }) =>
       !(isFull && !low) &&
-      !(alone && running.length > 0) &&
       !(lane && running.some((other) => other.lane === lane)) &&
       !needs.some((name) => unfinished.has(name)),
   );

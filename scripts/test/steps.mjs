@@ -11,8 +11,10 @@ import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from 
 import { inProject } from "../lib/paths.mjs";
 import { kafka, prepareService } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
+import { releasePrograms } from "../release.mjs";
 import { checkInstructions } from "./instructions.mjs";
 import { checkPublish } from "./publish.mjs";
+import { checkRelease } from "./release.mjs";
 import { checkRustImports } from "./rust-imports.mjs";
 import { checkSizes } from "./sizes.mjs";
 import { checkWords } from "./words.mjs";
@@ -33,7 +35,6 @@ import { checkWords } from "./words.mjs";
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
  * @property {true} [low] it runs with the lowest priority next to all others: only what needs it waits for it
- * @property {true} [alone] nothing runs next to it: it asserts times
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
  */
 
@@ -495,13 +496,20 @@ export const steps = [
     slow: true,
   },
   {
-    name: "soak-service",
-    what: "the service under load for two minutes, over Redis, a cluster and Kafka, while parts fail",
-    run: () => soak("service", "--minutes", "2"),
+    name: "soak-minute",
+    what: "the service under load for a minute, over Redis, a cluster and Kafka, while parts fail: 0 lost, 0 shown again",
+    run: () => soak("service", "--minutes", "1", "--users", "150"),
     programs: [jre, kcat, librdkafka, maven, redis],
     broker: true,
-    needs: ["build"],
-    alone: true,
+    needs: ["build", "service-program"],
+    slow: true,
+  },
+  {
+    name: "release",
+    what: "the static program, the Debian package and the OCI image, whose file system serves without anything else",
+    run: checkRelease,
+    programs: [...releasePrograms],
+    lane: "cargo",
     byName: true,
   },
   {

@@ -105,6 +105,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(any(feature = "axum", feature = "consumer"))]
+mod applying;
 mod backend;
 #[cfg(feature = "consumer")]
 mod consumer;
@@ -123,8 +125,6 @@ mod redis_store;
 #[cfg(feature = "axum")]
 mod router;
 mod seen_store;
-#[cfg(any(feature = "axum", feature = "consumer"))]
-mod taking;
 #[cfg(feature = "testing")]
 pub mod testing;
 

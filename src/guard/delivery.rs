@@ -1,4 +1,4 @@
-//! Delivery to the server: each impression once, covered or not; and again if it is still pending a day later.
+//! Delivery to the server: each impression once, covered or not; and a second time if it is still pending a day later.
 
 use super::Guard;
 use super::types::recorded_at;

@@ -295,9 +295,15 @@ impl Table {
         });
     }
 
-    /// Marks an impression that counted as delivered as not delivered.
+    /// Marks an impression that counted as delivered as not delivered. It gets a new counter: rows that count it as
+    /// delivered may be stored, and a merge of equal ones has the most deliveries.
     pub(crate) fn set_failed(&mut self, hash: u64) {
+        let Some(at) = self.get(hash).map(|recording| recording.at) else {
+            return;
+        };
+        let seq = self.next_seq(at);
         self.change_unsaved(hash, false, &|recording| {
+            recording.seq = seq;
             recording.deliveries = recording.deliveries.saturating_sub(1);
         });
     }

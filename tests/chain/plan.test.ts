@@ -155,13 +155,13 @@ describe("npx seenguard plan", () => {
   ])("with $what ends with 2 and says what to do", async ({ args }) => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard plan --help\n$/);
+    expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-option\); see seenguard plan --help\n$/);
   });
 
   test("beyond any chain ends with status 2, also with --json", async () => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args, "--per-day", "1e6", "--json"]);
     expect(status).toBe(2);
-    expect(stderr).toMatch(/fewer a day.* \(docs\/errors\.md#bad-option\); see seenguard plan --help\n$/);
+    expect(stderr).toMatch(/fewer a day.* \(https:\S+#bad-option\); see seenguard plan --help\n$/);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });
   });
 

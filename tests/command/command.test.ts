@@ -9,7 +9,7 @@ test.each([
 ])("$what ends with 2 and says what to do", async ({ args }) => {
   const { status, stdout, stderr } = await runCommand(args);
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-  expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard --help\n$/);
+  expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-option\); see seenguard --help\n$/);
 });
 
 test.each([["--help"], ["-h"]])("%s lists every command", async (option) => {

@@ -161,8 +161,8 @@ describe("a damaged shard", () => {
   test("is reported with its code next to readable ones, with exit status 1", async () => {
     const { status, stdout, stderr } = await runCommand(["inspect", nativeText, broken, "--has", ids[0] ?? ""]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^seenguard: shard 1: bad-checksum: .* \(docs\/errors\.md#bad-snapshot\)\n$/);
-    expect(stdout).toMatch(/^shard 1\n {2}damaged +bad-checksum: .* \(docs\/errors\.md#bad-snapshot\)$/m);
+    expect(stderr).toMatch(/^seenguard: shard 1: bad-checksum: .* \(https:\S+#bad-snapshot\)\n$/);
+    expect(stdout).toMatch(/^shard 1\n {2}damaged +bad-checksum: .* \(https:\S+#bad-snapshot\)$/m);
     expect(stdout).toContain("contained, in shard 0\n");
     const machine = await runCommand(["inspect", "--json", broken]);
     expect(machine.status).toBe(1);
@@ -187,7 +187,7 @@ describe("a damaged shard", () => {
     for (const json of [[], ["--json"]]) {
       const { status, stdout, stderr } = await runCommand(["inspect", ...json, ...args]);
       expect(status).toBe(1);
-      expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-snapshot\)[^(]*\n$/);
+      expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-snapshot\)[^(]*\n$/);
       if (reason !== "") expect(stderr).toContain(`${reason}: `);
       if (json.length > 0) expect(stdout).toContain(`"code": "bad-snapshot"`);
     }
@@ -207,7 +207,7 @@ describe("a wrong call", () => {
   ])("$what ends with 2 and says what to do", async ({ args }) => {
     const { status, stdout, stderr } = await runCommand(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
-    expect(stderr).toMatch(/^seenguard: .* \(docs\/errors\.md#bad-option\); see seenguard inspect --help\n$/);
+    expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-option\); see seenguard inspect --help\n$/);
   });
 
   test("machines read the same", async () => {

@@ -73,6 +73,22 @@ describe("an impression that a page delivers as it hides and is killed", () => {
       expect(await deliveredNext(visit)).toEqual(["impression", "unseen"]);
     });
 
+  test("by a request that then fails, is delivered by the next visit", async () => {
+    let fail = (_: Error) => {};
+    const fetch = () => new Promise((_, reject) => (fail = reject));
+    const { seenguard, hide } = newDocument({ fetch });
+    const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
+    const { guard } = await openGuard({ namespace, storage }, seenguard);
+    guard.apply({ shards: [] });
+    guard.report({ url: "https://feed.test/seen" });
+    guard.record("impression");
+    hide();
+    await pass(0);
+    fail(new TypeError("Failed to fetch"));
+    await pass(0);
+    expect(await deliveredFrom(namespace, storage)).toEqual(["impression"]);
+  });
+
   test.each([
     ["a 503", () => Promise.resolve({ status: 503 })],
     ["a TypeError", () => Promise.reject(new TypeError("Failed to fetch"))],

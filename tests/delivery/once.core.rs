@@ -200,6 +200,23 @@ fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
     }
 }
 
+#[test]
+fn what_failed_after_the_page_hid_is_delivered_by_the_next_visit_though_it_was_stored_as_delivered() {
+    let (mut guard, mut device) = (reporting(), Device::default());
+    guard.record(&["a"], at(START));
+    cover(&mut guard, &["another"], at(START));
+    let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START));
+    guard.leave_batch(batch.number, at(START));
+    save(&mut guard, &mut device);
+    guard.end_batch(batch.number, false, at(START + 1));
+    save(&mut guard, &mut device);
+    assert_eq!(guard.undelivered(), 1);
+    let mut next = device.next_visit();
+    next.start_reporting();
+    assert_eq!(deliver(&mut next, at(START + 2)), ["a"]);
+    assert_eq!(next.pending(10, at(START + 2)), ["a"]);
+}
+
 // Delivered again.
 
 /// Delivers `a`, and returns when it is due again within ten days, in minutes after the first time.

@@ -11,6 +11,24 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
+test("more on the way than seen here is explained: a copy of an article has two ids", async ({ page }) => {
+  const reader = new Reader(page, demo.url, "puzzled");
+  await reader.open();
+  await reader.setStream(false);
+  await expect(async () => {
+    await reader.refresh();
+    await reader.look();
+    expect(await page.locator(".looked-at[data-group-id]").count()).toBeGreaterThan(0);
+  }).toPass();
+  const count = async (selector: string) => Number((await page.locator(selector).textContent())?.replaceAll(",", ""));
+  await expect
+    .poll(async () => (await count("#pipeline-waiting")) - (await count("#pipeline-seen")))
+    .toBeGreaterThan(0);
+  await expect(page.locator("#pipeline")).toHaveAccessibleDescription(/A repost .* is one item seen here, and two ids/);
+  await expect(page.getByText(/A repost .* is one item seen here, and two ids on the way/)).toBeVisible();
+  await expect(page.getByText(/A repost of an article that you have seen is a repeat/)).toBeVisible();
+});
+
 test("a click on a stopped item explains why it was stopped, and another hides it", async ({ page }) => {
   const reader = await withSomethingStopped(new Reader(page, demo.url, "curious"));
   const guarded = page.getByRole("region", { name: "With Seenguard" });

@@ -82,5 +82,7 @@ test("the page has a section for each code, and no other", () => {
 
 test.each(sections)("i5: its example of $code is what the package says", async ({ code, example }) => {
   const error = await provoke[code as ErrorCode]();
-  expect(error).toMatchObject({ name: "SeenGuardError", code, message: example });
+  expect(error).toMatchObject({ name: "SeenGuardError", code });
+  const [, message, address] = /^(.*) \((https:.*)\)$/.exec(error?.message ?? "") ?? [];
+  expect([message, new URL(address ?? "").hash]).toEqual([example, `#${code}`]);
 });

@@ -7,29 +7,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { serverWith } from "../support/realm.js";
-import {
-  MapStorage,
-  openGuard,
-  openPage,
-  settled,
-  uniqueNamespace,
-  type OpenedGuard,
-  type Package,
-} from "../support/node.js";
-import { trappingWasm, withTrap } from "./trapping.js";
-
-const INSTANTIATE_TRAPPING = `{
-  const { instantiate } = WebAssembly;
-  WebAssembly.instantiate = (_, imports) => instantiate(trapping, imports);
-}`;
-
-let trapping: Uint8Array | undefined;
-
-/** A page of its own whose engine traps when a guard explains. */
-function newTrappingPage(): Package {
-  trapping ??= trappingWasm();
-  return openPage(INSTANTIATE_TRAPPING, { trapping }).seenguard;
-}
+import { MapStorage, openGuard, settled, uniqueNamespace, type OpenedGuard, type Package } from "../support/node.js";
+import { newTrappingPage, withTrap } from "./trapping.js";
 
 /** Opens a guard of a page. */
 function open(page: Package, namespace: string, storage = new MapStorage()): Promise<OpenedGuard> {

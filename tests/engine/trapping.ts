@@ -1,10 +1,19 @@
 /** The package's own Wasm modules with a function that traps. */
 import { readFileSync } from "node:fs";
 import binaryen from "binaryen";
+import { openPage, type Package } from "../support/node.js";
 
-/** The module of a page, which traps when a guard explains. */
-export function trappingWasm(): Uint8Array<ArrayBuffer> {
-  return withTrap(readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url)), "guard_explain");
+const INSTANTIATE_TRAPPING = `{
+  const { instantiate } = WebAssembly;
+  WebAssembly.instantiate = (_, imports) => instantiate(trapping, imports);
+}`;
+
+let trapping: Uint8Array | undefined;
+
+/** A page of its own whose engine traps when a guard explains. */
+export function newTrappingPage(globals: object = {}): Package {
+  trapping ??= withTrap(readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url)), "guard_explain");
+  return openPage(INSTANTIATE_TRAPPING, { trapping, ...globals }).seenguard;
 }
 
 /** The module, whose export of that name traps. */

@@ -168,7 +168,7 @@ test("by default the console has each message once", async () => {
     guard.apply({ shards: ["AAAA"] });
   }
   const lines = warn.mock.calls.map(([line]) =>
-    String(line).replace(/^(seenguard: ).* \(docs\/errors\.md(#.*)\)$/s, "$1$2"),
+    String(line).replace(/^(seenguard: ).* \(https:[^#]*(#.*)\)$/s, "$1$2"),
   );
   warn.mockRestore();
   expect(lines).toEqual([

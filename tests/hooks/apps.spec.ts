@@ -105,3 +105,43 @@ for (const framework of frameworks) {
     });
   });
 }
+
+for (const framework of ["vue", "svelte"] as const) {
+  test.describe(framework, () => {
+    test.use({ framework });
+
+    test("an item below a root is recorded, and again after the screen was left for some seconds", async ({
+      reader,
+    }) => {
+      await reader.page.clock.install();
+      await reader.open("/pager?root");
+      await reader.haveSeen(["in-root"]);
+      await reader.page.evaluate(() => window.adapterApp.guard?.unsee("in-root"));
+      await reader.press("Leave");
+      await expect(reader.items).toHaveCount(0);
+      await reader.page.clock.fastForward(9_000);
+      await reader.press("Return");
+      await reader.haveSeen(["in-root"]);
+      expect(reader.complaints).toEqual([]);
+    });
+  });
+}
+
+test.describe("vue", () => {
+  test.use({ framework: "vue" });
+
+  test("items that <KeepAlive> caches are not reported as gone, and are recorded when they are back", async ({
+    reader,
+  }) => {
+    await reader.page.clock.install();
+    await reader.open("/pager");
+    await reader.haveSeen(["old-0"]);
+    await reader.press("Leave");
+    await expect(reader.items).toHaveCount(0);
+    await reader.page.clock.fastForward(60_000);
+    await reader.press("Return");
+    await reader.items.last().scrollIntoViewIfNeeded();
+    await reader.haveSeen(["old-2"]);
+    expect(reader.complaints).toEqual([]);
+  });
+});

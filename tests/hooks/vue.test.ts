@@ -226,9 +226,10 @@ test("useSeenPages follows its guard and its options, fetches once, and aborts w
   if (!pages) throw new Error("the scope is not active");
   const state = () => [pages.items.value, pages.loading.value, pages.error.value, pages.done.value];
   expect(state()).toEqual([[], true, undefined, false]);
-  const loaded = pages.loadMore();
+  await pages.loadMore();
+  expect(state()).toEqual([[], true, undefined, false]);
   source.value = guard;
-  await loaded;
+  await pages.loadMore();
   expect(state()).toEqual([["page-0"], false, undefined, false]);
   options.value = { want: 2 };
   await pages.loadMore();

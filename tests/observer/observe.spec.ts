@@ -125,7 +125,7 @@ test.describe("observing", () => {
       }
       return messages.sort();
     });
-    const END = "(docs/errors.md#misuse)";
+    const END = "(https://seenguard.example/errors.html#misuse)";
     const ofNode = (takes: string) => (given: string) =>
       `misuse: ${takes} that is there already; what it was given ${given} ${END}`;
     const ofRoot = ofNode("observe takes an element, a document or a shadow root");

@@ -41,6 +41,7 @@ const scripts = [
   "scripts/build.mjs",
   "scripts/test.mjs",
   "scripts/start.mjs",
+  "scripts/release.mjs",
   "lab/benches/run.mjs",
   "lab/fuzz/run.mjs",
   "tests/simulation/programs/run.mjs",

@@ -84,7 +84,6 @@ export class Api {
       this.take(request.body as string | undefined);
       return reply.code(204).send();
     });
-    server.get("/sign-in", (_, reply) => reply.type("text/html").send("<h1>Sign in</h1>"));
   }
 
   private take(body = ""): void {

@@ -56,6 +56,48 @@ for (const build of builds) {
   });
 }
 
+test.describe("the demo in the first page", () => {
+  const [build] = builds;
+  const site = siteFor(build);
+  const scrolled = (frame: Page | Frame) => frame.evaluate(() => scrollY);
+
+  test("a wheel over it scrolls the page, and the demo while a person uses it", async ({ page }) => {
+    await page.goto(site().url);
+    const frame = page.locator("iframe");
+    const title = page.frameLocator("iframe").getByRole("heading", { name: "The same feed, twice" });
+    await expect(page.frameLocator("iframe").locator("#guarded .item").first()).toBeVisible();
+    const [demo] = page.mainFrame().childFrames();
+    if (!demo) throw new Error("the first page has no demo");
+    await frame.scrollIntoViewIfNeeded();
+    const before = await scrolled(page);
+    await frame.hover();
+    await page.mouse.wheel(0, 150);
+    await expect.poll(() => scrolled(page)).toBe(before + 150);
+    expect(await scrolled(demo)).toBe(0);
+
+    await title.click();
+    const whenUsed = await scrolled(page);
+    await page.mouse.wheel(0, 150);
+    await expect.poll(() => scrolled(demo)).toBeGreaterThan(0);
+    expect(await scrolled(page)).toBe(whenUsed);
+
+    await page.mouse.move(2, 450); // out of the demo, and back
+    await frame.hover();
+    await page.mouse.wheel(0, -100);
+    await expect.poll(() => scrolled(page)).toBe(whenUsed - 100);
+  });
+
+  test("its server starts while the page's own script is still loading", async ({ page }) => {
+    await page.route("**/demo/assets/index-*.js", async (route) => {
+      await expect.poll(() => page.workers().length).toBe(1);
+      await route.continue();
+    });
+    await page.goto(`${site().url}demo/index.html`);
+    await expect(page.locator("#guarded .item").first()).toBeVisible();
+    expect(page.workers()).toHaveLength(1);
+  });
+});
+
 test.describe("the demo without a server", () => {
   const [build] = builds;
   const site = siteFor(build);

@@ -8,6 +8,7 @@ import type { Joining } from "./worker.ts";
 
 const JOIN = "seenguard-demo-join";
 const directory = new URL(".", location.href);
+let worker: Worker | undefined;
 
 const isInPage = device === "phone" && window.parent !== window;
 globalThis.fetch = fetchOver(isInPage ? joinPage : startWorker, directory);
@@ -16,9 +17,10 @@ if (!isInPage) {
     if (data === JOIN && origin === location.origin && port !== undefined) join(port);
   });
   sayWhereServerIs();
+  scrollOnlyInUse();
+  // The worker starts while the page's own script is still loading.
+  fetch("./api/status").catch(() => undefined);
 }
-
-let worker: Worker | undefined;
 
 /** In the place of one that has died, too. */
 function startWorker(): MessagePort {
@@ -38,6 +40,22 @@ function joinPage(): MessagePort {
   const { port1, port2 } = new MessageChannel();
   window.parent.postMessage(JOIN, location.origin, [port2]);
   return port1;
+}
+
+/**
+ * In a frame of another page, a wheel scrolls that page until the person uses the demo: what cannot scroll passes the
+ * wheel on.
+ */
+function scrollOnlyInUse(): void {
+  if (window.parent === window) return;
+  const { style } = document.documentElement;
+  const setInUse = (inUse: boolean): void => void (style.overflow = inUse ? "" : "hidden");
+  style.scrollbarGutter = "stable";
+  setInUse(document.hasFocus());
+  addEventListener("focus", () => setInUse(true));
+  addEventListener("pointerdown", () => setInUse(true));
+  addEventListener("blur", () => setInUse(false));
+  document.documentElement.addEventListener("pointerleave", () => setInUse(false));
 }
 
 function sayWhereServerIs(): void {

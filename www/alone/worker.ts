@@ -1,6 +1,7 @@
 /** The demo's server in a page's worker: the handler over memory. Each message brings a port to serve. */
 import { Hono } from "hono";
 import { mount } from "hono/mount";
+import { ShardChain } from "seenguard/server";
 import type { Item } from "../server/catalogue.ts";
 import { handlerOf } from "../server/handler.ts";
 import { MemoryBackEnd } from "../server/memory.ts";
@@ -30,10 +31,11 @@ function opened(directory: string): Promise<Handler> {
 }
 
 async function open(directory: string): Promise<Handler> {
+  void ShardChain.create().then((chain) => chain.free()); // the engine is compiled meanwhile
   const response = await fetch(new URL("catalogue.json", directory), {
     signal: AbortSignal.timeout(CATALOGUE_TIMEOUT_MS),
   });
-  if (!response.ok) throw new Error(`the catalogue cannot be had: ${String(response.status)}`);
+  if (!response.ok) throw new Error(`the catalogue cannot be fetched: ${String(response.status)}`);
   const handler = handlerOf(new MemoryBackEnd(), (await response.json()) as Item[]);
   const server = new Hono().all(`${new URL(directory).pathname}*`, mount(handler));
   return async (request) => server.fetch(request);

@@ -9,7 +9,8 @@ const Demo = () => {
   return h("figure", { class: "demo" }, [
     h("iframe", { src: address, title: "The demo: the same feed twice" }),
     h("figcaption", [
-      "Look at some items for a second, then refresh. The demo's server runs in this page, and what it knows ends with it. ",
+      "Look at some items for a second, then refresh; click into the demo to scroll it. " +
+        "Its server runs in this page, and what it knows ends with it. ",
       h("a", { href: address, target: "_self" }, "Open the demo in a page of its own"),
     ]),
   ]);

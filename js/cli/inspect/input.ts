@@ -31,7 +31,7 @@ export async function readSources({ inputs, format }: Options): Promise<Source> 
 
 async function read(input: string): Promise<string> {
   if (input === "-") return textOf(process.stdin);
-  // An argument that is no file may be a shard, which can be longer than a file name.
+  // Unless it names a file, an argument may be a shard, which can be longer than a file name.
   const isFile = await stat(input).then(
     (stats) => !stats.isDirectory(),
     () => false,
@@ -48,7 +48,8 @@ async function read(input: string): Promise<string> {
 
 function sourceOf(input: string, format: ShardFormat | undefined): Source {
   const text = input.trim();
-  if (text === "") throw new SeenGuardError("bad-snapshot", "truncated: there is nothing in what was given");
+  if (text === "")
+    throw new SeenGuardError("bad-snapshot", "truncated: the input is empty: give a shard or a snapshot");
   if (!/^["[{]/.test(text))
     return { shards: text.split("\n").map(fromLine).filter(Boolean), format, snapshot: undefined };
   const value = parse(text);
@@ -67,7 +68,11 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new SeenGuardError("bad-snapshot", `what was given looks like JSON and is none: ${describe(error)}`, error);
+    throw new SeenGuardError(
+      "bad-snapshot",
+      `the input begins like JSON and cannot be parsed: ${describe(error)}`,
+      error,
+    );
   }
 }
 
@@ -111,7 +116,10 @@ function shardOf(value: unknown): string {
   if (typeof value === "object" && value !== null && "b" in value) return JSON.stringify(value);
   const dump = dumpOf(value, true);
   if (dump === undefined)
-    throw new SeenGuardError("bad-snapshot", "JSON that is neither a snapshot nor a shard nor a list of shards");
+    throw new SeenGuardError(
+      "bad-snapshot",
+      "the JSON is neither a snapshot nor a shard nor a list of shards: give one of these",
+    );
   return dump;
 }
 

@@ -65,7 +65,7 @@ function readShard(inspect: Inspector, text: string, named: ShardFormat | undefi
     const expired = report.filters.every(({ expires = 0 }) => expires !== 0 && now >= expires);
     return { shard: { index, format, expired, ...report }, inspection };
   } catch (error) {
-    // Wrong usage is no error of a shard.
+    // Wrong usage says nothing about a shard.
     if (error instanceof SeenGuardError && error.code === "bad-option") throw error;
     return { shard: { index, ...(named && { format: named }), error: failureOf(error) } };
   }
@@ -89,17 +89,17 @@ function recognise(inspect: Inspector, text: string): { format: ShardFormat; ins
     try {
       return { format, inspection: inspect(format, text) };
     } catch {
-      // Then it is another one's: their headers tell lengths that fit nothing else.
+      // Then it is another one's: their headers state lengths that fit nothing else.
     }
   }
   try {
     return { format: "seenguard", inspection: inspect("seenguard", text) };
   } catch (error) {
     const { code, message } = error as SeenGuardError;
-    const reason = message.replace(` (docs/errors.md#${code})`, "");
+    const reason = message.replace(/ \(https:\S+\)$/, "");
     throw new SeenGuardError(
       code,
-      `${reason}; it is no shard of another format either that tells its own sizes: if it is one, damaged, name it by --format`,
+      `${reason}; nor is it a shard of another format that states its sizes: name the format of a damaged one by --format`,
     );
   }
 }

@@ -8,11 +8,11 @@ export function asText(inspected: Inspected): string {
   const { snapshot, shards, has, falsePositiveRate } = inspected;
   const blocks = shards.map(shardBlock);
   if (snapshot) {
-    const told = [
+    const facts = [
       ...(snapshot.version === undefined ? ["without a version"] : [`version ${String(snapshot.version)}`]),
       ...(snapshot.now === undefined ? [] : [`server's clock ${date(snapshot.now)}`]),
     ];
-    blocks.unshift([`snapshot, ${told.join(", ")}: ${counted(shards.length, "shard")}`]);
+    blocks.unshift([`snapshot, ${facts.join(", ")}: ${counted(shards.length, "shard")}`]);
   }
   if (shards.length > 1)
     blocks.push([`together, an id that is in none is answered "contained" at ${rate(falsePositiveRate)}`]);
@@ -39,7 +39,7 @@ function shardBlock(shard: InspectedShard): string[] {
     ...filterLines(filter, expired === true),
   ]);
   const rates = several ? [line("all filters", `false positive rate ${rate(shard.falsePositiveRate ?? 0)}`)] : [];
-  return [title, ...each, ...rates, line("size", size(shard))];
+  return [title, ...each, ...rates, line("size", sizeOf(shard))];
 }
 
 function filterLines(filter: FilterReport, expired: boolean): string[] {
@@ -59,11 +59,11 @@ function filterLines(filter: FilterReport, expired: boolean): string[] {
   ];
 }
 
-function size({ bytes = 0, informationLimitBits = 0 }: InspectedShard): string {
-  const told = `${whole(bytes)} bytes`;
-  if (informationLimitBits === 0) return told;
+function sizeOf({ bytes = 0, informationLimitBits = 0 }: InspectedShard): string {
+  const size = `${whole(bytes)} bytes`;
+  if (informationLimitBits === 0) return size;
   const times = (8 * bytes) / informationLimitBits;
-  return `${told}, ${times.toPrecision(3)} times the information limit n·log2(1/ε) of ${whole(Math.ceil(informationLimitBits / 8))} bytes`;
+  return `${size}, ${times.toPrecision(3)} times the information limit n·log2(1/ε) of ${whole(Math.ceil(informationLimitBits / 8))} bytes`;
 }
 
 const items = (value: number): string => value.toLocaleString("en", { maximumFractionDigits: value < 100 ? 1 : 0 });

@@ -178,7 +178,7 @@ export class ChainStore implements Api.SeenStore {
     const { now, ...report } = readPosted(body);
     const parts = { ...partsOfReport({ ...report, receivedAt: now }), bytes: bytesOf(body) };
     const { step } = await this.perform(user, Work.Accept, parts);
-    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report");
+    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report, a bug to report");
     return step.report;
   }
 

@@ -1,4 +1,4 @@
-/** Which call of the package the browser's long tasks belong to: those over 50 ms, where the browser tells of them. */
+/** Which call of the package the browser's long tasks belong to: those over 50 ms, where the browser reports them. */
 import { machineMs } from "./page-clock.ts";
 
 export interface LongTask {

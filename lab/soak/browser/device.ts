@@ -74,7 +74,7 @@ export class Device implements Host {
   }
 
   /** Sorts what pages said into what may go wrong and what may not. */
-  heard(slot: Slot, errors: readonly string[]): void {
+  noteErrors(slot: Slot, errors: readonly string[]): void {
     for (const error of errors) {
       const kind = Object.entries(EXPECTED).find(([, pattern]) => pattern.test(error))?.[0];
       if (kind === undefined) this.unexpected.push(`tab ${String(slot.number)}, ${slot.user}: ${error}`);

@@ -15,7 +15,7 @@ const SURELY_SEEN_WITHIN_MS = 10_000;
 /** Tabs and server may differ by this much in what they take for the order of things; of the machine's time. */
 const ORDER_MS = 5_000;
 /** A page is checked when what was under way in other tabs meanwhile is known, too. */
-const JUDGED_AFTER_MS = 15_000;
+const CHECKED_AFTER_MS = 15_000;
 
 /** From the opening of a guard in a tab to its end. */
 export interface Visit {
@@ -38,7 +38,7 @@ interface Page {
   readonly visit: Visit;
   readonly shown: Shown;
   readonly startedReal: number;
-  readonly judgedReal: number;
+  readonly dueReal: number;
 }
 
 interface Person {
@@ -96,7 +96,7 @@ export class Ledger {
   }
 
   /** A tab is about to make it unseen, and may be killed before it says so: `withdraw` is for when it has. */
-  takesBack(visit: Visit, id: string): Recording {
+  noteUnseen(visit: Visit, id: string): Recording {
     const now = this.clock.now();
     return this.add(visit.user, { kind: "unseen", id, from: now, to: now }, visit);
   }
@@ -116,15 +116,15 @@ export class Ledger {
     this.shown += shown.ids.length;
     this.first += shown.first;
     this.firstStopped += shown.firstStopped;
-    this.pages.push({ visit, shown, startedReal, judgedReal: performance.now() + JUDGED_AFTER_MS });
+    this.pages.push({ visit, shown, startedReal, dueReal: performance.now() + CHECKED_AFTER_MS });
   }
 
   /** Checks the pages whose time has come; all of them at the end. */
-  judge(isEnd = false): void {
+  checkPages(isEnd = false): void {
     const nowReal = performance.now();
-    const due = this.pages.filter(({ judgedReal }) => isEnd || judgedReal <= nowReal);
+    const due = this.pages.filter(({ dueReal }) => isEnd || dueReal <= nowReal);
     this.pages = this.pages.filter((page) => !due.includes(page));
-    for (const page of due) for (const id of page.shown.ids) this.judgeId(page, id);
+    for (const page of due) for (const id of page.shown.ids) this.checkId(page, id);
   }
 
   /** What is in storage, or was delivered, and no report had: `receivedAt` knows what the server got. */
@@ -153,16 +153,16 @@ export class Ledger {
     return recording;
   }
 
-  private judgeId(page: Page, id: string): void {
+  private checkId(page: Page, id: string): void {
     const { visit, shown } = page;
     const person = this.person(visit.user);
     const earlier = (person.byId.get(id) ?? []).filter(({ from }) => from <= shown.to);
-    const takenBack = earlier.filter(({ kind }) => kind === "unseen");
+    const unseen = earlier.filter(({ kind }) => kind === "unseen");
     const inForce = earlier.filter(
       (recording) =>
         recording.kind === "seen" &&
         recording.from > person.clearedAt &&
-        takenBack.every((other) => recording.from > this.surelyKnownAt(other, recording.visit)) &&
+        unseen.every((other) => recording.from > this.surelyKnownAt(other, recording.visit)) &&
         shown.to < recording.from + this.windowDays * DAY_MS &&
         person.count - recording.order < this.remember,
     );

@@ -35,9 +35,9 @@ const OF_THE_BROWSER: readonly Quantity[] = ["heap", "usage", "resident"];
 const COUNTED: readonly Quantity[] = ["objects", "nodes", "listeners", "keys"];
 /** Wasm memory never shrinks, so one peak raises it for good: from then on it has to stay. */
 const WASM_SETTLED = 2 / 3;
-/** What the document tells of. */
+/** Rows of the table in the documentation. */
 const DOCUMENTED: readonly Quantity[] = ["objects", "heap", "wasm", "keys", "characters"];
-/** In fewer days rows are compacted too seldom for a slope to tell anything. */
+/** In fewer days rows are compacted too seldom for a slope to mean anything. */
 const DAYS_FOR_SLOPES = 30;
 
 /** The trend of each quantity once it has settled; those that this browser does not tell are absent. */

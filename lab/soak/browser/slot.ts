@@ -20,7 +20,7 @@ export interface Host {
   readonly isOffline: boolean;
   newTab(): Promise<Tab>;
   /** A page has said that something went wrong. */
-  heard(slot: Slot, errors: readonly string[]): void;
+  noteErrors(slot: Slot, errors: readonly string[]): void;
 }
 
 /** Methods of the app that answer with a note. */
@@ -50,13 +50,13 @@ export class Slot {
     while (this.device.isOffline) await pause(20);
     this.isLoading = true;
     try {
-      await (this.tab ? this.unlessKilled(this.tab.reload()) : this.loadAnew());
+      await (this.tab ? this.unlessKilled(this.tab.reload()) : this.loadNew());
     } finally {
       this.isLoading = false;
     }
   }
 
-  private async loadAnew(): Promise<void> {
+  private async loadNew(): Promise<void> {
     this.life = new Life();
     this.tab = await this.unlessKilled(this.device.newTab());
     await this.with((tab) => tab.slowDown(this.slowdown));
@@ -77,7 +77,7 @@ export class Slot {
     if (!tab || !visit) throw new Killed();
     const note = (await this.unlessKilled(tab.call(name, ...args))) as Note<ResultOf<K>>;
     this.device.ledger.note(visit, note);
-    this.device.heard(this, note.errors);
+    this.device.noteErrors(this, note.errors);
     this.device.longTasks.push(...note.longTasks.map((task): SlowTask => ({ ...task, slowdown: this.slowdown })));
     return note.result;
   }

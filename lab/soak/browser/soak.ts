@@ -128,7 +128,7 @@ class Soak {
     for (let next = 0; !isOver(); next += 1 / SAMPLES_A_DAY) {
       while (this.day() < next && !isOver()) await pause(50);
       await this.sample().catch((error: unknown) => device.failed(error));
-      device.ledger.judge();
+      device.ledger.checkPages();
       this.sayFindings();
       if (Number.isInteger(next) && next % DAYS_A_MINUTE === 0) options.say(this.progress(next));
     }
@@ -190,7 +190,7 @@ class Soak {
       keys = (await slot.perform("measure"))?.keys ?? [];
       await slot.perform("leave");
     }
-    device.ledger.judge(true);
+    device.ledger.checkPages(true);
     const idle = (user: string) => device.clock.day() - (this.lastUse.get(user) ?? 0) > REMOVED_AFTER_DAYS;
     const stored = new Set(keys.map(namespaceOf));
     return [...stored].filter((user) => isGuest(user) && idle(user));

@@ -1,5 +1,5 @@
 /**
- * The service over a place: one that takes reports into the chains at once, one that appends them to a stream, and the
+ * The service over a topology: one that takes reports into the chains at once, one that appends them to a stream, and the
  * stream's consumer. Each can be stopped, or killed, and is started again; readers use both services in turns, each by a
  * link.
  */
@@ -10,18 +10,19 @@ import { until } from "../../../tests/support/processes.ts";
 import { residentBytes } from "../../benches/machine.ts";
 import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
-import type { Place } from "./places.ts";
+import type { Topology } from "./topologies.ts";
 
 /** Small shards, so that new ones are begun during a run; and enough of them that none is dropped. */
 export const CHAIN = { capacity: 25, shards: 32, falsePositiveRate: 0.000_25 };
 /** For the stream to deliver what is in it. */
-const DRAIN_MS = 300_000;
+const DRAIN_MS = 120_000;
 
 export const PARTS = ["service", "service with a stream", "consumer"] as const;
 export type Part = (typeof PARTS)[number];
 
-/** For one of its parts to say whether it is ready. */
+/** For one of its parts to answer whether it is ready, and to send a snapshot. */
 const ANSWER_MS = 5_000;
+const SNAPSHOT_MS = 30_000;
 
 /** How a part is started, as what it runs now, and how readers reach it. */
 interface Program {
@@ -33,12 +34,12 @@ interface Program {
 export class Deployment {
   private constructor(
     private readonly program: string,
-    readonly place: Place,
+    readonly topology: Topology,
     private readonly programs: ReadonlyMap<Part, Program>,
   ) {}
 
-  static async start(program: string, place: Place): Promise<Deployment> {
-    const { stream } = place;
+  static async start(program: string, topology: Topology): Promise<Deployment> {
+    const { stream } = topology;
     const common = ["--namespace", "home:{user}", "--log", "error", ...chainFlags(CHAIN)];
     const argumentsOf: Record<Part, string[]> = {
       service: common,
@@ -48,13 +49,13 @@ export class Deployment {
     const programs = new Map<Part, Program>();
     for (const part of PARTS) {
       const port = await freePort();
-      const all = [...argumentsOf[part], "--redis", place.urlOf(part), "--listen", `127.0.0.1:${String(port)}`];
+      const all = [...argumentsOf[part], "--redis", topology.urlOf(part), "--listen", `127.0.0.1:${String(port)}`];
       programs.set(part, { arguments: all, link: await Link.to(port), running: await startService(program, all) });
     }
-    return new Deployment(program, place, programs);
+    return new Deployment(program, topology, programs);
   }
 
-  /** Where readers ask it. */
+  /** Where readers send requests to it. */
   urlOf(part: Part): string {
     return `http://127.0.0.1:${String(this.get(part).link.port)}`;
   }
@@ -62,8 +63,9 @@ export class Deployment {
   /** Each part killed by SIGKILL, and started again as a supervisor does. */
   kills(): Fault[] {
     return PARTS.map((part) => ({
-      name: `${part} killed and started again`,
-      strike: async () => {
+      part,
+      kind: "killed",
+      inject: async () => {
         const program = this.get(part);
         await program.running.stop("SIGKILL");
         program.running = await startService(this.program, program.arguments);
@@ -77,18 +79,19 @@ export class Deployment {
       const { link } = this.get(part);
       const signal = (name: NodeJS.Signals) => () => this.get(part).running.process.kill(name);
       const isStopped: Fault = {
-        name: `${part} stopped for 15 s`,
-        strike: () => stopAndWake({ hang: signal("SIGSTOP"), wake: signal("SIGCONT") }),
+        part,
+        kind: "stopped",
+        inject: () => stopAndWake({ hang: signal("SIGSTOP"), wake: signal("SIGCONT") }),
       };
       return [isStopped, ...(part === "consumer" ? [] : linkFaults(`the readers' link to the ${part}`, () => link))];
     });
   }
 
-  /** Resolves when all parts say that they are, and reach what they need. */
+  /** Resolves when all parts say that they are ready, and reach what they need. */
   async isReady(): Promise<void> {
     for (const part of PARTS)
       for (const need of ["storage", "stream"])
-        await until(`the ${part} over ${this.place.name} has its ${need}`, async () => {
+        await until(`the ${part} over ${this.topology.name} has its ${need}`, async () => {
           const { url } = this.get(part).running;
           const signal = AbortSignal.timeout(ANSWER_MS);
           const answer = await fetch(`${url}/readyz?${need}`, { signal }).catch(() => null);
@@ -104,14 +107,15 @@ export class Deployment {
 
   /** Resolves when all that was in the stream is in the chains, or set aside. */
   async isDrained(): Promise<void> {
-    const { name, stream } = this.place;
+    const { name, stream } = this.topology;
     await until(`the stream over ${name} has delivered what is in it`, () => stream.isDrained(), DRAIN_MS);
   }
 
   async snapshotOf(user: string): Promise<Snapshot> {
     let text = "";
-    await until(`the snapshot of ${user} over ${this.place.name}`, async () => {
-      const answer = await fetch(`${this.get("service").running.url}/v1/users/${user}/snapshot`);
+    await until(`the snapshot of ${user} over ${this.topology.name}`, async () => {
+      const url = `${this.get("service").running.url}/v1/users/${user}/snapshot`;
+      const answer = await fetch(url, { signal: AbortSignal.timeout(SNAPSHOT_MS) });
       text = await answer.text();
       // Redis did not answer in time: on a machine that is busy, all of them are requested.
       if (!answer.ok && answer.status !== 503) throw new Error(`${String(answer.status)} ${text}`);
@@ -123,12 +127,12 @@ export class Deployment {
   async stop(): Promise<void> {
     await Promise.all([...this.programs.values()].map(({ running }) => running.stop("SIGKILL")));
     for (const { link } of this.programs.values()) link.close();
-    await this.place.stop();
+    await this.topology.stop();
   }
 
   private get(part: Part): Program {
     const program = this.programs.get(part);
-    if (program === undefined) throw new Error(`there is no ${part}`);
+    if (program === undefined) throw new Error(`no such part: ${part}`);
     return program;
   }
 }

@@ -7,16 +7,17 @@ import type { Fault } from "./faults.ts";
 const WHILE_MS = 10_000;
 const SLOW_BYTES_A_SECOND = 2_000_000;
 
-/** What may be wrong with a link, which is looked for when it strikes. @param name from where to where it leads */
-export function linkFaults(name: string, find: () => Link | Promise<Link>): Fault[] {
-  const isWrong = (what: string, go: (link: Link) => Promise<void>): Fault => ({
-    name: `${name} ${what}`,
-    strike: async () => go(await find()),
+/** What may be wrong with a link, which is found when that is injected. @param part from where to where it leads */
+export function linkFaults(part: string, find: () => Link | Promise<Link>): Fault[] {
+  const faultOf = (kind: Fault["kind"], go: (link: Link) => Promise<void>): Fault => ({
+    part,
+    kind,
+    inject: async () => go(await find()),
   });
   return [
-    isWrong("slow, 2 MB a second", (link) => link.slowDown()),
-    isWrong("silent, but for new connections", (link) => link.silence()),
-    isWrong("closed", (link) => link.refuse()),
+    faultOf("slow", (link) => link.slowDown()),
+    faultOf("silent", (link) => link.silence()),
+    faultOf("closed", (link) => link.refuse()),
   ];
 }
 

@@ -1,11 +1,11 @@
-/** The service, as its readers ask it: each time one of both, for a page of all that they have seen and a few new items. */
+/** The service, as its readers use it: each time one of both, for a page of all that they have seen and some new items. */
 import type { Snapshot } from "seenguard";
 import { PAGE_SIZE, type Reader, type Site } from "../readers.ts";
 import { CHAIN, type Deployment } from "./deployment.ts";
 
 /** New items of each turn. */
 const NEW = 2 * PAGE_SIZE;
-/** Of a full list of what a device has pending. */
+/** The rate of false positives of a full pending list. */
 const PENDING_RATE = 1_000 / 2 ** 24;
 const DEVICES = 2;
 
@@ -40,12 +40,12 @@ export class ServiceSite implements Site<Page> {
     this.offeredAgain += reader.shown.size;
     // What ranks after the page's last item was not decided.
     const all = newItems(reader);
-    const judged = items.length < PAGE_SIZE ? all : all.slice(0, all.indexOf(items.at(-1) ?? "") + 1);
+    const decided = items.length < PAGE_SIZE ? all : all.slice(0, all.indexOf(items.at(-1) ?? "") + 1);
     const isPassed = new Set(passed);
-    this.falsePositives.found += judged.filter((id) => !isPassed.has(id)).length;
-    this.falsePositives.of += judged.length;
+    this.falsePositives.found += decided.filter((id) => !isPassed.has(id)).length;
+    this.falsePositives.of += decided.length;
     this.falsePositives.expected +=
-      judged.length * ((snapshot?.shards.length ?? 0) * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
+      decided.length * ((snapshot?.shards.length ?? 0) * CHAIN.falsePositiveRate + DEVICES * PENDING_RATE);
   }
 
   private address({ user, random }: Reader, what: string): string {

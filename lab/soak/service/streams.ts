@@ -1,23 +1,18 @@
-/** The queue of reports for the consumer: a Redis stream or a Kafka topic. */
-import type { Cluster, Redis } from "ioredis";
+/** The queue of reports for the consumer, a Redis stream or a Kafka topic, and records in it that no chain takes. */
+import type { Redis } from "ioredis";
+import { isCaughtUp, startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { lettersOf, Producer } from "../../../tests/service/flink/reports.ts";
-import { isCaughtUp, type RunningKafka, startKafka } from "../../../scripts/lib/kafka.mjs";
+import { until } from "../../../tests/support/processes.ts";
+import { Link } from "./link.ts";
 
 export interface Stream {
-  /** What programs are given that use it, and what its consumer is given besides. */
+  /** Flags of programs that use it, and further ones of its consumer. */
   readonly flags: readonly string[];
   readonly consumerFlags: readonly string[];
   /** Whether everything that it had is in the chains, or among the dead letters. */
   isDrained(): Promise<boolean>;
-  /** Records that no chain takes, if they are sent. */
-  readonly poison?: Poison;
-}
-
-export interface Poison {
-  /** The sent reports. */
-  readonly sent: readonly string[];
-  /** Resolves when one more is in the stream. */
-  send(): Promise<void>;
+  /** Appends a record that no chain takes; rejects if it may not be there. */
+  send(poison: string): Promise<unknown>;
   deadLetters(): Promise<readonly string[]>;
 }
 
@@ -26,40 +21,52 @@ export const STREAM = "reports";
 const DEAD_LETTERS = "dead-letters";
 const GROUP = "seenguard";
 const PARTITIONS = 6;
+/** For kcat to read the dead letters. */
+const READ_MS = 60_000;
 
-export function redisStream(client: Redis | Cluster): Stream {
+/** @param owner connects to the Redis that has the stream now */
+export function redisStream(owner: () => Promise<Redis>): Stream {
   return {
     flags: ["--stream", STREAM],
     consumerFlags: ["--claim-seconds", "5"],
     isDrained: async () => {
+      const client = await owner();
       const [waiting] = (await client.xpending(STREAM, GROUP)) as [number];
       return waiting === 0 && (await client.xlen(STREAM)) === 0;
+    },
+    send: async (poison) => (await owner()).xadd(STREAM, "*", "user", "poison", "report", poison),
+    deadLetters: async () => {
+      const letters = await (await owner()).xrange(`{${STREAM}}:dead`, "-", "+");
+      return letters.map(([, fields]) => fields[fields.indexOf("report") + 1] ?? "");
     },
   };
 }
 
-/** With a broker of its own, and poison. */
-export async function kafkaTopic(): Promise<{ stream: Stream; broker: RunningKafka }> {
-  const broker = await startKafka();
+/** In a broker of its own, which clients reach by the link. */
+export async function kafkaTopic(): Promise<{ stream: Stream; broker: RunningKafka; link: Link }> {
+  let link: Link | undefined;
+  const broker = await startKafka({ announce: async (port) => (link = await Link.to(port)).port });
+  if (link === undefined) throw new Error("the broker announces no port");
   await broker.createTopic(STREAM, PARTITIONS);
   await broker.createTopic(DEAD_LETTERS, 1);
-  const sent: string[] = [];
-  const poison: Poison = {
-    sent,
-    send: async () => {
-      const text = `poison ${String(sent.length)}`;
-      const producer = new Producer(broker.address, STREAM, { keyed: false });
-      producer.send("", text);
-      await producer.end();
-      sent.push(text);
-    },
-    deadLetters: async () => (await lettersOf(broker.address, DEAD_LETTERS)).map(({ payload }) => payload),
-  };
-  const stream = {
+  const stream: Stream = {
     flags: ["--kafka", broker.address, "--kafka-topic", STREAM],
     consumerFlags: ["--kafka-dead-letters", DEAD_LETTERS],
     isDrained: () => isCaughtUp(broker, GROUP, PARTITIONS),
-    poison,
+    send: async (poison) => {
+      const producer = new Producer(broker.address, STREAM, { keyed: false });
+      producer.send("", poison);
+      await producer.end();
+    },
+    deadLetters: async () => {
+      let letters: string[] | undefined;
+      const read = async () => {
+        letters = (await lettersOf(broker.address, DEAD_LETTERS)).map(({ payload }) => payload);
+        return true;
+      };
+      await until("kcat reads the dead letters", read, READ_MS);
+      return letters ?? [];
+    },
   };
-  return { stream, broker };
+  return { stream, broker, link };
 }

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use seenguard::ReceivedReport;
 
 use super::ConsumerOptions;
+use crate::applying::{DeadLetter, Entry, EntryId};
 use crate::error::Error;
-use crate::taking::{DeadLetter, Entry, EntryId};
 
 /// A queue of reports: the service appends them, and consumers apply them.
 #[async_trait]
@@ -23,13 +23,13 @@ pub trait ReportStream: fmt::Debug + Send + Sync {
     /// Starts reading, as one of its consumers.
     fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error>;
 
-    /// Whether applied entries free space in the storage of the chains.
-    fn is_with_the_chains(&self) -> bool {
+    /// Whether applied entries free memory of the store.
+    fn frees_store_memory(&self) -> bool {
         false
     }
 
     /// Whether applied entries stay, in their order: then chains can be rebuilt from them.
-    fn is_kept(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         false
     }
 }
@@ -40,23 +40,33 @@ pub trait Intake: Send + Sync {
     /// At most `most` new entries; none after a timeout.
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error>;
 
-    /// Returns unsettled entries again.
-    fn give_again(&mut self);
+    /// Returns unacknowledged entries again.
+    fn redeliver(&mut self);
 
     /// Renews this consumer's claim to these entries for as long as it runs, so that no other one takes them over.
-    async fn hold(&self, entries: &[EntryId]) -> Infallible;
+    async fn renew_claims(&self, entries: &[EntryId]) -> Infallible;
 
     /// Acknowledges entries that are applied or dead; dead ones become dead letters.
-    async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error>;
+    async fn acknowledge(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error>;
 
     /// Whether it reads all that it should, as far as that is known.
-    fn is_well(&self) -> Option<bool> {
+    fn is_healthy(&self) -> Option<bool> {
         Some(true)
     }
 
-    /// Whether all entries up to the end are settled.
+    /// Whether unreadable entries may have a wrong event mapping as their cause.
+    fn may_misread(&self) -> bool {
+        false
+    }
+
+    /// Whether it has returned all that it may read before entries are acknowledged.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Whether all entries up to the end are acknowledged.
     async fn is_at_end(&mut self) -> Result<bool, Error>;
 
-    /// Leaves unsettled entries to other consumers.
+    /// Leaves unacknowledged entries to other consumers.
     async fn close(self: Box<Self>) {}
 }

@@ -4,19 +4,20 @@ mod intake;
 mod options;
 mod stream;
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
+use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::counter;
+use seenguard::StoreFailure;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use crate::applying::{ApplyOptions, DeadLetter, EntryId, Outcome, apply_all};
 use crate::error::{Error, ErrorKind, Retry};
 use crate::log::may_log;
 use crate::seen_store::SeenStore;
-use crate::taking::{DeadLetter, EntryId, Outcome, Taking, apply_all};
-use seenguard::StoreFailure;
 
 pub(crate) use self::intake::Intake;
 pub use self::intake::ReportStream;
@@ -25,26 +26,26 @@ pub use self::stream::Stream;
 
 /// Pauses after a failure, the first and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
-/// The codes of entries that a wrong option makes of all: another namespace, or a key of another type.
+/// The codes that a wrong option gives to all entries: another namespace, or a key of another type.
 const MISTAKES: [&str; 2] = ["wrong-namespace", "storage"];
-/// With this many of them and none applied the options are wrong.
-const MOST_HELD: usize = 100;
-/// Of how many entries most may not be such, and the pause between batches if they are.
+/// With this many held entries and none applied, the options are wrong.
+const MAX_HELD: usize = 100;
+/// If over half of this many latest entries have such a code, one batch is applied in each [`THROTTLED`].
 const LATEST: usize = 1_000;
-const WARY: Duration = Duration::from_secs(60);
+const THROTTLED: Duration = Duration::from_secs(60);
 /// How often progress is logged.
 const PROGRESS: Duration = Duration::from_secs(30);
-/// After this many failures of its own an entry becomes a dead letter.
-const STRIKES: u32 = 5;
+/// An entry that fails for a reason of its own becomes a dead letter after this many attempts.
+const ATTEMPTS: u32 = 5;
 
 /// Applies the reports of a [`Stream`] to their users' chains. Any number of consumers can share the stream.
 ///
 /// An entry is acknowledged when it is stored. One that cannot be applied moves to [`Stream::dead_letters`], atomically
-/// with its acknowledgement: an unreadable one at once, one whose user's key has another type after several attempts. Until
-/// one entry was applied, those of another namespace or key are held: the options may be wrong. A
-/// Redis stream has no order between consumers: if different ones process an impression and an `unsee` of one id at the
-/// same time, either may be applied first. A late impression has its time, so it does not make an id seen that became
-/// unseen later; but an `unsee` that is applied before its impression has no effect, because the id is not known yet.
+/// with its acknowledgement: an unreadable one at once, one whose user's key has another type after several attempts.
+/// Until one entry was applied, those of another namespace or key are held: the options may be wrong. A Redis stream has
+/// no order between consumers: if different ones process an impression and an `unsee` of one id at the same time, either
+/// may be applied first. A late impression has its time, so it does not make an id seen that became unseen later; but an
+/// `unsee` that is applied before its impression has no effect, because the id is not known yet.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -61,8 +62,8 @@ const STRIKES: u32 = 5;
 /// };
 /// let store = SeenStore::new(RedisBackend::new(redis()?), options)?;
 /// let consumer = Consumer::new(store, Arc::new(Stream::new(redis()?, "reports")), ConsumerOptions::new("first"));
-/// let asked_to_end = std::future::pending();
-/// consumer.run(asked_to_end).await
+/// let shutdown = std::future::pending();
+/// consumer.run(shutdown).await
 /// # }
 /// ```
 #[derive(Debug)]
@@ -76,7 +77,7 @@ pub struct Consumer {
 /// Whether a consumer makes progress. A clone is of the same consumer.
 #[derive(Debug, Clone)]
 pub struct ConsumerHealth {
-    within: Duration,
+    ready_for: Duration,
     /// The time of the latest successful round; `None`: it fails for a reason that only an operator can remove.
     last: Arc<Mutex<Option<Instant>>>,
 }
@@ -84,12 +85,12 @@ pub struct ConsumerHealth {
 impl ConsumerHealth {
     /// Whether a round has succeeded recently.
     pub fn is_ready(&self) -> bool {
-        self.last().is_some_and(|last| last.elapsed() <= self.within)
+        self.last().is_some_and(|last| last.elapsed() <= self.ready_for)
     }
 
-    fn note_round(&self, is_well: Option<bool>) {
-        if let Some(is_well) = is_well {
-            *self.last() = is_well.then(Instant::now);
+    fn note_round(&self, is_healthy: Option<bool>) {
+        if let Some(is_healthy) = is_healthy {
+            *self.last() = is_healthy.then(Instant::now);
         }
     }
 
@@ -107,17 +108,24 @@ impl ConsumerHealth {
 /// State between batches.
 struct Rounds {
     batch: usize,
-    /// Entries that have failed for a reason of their own: how often, and the first and the last time.
-    strikes: HashMap<EntryId, (u32, Instant, Instant)>,
-    next_strike: Instant,
+    /// Entries that were not applied and not acknowledged, and are retried.
+    retried: HashMap<EntryId, Attempts>,
+    last_retry: Instant,
     /// Whether one entry was applied: then the options are right.
     has_applied: bool,
-    /// Entries that no chain takes while the options may be wrong.
-    held: HashSet<EntryId>,
-    /// Whether each of the latest entries was of such a kind.
+    /// Whether each of the latest entries had one of the codes of [`MISTAKES`].
     latest: VecDeque<bool>,
-    taken: u64,
+    applied: usize,
     next_progress: Instant,
+}
+
+/// The attempts to apply an entry.
+struct Attempts {
+    count: u32,
+    first: Instant,
+    last: Instant,
+    /// Whether it stays, however often it fails, since the options may be wrong.
+    is_held: bool,
 }
 
 impl Consumer {
@@ -125,11 +133,11 @@ impl Consumer {
     pub fn new(store: SeenStore, stream: Arc<dyn ReportStream>, mut options: ConsumerOptions) -> Self {
         options.batch = options.batch.max(1);
         let health = ConsumerHealth {
-            within: options.ready_within,
+            ready_for: options.ready_for,
             last: Arc::new(Mutex::new(Some(Instant::now()))),
         };
         Consumer {
-            store: match stream.is_with_the_chains() {
+            store: match stream.frees_store_memory() {
                 true => store.even_if_full(),
                 false => store,
             },
@@ -144,19 +152,19 @@ impl Consumer {
         self.health.clone()
     }
 
-    /// Runs until `asked_to_end` resolves, or to the stream's end if the options say so; a batch in progress is
-    /// completed first, if that takes no longer than [`ConsumerOptions::ended_within`]. Retries after transient failures.
+    /// Runs until `shutdown` resolves, or to the stream's end if the options say so; a batch in progress is completed
+    /// first, if that takes no longer than [`ConsumerOptions::shutdown_timeout`]. Retries after transient failures.
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for a stream that cannot be read at all, or if the first 100 entries are of another
-    /// namespace or key.
-    pub async fn run(self, asked_to_end: impl Future<Output = ()>) -> Result<(), Error> {
-        let mut asked_to_end = std::pin::pin!(asked_to_end);
+    /// [`ErrorKind::BadOption`] for a stream that cannot be read at all, or if none of the first 100 entries can be
+    /// applied because of its namespace or key; [`ErrorKind::Internal`] after a fatal error of the stream's client.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+        let mut shutdown = std::pin::pin!(shutdown);
         let (is_ending, ending) = watch::channel(false);
         let mut rounds = std::pin::pin!(self.rounds(ending));
         tokio::select! {
             ended = &mut rounds => ended,
-            () = &mut asked_to_end => {
+            () = &mut shutdown => {
                 is_ending.send_replace(true);
                 rounds.await
             }
@@ -167,102 +175,93 @@ impl Consumer {
         let mut intake = self.stream.open(&self.options)?;
         let mut rounds = Rounds::new(self.options.batch);
         let mut pause = PAUSES[0];
+        let mut ended = Ok(());
         while !*ending.borrow() {
             let late = async {
                 let _ = ending.wait_for(|&is_ending| is_ending).await;
-                sleep(self.options.ended_within).await;
+                sleep(self.options.shutdown_timeout).await;
             };
             let round = tokio::select! {
                 round = self.round(&mut *intake, &mut rounds) => round,
                 () = late => break,
             };
-            let error = match round {
-                Ok(is_at_end) => {
-                    let is_well = if rounds.held.is_empty() {
-                        intake.is_well()
-                    } else {
-                        Some(false)
-                    };
-                    self.health.note_round(is_well);
+            let delay = match round {
+                Ok(true) => break,
+                Ok(false) => {
+                    let is_held = rounds.held() > 0;
+                    self.health
+                        .note_round(if is_held { Some(false) } else { intake.is_healthy() });
                     pause = PAUSES[0];
-                    if is_at_end {
-                        break;
-                    }
-                    if rounds.are_mostly_wrong() {
-                        let _ = timeout(WARY, ending.wait_for(|&is_ending| is_ending)).await;
-                    }
-                    continue;
+                    rounds.throttle()
                 }
-                Err(error) if error.kind() == ErrorKind::BadOption => return Err(error),
-                Err(error) => error,
+                // Another attempt would fail, too.
+                Err(error) if matches!(error.kind(), ErrorKind::BadOption | ErrorKind::Internal) => {
+                    ended = Err(error);
+                    break;
+                }
+                Err(error) => {
+                    self.note_failure(&error);
+                    if error.kind() == StoreFailure::Timeout.into() {
+                        rounds.batch = (rounds.batch / 2).max(1);
+                    }
+                    intake.redeliver();
+                    let delay = pause;
+                    pause = (2 * pause).min(PAUSES[1]);
+                    Some(delay)
+                }
             };
-            counter!("seenguard_failed_rounds_total").increment(1);
-            self.health.note_failure(&error);
-            if may_log("round", error.code()) {
-                tracing::warn!(%error, "entries stay in the stream, and are retried");
+            if let Some(delay) = delay {
+                // The end of the sender ends the wait, too.
+                let _ = timeout(delay, ending.wait_for(|&is_ending| is_ending)).await;
             }
-            if error.kind() == StoreFailure::Timeout.into() {
-                rounds.batch = (rounds.batch / 2).max(1);
-            }
-            intake.give_again();
-            // The end of the sender ends the wait, too.
-            let _ = timeout(pause, ending.wait_for(|&is_ending| is_ending)).await;
-            pause = (2 * pause).min(PAUSES[1]);
         }
         intake.close().await;
-        Ok(())
+        ended
+    }
+
+    fn note_failure(&self, error: &Error) {
+        counter!("seenguard_failed_rounds_total").increment(1);
+        self.health.note_failure(error);
+        if may_log("round", error.code()) {
+            tracing::warn!(%error, "a batch failed: its entries stay in the stream, and are retried");
+        }
     }
 
     /// Returns whether this was the last round.
     async fn round(&self, intake: &mut dyn Intake, rounds: &mut Rounds) -> Result<bool, Error> {
-        let ConsumerOptions {
-            batch,
-            until_end,
-            mended_within,
-            batch_within,
-            set_aside_all,
-            ..
-        } = self.options;
-        if rounds.is_strike_due() {
-            rounds.next_strike = Instant::now() + mended_within / (STRIKES - 1);
-            intake.give_again();
+        let options = &self.options;
+        if rounds.is_retry_due(options.retry_for) {
+            intake.redeliver();
         }
         let entries = intake.next(rounds.batch).await?;
         let ids: Vec<EntryId> = entries.iter().map(|entry| entry.id).collect();
-        let taking = Taking {
-            deadline: Instant::now() + batch_within,
-            is_replay: until_end,
+        let apply = ApplyOptions {
+            deadline: Instant::now() + options.batch_timeout,
+            is_replay: options.until_end,
         };
         let mut outcome = tokio::select! {
-            outcome = apply_all(&self.store, entries, taking) => outcome,
-            never = intake.hold(&ids) => match never {},
+            outcome = apply_all(&self.store, entries, apply) => outcome,
+            never = intake.renew_claims(&ids) => match never {},
         };
-        if !set_aside_all {
-            rounds.hold(&mut outcome)?;
-        }
-        rounds.strike(outcome.struck, mended_within, &mut outcome.dead);
-        intake.settle(&outcome.done, &outcome.dead).await?;
+        let are_released = rounds.sort(&mut outcome, options, intake.may_misread());
+        intake.acknowledge(&outcome.done, &outcome.dead).await?;
         for DeadLetter { id, code } in &outcome.dead {
             counter!("seenguard_dead_letters_total", "code" => *code).increment(1);
             if may_log("dead letter", *code) {
                 tracing::error!(entry = %id, code, "an entry that cannot be applied is set aside");
             }
         }
-        for id in outcome.done.iter().chain(outcome.dead.iter().map(|letter| &letter.id)) {
-            rounds.strikes.remove(id);
-        }
         if let Some(failure) = outcome.failure {
             return Err(failure);
         }
-        if rounds.has_applied && !rounds.held.is_empty() {
-            // They are wrong, and not the options.
-            rounds.held.clear();
-            intake.give_again();
+        rounds.check_held(intake.is_full())?;
+        if are_released {
+            intake.redeliver();
         }
-        rounds.batch = (2 * rounds.batch).min(batch);
-        rounds.note_progress(ids.len() as u64);
-        // Others may append all the time: that a round had nothing to do is no sign of the end.
-        Ok(until_end && rounds.strikes.is_empty() && rounds.held.is_empty() && intake.is_at_end().await?)
+        rounds.batch = (2 * rounds.batch).min(options.batch);
+        rounds.note_progress(outcome.done.len());
+        // Others may append all the time: a round without entries does not mean the end.
+        Ok(options.until_end && rounds.retried.is_empty() && intake.is_at_end().await?)
     }
 }
 
@@ -271,74 +270,145 @@ impl Rounds {
         let now = Instant::now();
         Rounds {
             batch,
-            strikes: HashMap::new(),
-            next_strike: now,
+            retried: HashMap::new(),
+            last_retry: now,
             has_applied: false,
-            held: HashSet::new(),
             latest: VecDeque::new(),
-            taken: 0,
+            applied: 0,
             next_progress: now + PROGRESS,
         }
     }
 
-    /// Whether failed entries are due for a retry.
-    fn is_strike_due(&mut self) -> bool {
-        !self.strikes.is_empty() && Instant::now() >= self.next_strike
+    /// Whether entries are to be delivered again, each at least [`ATTEMPTS`] times in this time. Forgets those that the
+    /// latest delivery did not bring: others have taken them over, or they are deleted.
+    fn is_retry_due(&mut self, retry_for: Duration) -> bool {
+        let is_due = !self.retried.is_empty() && self.last_retry.elapsed() >= retry_for / (ATTEMPTS - 1);
+        if is_due {
+            self.retried.retain(|_, attempts| attempts.last >= self.last_retry);
+            self.last_retry = Instant::now();
+        }
+        is_due
     }
 
-    /// Removes from the outcome what no chain accepts, as long as nothing was applied: with a wrong namespace or prefix
-    /// all entries are such.
-    fn hold(&mut self, outcome: &mut Outcome) -> Result<(), Error> {
-        let is_odd = |letter: &DeadLetter| MISTAKES.contains(&letter.code);
-        let letters = outcome.dead.iter().chain(&outcome.struck);
-        let odd: Vec<EntryId> = letters
-            .filter(|letter| is_odd(letter))
-            .map(|letter| letter.id)
-            .collect();
-        self.latest.extend(odd.iter().map(|_| true));
+    /// Decides about entries that were not applied. Until one was applied, those that a wrong option may be the cause of
+    /// are held. Of the others, one that may succeed later is retried for a while; what is left are dead letters. Returns
+    /// whether entries are no longer held: they are wrong, and not the options.
+    fn sort(&mut self, outcome: &mut Outcome, options: &ConsumerOptions, may_misread: bool) -> bool {
+        let held = self.held();
+        let are_released = held > 0 && !outcome.done.is_empty();
+        self.has_applied |= !outcome.done.is_empty();
+        let may_hold = !self.has_applied && !options.set_aside_all;
+        let now = Instant::now();
+        for attempts in self.retried.values_mut() {
+            attempts.is_held &= may_hold;
+        }
+        let dead = mem::take(&mut outcome.dead).into_iter().map(|letter| (letter, true));
+        for (letter, is_final) in dead.chain(outcome.failed.drain(..).map(|letter| (letter, false))) {
+            let is_mistake = MISTAKES.contains(&letter.code);
+            let attempts = self.retried.entry(letter.id).or_insert(Attempts {
+                count: 0,
+                first: now,
+                last: now,
+                is_held: false,
+            });
+            if attempts.count == 0 {
+                self.latest.push_back(is_mistake);
+            }
+            attempts.count += 1;
+            attempts.last = now;
+            attempts.is_held = may_hold && (is_mistake || may_misread);
+            let is_given_up = attempts.count >= ATTEMPTS && attempts.first.elapsed() >= options.retry_for;
+            if !attempts.is_held && (is_final || is_given_up) {
+                outcome.dead.push(letter);
+            }
+        }
+        for id in outcome.done.iter().chain(outcome.dead.iter().map(|letter| &letter.id)) {
+            self.retried.remove(id);
+        }
         self.latest.extend(outcome.done.iter().map(|_| false));
         self.latest.drain(..self.latest.len().saturating_sub(LATEST));
-        self.has_applied |= !outcome.done.is_empty();
-        if self.has_applied {
+        if self.held() > held && may_log("held", "") {
+            tracing::warn!(
+                held = self.held(),
+                "entries of another namespace or key, or unreadable events, are held until one is applied"
+            );
+        }
+        are_released
+    }
+
+    fn held(&self) -> usize {
+        self.retried.values().filter(|attempts| attempts.is_held).count()
+    }
+
+    /// Fails if so much is held that the options are wrong: this number, or all that a full reader may read.
+    fn check_held(&self, is_full: bool) -> Result<(), Error> {
+        let held = self.held();
+        if held < MAX_HELD && !(is_full && held > 0 && held == self.retried.len()) {
             return Ok(());
         }
-        self.held.extend(odd);
-        outcome.dead.retain(|letter| !is_odd(letter));
-        outcome.struck.retain(|letter| !is_odd(letter));
-        if self.held.len() < MOST_HELD {
-            return Ok(());
-        }
-        let what = "none of the first 100 entries could be applied, and nothing was done with them: --namespace or \
-                    --prefix is probably not the service's; --set-aside-all sets them aside";
+        let what = "none of the first entries could be applied, and all stay in the stream: --namespace, --prefix or the \
+                    event mapping is probably wrong; --set-aside-all makes them dead letters";
         Err(Error::new(ErrorKind::BadOption, what))
     }
 
-    /// Whether most of many entries were such: something has changed.
-    fn are_mostly_wrong(&self) -> bool {
-        let wrong = self.latest.iter().filter(|&&is_odd| is_odd).count();
-        self.latest.len() == LATEST && wrong > LATEST / 2
-    }
-
-    /// Counts failures of these entries; those that have failed often and for long are dead.
-    fn strike(&mut self, entries: Vec<DeadLetter>, over: Duration, dead: &mut Vec<DeadLetter>) {
-        let now = Instant::now();
-        for DeadLetter { id, code } in entries {
-            let (count, since, last) = self.strikes.entry(id).or_insert((0, now, now));
-            *count += 1;
-            *last = now;
-            if *count >= STRIKES && since.elapsed() >= over {
-                dead.push(DeadLetter { id, code });
-            }
+    /// The pause before the next batch, if most of the latest entries have the codes of a wrong option: something has
+    /// changed.
+    fn throttle(&self) -> Option<Duration> {
+        let wrong = self.latest.iter().filter(|&&is_mistake| is_mistake).count();
+        let is_due = self.latest.len() == LATEST && wrong > LATEST / 2;
+        if is_due && may_log("throttled", "") {
+            let pause_seconds = THROTTLED.as_secs();
+            let latest = LATEST;
+            tracing::error!(
+                wrong,
+                latest,
+                pause_seconds,
+                "most entries are of another namespace or key: consuming slowly"
+            );
         }
-        // Entries that do not return were taken over by another consumer.
-        self.strikes.retain(|_, (_, _, last)| last.elapsed() < over);
+        is_due.then_some(THROTTLED)
     }
 
-    fn note_progress(&mut self, taken: u64) {
-        self.taken += taken;
+    fn note_progress(&mut self, applied: usize) {
+        self.applied += applied;
         if Instant::now() >= self.next_progress {
-            tracing::info!(reports = self.taken, "taken in so far");
+            let retried = self.retried.len();
+            tracing::info!(reports = self.applied, retried, held = self.held(), "progress");
             self.next_progress = Instant::now() + PROGRESS;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds the outcome of a batch: the number of applied reports, and of those of another namespace.
+    fn add(rounds: &mut Rounds, applied: u64, wrong: u64) {
+        let ids = |count| (0..count).map(|offset| EntryId(0, offset));
+        let code = "wrong-namespace";
+        let mut outcome = Outcome {
+            done: ids(applied).collect(),
+            dead: ids(wrong).map(|id| DeadLetter { id, code }).collect(),
+            ..Outcome::default()
+        };
+        rounds.sort(&mut outcome, &ConsumerOptions::new("one"), false);
+    }
+
+    #[test]
+    fn batches_are_a_minute_apart_while_most_of_the_latest_entries_are_of_another_namespace() {
+        let mut rounds = Rounds::new(1);
+        for (applied, wrong, pause) in [
+            (500, 0, None),
+            (0, 499, None),
+            // Half is not most.
+            (0, 1, None),
+            (0, 1, Some(Duration::from_secs(60))),
+            (0, 900, Some(Duration::from_secs(60))),
+            (501, 0, None),
+        ] {
+            add(&mut rounds, applied, wrong);
+            assert_eq!(rounds.throttle(), pause, "after {applied} and {wrong}");
         }
     }
 }

@@ -14,30 +14,31 @@ pub struct ConsumerOptions {
     pub batch: usize,
     /// Most bytes of a batch from Kafka, which has one report at least. 1 MiB.
     pub batch_bytes: usize,
-    /// Whether it ends when all reports that the stream had at the start are applied: for a rebuild beside the running
+    /// Whether it ends when all reports that the stream had at the start are applied: for a rebuild next to the running
     /// consumers, with a group of its own.
     pub until_end: bool,
-    /// Whether entries that no chain takes become dead letters even if none was applied before.
+    /// Whether entries of another namespace or key become dead letters even if none was applied before; of an event
+    /// mapping unreadable ones, too.
     pub set_aside_all: bool,
-    /// How long another consumer of a Redis stream may hold an entry without acknowledging it or renewing its claim,
+    /// How long another consumer of a Redis stream may have an entry without acknowledging it or renewing its claim,
     /// before this one takes it over. 30 s.
     pub claim_after: Duration,
     /// After how long without a sign of life another consumer of a Redis stream's group is removed from it, if it has no
     /// entries. 1 h.
-    pub forgotten_after: Duration,
+    pub remove_idle_after: Duration,
     /// How long to wait for entries before other work is checked. 500 ms, the most of a Redis stream.
     pub wait: Duration,
     /// Timeout of a response of the stream, after which the next batch is half as large. 5 s.
-    pub call_within: Duration,
+    pub response_timeout: Duration,
     /// Timeout of all attempts to apply a batch. 30 s.
-    pub batch_within: Duration,
-    /// How long it completes the batch in progress when it is to end. 20 s. What is not done stays in the stream.
-    pub ended_within: Duration,
-    /// It is not ready if no round has succeeded for this long. 60 s.
-    pub ready_within: Duration,
+    pub batch_timeout: Duration,
+    /// How long a shutdown waits for the batch in progress. 20 s. What is not done stays in the stream.
+    pub shutdown_timeout: Duration,
+    /// How long it is ready after a successful round. 60 s.
+    pub ready_for: Duration,
     /// How long an entry that fails for a reason of its own is retried, 5 times at least, before it becomes a dead
     /// letter. 10 s.
-    pub mended_within: Duration,
+    pub retry_for: Duration,
 }
 
 impl ConsumerOptions {
@@ -51,13 +52,13 @@ impl ConsumerOptions {
             until_end: false,
             set_aside_all: false,
             claim_after: Duration::from_secs(30),
-            forgotten_after: Duration::from_secs(3_600),
+            remove_idle_after: Duration::from_secs(3_600),
             wait: Duration::from_millis(500),
-            call_within: Duration::from_secs(5),
-            batch_within: Duration::from_secs(30),
-            ended_within: Duration::from_secs(20),
-            ready_within: Duration::from_secs(60),
-            mended_within: Duration::from_secs(10),
+            response_timeout: Duration::from_secs(5),
+            batch_timeout: Duration::from_secs(30),
+            shutdown_timeout: Duration::from_secs(20),
+            ready_for: Duration::from_secs(60),
+            retry_for: Duration::from_secs(10),
         }
     }
 }

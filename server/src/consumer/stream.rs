@@ -14,11 +14,11 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::ConsumerOptions;
 use super::intake::{Intake, ReportStream};
+use crate::applying::{DeadLetter, Entry, EntryId};
 use crate::error::{Error, ErrorKind, in_time};
 use crate::log::may_log;
 use crate::received;
 use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, TIDY, error_of};
-use crate::taking::{DeadLetter, Entry, EntryId};
 
 const USER: &str = "user";
 const FORM: &str = "form";
@@ -28,7 +28,7 @@ const BEGINNING: EntryId = EntryId(0, 0);
 /// How often to check for the first connection.
 const CONNECTING: Duration = Duration::from_millis(50);
 /// How often the size of the stream is checked on appending.
-const LOOK: Duration = Duration::from_secs(2);
+const SIZE_CHECK: Duration = Duration::from_secs(2);
 /// The longest wait for entries: a connection that is silent for a second is replaced.
 const MAX_WAIT: Duration = Duration::from_millis(500);
 /// Bytes of a batch, as far as the largest of the latest entries tells.
@@ -50,7 +50,7 @@ pub struct Stream {
 struct Room {
     max_bytes: u64,
     bytes: AtomicU64,
-    next_look: Mutex<Instant>,
+    next_check: Mutex<Instant>,
 }
 
 impl Stream {
@@ -69,7 +69,7 @@ impl Stream {
         let room = Some(Arc::new(Room {
             max_bytes,
             bytes: AtomicU64::new(0),
-            next_look: Mutex::new(Instant::now()),
+            next_check: Mutex::new(Instant::now()),
         }));
         Stream { room, ..self }
     }
@@ -114,17 +114,17 @@ impl Stream {
     async fn is_full(&self) -> bool {
         let Some(room) = &self.room else { return false };
         let is_due = {
-            let mut next_look = room.next_look.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_due = Instant::now() >= *next_look;
+            let mut next_check = room.next_check.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_due = Instant::now() >= *next_check;
             if is_due {
-                *next_look = Instant::now() + LOOK;
+                *next_check = Instant::now() + SIZE_CHECK;
             }
             is_due
         };
         if is_due {
-            let mut look = cmd("MEMORY");
-            look.arg("USAGE").arg(&self.name);
-            let bytes: RedisResult<Option<u64>> = look.query_async(&mut self.connection.clone()).await;
+            let mut usage = cmd("MEMORY");
+            usage.arg("USAGE").arg(&self.name);
+            let bytes: RedisResult<Option<u64>> = usage.query_async(&mut self.connection.clone()).await;
             match bytes {
                 Ok(bytes) => room.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
                 Err(error) if may_log("stream size", "") => {
@@ -159,7 +159,7 @@ impl ReportStream for Stream {
     }
 
     /// A full Redis must not prevent the stream from draining.
-    fn is_with_the_chains(&self) -> bool {
+    fn frees_store_memory(&self) -> bool {
         true
     }
 }
@@ -204,11 +204,11 @@ impl Intake for Reader {
         self.read(">", Some(self.options.wait.min(MAX_WAIT)), most).await
     }
 
-    fn give_again(&mut self) {
+    fn redeliver(&mut self) {
         self.own_after = Some(BEGINNING);
     }
 
-    async fn hold(&self, entries: &[EntryId]) -> Infallible {
+    async fn renew_claims(&self, entries: &[EntryId]) -> Infallible {
         let mut ticks = interval((self.options.claim_after / 3).max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first tick comes at once.
@@ -229,19 +229,19 @@ impl Intake for Reader {
         }
     }
 
-    async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
+    async fn acknowledge(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
         if !done.is_empty() {
             let ids = done.iter().map(EntryId::to_string);
             let arguments: Vec<String> = [options.group.clone()].into_iter().chain(ids).collect();
             let acknowledge = ACKNOWLEDGE.run(&stream.connection, slice::from_ref(&stream.name), &arguments);
-            in_time(options.call_within, acknowledge).await?;
+            in_time(options.response_timeout, acknowledge).await?;
         }
         for DeadLetter { id, code } in dead {
             let arguments = [&options.group, &id.to_string(), *code];
             let keys = [stream.name.clone(), stream.dead_letters()];
             let set_aside = SET_ASIDE.run(&stream.connection, &keys, &arguments);
-            if in_time(options.call_within, set_aside).await? == Value::Int(0) {
+            if in_time(options.response_timeout, set_aside).await? == Value::Int(0) {
                 let what = "the stream of dead letters is full: consume or delete them";
                 return Err(Error::new(StoreFailure::OutOfMemory, what));
             }
@@ -249,7 +249,7 @@ impl Intake for Reader {
         Ok(())
     }
 
-    /// Whether all entries are gone that there were when it began.
+    /// Whether all entries that existed at the start are acknowledged.
     async fn is_at_end(&mut self) -> Result<bool, Error> {
         let Some(end) = self.end else { return Ok(true) };
         let mut range = cmd("XRANGE");
@@ -269,13 +269,13 @@ impl Reader {
     async fn prepare(&mut self) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
         // The first connection takes a moment.
-        let patience = Instant::now() + options.call_within;
+        let patience = Instant::now() + options.response_timeout;
         while !stream.connection.was_connected() && Instant::now() < patience {
             sleep(CONNECTING).await;
         }
         let arguments = [&options.group];
         let prepare = PREPARE.run(&stream.connection, slice::from_ref(&stream.name), &arguments);
-        in_time(options.call_within, prepare).await?;
+        in_time(options.response_timeout, prepare).await?;
         if options.until_end && self.end.is_none() {
             let mut last = cmd("XREVRANGE");
             last.arg(&self.stream.name).arg(&["+", "-", "COUNT", "1"]);
@@ -296,7 +296,7 @@ impl Reader {
     async fn send(&self, command: &Cmd, wait: Duration) -> Result<Value, Error> {
         let mut connection = self.stream.connection.clone();
         let answer = async { command.query_async(&mut connection).await.map_err(error_of) };
-        in_time(wait + self.options.call_within, answer).await
+        in_time(wait + self.options.response_timeout, answer).await
     }
 
     /// The entries after this one; after `>`, those that no consumer of the group has read yet.
@@ -331,11 +331,11 @@ impl Reader {
     /// Removes what has expired: dead letters, and consumers.
     async fn tidy(&self) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
-        let idle = options.forgotten_after.as_millis().to_string();
+        let idle = options.remove_idle_after.as_millis().to_string();
         let arguments = [&options.group, &options.name, &idle];
         let keys = [stream.name.clone(), stream.dead_letters()];
         let tidy = TIDY.run(&stream.connection, &keys, &arguments);
-        in_time(options.call_within, tidy).await.map(drop)
+        in_time(options.response_timeout, tidy).await.map(drop)
     }
 
     fn entries_of(&mut self, answer: Option<Value>) -> Result<Vec<Entry>, Error> {

@@ -1,6 +1,5 @@
 //! A consumer of a topic: a thread polls, and its records are applied concurrently.
 
-use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +11,7 @@ use async_trait::async_trait;
 use metrics::{counter, gauge};
 use rdkafka::consumer::{BaseConsumer, Consumer, ConsumerContext, Rebalance};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
-use rdkafka::message::{BorrowedMessage, Header, Message};
+use rdkafka::message::{BorrowedMessage, Header, Message, OwnedHeaders};
 use rdkafka::producer::FutureRecord;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
 use seenguard::{StoreFailure, Time};
@@ -22,27 +21,30 @@ use tokio::time::{sleep, timeout};
 
 use super::partitions::Partitions;
 use super::record::Record;
-use super::told::Told;
+use super::status::ClientStatus;
 use super::{Kafka, error_of, is_refusal};
+use crate::applying::{DeadLetter, Entry, EntryId};
 use crate::consumer::{ConsumerOptions, Intake};
 use crate::error::{Error, ErrorKind};
-use crate::taking::{DeadLetter, Entry, EntryId};
+use crate::log::may_log;
 
-/// With this many unreadable events and no readable one, the mapping is wrong.
-const MOST_UNREADABLE: usize = 100;
-/// Timeout of a question to the group's coordinator, or to a partition's leader.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(3);
+/// Timeout of a request to the group's coordinator, or to a partition's leader.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
 /// How often it is checked whether the end is reached.
-const LOOK: Duration = Duration::from_millis(500);
+const END_CHECK: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(100);
 /// A batch ends this long after its first record, or when it is full.
 const LINGER: Duration = Duration::from_millis(20);
 /// Pausing discards records that librdkafka has prefetched, so only a longer batch pauses.
 const PAUSE_AFTER: Duration = Duration::from_secs(1);
+/// How often partitions are started again that an operator's mistake may have stopped.
+const RESTART: Duration = Duration::from_secs(2);
 /// How long a rebalance waits for the batch in progress. The group removes a consumer that does not respond for longer.
-const REVOKED_WITHIN: Duration = Duration::from_secs(5);
+const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long closing waits for the group and the last commit.
-const CLOSED_WITHIN: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// What a dead letter has of a record that is too large for its topic.
+const TRUNCATED_BYTES: usize = 64 << 10;
 
 pub(super) struct Reader {
     kafka: Kafka,
@@ -52,31 +54,35 @@ pub(super) struct Reader {
     consumer: Weak<BaseConsumer<Context>>,
     /// Ends with the thread.
     closed: oneshot::Receiver<()>,
-    /// Whether the event mapping has read an event, here or in an earlier consumer of the group, and how many it could
-    /// not read before.
-    has_read_one: bool,
-    unreadable: usize,
-    /// Where the topic's partitions ended when it began, without those that were empty; `None`: not known yet.
+    /// Whether it is known if the group had committed offsets at the start; without an event mapping that does not matter.
+    has_checked_group: bool,
+    /// Where the topic's partitions ended when it began; `None`: not known yet.
     ends: Option<Arc<Vec<(i32, i64)>>>,
-    next_look: Instant,
+    next_end_check: Instant,
 }
 
 /// State shared by the polling thread and the consumer.
-#[derive(Default)]
 struct Shared {
+    topic: String,
     partitions: Mutex<Partitions>,
     has_arrived: Notify,
-    has_settled: Condvar,
-    is_paused: AtomicBool,
+    has_acknowledged: Condvar,
     is_ending: AtomicBool,
-    told: Told,
+    status: ClientStatus,
 }
 
 struct Context(Arc<Shared>);
 
 impl Reader {
     pub(super) fn open(kafka: Kafka, options: ConsumerOptions) -> Result<Self, Error> {
-        let shared = Arc::<Shared>::default();
+        let shared = Arc::new(Shared {
+            topic: kafka.topic.clone(),
+            partitions: Mutex::new(Partitions::new(kafka.mapping.is_some())),
+            has_arrived: Notify::new(),
+            has_acknowledged: Condvar::new(),
+            is_ending: AtomicBool::new(false),
+            status: ClientStatus::default(),
+        });
         let mut config = kafka.consumer_config(&options);
         config.set("client.id", &options.name);
         let consumer: BaseConsumer<Context> = config.create_with_context(Context(shared.clone())).map_err(error_of)?;
@@ -84,135 +90,135 @@ impl Reader {
         let consumer = Arc::new(consumer);
         let reader = Arc::downgrade(&consumer);
         let (closing, closed) = oneshot::channel();
-        let (polling, told, topic) = (shared.clone(), options.clone(), kafka.topic.clone());
+        let (polling, of_thread) = (shared.clone(), options.clone());
         thread::spawn(move || {
-            polling.poll(&consumer, &topic, &told);
+            polling.poll(&consumer, &of_thread);
             drop(consumer);
             drop(closing);
         });
         Ok(Reader {
+            has_checked_group: kafka.mapping.is_none(),
             kafka,
             options,
             shared,
             consumer: reader,
             closed,
-            has_read_one: false,
-            unreadable: 0,
             ends: None,
-            next_look: Instant::now(),
+            next_end_check: Instant::now(),
         })
     }
 
     fn end(&self) {
         self.shared.is_ending.store(true, Ordering::Relaxed);
-        self.shared.has_settled.notify_all();
+        self.shared.has_acknowledged.notify_all();
     }
 
     /// The next records, and those that the event mapping skips.
-    fn give(&self, most: usize) -> Result<(Vec<Entry>, Vec<EntryId>), Error> {
-        let Shared { told, .. } = &*self.shared;
+    fn take(&self, most: usize) -> Result<(Vec<Entry>, Vec<EntryId>), Error> {
         let mut partitions = self.shared.lock();
-        if let Some(failure) = &partitions.failure {
-            return Err(Error::new(ErrorKind::BadOption, failure.clone()));
+        if let Some(fatal) = &partitions.fatal {
+            return Err(Error::new(ErrorKind::Internal, fatal.clone()));
         }
         let mapping = self.kafka.mapping.as_deref();
-        let (mut given, mut skipped) = (Vec::new(), Vec::new());
-        for (id, record) in partitions.give(most, self.options.batch_bytes) {
+        let (mut entries, mut skipped) = (Vec::new(), Vec::new());
+        for (id, record) in partitions.take(most, self.options.batch_bytes) {
             match record.content(mapping).transpose() {
-                Some(content) => given.push(Entry { id, content }),
+                Some(content) => entries.push(Entry { id, content }),
                 None => skipped.push(id),
             }
         }
-        if let (true, Some(code)) = (given.is_empty(), told.refusal()) {
-            return Err(Error::new(StoreFailure::Denied, KafkaError::MessageConsumption(code)));
+        match self.shared.status.failure() {
+            Some(failure) if entries.is_empty() => Err(failure),
+            _ => Ok((entries, skipped)),
         }
-        if given.is_empty() && told.is_away() {
-            return Err(Error::new(StoreFailure::Unavailable, "no broker can be reached"));
-        }
-        Ok((given, skipped))
     }
 
-    /// Asks a broker. An answer may take a while.
-    async fn ask<T: Send + 'static>(
+    /// Sends a request to a broker. A response may take a while.
+    async fn request<T: Send + 'static>(
         &self,
-        ask: impl FnOnce(&BaseConsumer<Context>, &str) -> KafkaResult<T> + Send + 'static,
+        request: impl FnOnce(&BaseConsumer<Context>, &str) -> KafkaResult<T> + Send + 'static,
     ) -> Result<T, Error> {
         let (consumer, topic) = (self.consumer.upgrade(), self.kafka.topic.clone());
         let consumer = consumer.ok_or_else(|| Error::new(StoreFailure::Unavailable, "the consumer has ended"))?;
-        let answer = spawn_blocking(move || ask(&consumer, &topic)).await;
-        answer.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
+        let response = spawn_blocking(move || request(&consumer, &topic)).await;
+        response.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
     }
 
-    /// Whether the group has committed offsets of the topic.
-    async fn has_committed(&self) -> Result<bool, Error> {
-        self.ask(|consumer, topic| {
-            let partitions = ends_of(consumer, topic)?.into_iter().map(|(partition, _)| partition);
-            let committed = committed_of(consumer, topic, partitions)?;
-            Ok(committed.into_iter().any(|offset| offset >= 0))
+    /// Where the topic's partitions ended when this was called first.
+    async fn ends(&mut self) -> Result<Arc<Vec<(i32, i64)>>, Error> {
+        if let Some(ends) = &self.ends {
+            return Ok(ends.clone());
+        }
+        let ends = self.request(ends_of).await?;
+        Ok(self.ends.insert(Arc::new(ends)).clone())
+    }
+
+    /// The group's committed offset of each partition, next to where it ended.
+    async fn committed(&mut self) -> Result<Vec<(i64, i64)>, Error> {
+        let ends = self.ends().await?;
+        self.request(move |consumer, topic| {
+            let committed = committed_of(consumer, topic, ends.iter().map(|(partition, _)| *partition))?;
+            Ok(committed.into_iter().zip(ends.iter().map(|(_, end)| *end)).collect())
         })
         .await
     }
 
-    /// Holds unreadable events back until one could be read: the mapping may be wrong. A group that has committed
-    /// offsets has read some.
-    async fn checked(&mut self, given: Vec<Entry>) -> Result<Vec<Entry>, Error> {
-        if self.kafka.mapping.is_none() || self.has_read_one || given.is_empty() {
-            return Ok(given);
-        }
-        self.has_read_one = given.iter().any(|entry| entry.content.is_ok()) || self.has_committed().await?;
-        if self.has_read_one {
-            // The events held back are read again.
-            self.shared.lock().give_again();
-            return Ok(Vec::new());
-        }
-        self.unreadable += given.len();
-        // Reading ends at this number of bytes.
-        let is_full = self.shared.lock().bytes >= 2 * self.options.batch_bytes;
-        match self.unreadable {
-            ..MOST_UNREADABLE if !is_full => Ok(Vec::new()),
-            _ => Err(Error::new(
-                ErrorKind::BadOption,
-                "none of the first events could be read by the event mapping: nothing was done with them",
-            )),
-        }
-    }
-
     /// The offsets after these are committed, at the next interval or when the partition is revoked.
-    fn settle_ids(&self, ids: impl Iterator<Item = EntryId>) {
-        let settled = self.shared.lock().settle(ids);
-        for (partition, offset) in settled {
-            let consumer = self.consumer.upgrade();
-            let stored = consumer.map(|consumer| consumer.store_offset(&self.kafka.topic, partition, offset));
-            match stored {
-                None | Some(Ok(())) => {}
-                // The partition belongs to another consumer now.
-                Some(Err(KafkaError::StoreOffset(RDKafkaErrorCode::State | RDKafkaErrorCode::UnknownPartition))) => {}
-                Some(Err(error)) => self.shared.told.note_failure(&error, "an offset was not stored"),
-            }
+    fn acknowledge_ids(&self, ids: impl Iterator<Item = EntryId>) {
+        let touched = self.shared.lock().acknowledge(ids);
+        if let Some(consumer) = self.consumer.upgrade() {
+            self.shared.store_offsets(&consumer, touched);
         }
-        self.shared.has_settled.notify_all();
+        self.shared.has_acknowledged.notify_all();
     }
 
-    /// Returns when the topic of dead letters has the record, if there is one.
+    /// The event mapping is right: offsets are committed from now on.
+    fn prove(&self) {
+        let assigned = {
+            let mut partitions = self.shared.lock();
+            partitions.is_unproven = false;
+            partitions.assigned()
+        };
+        if let Some(consumer) = self.consumer.upgrade() {
+            self.shared.store_offsets(&consumer, assigned);
+        }
+    }
+
+    /// Returns when the topic of dead letters has the record, if there is one. If the record is too large for it, the
+    /// letter has its key, its id, the code and the first bytes.
     async fn set_aside(&self, id: EntryId, code: &str) -> Result<(), Error> {
         let (Some(topic), Some(record)) = (&self.kafka.dead_letters, self.shared.lock().get(id).cloned()) else {
             return Ok(());
         };
-        let mut headers = record.headers.unwrap_or_default();
-        for (key, value) in [
+        let bytes = record.value.as_ref().map_or(0, Vec::len);
+        let about = [
             ("seenguard-topic", self.kafka.topic.clone()),
             ("seenguard-partition", id.0.to_string()),
             ("seenguard-offset", id.1.to_string()),
             ("seenguard-timestamp", record.timestamp.to_string()),
+            ("seenguard-bytes", bytes.to_string()),
             ("seenguard-code", code.to_owned()),
-        ] {
-            let value = Some(&value);
-            headers = headers.insert(Header { key, value });
+        ];
+        let letter = |most: usize, headers: OwnedHeaders| {
+            let headers = about.iter().fold(headers, |headers, &(key, ref value)| {
+                let value = Some(value);
+                headers.insert(Header { key, value })
+            });
+            let mut letter: FutureRecord<'_, [u8], [u8]> = FutureRecord::to(topic).headers(headers);
+            letter.key = record.key.as_deref().filter(|key| key.len() <= most);
+            letter.payload = record.value.as_deref().map(|value| &value[..value.len().min(most)]);
+            letter
+        };
+        let producer = &self.kafka.producer;
+        let whole = letter(usize::MAX, record.headers.clone().unwrap_or_default());
+        match producer.send(&self.kafka, whole).await {
+            Err(error) if error.code() == "too-large" => {
+                producer
+                    .send(&self.kafka, letter(TRUNCATED_BYTES, OwnedHeaders::new()))
+                    .await
+            }
+            sent => sent,
         }
-        let mut letter: FutureRecord<'_, [u8], [u8]> = FutureRecord::to(topic).headers(headers);
-        letter.key = record.key.as_deref();
-        letter.payload = record.value.as_deref();
-        self.kafka.producer.send(&self.kafka, letter).await
     }
 }
 
@@ -224,84 +230,91 @@ impl Intake for Reader {
         while self.shared.lock().fresh() == 0 && Instant::now() < end {
             let _ = timeout(end.saturating_duration_since(Instant::now()), has_arrived.notified()).await;
         }
-        if (1..most).contains(&self.shared.lock().fresh()) {
+        let fresh = self.shared.lock().fresh();
+        if !self.has_checked_group && fresh > 0 {
+            let committed = self.committed().await?;
+            self.has_checked_group = true;
+            self.shared.lock().is_unproven = committed.iter().all(|(offset, _)| *offset < 0);
+        }
+        if (1..most).contains(&fresh) {
             sleep(LINGER).await;
         }
-        let (given, skipped) = self.give(most)?;
+        let (entries, skipped) = self.take(most)?;
         if !skipped.is_empty() {
             counter!("seenguard_skipped_records_total").increment(skipped.len() as u64);
-            self.settle_ids(skipped.into_iter());
+            self.acknowledge_ids(skipped.into_iter());
         }
-        self.checked(given).await
+        Ok(entries)
     }
 
-    fn give_again(&mut self) {
-        self.shared.lock().give_again();
+    fn redeliver(&mut self) {
+        self.shared.lock().redeliver();
     }
 
     /// No other consumer takes over records of this consumer's partitions.
-    async fn hold(&self, _: &[EntryId]) -> Infallible {
+    async fn renew_claims(&self, _: &[EntryId]) -> Infallible {
         pending().await
     }
 
-    async fn settle(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
-        self.settle_ids(done.iter().copied());
+    async fn acknowledge(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
+        if self.may_misread() && !(done.is_empty() && dead.is_empty()) {
+            self.prove();
+        }
+        self.acknowledge_ids(done.iter().copied());
         for DeadLetter { id, code } in dead {
             self.set_aside(*id, code).await?;
-            self.settle_ids([*id].into_iter());
+            self.acknowledge_ids([*id].into_iter());
         }
         Ok(())
     }
 
-    fn is_well(&self) -> Option<bool> {
+    fn is_healthy(&self) -> Option<bool> {
         self.shared.lock().are_read()
+    }
+
+    fn may_misread(&self) -> bool {
+        self.shared.lock().is_unproven
+    }
+
+    fn is_full(&self) -> bool {
+        let partitions = self.shared.lock();
+        partitions.fresh() == 0 && partitions.is_full(self.options.batch, self.options.batch_bytes)
     }
 
     /// Whether the group has committed all that the topic had when it began: also what other consumers of it have.
     async fn is_at_end(&mut self) -> Result<bool, Error> {
-        if Instant::now() < self.next_look {
+        if Instant::now() < self.next_end_check {
             return Ok(false);
         }
-        self.next_look = Instant::now() + LOOK;
-        let ends = match &self.ends {
-            Some(ends) => ends.clone(),
-            None => {
-                let ends = self.ask(ends_of).await?;
-                self.ends.insert(Arc::new(ends)).clone()
-            }
-        };
-        self.ask(move |consumer, topic| {
-            let committed = committed_of(consumer, topic, ends.iter().map(|(partition, _)| *partition))?;
-            Ok(committed
-                .into_iter()
-                .zip(&*ends)
-                .all(|(offset, (_, end))| offset >= *end))
-        })
-        .await
+        self.next_end_check = Instant::now() + END_CHECK;
+        // All were skipped.
+        let ends = self.ends().await?;
+        if self.may_misread() && self.shared.lock().have_reached(&ends) {
+            self.prove();
+        }
+        let committed = self.committed().await?;
+        Ok(committed.iter().all(|(offset, end)| offset >= end))
     }
 
     async fn close(mut self: Box<Self>) {
         self.end();
         // Do not wait for the thread for longer: its last commit may find no broker.
-        if timeout(CLOSED_WITHIN, &mut self.closed).await.is_err() {
-            tracing::warn!(
-                "the group was not told in time: it gives the partitions to others after its session's timeout"
-            );
+        if timeout(CLOSE_TIMEOUT, &mut self.closed).await.is_err() {
+            tracing::warn!("the consumer cannot leave its group: others get its partitions after the session timeout");
         }
     }
 }
 
-/// Where the partitions of a topic end now, without empty ones.
+/// Where the partitions of a topic end now: -1 for an empty one, as the committed offset of a group that has none.
 fn ends_of(consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<Vec<(i32, i64)>> {
-    let metadata = consumer.fetch_metadata(Some(topic), ANSWERED_WITHIN)?;
-    let mut ends = Vec::new();
-    for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {
-        let (first, end) = consumer.fetch_watermarks(topic, partition.id(), ANSWERED_WITHIN)?;
-        if end > first {
-            ends.push((partition.id(), end));
-        }
-    }
-    Ok(ends)
+    let metadata = consumer.fetch_metadata(Some(topic), RESPONSE_TIMEOUT)?;
+    let partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
+    partitions
+        .map(|partition| {
+            let (first, end) = consumer.fetch_watermarks(topic, partition.id(), RESPONSE_TIMEOUT)?;
+            Ok((partition.id(), if end > first { end } else { -1 }))
+        })
+        .collect()
 }
 
 /// The committed offset of each of these partitions; a negative one for none.
@@ -310,17 +323,28 @@ fn committed_of(
     topic: &str,
     partitions: impl Iterator<Item = i32> + Clone,
 ) -> KafkaResult<Vec<i64>> {
-    let mut list = TopicPartitionList::new();
-    for partition in partitions.clone() {
-        list.add_partition(topic, partition);
-    }
+    let list = list_of(topic, partitions.clone());
     // librdkafka refuses an empty list.
     if list.count() == 0 {
         return Ok(Vec::new());
     }
-    let committed = consumer.committed_offsets(list, ANSWERED_WITHIN)?;
-    let offset = |partition| committed.find_partition(topic, partition)?.offset().to_raw();
+    let committed = consumer.committed_offsets(list, RESPONSE_TIMEOUT)?;
+    let offset = |partition| offset_in(&committed, topic, partition);
     Ok(partitions.map(|partition| offset(partition).unwrap_or(-1)).collect())
+}
+
+fn list_of(topic: &str, partitions: impl IntoIterator<Item = i32>) -> TopicPartitionList {
+    let mut list = TopicPartitionList::new();
+    for partition in partitions {
+        list.add_partition(topic, partition);
+    }
+    list
+}
+
+/// The offset of a partition in a list, if it is known.
+fn offset_in(list: &TopicPartitionList, topic: &str, partition: i32) -> Option<i64> {
+    let offset = list.find_partition(topic, partition)?.offset().to_raw();
+    offset.filter(|&offset| offset >= 0)
 }
 
 impl Drop for Reader {
@@ -338,47 +362,49 @@ impl Shared {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    fn poll(&self, consumer: &BaseConsumer<Context>, topic: &str, options: &ConsumerOptions) {
+    fn poll(&self, consumer: &BaseConsumer<Context>, options: &ConsumerOptions) {
         let mut full_since = None;
         let mut has_stopped = false;
-        let mut counted = Instant::now();
+        let (mut counted, mut restarted) = (Instant::now(), Instant::now());
         while !self.is_ending() {
-            let (fresh, bytes) = {
+            let (is_full, is_paused) = {
                 let partitions = self.lock();
-                (partitions.fresh(), partitions.bytes)
+                (
+                    partitions.is_full(options.batch, options.batch_bytes),
+                    partitions.is_paused,
+                )
             };
-            // One batch in progress, and one more.
-            let is_full = fresh >= options.batch || bytes >= 2 * options.batch_bytes;
             if !is_full {
                 full_since = None;
             } else if full_since.get_or_insert_with(Instant::now).elapsed() < PAUSE_AFTER {
                 thread::sleep(LINGER);
                 continue;
             }
-            if is_full != self.is_paused.load(Ordering::Relaxed) {
+            if is_full != is_paused {
                 self.pause(consumer, is_full);
             }
             match consumer.poll(POLL) {
                 None => {}
                 Some(Ok(message)) => self.push(consumer, &message),
-                Some(Err(KafkaError::PartitionEOF(partition))) => {
-                    self.told.note_success();
-                    self.lock().note_end(partition);
-                }
+                Some(Err(KafkaError::PartitionEOF(partition))) => self.note_end(consumer, partition),
                 Some(Err(KafkaError::MessageConsumption(RDKafkaErrorCode::AutoOffsetReset))) => has_stopped = true,
                 Some(Err(error @ KafkaError::MessageConsumptionFatal(_))) => {
-                    self.lock().failure = Some(error.to_string());
+                    self.lock().fatal = Some(error.to_string());
                     self.has_arrived.notify_one();
                     return;
                 }
-                Some(Err(error)) => self.told.note_reading_failure(&error),
+                // `ClientContext::error` has noted it, and librdkafka retries.
+                Some(Err(_)) => {}
             }
             // At an interval, not for each record.
             if counted.elapsed() >= POLL {
-                if has_stopped {
-                    let restarted = self.restart(consumer, topic);
-                    has_stopped = restarted.is_err();
-                    self.note_result(restarted, "a partition was not started at its first record");
+                // Whether a permission was granted again shows in an idle partition only when it is started again.
+                let is_refused = self.status.is_refused() && restarted.elapsed() >= RESTART;
+                if has_stopped || is_refused {
+                    let result = self.restart(consumer);
+                    has_stopped &= result.is_err();
+                    restarted = Instant::now();
+                    self.note_result(result, "partitions were not started");
                 }
                 self.count();
                 counted = Instant::now();
@@ -386,17 +412,17 @@ impl Shared {
         }
     }
 
-    /// librdkafka has stopped partitions, and does not say which: the group has no offset there, or the record at it was
-    /// deleted. These start at their first record, the others where they are.
-    fn restart(&self, consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<()> {
+    /// Starts partitions that librdkafka has stopped. It does not say which: the group has no offset there, or the record
+    /// at it was deleted. These start at their first record, the others where they are.
+    fn restart(&self, consumer: &BaseConsumer<Context>) -> KafkaResult<()> {
         let assigned = self.lock().assigned();
-        let committed = committed_of(consumer, topic, assigned.iter().copied())?;
+        let committed = committed_of(consumer, &self.topic, assigned.iter().copied())?;
         let (mut starts, mut list) = (Vec::new(), TopicPartitionList::new());
         for (partition, committed) in assigned.into_iter().zip(committed) {
             let next = self.lock().read_to(partition).unwrap_or(committed);
-            let (first, end) = consumer.fetch_watermarks(topic, partition, ANSWERED_WITHIN)?;
+            let (first, end) = consumer.fetch_watermarks(&self.topic, partition, RESPONSE_TIMEOUT)?;
             let start = if (first..=end).contains(&next) { next } else { first };
-            list.add_partition_offset(topic, partition, Offset::Offset(start))?;
+            list.add_partition_offset(&self.topic, partition, Offset::Offset(start))?;
             starts.push((partition, next, start));
         }
         if starts.is_empty() {
@@ -405,14 +431,16 @@ impl Shared {
         // It seeks in no partition that it has stopped.
         let _ = consumer.incremental_unassign(&list);
         consumer.incremental_assign(&list)?;
-        if self.is_paused.load(Ordering::Relaxed) {
+        if self.lock().is_paused {
             self.pause(consumer, true);
         }
         for (partition, next, start) in starts {
             self.lock().start_at(partition, start);
             if next >= 0 && next != start {
                 counter!("seenguard_kafka_resets_total").increment(1);
-                tracing::error!(partition, next, start, "records were deleted before they were read");
+                if may_log("deleted", partition.to_string()) {
+                    tracing::error!(partition, next, start, "records were deleted before they were read");
+                }
             }
         }
         Ok(())
@@ -424,68 +452,81 @@ impl Shared {
         let lag = partitions.oldest().map_or(0, |oldest| now.saturating_sub(oldest));
         gauge!("seenguard_kafka_lag_seconds").set(lag as f64 / 1000.0);
         gauge!("seenguard_kafka_assigned_partitions").set(partitions.assigned().len() as f64);
-        gauge!("seenguard_kafka_newer_partitions").set(partitions.newer().count() as f64);
-        gauge!("seenguard_kafka_paused").set(f64::from(self.is_paused.load(Ordering::Relaxed)));
+        gauge!("seenguard_kafka_newer_partitions").set(partitions.that_wait(true).count() as f64);
+        gauge!("seenguard_kafka_paused").set(f64::from(partitions.is_paused));
     }
 
     fn push(&self, consumer: &BaseConsumer<Context>, message: &BorrowedMessage<'_>) {
-        self.told.note_success();
+        self.status.note_success();
         let (partition, offset) = (message.partition(), message.offset());
         let record = Record::of(message);
-        let mut partitions = self.lock();
         if record.is_newer().unwrap_or(false) {
-            tracing::error!(
-                partition,
-                offset,
-                "a newer version has written it: this partition waits for one"
-            );
-            partitions.stop_at(partition, offset, record.timestamp);
-            drop(partitions);
-            let mut list = TopicPartitionList::new();
-            list.add_partition(message.topic(), partition);
-            self.note_result(consumer.pause(&list), "a partition was not paused");
-            return;
+            if may_log("newer", partition.to_string()) {
+                tracing::error!(
+                    partition,
+                    offset,
+                    "a newer version has written a record: its partition waits"
+                );
+            }
+            self.lock().stop_at(partition, offset, record.timestamp);
+            let paused = consumer.pause(&list_of(&self.topic, [partition]));
+            return self.note_result(paused, "a partition was not paused");
         }
-        partitions.push(partition, offset, record);
-        drop(partitions);
+        self.lock().push(partition, offset, record);
         self.has_arrived.notify_one();
+    }
+
+    /// After the last record there may be markers of transactions: librdkafka's position is after these.
+    fn note_end(&self, consumer: &BaseConsumer<Context>, partition: i32) {
+        self.status.note_success();
+        let positions = consumer.position().unwrap_or_default();
+        let position = offset_in(&positions, &self.topic, partition);
+        self.lock().note_end(partition, position);
+        self.store_offsets(consumer, [partition]);
+    }
+
+    /// The offsets before which all records are acknowledged are committed at the next interval.
+    fn store_offsets(&self, consumer: &BaseConsumer<Context>, partitions: impl IntoIterator<Item = i32>) {
+        for partition in partitions {
+            let Some(next) = self.lock().to_commit(partition) else {
+                continue;
+            };
+            match consumer.store_offset(&self.topic, partition, next - 1) {
+                Ok(()) => {}
+                // The partition belongs to another consumer now.
+                Err(KafkaError::StoreOffset(RDKafkaErrorCode::State | RDKafkaErrorCode::UnknownPartition)) => {}
+                Err(error) => self.status.note_failure(&error, "an offset was not stored"),
+            }
+        }
     }
 
     /// Pauses or resumes this consumer's partitions, except those that wait for a newer version.
     fn pause(&self, consumer: &BaseConsumer<Context>, is_paused: bool) {
-        self.is_paused.store(is_paused, Ordering::Relaxed);
-        let newer: BTreeSet<i32> = self.lock().newer().collect();
-        let result = consumer.assignment().and_then(|assigned| {
-            let mut list = TopicPartitionList::new();
-            for element in assigned.elements().iter().filter(|of| !newer.contains(&of.partition())) {
-                list.add_partition(element.topic(), element.partition());
-            }
-            match is_paused {
-                true => consumer.pause(&list),
-                false => consumer.resume(&list),
-            }
-        });
+        let list = {
+            let mut partitions = self.lock();
+            partitions.is_paused = is_paused;
+            list_of(&self.topic, partitions.that_wait(false))
+        };
+        let result = match is_paused {
+            true => consumer.pause(&list),
+            false => consumer.resume(&list),
+        };
         self.note_result(result, "the partitions were not paused, or not resumed");
     }
 
-    fn note_result(&self, result: KafkaResult<()>, what: &str) {
+    fn note_result(&self, result: KafkaResult<()>, reason: &str) {
         if let Err(error) = result {
-            self.told.note_failure(&error, what);
+            self.status.note_failure(&error, reason);
         }
     }
 
-    /// Waits until the records in progress of these partitions are settled, or the time is over.
+    /// Waits until the records in progress of these partitions are acknowledged, or the time is over.
     fn wait_for(&self, partitions: &[i32]) {
-        let end = Instant::now() + REVOKED_WITHIN;
-        let mut guard = self.lock();
-        while guard.has_given(partitions) && !self.is_ending() && Instant::now() < end {
-            let left = end.saturating_duration_since(Instant::now());
-            guard = self
-                .has_settled
-                .wait_timeout(guard, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
+        let is_waiting = |of: &mut Partitions| of.are_in_progress(partitions) && !self.is_ending();
+        let waited = self
+            .has_acknowledged
+            .wait_timeout_while(self.lock(), REVOKE_TIMEOUT, is_waiting);
+        drop(waited);
     }
 }
 
@@ -525,12 +566,13 @@ impl ConsumerContext for Context {
                     gauge!("seenguard_kafka_lag_records", "partition" => partition.to_string()).set(0.0);
                 }
             }
-            Rebalance::Error(error) => shared.told.note_failure(error, "a rebalance has failed"),
+            Rebalance::Error(error) => shared.status.note_failure(error, "a rebalance has failed"),
         }
     }
 
     fn post_rebalance(&self, consumer: &BaseConsumer<Self>, rebalance: &Rebalance<'_>) {
-        if let (Rebalance::Assign(_), true) = (rebalance, self.0.is_paused.load(Ordering::Relaxed)) {
+        let is_paused = self.0.lock().is_paused;
+        if let (Rebalance::Assign(_), true) = (rebalance, is_paused) {
             self.0.pause(consumer, true);
         }
     }
@@ -541,9 +583,9 @@ impl ConsumerContext for Context {
             Err(error) => {
                 counter!("seenguard_kafka_commit_errors_total").increment(1);
                 if is_refusal(error.rdkafka_error_code()) {
-                    self.0.told.note_failure(&error, "offsets are not committed");
+                    self.0.status.note_failure(&error, "offsets are not committed");
                 }
-                tracing::debug!(%error, "what was not committed is committed with what comes next");
+                tracing::debug!(%error, "offsets were not committed: the next commit includes them");
             }
         }
     }
@@ -551,18 +593,18 @@ impl ConsumerContext for Context {
 
 impl ClientContext for Context {
     fn error(&self, error: KafkaError, reason: &str) {
-        self.0.told.error(error, reason);
+        self.0.status.error(error, reason);
     }
 
     fn stats(&self, statistics: Statistics) {
         let Context(shared) = self;
-        if shared.told.is_away() && statistics.brokers.values().any(|broker| broker.state == "UP") {
-            shared.told.note_success();
+        if shared.status.is_unreachable() && statistics.brokers.values().any(|broker| broker.state == "UP") {
+            shared.status.note_success();
         }
         let partitions = shared.lock();
         let assigned = partitions.assigned();
         for of in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
-            // librdkafka's own lag is missing until the first record is settled, such as in an outage.
+            // librdkafka's own lag is missing until the first record is acknowledged, such as in an outage.
             let next = [
                 partitions.next(of.partition),
                 Some(of.committed_offset),

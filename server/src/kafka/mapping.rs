@@ -73,7 +73,7 @@ impl EventMapping {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let refused = |what: &str| Error::new(ErrorKind::BadOption, format!("the event mapping {what}"));
         let mapping: EventMapping =
-            serde_json::from_str(text).map_err(|error| refused(&format!("is none: {error}")))?;
+            serde_json::from_str(text).map_err(|error| refused(&format!("cannot be read: {error}")))?;
         let EventMapping {
             user,
             user_from_key,
@@ -100,7 +100,7 @@ impl EventMapping {
         for pointer in [user, id, at].into_iter().flatten().chain(conditions) {
             if !pointer.starts_with('/') || pointer.contains("/*") {
                 return Err(refused(&format!(
-                    "has {pointer:?}, which is no JSON Pointer to one value, such as \"/item/id\""
+                    "has {pointer:?}, which is not a JSON Pointer to one value, such as \"/item/id\""
                 )));
             }
         }
@@ -112,7 +112,7 @@ impl EventMapping {
         }
     }
 
-    /// The user and the report of an event that was written at this time; `None` if it is no impression.
+    /// The user and the report of an event that was written at this time; `None` if it is not an impression.
     ///
     /// # Errors
     /// The code of the error.
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_impression_is_skipped_and_what_cannot_be_read_is_told() {
+    fn events_that_are_not_impressions_are_skipped_and_unreadable_ones_have_a_code() {
         let views = json!({ "when": [{ "field": "/event", "is": ["view"] }] });
         for event in [json!({ "event": "click" }), json!({ "id": "a" }), json!([])] {
             assert_eq!(read(views.clone(), event.clone()), Ok(None), "{event}");
@@ -370,8 +370,8 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_mapping_is_told() {
-        for (more, told) in [
+    fn an_error_of_a_mapping_names_the_mistake() {
+        for (more, named) in [
             (json!({ "user": null }), "userFromKey"),
             (json!({ "userFromKey": true }), "userFromKey"),
             (json!({ "ids": "/items/*/id" }), "ids"),
@@ -383,7 +383,7 @@ mod tests {
         ] {
             let error = mapping(more.clone()).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::BadOption);
-            assert!(error.to_string().contains(told), "{more}: {error}");
+            assert!(error.to_string().contains(named), "{more}: {error}");
         }
     }
 }

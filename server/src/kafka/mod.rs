@@ -6,7 +6,7 @@ mod partitions;
 mod producer;
 mod properties;
 mod record;
-mod told;
+mod status;
 
 use std::fmt;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use crate::received;
 const FORM_HEADER: &str = "seenguard";
 
 /// A Kafka topic in which reports wait for consumers. The user is the record's key, and the partitioner is that of
-/// Java's clients: the order of a user's reports is kept with any writer. Topics are not created here.
+/// Java's clients: a user's reports have their order with any writer. Topics are not created here.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -43,8 +43,8 @@ const FORM_HEADER: &str = "seenguard";
 /// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let kafka = Kafka::new("localhost:9092", "seenguard-reports").properties("security.protocol=SSL")?;
 /// let consumer = Consumer::new(store, Arc::new(kafka.dead_letters("seenguard-dead")), ConsumerOptions::new("first"));
-/// let asked_to_end = std::future::pending();
-/// consumer.run(asked_to_end).await
+/// let shutdown = std::future::pending();
+/// consumer.run(shutdown).await
 /// # }
 /// ```
 #[derive(Clone)]
@@ -122,7 +122,7 @@ impl ReportStream for Kafka {
         Ok(Box::new(Reader::open(self.clone(), options.clone())?))
     }
 
-    fn is_kept(&self) -> bool {
+    fn is_replayable(&self) -> bool {
         true
     }
 }
@@ -177,4 +177,4 @@ fn is_refusal(code: Option<RDKafkaErrorCode>) -> bool {
 }
 
 /// How long librdkafka tries to deliver a record, and waits for its acknowledgement.
-const DELIVERED_WITHIN: Duration = Duration::from_millis(3_000);
+const DELIVERY_TIMEOUT: Duration = Duration::from_millis(3_000);

@@ -1,28 +1,33 @@
-//! The records of a consumer's partitions that are read and not settled.
+//! The records of a consumer's partitions that are read and not acknowledged.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::record::Record;
-use crate::taking::EntryId;
+use crate::applying::EntryId;
 
 /// The partitions that this consumer has now.
 #[derive(Default)]
 pub(super) struct Partitions {
     all: BTreeMap<i32, Partition>,
-    /// Whether the group has given this consumer its partitions.
+    /// Whether the group has assigned partitions to this consumer.
     pub(super) is_assigned: bool,
+    /// Whether librdkafka reads none of them.
+    pub(super) is_paused: bool,
     /// Records that were not returned yet, in the order of arrival.
     fresh: VecDeque<EntryId>,
-    pub(super) bytes: usize,
-    /// Why no more records can be read.
-    pub(super) failure: Option<String>,
+    bytes: usize,
+    /// Whether no offset is committed, also not of events that the mapping skips: the mapping may be wrong, since the group
+    /// had no committed offset at the start, and nothing was applied since.
+    pub(super) is_unproven: bool,
+    /// The fatal error of the client.
+    pub(super) fatal: Option<String>,
 }
 
 /// A partition.
 #[derive(Default)]
 struct Partition {
-    /// Unsettled records by offset.
-    unsettled: BTreeMap<i64, Record>,
+    /// Unacknowledged records by offset.
+    unacknowledged: BTreeMap<i64, Record>,
     /// Whether its leader has answered.
     has_answered: bool,
     /// The next offset to read; `None`: not known yet.
@@ -31,14 +36,28 @@ struct Partition {
     newer_from: Option<(i64, u64)>,
 }
 
+impl Partition {
+    /// The offset before which all records are acknowledged.
+    fn next(&self) -> Option<i64> {
+        self.unacknowledged.keys().next().copied().or(self.read_to)
+    }
+}
+
 impl Partitions {
+    pub(super) fn new(is_unproven: bool) -> Self {
+        Partitions {
+            is_unproven,
+            ..Partitions::default()
+        }
+    }
+
     pub(super) fn add(&mut self, partition: i32) {
         self.all.insert(partition, Partition::default());
     }
 
     pub(super) fn remove(&mut self, partition: i32) {
         let removed = self.all.remove(&partition).unwrap_or_default();
-        self.bytes -= removed.unsettled.values().map(Record::bytes).sum::<usize>();
+        self.bytes -= removed.unacknowledged.values().map(Record::bytes).sum::<usize>();
         self.fresh.retain(|id| id.0 != partition as u64);
     }
 
@@ -46,9 +65,10 @@ impl Partitions {
         self.all.keys().copied().collect()
     }
 
-    pub(super) fn newer(&self) -> impl Iterator<Item = i32> {
-        let newer = self.all.iter().filter(|(_, of)| of.newer_from.is_some());
-        newer.map(|(&partition, _)| partition)
+    /// Those that wait for a newer version, or the others.
+    pub(super) fn that_wait(&self, wait: bool) -> impl Iterator<Item = i32> {
+        let those = self.all.iter().filter(move |(_, of)| of.newer_from.is_some() == wait);
+        those.map(|(&partition, _)| partition)
     }
 
     /// Adds a record. Ignores records of a revoked partition.
@@ -59,7 +79,7 @@ impl Partitions {
         }
         (of.has_answered, of.read_to) = (true, Some(offset + 1));
         self.bytes += record.bytes();
-        of.unsettled.insert(offset, record);
+        of.unacknowledged.insert(offset, record);
         self.fresh.push_back(EntryId(partition as u64, offset as u64));
     }
 
@@ -70,16 +90,20 @@ impl Partitions {
         }
     }
 
-    /// The leader of a partition has answered that it has no more records.
-    pub(super) fn note_end(&mut self, partition: i32) {
+    /// The leader of a partition has answered that it has no more records before this position, which may be after the
+    /// markers of transactions.
+    pub(super) fn note_end(&mut self, partition: i32, position: Option<i64>) {
         if let Some(of) = self.all.get_mut(&partition) {
             of.has_answered = true;
+            if of.newer_from.is_none() {
+                of.read_to = position.or(of.read_to);
+            }
         }
     }
 
     /// Whether all of them are read: none waits for a newer version, and each leader has answered.
     pub(super) fn are_read(&self) -> Option<bool> {
-        if self.newer().next().is_some() {
+        if self.that_wait(true).next().is_some() {
             return Some(false);
         }
         (self.is_assigned && self.all.values().all(|of| of.has_answered)).then_some(true)
@@ -102,8 +126,13 @@ impl Partitions {
         self.fresh.len()
     }
 
+    /// Whether there are two batches of these sizes: one in progress, and one more.
+    pub(super) fn is_full(&self, batch: usize, batch_bytes: usize) -> bool {
+        self.fresh.len() >= batch || self.bytes >= 2 * batch_bytes
+    }
+
     /// Returns new records, up to these numbers of records and bytes.
-    pub(super) fn give(&mut self, most: usize, most_bytes: usize) -> Vec<(EntryId, &Record)> {
+    pub(super) fn take(&mut self, most: usize, most_bytes: usize) -> Vec<(EntryId, &Record)> {
         let (mut count, mut bytes) = (0, 0);
         for id in self.fresh.iter().take(most) {
             bytes += self.get(*id).map_or(0, Record::bytes);
@@ -117,60 +146,66 @@ impl Partitions {
     }
 
     pub(super) fn get(&self, EntryId(partition, offset): EntryId) -> Option<&Record> {
-        self.all.get(&(partition as i32))?.unsettled.get(&(offset as i64))
+        self.all.get(&(partition as i32))?.unacknowledged.get(&(offset as i64))
     }
 
-    /// Marks all unsettled records as new.
-    pub(super) fn give_again(&mut self) {
-        self.fresh = self
-            .all
-            .iter()
-            .flat_map(|(&partition, of)| {
-                of.unsettled
-                    .keys()
-                    .map(move |&offset| EntryId(partition as u64, offset as u64))
-            })
-            .collect();
+    /// Marks all unacknowledged records as new.
+    pub(super) fn redeliver(&mut self) {
+        let ids = |(&partition, of): (&i32, &Partition)| -> Vec<EntryId> {
+            let offsets = of.unacknowledged.keys();
+            offsets
+                .map(|&offset| EntryId(partition as u64, offset as u64))
+                .collect()
+        };
+        self.fresh = self.all.iter().flat_map(ids).collect();
     }
 
-    /// Settles records. Returns for each of their partitions the offset before which all records are settled.
-    pub(super) fn settle(&mut self, ids: impl Iterator<Item = EntryId>) -> Vec<(i32, i64)> {
+    /// Acknowledges records. Returns their partitions.
+    pub(super) fn acknowledge(&mut self, ids: impl Iterator<Item = EntryId>) -> BTreeSet<i32> {
         let mut touched = BTreeSet::new();
         for EntryId(partition, offset) in ids {
             let partition = partition as i32;
-            let Some(of) = self.all.get_mut(&partition) else {
-                continue;
-            };
-            if let Some(record) = of.unsettled.remove(&(offset as i64)) {
+            let of = self.all.get_mut(&partition);
+            if let Some(record) = of.and_then(|of| of.unacknowledged.remove(&(offset as i64))) {
                 self.bytes -= record.bytes();
+                touched.insert(partition);
             }
-            touched.insert(partition);
         }
-        let last = |partition| Some((partition, self.next(partition)? - 1));
-        touched.into_iter().filter_map(last).collect()
+        touched
     }
 
     /// Whether records of these partitions are in progress.
-    pub(super) fn has_given(&self, partitions: &[i32]) -> bool {
-        let unsettled = |partition| self.all.get(partition).map_or(0, |of| of.unsettled.len());
+    pub(super) fn are_in_progress(&self, partitions: &[i32]) -> bool {
+        let unacknowledged = |partition| self.all.get(partition).map_or(0, |of| of.unacknowledged.len());
         let fresh = |partition: i32| self.fresh.iter().filter(|id| id.0 == partition as u64).count();
         partitions
             .iter()
-            .any(|partition| unsettled(partition) > fresh(*partition))
+            .any(|partition| unacknowledged(partition) > fresh(*partition))
     }
 
-    /// The time of the oldest unsettled record, in Unix ms.
+    /// The time of the oldest unacknowledged record, in Unix ms.
     pub(super) fn oldest(&self) -> Option<u64> {
         let first = |of: &Partition| {
-            let record = of.unsettled.values().next().map(|record| record.timestamp);
+            let record = of.unacknowledged.values().next().map(|record| record.timestamp);
             record.or(of.newer_from.map(|(_, written)| written))
         };
         self.all.values().filter_map(first).min()
     }
 
-    /// The offset of a partition before which all records read are settled.
+    /// The offset of a partition before which all records are acknowledged, if it is known.
     pub(super) fn next(&self, partition: i32) -> Option<i64> {
-        let of = self.all.get(&partition)?;
-        of.unsettled.keys().next().copied().or(of.read_to)
+        self.all.get(&partition)?.next()
+    }
+
+    /// The offset of a partition to commit.
+    pub(super) fn to_commit(&self, partition: i32) -> Option<i64> {
+        self.next(partition).filter(|&next| next > 0 && !self.is_unproven)
+    }
+
+    /// Whether all records before these ends are acknowledged, as far as the partitions are this consumer's.
+    pub(super) fn have_reached(&self, ends: &[(i32, i64)]) -> bool {
+        let next = |partition| self.all.get(partition).map(|of| of.next().unwrap_or(-1));
+        ends.iter()
+            .all(|(partition, end)| next(partition).is_none_or(|next| next >= *end))
     }
 }

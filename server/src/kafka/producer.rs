@@ -4,31 +4,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::{counter, histogram};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
 use seenguard::{StoreFailure, Time};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::told::Told;
-use super::{DELIVERED_WITHIN, FORM_HEADER, Kafka, error_of};
+use super::status::ClientStatus;
+use super::{DELIVERY_TIMEOUT, FORM_HEADER, Kafka, error_of};
 use crate::error::Error;
+use crate::log::may_log;
 use crate::received::FORM;
 
 /// Added to librdkafka's own timeouts, which may be late.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Timeout of a check of the brokers.
-const ANSWERED_WITHIN: Duration = Duration::from_millis(1_500);
+const METADATA_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-type Client = FutureProducer<Told>;
+type Client = FutureProducer<ClientStatus>;
 pub(super) type Record<'a> = FutureRecord<'a, [u8], [u8]>;
 
 /// Created on first use, and again after a fatal error of librdkafka.
 #[derive(Default)]
 pub(super) struct Producer {
     client: Mutex<Option<Client>>,
-    told: Told,
+    status: ClientStatus,
 }
 
 impl Producer {
@@ -56,12 +57,12 @@ impl Producer {
         let client = self.client(kafka)?;
         // A request does not wait for space in the queue.
         let delivered = match client.send_result(record) {
-            Ok(delivery) => timeout(DELIVERED_WITHIN + MARGIN, delivery).await,
+            Ok(delivery) => timeout(DELIVERY_TIMEOUT + MARGIN, delivery).await,
             Err((error, _)) => return Err(self.failed(&client, error)),
         };
         match delivered {
             Ok(Ok(Ok(_))) => {
-                self.told.note_success();
+                self.status.note_success();
                 Ok(())
             }
             Ok(Ok(Err((error, _)))) => Err(self.failed(&client, error)),
@@ -73,14 +74,14 @@ impl Producer {
     /// Checks that a broker knows the topic.
     pub(super) async fn ping(&self, kafka: &Kafka) -> Result<(), Error> {
         let (client, topic) = (self.client(kafka)?, kafka.topic.clone());
-        let asked = spawn_blocking(move || {
-            let metadata = client.client().fetch_metadata(Some(&topic), ANSWERED_WITHIN)?;
+        let metadata = spawn_blocking(move || {
+            let metadata = client.client().fetch_metadata(Some(&topic), METADATA_TIMEOUT)?;
             let error = metadata.topics().first().and_then(|topic| topic.error());
             error.map_or(Ok(()), |error| Err(KafkaError::MetadataFetch(error.into())))
         });
-        let answer = asked.await.unwrap_or(Err(KafkaError::Canceled));
+        let answer = metadata.await.unwrap_or(Err(KafkaError::Canceled));
         answer.map_err(|error| {
-            self.told.note_failure(&error, "its topic's metadata");
+            self.status.note_failure(&error, "the topic's metadata was not read");
             error_of(error)
         })
     }
@@ -92,14 +93,16 @@ impl Producer {
         }
         let made: Client = kafka
             .producer_config()
-            .create_with_context(self.told.clone())
+            .create_with_context(self.status.clone())
             .map_err(error_of)?;
         *client = Some(made.clone());
         Ok(made)
     }
 
     fn failed(&self, client: &Client, error: KafkaError) -> Error {
-        self.told.note_failure(&error, "a record was not taken");
+        if error.rdkafka_error_code() != Some(RDKafkaErrorCode::MessageSizeTooLarge) {
+            self.status.note_failure(&error, "a record was not acknowledged");
+        }
         if client.client().fatal_error().is_some() {
             let mut current = self.lock();
             // Concurrent calls may have had the same error: the first one has removed the client.
@@ -108,7 +111,9 @@ impl Producer {
                 .is_some_and(|current| current.client().fatal_error().is_some())
             {
                 counter!("seenguard_kafka_producer_restarts_total").increment(1);
-                tracing::warn!("a new producer is made");
+                if may_log("kafka producer", "") {
+                    tracing::warn!("fatal error of the Kafka producer: creating another one");
+                }
                 *current = None;
             }
         }

@@ -2,12 +2,12 @@
 
 use rdkafka::ClientConfig;
 
-use super::{DELIVERED_WITHIN, Kafka, error_of};
+use super::{DELIVERY_TIMEOUT, Kafka, error_of};
 use crate::consumer::ConsumerOptions;
 use crate::error::{Error, ErrorKind};
 
 /// Settings that only the service may set.
-const OURS: [&str; 13] = [
+const RESERVED: [&str; 13] = [
     "acks",
     "allow.auto.create.topics",
     "auto.offset.reset",
@@ -22,21 +22,6 @@ const OURS: [&str; 13] = [
     "partitioner",
     "statistics.interval.ms",
 ];
-/// Settings of Java clients, and their replacements in librdkafka.
-const JAVAS: [(&str, &str); 5] = [
-    ("sasl.jaas.config", "sasl.username and sasl.password"),
-    ("ssl.truststore.location", "ssl.ca.location, a file of PEM"),
-    (
-        "ssl.truststore.password",
-        "ssl.ca.location, a file of PEM without a password",
-    ),
-    (
-        "ssl.keystore.type",
-        "ssl.certificate.location and ssl.key.location, files of PEM",
-    ),
-    ("sasl.login.callback.handler.class", "no other way than PLAIN and SCRAM"),
-];
-
 /// One of the two clients.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -72,13 +57,8 @@ impl Properties {
                 (_, Some(key)) => (Some(Side::Consumer), key),
                 _ => (None, key.trim()),
             };
-            if OURS.contains(&key) {
+            if RESERVED.contains(&key) {
                 return Err(refused(format!("Kafka's {key} is set by the service: leave it out")));
-            }
-            if let Some((_, instead)) = JAVAS.iter().find(|(java, _)| *java == key) {
-                return Err(refused(format!(
-                    "{key} is a setting of Java's clients: here it is {instead}"
-                )));
             }
             all.push((side, key.to_owned(), value.trim().to_owned()));
         }
@@ -117,13 +97,13 @@ impl Kafka {
 
     pub(super) fn producer_config(&self) -> ClientConfig {
         let mut config = self.config(Side::Producer);
-        let delivered_within = DELIVERED_WITHIN.as_millis().to_string();
+        let delivery_timeout = DELIVERY_TIMEOUT.as_millis().to_string();
         for (key, value) in [
             ("acks", "all"),
             ("enable.idempotence", "true"),
             // Java's partitioner, so that all clients send a user to the same partition.
             ("partitioner", "murmur2_random"),
-            ("delivery.timeout.ms", &delivered_within),
+            ("delivery.timeout.ms", &delivery_timeout),
             ("statistics.interval.ms", "5000"),
         ] {
             config.set(key, value);
@@ -184,13 +164,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_setting_is_refused_by_its_name_and_never_by_its_value() {
+    fn a_wrong_setting_is_refused_by_its_name_and_never_by_its_value() {
         for (text, named) in [
             ("acks=1-secret", "acks"),
             ("producer.partitioner=secret", "partitioner"),
             ("no.such.setting=secret", "no.such.setting"),
             ("linger.ms=secret", "linger.ms"),
-            ("sasl.jaas.config=secret", "sasl.username"),
+            ("sasl.jaas.config=secret", "JAAS"),
             ("ssl.truststore.location=secret", "ssl.ca.location"),
             ("linger.ms", "linger.ms"),
         ] {
@@ -198,8 +178,11 @@ mod tests {
                 panic!("{text}")
             };
             assert_eq!(error.kind(), ErrorKind::BadOption);
-            let told = error.to_string();
-            assert!(told.contains(named) && !told.contains("secret"), "{text}: {told}");
+            let message = error.to_string();
+            assert!(
+                message.contains(named) && !message.contains("secret"),
+                "{text}: {message}"
+            );
         }
     }
 

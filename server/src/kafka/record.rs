@@ -8,7 +8,7 @@ use super::{EventMapping, FORM_HEADER};
 use crate::error::{Error, ErrorKind};
 use crate::{json, received};
 
-/// A record that is not settled yet.
+/// A record that is not acknowledged yet.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) key: Option<Vec<u8>>,
@@ -50,7 +50,7 @@ impl Record {
         received::is_newer(self.form()?)
     }
 
-    /// The user and the report; `None` for an event that is no impression. Fails with the code of the error.
+    /// The user and the report; `None` for an event that is not an impression. Fails with the code of the error.
     pub(super) fn content(
         &self,
         mapping: Option<&EventMapping>,

@@ -14,10 +14,10 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::{Problem, Service};
+use crate::applying::{ApplyOptions, DeadLetter, Entry, EntryId, apply_all};
 use crate::error::ErrorKind;
 use crate::heavy::work_on;
 use crate::received;
-use crate::taking::{DeadLetter, Entry, EntryId, Taking, apply_all};
 
 const MAX_USERS: usize = 500;
 const MAX_IDS: usize = 10_000;
@@ -44,15 +44,15 @@ pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, bod
     let entries = work_on(body.len(), || entries_of(&body, arrived))?;
     check_sizes(&entries)?;
     let lines = entries.len();
-    let taking = Taking {
+    let options = ApplyOptions {
         deadline: Instant::now() + store.deadline(),
         is_replay: false,
     };
-    let outcome = apply_all(store, entries, taking).await;
+    let outcome = apply_all(store, entries, options).await;
     if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
-    let letters = outcome.dead.into_iter().chain(outcome.struck);
+    let letters = outcome.dead.into_iter().chain(outcome.failed);
     let mut refused: Vec<Refused> = letters
         .map(
             |DeadLetter {

@@ -102,7 +102,7 @@ impl Service {
     #[cfg_attr(not(feature = "consumer"), expect(unused_variables, clippy::unused_async))]
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
         #[cfg(feature = "consumer")]
-        if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_kept()) {
+        if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_replayable()) {
             let append = self
                 .store
                 .within_deadline(StoreUse::Append, || stream.append(user, done));

@@ -127,8 +127,8 @@ pub struct Consume {
     /// End when all is taken in that was in the stream at the beginning: for a rebuild, with a group and a prefix of its own
     #[arg(long)]
     pub until_end: bool,
-    /// Set aside reports of another namespace or key, even if none could be applied before. Without it a consumer ends with
-    /// status 78 if the first 100 are such: then --namespace or --prefix is wrong
+    /// Make reports of another namespace or key, and unreadable events, dead letters before one was applied. Without it they
+    /// are held, and with 100 of them the consumer exits with 78: --namespace, --prefix or the event mapping is wrong
     #[arg(long)]
     pub set_aside_all: bool,
     /// After so many seconds another consumer takes over what one was given from Redis and has not acknowledged
@@ -265,6 +265,14 @@ fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration
 }
 
 impl Cli {
+    /// Refuses what the types of the options let pass. A list of dead letters needs none of the options of chains.
+    pub fn checked(&self) -> Result<(), String> {
+        match &self.command {
+            Some(Command::DeadLetters(_)) => Ok(()),
+            _ => self.common().0.checked(),
+        }
+    }
+
     /// What both commands have.
     pub fn common(&self) -> (&Common, &Logs) {
         let common = match &self.command {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::middleware::{from_fn, from_fn_with_state};
-use seenguard_server::{Consumer, ConsumerOptions, ReportStream, Stream};
+use seenguard_server::{Consumer, ConsumerOptions, ErrorKind, ReportStream, Stream};
 use tokio::task::JoinHandle;
 
 use crate::auth::{Access, authorize};
@@ -27,7 +27,7 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
     consumer_options.until_end = options.until_end;
     consumer_options.set_aside_all = options.set_aside_all;
     consumer_options.claim_after = options.claim_seconds;
-    consumer_options.ended_within = options.listening.shutdown_seconds;
+    consumer_options.shutdown_timeout = options.listening.shutdown_seconds;
     #[cfg(feature = "kafka")]
     {
         consumer_options.batch_bytes = options.batch_bytes as usize;
@@ -45,7 +45,12 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
     let serving = serve(&options, monitoring).await?;
     tracing::info!(?stream, group = options.group, consumer = options.name, "consuming");
     let run = consumer.run(shutdown::wait(&mut stage, Stage::Stopping)).await;
-    run.map_err(Misconfigured)?;
+    run.map_err(|error| -> Failure {
+        match error.kind() {
+            ErrorKind::BadOption => Misconfigured(error).into(),
+            _ => error.into(),
+        }
+    })?;
     if let Some(serving) = serving.filter(|_| *stage.borrow() == Stage::Stopping) {
         serving.await??;
     }

@@ -1,4 +1,4 @@
-//! What no chain takes, by code: for the operator.
+//! Lists dead letters by code, for the operator.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,17 +13,17 @@ use crate::Failure;
 use crate::cli::DeadLetters;
 use crate::store::connect;
 
-/// Letters of an answer of Redis.
-const AT_ONCE: usize = 1_000;
+/// Letters in a response of Redis.
+const PAGE: usize = 1_000;
 /// How often to check for the first connection, and for how long.
 const CONNECTING: Duration = Duration::from_millis(50);
-const CONNECTED_WITHIN: Duration = Duration::from_secs(5);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Prints of each code how many letters there are and the age of the oldest, and their ids if the options say so.
+/// Prints for each code the number of letters and the age of the oldest, and their ids if the options say so.
 pub async fn list(options: DeadLetters) -> Result<(), Failure> {
     let mut connection = connect(&options.common)?;
     let begun = Instant::now();
-    while !connection.was_connected() && begun.elapsed() < CONNECTED_WITHIN {
+    while !connection.was_connected() && begun.elapsed() < CONNECTION_TIMEOUT {
         sleep(CONNECTING).await;
     }
     let letters = Stream::new(connection.clone(), &options.stream).dead_letters();
@@ -31,7 +31,7 @@ pub async fn list(options: DeadLetters) -> Result<(), Failure> {
     let mut codes = BTreeMap::<String, (u64, u64)>::new();
     let mut from = "-".to_owned();
     loop {
-        let StreamRangeReply { ids } = connection.xrange_count(&letters, &from, "+", AT_ONCE).await?;
+        let StreamRangeReply { ids } = connection.xrange_count(&letters, &from, "+", PAGE).await?;
         let Some(last) = ids.last() else { break };
         from = format!("({}", last.id);
         for letter in &ids {

@@ -1,4 +1,4 @@
-//! The program `seenguard-server`: a service beside a ranker in any language, over HTTP and JSON, and the consumer of
+//! The program `seenguard-server`: a service for a ranker in any language, over HTTP and JSON, and the consumer of
 //! its stream of reports.
 
 #![forbid(unsafe_code)]
@@ -23,11 +23,16 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 
+/// The static binary's: musl's own has one lock for all threads.
+#[cfg(target_env = "musl")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let (common, logs) = cli.common();
+    let (_, logs) = cli.common();
     logs::start(logs);
-    let result = common.checked().map_err(Into::into).and_then(|()| run(cli));
+    let result = cli.checked().map_err(Into::into).and_then(|()| run(cli));
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

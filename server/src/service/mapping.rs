@@ -1,4 +1,4 @@
-//! Tries an event mapping.
+//! Applies an event mapping to events on the standard input, for trying it.
 
 use std::io::{BufRead, stdin};
 use std::path::Path;

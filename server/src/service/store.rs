@@ -53,8 +53,8 @@ pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server
     }
     let mut kafka = seenguard_server::Kafka::new(hosts, &options.kafka_topic);
     if let Some(file) = &options.kafka_properties {
-        let told = |error: std::io::Error| format!("--kafka-properties {}: {error}", file.display());
-        let text = std::fs::read_to_string(file).map_err(told)?;
+        let failure = |error: std::io::Error| format!("--kafka-properties {}: {error}", file.display());
+        let text = std::fs::read_to_string(file).map_err(failure)?;
         warn_of_readers(file, &text);
         kafka = kafka.properties(&text)?;
     }

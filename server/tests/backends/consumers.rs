@@ -99,7 +99,7 @@ pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
     assert!(bytes > BYTES_A_SECOND, "{bytes} bytes would come in time");
     let proxy = Proxy::to(redis.port).await;
     proxy.slow_down(BYTES_A_SECOND);
-    let options = options("one", |options| options.call_within = Duration::from_secs(1));
+    let options = options("one", |options| options.response_timeout = Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(proxy.url()), options);
     consumer.run(until_all_is_applied(&redis)).await.unwrap();
     for user in (0..USERS).map(|user| format!("user-{user}")) {
@@ -114,7 +114,7 @@ pub async fn a_consumer_that_cannot_read_is_not_ready() {
     let mut redis = RedisServer::start(&[]);
     let options = options("one", |options| {
         options.wait = Duration::from_millis(50);
-        options.ready_within = Duration::from_secs(2);
+        options.ready_for = Duration::from_secs(2);
     });
     let consumer = Consumer::new(store(MemoryBackend::default()), stream(redis.url()), options);
     let health = consumer.health();
@@ -139,7 +139,7 @@ pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
         }
         ready(())
     }));
-    let options = options("one", |options| options.mended_within = Duration::from_secs(1));
+    let options = options("one", |options| options.retry_for = Duration::from_secs(1));
     let consumer = Consumer::new(store.clone(), stream(redis.url()), options);
     consumer.run(until_all_is_applied(&redis)).await.unwrap();
     for id in ["a", "b", "c"] {
@@ -206,7 +206,7 @@ pub async fn a_consumer_ends_in_time_while_its_chains_hang_and_acknowledges_noth
     let ending = Consumer::new(
         store.clone(),
         stream(redis.url()),
-        options("one", |options| options.ended_within = limit),
+        options("one", |options| options.shutdown_timeout = limit),
     );
     let mut begun = Instant::now();
     let end = async {

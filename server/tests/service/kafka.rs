@@ -1,7 +1,9 @@
-//! Reports by way of Kafka: a cluster of librdkafka's, which fails as it is told.
+//! Reports through Kafka: a mock cluster of librdkafka, which fails as a test says.
 
 use std::collections::BTreeMap;
 use std::future::pending;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -71,6 +73,7 @@ impl Topic {
             .set("bootstrap.servers", &self.hosts)
             .set("partitioner", "murmur2_random")
             .set("compression.codec", codec)
+            .set("message.max.bytes", "4000000")
             .create()
             .unwrap();
         let mut record: BaseRecord<'_, str, str> = BaseRecord::to(TOPIC);
@@ -118,7 +121,7 @@ const NO_FORMS: [&str; 4] = ["one", "0", "-1", ""];
 fn knows(service: &Program, user: &str, ids: &[&str]) {
     let mut ranked = ids.to_vec();
     ranked.push("never shown");
-    eventually("it is taken in", || {
+    eventually("it is applied", || {
         (service.page(user, &ranked, ranked.len()) == ["never shown"]).then_some(())
     });
 }
@@ -211,7 +214,7 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     drop(consumer);
 }
 
-pub fn brokers_that_are_away_are_told_of_once_and_counted() {
+pub fn brokers_that_are_away_are_logged_once_and_counted() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -234,9 +237,9 @@ pub fn brokers_that_are_away_are_told_of_once_and_counted() {
         // Of requests and rounds that fail, one a second is in the log.
         let each_second = ["a request has failed", "entries stay in the stream"];
         let is_other = |line: &&str| !each_second.iter().any(|event| line.contains(event));
-        let told = log.lines().filter(is_other).count();
-        assert!((2..=8).contains(&told), "{told} lines: {log}");
-        assert!(log.contains("Kafka is back"), "{log}");
+        let lines = log.lines().filter(is_other).count();
+        assert!((2..=8).contains(&lines), "{lines} lines: {log}");
+        assert!(log.contains("Kafka client recovered"), "{log}");
     }
 }
 
@@ -284,7 +287,7 @@ pub fn after_a_fatal_error_a_new_producer_goes_on() {
     drop(consumer);
 }
 
-pub fn what_no_chain_takes_goes_into_the_topic_of_dead_letters() {
+pub fn what_cannot_be_applied_goes_into_the_topic_of_dead_letters() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -397,6 +400,43 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
 }
 
+pub fn a_record_too_large_for_the_topic_of_dead_letters_is_truncated() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let service = topic.serve();
+    // By default a producer sends 1 MB at most.
+    let large = format!("no JSON {}", "x".repeat(1_500_000));
+    topic.write(Some("ada"), Some(&large), None);
+    let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD]);
+    let letters = topic.read(DEAD, 1, |message| {
+        let headers: BTreeMap<String, String> = message
+            .headers()
+            .unwrap()
+            .iter()
+            .map(|header| {
+                let value = String::from_utf8(header.value.unwrap().to_vec()).unwrap();
+                (header.key.to_owned(), value)
+            })
+            .collect();
+        (
+            message.key().unwrap().to_vec(),
+            message.payload().unwrap().to_vec(),
+            headers,
+        )
+    });
+    let (key, value, headers) = &letters[0];
+    assert_eq!((&key[..], &value[..]), (&b"ada"[..], &large.as_bytes()[..65_536]));
+    assert_eq!(headers["seenguard-code"], "too-large");
+    assert_eq!(
+        (&*headers["seenguard-topic"], &*headers["seenguard-offset"]),
+        (TOPIC, "0")
+    );
+    assert_eq!(headers["seenguard-bytes"], large.len().to_string());
+    service.report("ada", &["a"]);
+    knows(&service, "ada", &["a"]);
+    assert_eq!(consumer.number("seenguard_failed_rounds_total"), 0.0);
+}
+
 pub fn what_cannot_be_set_aside_stays_in_the_topic() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
@@ -460,7 +500,7 @@ pub fn a_partition_waits_for_a_version_that_reads_it() {
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     assert_eq!(consumer.number("seenguard_kafka_newer_partitions"), 1.0);
     assert!(consumer.number("seenguard_kafka_lag_seconds") > 0.0);
-    eventually("what waits is told", || {
+    eventually("the lag is reported", || {
         (consumer.number_so_far("seenguard_kafka_lag_records") == Some(waiting as f64)).then_some(())
     });
 }
@@ -481,7 +521,7 @@ pub fn an_outage_of_redis_moves_no_offset() {
     });
     assert_eq!(consumer.get("/readyz?storage").status, 503);
     // Before anything of the group is settled, too.
-    eventually("it tells what waits", || {
+    eventually("it reports what waits", || {
         (consumer.number_so_far("seenguard_kafka_lag_records") == Some(USERS as f64)).then_some(())
     });
     let log = consumer.log();
@@ -569,7 +609,7 @@ pub fn all_codecs_are_read() {
     drop(consumer);
 }
 
-pub fn a_consumer_without_brokers_ends_when_it_is_asked() {
+pub fn a_consumer_without_brokers_ends_at_sigterm() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -582,7 +622,7 @@ pub fn a_consumer_without_brokers_ends_when_it_is_asked() {
     assert!(status.success(), "{log}");
 }
 
-pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
+pub fn a_topic_is_replayed_to_its_end_next_to_the_running_consumer() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -615,7 +655,7 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
             .status,
         204
     );
-    let anew = Place::in_redis(redis.url(), "new:");
+    let replayed = Place::in_redis(redis.url(), "new:");
     let options = [
         "--kafka",
         &topic.hosts,
@@ -625,9 +665,9 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
         "rebuild-1",
         "--until-end",
     ];
-    let (status, log) = Program::consume(&anew.arguments, &options).ended();
+    let (status, log) = Program::consume(&replayed.arguments, &options).ended();
     assert!(status.success(), "{log}");
-    let rebuilt = Program::serve(&anew.arguments, &[]);
+    let rebuilt = Program::serve(&replayed.arguments, &[]);
     assert_eq!(rebuilt.page(unseen, &["a", "b", "c", "d"], 4), ["a", "d"]);
     assert_eq!(rebuilt.page(forgotten, &["a", "b", "c", "d"], 4), ["a", "b", "c", "d"]);
     let mut client = redis.client();
@@ -665,7 +705,7 @@ pub fn a_topic_is_taken_in_anew_to_its_end_beside_the_running_consumer() {
 
 pub fn wrong_settings_of_kafka_end_the_service_with_a_message() {
     let file = std::env::temp_dir().join(format!("seenguard-kafka-{}.properties", std::process::id()));
-    for (text, told) in [
+    for (text, named) in [
         ("security.protocol=SSL\nssl.truststore.location=/a", "ssl.ca.location"),
         ("acks=1", "is set by the service"),
         ("no.such.key=1", "no.such.key"),
@@ -683,12 +723,12 @@ pub fn wrong_settings_of_kafka_end_the_service_with_a_message() {
         let arguments = arguments.iter().chain(&kafka).map(|&argument| argument.to_owned());
         let output = command(arguments).output().unwrap();
         let log = String::from_utf8(output.stderr).unwrap();
-        assert!(!output.status.success() && log.contains(told), "{log}");
+        assert!(!output.status.success() && log.contains(named), "{log}");
     }
     std::fs::remove_file(&file).unwrap();
 }
 
-pub fn a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing() {
+pub fn a_teams_own_events_are_applied_and_a_wrong_mapping_acknowledges_nothing() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = Program::serve(&topic.place.arguments, &[]);
@@ -713,7 +753,10 @@ pub fn a_teams_own_events_are_taken_in_and_a_wrong_mapping_settles_nothing() {
     };
     write("/context/user");
     let (status, log) = consume().ended();
-    assert!(!status.success() && log.contains("by the event mapping"), "{log}");
+    assert!(
+        !status.success() && log.contains("the event mapping is probably wrong"),
+        "{log}"
+    );
     write("/context/userId");
     let consumer = consume();
     let seen: Vec<&str> = ids[1..].iter().map(String::as_str).collect();
@@ -754,6 +797,69 @@ pub fn unreadable_events_after_readable_ones_end_no_consumer() {
     std::fs::remove_file(&file).unwrap();
 }
 
+pub fn a_wrong_mapping_holds_events_also_after_others_were_skipped() {
+    // Longer than the interval of commits, and than the attempts with an entry that fails.
+    const WAIT: Duration = Duration::from_secs(12);
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let file = std::env::temp_dir().join(format!("seenguard-mapping-skips-{}.json", std::process::id()));
+    let mapping = json!({ "user": "/user", "id": "/id", "namespace": "home:{user}",
+        "when": [{ "field": "/event", "is": ["view"] }] });
+    std::fs::write(&file, mapping.to_string()).unwrap();
+    let options = [
+        "--kafka-event-mapping",
+        file.to_str().unwrap(),
+        "--kafka-dead-letters",
+        DEAD,
+    ];
+    let write = |event: &str, count: usize| {
+        let event = json!({ "event": event, "person": "ada", "id": "a" }).to_string();
+        (0..count).for_each(|_| topic.write(Some("ada"), Some(&event), None));
+    };
+    write("click", 5);
+    write("view", 40);
+    let consumer = topic.consume("one", &options);
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
+    });
+    assert_eq!(consumer.number("seenguard_skipped_records_total"), 5.0);
+    sleep(WAIT);
+    write("click", 1);
+    eventually("the next one is skipped", || {
+        (consumer.number("seenguard_skipped_records_total") == 6.0).then_some(())
+    });
+    assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
+    assert_eq!(consumer.get("/readyz").status, 503);
+    assert!(consumer.log().contains("are held"), "{}", consumer.log());
+    write("view", 70);
+    let (status, log) = consumer.ended();
+    assert_eq!(status.code(), Some(78), "{log}");
+    // A supervisor may start it again all the same.
+    let (status, log) = topic.consume("one", &options).ended();
+    assert_eq!(status.code(), Some(78), "{log}");
+    let consumer = topic.consume("one", &[&options[..], &["--set-aside-all"]].concat());
+    eventually("they are set aside as the operator says", || {
+        (consumer.number("seenguard_dead_letters_total") == 110.0).then_some(())
+    });
+    std::fs::remove_file(&file).unwrap();
+}
+
+pub fn large_reports_of_another_namespace_end_the_consumer() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let at = now().unix_ms();
+    let ids: Vec<_> = (0..100)
+        .map(|id| json!({ "id": format!("{id}-{}", "x".repeat(300)), "at": at }))
+        .collect();
+    let report = json!({ "namespace": "other:ada", "now": at, "impressions": ids }).to_string();
+    for _ in 0..90 {
+        topic.write(Some("ada"), Some(&report), None);
+    }
+    let (status, log) = topic.consume("one", &[]).ended();
+    assert_eq!(status.code(), Some(78), "{log}");
+    assert!(log.contains("--namespace"), "{log}");
+}
+
 pub fn large_events_that_a_wrong_mapping_cannot_read_end_the_consumer() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
@@ -766,7 +872,7 @@ pub fn large_events_that_a_wrong_mapping_cannot_read_end_the_consumer() {
         .consume("one", &["--kafka-event-mapping", file.to_str().unwrap()])
         .ended();
     assert_eq!(status.code(), Some(78), "{log}");
-    assert!(log.contains("by the event mapping"), "{log}");
+    assert!(log.contains("the event mapping is probably wrong"), "{log}");
     std::fs::remove_file(&file).unwrap();
 }
 
@@ -842,6 +948,104 @@ pub fn a_consumer_that_may_not_read_is_not_ready() {
     }
 }
 
+pub fn a_consumer_with_a_wrong_password_is_not_ready() {
+    const SOON: Duration = Duration::from_secs(30);
+    let redis = RedisServer::start(&[]);
+    let file = std::env::temp_dir().join(format!("seenguard-password-{}.properties", std::process::id()));
+    let settings =
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=ada\nsasl.password=a-secret\n";
+    std::fs::write(&file, settings).unwrap();
+    let place = Place::in_redis(redis.url(), "seen:");
+    let kafka = [
+        "--kafka",
+        &broker_that_refuses_passwords(),
+        "--kafka-properties",
+        file.to_str().unwrap(),
+    ];
+    let begun = Instant::now();
+    let consumer = Program::consume(&place.arguments, &kafka);
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
+    });
+    // And not because nothing has succeeded for a minute.
+    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    assert!(consumer.number("seenguard_failed_rounds_total") >= 1.0);
+    assert!(!consumer.log().contains("a-secret"), "{}", consumer.log());
+    std::fs::remove_file(&file).unwrap();
+}
+
+/// A broker that has the mechanism PLAIN of SASL and no user. Returns its address.
+fn broker_that_refuses_passwords() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            std::thread::spawn(|| refuse_password(client.unwrap()));
+        }
+    });
+    address
+}
+
+/// Answers requests of Kafka's protocol until the connection ends.
+fn refuse_password(mut client: TcpStream) -> std::io::Result<()> {
+    loop {
+        let mut length = [0; 4];
+        client.read_exact(&mut length)?;
+        let mut request = vec![0; u32::from_be_bytes(length) as usize];
+        client.read_exact(&mut request)?;
+        // By the kind of the request and its version.
+        let body: &[u8] = match (request[1], request[3]) {
+            // ApiVersions: SaslHandshake to version 1, ApiVersions and SaslAuthenticate of version 0.
+            (18, 0) => b"\0\0\0\0\0\x03\0\x11\0\0\0\x01\0\x12\0\0\0\0\0\x24\0\0\0\0",
+            // Of a later version: an unsupported one.
+            (18, _) => b"\0\x23\0\0\0\0",
+            (17, _) => b"\0\0\0\0\0\x01\0\x05PLAIN",
+            // SaslAuthenticate: SASL_AUTHENTICATION_FAILED.
+            _ => b"\0\x3a\0\0\0\0\0\0",
+        };
+        let length = 4 + body.len() as u32;
+        let response = [&length.to_be_bytes()[..], &request[4..8], body].concat();
+        client.write_all(&response)?;
+    }
+}
+
+pub fn a_fatal_error_of_the_client_ends_the_consumer_with_status_1() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let file = std::env::temp_dir().join(format!("seenguard-fatal-{}.properties", std::process::id()));
+    std::fs::write(&file, "group.instance.id=one").unwrap();
+    let consumer = topic.consume("one", &["--kafka-properties", file.to_str().unwrap()]);
+    assigned(&consumer);
+    // Another consumer has the same name in the group.
+    let fenced = RDKafkaRespErr::RD_KAFKA_RESP_ERR_FENCED_INSTANCE_ID;
+    topic.fail(RDKafkaApiKey::Heartbeat, fenced, 1);
+    let (status, log) = consumer.ended();
+    assert_eq!(status.code(), Some(1), "{log}");
+    std::fs::remove_file(&file).unwrap();
+}
+
+/// Waits until a consumer has all partitions.
+fn assigned(consumer: &Program) {
+    eventually("it has the partitions", || {
+        let count = consumer.number_so_far("seenguard_kafka_assigned_partitions");
+        (count == Some(f64::from(PARTITIONS))).then_some(())
+    });
+}
+
+pub fn an_idle_topic_is_ready_again_once_a_permission_is_back() {
+    let redis = RedisServer::start(&[]);
+    let topic = Topic::over(&redis);
+    let consumer = topic.consume("one", &[]);
+    assigned(&consumer);
+    let refused = RDKafkaRespErr::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED;
+    topic.fail(RDKafkaApiKey::Fetch, refused, 10_000);
+    eventually("it is not ready", || {
+        (consumer.get("/readyz").status == 503).then_some(())
+    });
+    topic.cluster.clear_request_errors(RDKafkaApiKey::Fetch);
+    eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
+}
+
 pub fn an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered() {
     const AWAY: i32 = 3;
     let topic = Topic::new(Place::in_redis(String::new(), "seen:"));
@@ -855,7 +1059,7 @@ pub fn an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let _entered = runtime.enter();
     let mut options = seenguard_server::ConsumerOptions::new("one");
-    options.ready_within = Duration::from_secs(2);
+    options.ready_for = Duration::from_secs(2);
     let store = seenguard_server::SeenStore::new(
         seenguard_server::MemoryBackend::default(),
         seenguard_server::StoreOptions::default(),

@@ -1,4 +1,4 @@
-//! Reports by way of a stream, and its consumers.
+//! Reports through a Redis stream, and its consumers.
 
 use std::collections::HashMap;
 use std::thread::sleep;
@@ -25,7 +25,7 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
-    /// Of a cluster its node is asked for each command.
+    /// On a cluster each command goes to the stream's node.
     fn new(place: &'a Place) -> Self {
         let name = format!("{}reports", place.arguments.get(3).map_or("", |prefix| prefix));
         Stream { place, name }
@@ -145,7 +145,7 @@ pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
     assert_eq!((refused.code(409).as_str(), stream.len()), ("wrong-namespace", 5));
 
     let consumer = stream.consume("first", "30");
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b", "c"], 3), ["c"]);
     assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["a", "b"]);
     assert_eq!(consumer.number("seenguard_reports_total"), 5.0);
@@ -166,24 +166,24 @@ pub fn a_consumer_takes_over_what_a_dead_one_has_left(place: &Place) {
     for user in ["ada", "bob", "eve"] {
         service.report(user, &["a"]);
     }
-    // It is never heard of again.
+    // It never returns.
     stream.give("dead", 2);
     let consumer = stream.consume("alive", "1");
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     for user in ["ada", "bob", "eve"] {
         assert_eq!(service.page(user, &["a", "b"], 2), ["b"]);
     }
     assert_eq!(consumer.number("seenguard_claimed_total"), 2.0);
 }
 
-pub fn a_consumer_that_is_started_again_takes_what_it_was_given_first(place: &Place) {
+pub fn a_consumer_that_is_started_again_first_applies_its_own_entries(place: &Place) {
     let stream = Stream::new(place);
     let service = stream.serve();
     service.report("ada", &["a"]);
     stream.give("one", 1);
     // Nobody takes over anything today.
     let consumer = stream.consume("one", "86400");
-    eventually("it is taken in", || (stream.len() == 0).then_some(()));
+    eventually("it is applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(consumer.number("seenguard_claimed_total"), 0.0);
     assert!(!consumer.log().contains("WARN"), "{}", consumer.log());
@@ -207,7 +207,7 @@ pub fn i6_consumers_that_are_killed_lose_nothing(place: &Place) {
             consumer = stream.consume("one", "1");
         }
     }
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     assert!(kills >= KILLS);
     let mut ranked: Vec<&str> = ids.iter().map(String::as_str).collect();
     ranked.push("never shown");
@@ -218,7 +218,7 @@ pub fn i6_consumers_that_are_killed_lose_nothing(place: &Place) {
     drop((consumer, other));
 }
 
-pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
+pub fn what_cannot_be_applied_is_set_aside_and_blocks_nothing() {
     let redis = RedisServer::start(&[]);
     let place = Place::in_redis(redis.url(), "seen:");
     let stream = Stream::new(&place);
@@ -235,7 +235,7 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
     add(&["user", "ada:meta", "form", "1", "report", report]);
     // Of another's namespace, among good ones of the same user.
     add(&["user", "bob", "form", "1", "report", report]);
-    // What is under this name is no list.
+    // The value of this key is not a list.
     let mut client = redis.client();
     client.set::<_, _, ()>("seen:eve", "no list").unwrap();
     service.report("bob", &["b"]);
@@ -246,12 +246,12 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
         add(&["user", "ada", "form", form, "report", report]);
     }
     let consumer = stream.consume("one", "1");
-    eventually("the good one is taken in, and the nine are set aside", || {
+    eventually("the good one is applied, and the nine are set aside", || {
         (stream.len() == 1).then_some(())
     });
     assert_eq!(service.page("bob", &["a", "b"], 2), ["a"]);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 9.0);
-    eventually("the one that might have been mended is set aside, too", || {
+    eventually("the one that might have been repaired is set aside, too", || {
         (stream.len() == 0).then_some(())
     });
     assert_eq!(stream.unacknowledged(), 0);
@@ -277,7 +277,7 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
     );
     consumer.kill();
     let list = |more: &[&str]| {
-        let arguments = ["dead-letters", "--namespace", "home:{user}", "--stream", &stream.name];
+        let arguments = ["dead-letters", "--stream", &stream.name];
         let arguments = arguments.iter().chain(more).map(|&argument| argument.to_owned());
         let output = command(arguments.chain(place.arguments.iter().cloned()))
             .output()
@@ -292,14 +292,14 @@ pub fn what_no_chain_takes_is_set_aside_and_holds_up_nothing() {
         ["bad-option: 1", "bad-report: 7", "storage: 1", "wrong-namespace: 1"]
     );
     assert_eq!(list(&["--ids"]).lines().count(), codes.len() + counts.len());
-    // Once it is mended, they are brought back.
+    // Once the cause is repaired, they are consumed again.
     client.del::<_, ()>("seen:eve").unwrap();
     let again = Stream {
         place: &place,
         name: dead,
     };
     let consumer = again.consume("one", "1");
-    eventually("the mended one is taken in", || {
+    eventually("the repaired one is applied", || {
         (service.page("eve", &["a", "b"], 2) == ["b"]).then_some(())
     });
     drop(consumer);
@@ -408,6 +408,22 @@ pub fn the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run() {
         let used: String = cmd("INFO").arg("commandstats").query(&mut redis.client()).ok()?;
         used.contains("cmdstat_xautoclaim").then_some(())
     });
+    // So is the redrive of dead letters.
+    let docs = include_str!("../../../docs/streams.md");
+    let redrive = docs
+        .lines()
+        .find(|line| line.contains("--stream '{reports}:dead'"))
+        .unwrap();
+    let mut redrive: Vec<String> = redrive.split(' ').skip(1).map(|part| part.replace('\'', "")).collect();
+    let address = 1 + redrive.iter().position(|argument| argument == "--redis").unwrap();
+    redrive[address] = url;
+    let (status, log) = Program::start(
+        redrive
+            .into_iter()
+            .chain(["--listen", "127.0.0.1:0"].map(str::to_owned)),
+    )
+    .ended();
+    assert!(status.success(), "{log}");
     let refused: Vec<redis::Value> = cmd("ACL").arg("LOG").query(&mut redis.client()).unwrap();
     assert!(refused.is_empty(), "{refused:?}");
 }
@@ -424,7 +440,7 @@ pub fn nothing_is_acknowledged_that_another_device_may_show() {
             body("ada", &["a"], now(), Some(pending.clone())),
         )
     };
-    // What is no hash takes nothing that a device has pending, and the stream does.
+    // A device's list cannot be stored in a key that is not a hash, and the stream could take the report.
     let mut client = redis.client();
     client.set::<_, _, ()>("seen:ada:pending", "no hash").unwrap();
     assert_eq!(report().code(503), "storage");
@@ -460,7 +476,7 @@ pub fn nothing_is_acknowledged_that_is_not_stored() {
     });
     assert_eq!((stream.len(), stream.unacknowledged()), (2, 2));
     rules(&["~seen:*"]);
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     for user in ["ada", "bob"] {
         assert_eq!(service.page(user, &["a", "b"], 2), ["b"]);
     }
@@ -488,7 +504,7 @@ pub fn a_stream_that_has_filled_redis_drains() {
         assert_eq!(posted.code(503), "storage");
     }
     let consumer = stream.consume("one", "30");
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 1.0);
     for user in ["ada", "bob"] {
         assert_eq!(service.page(user, &["a", "b"], 2), ["b"]);
@@ -514,7 +530,7 @@ pub fn a_stream_that_is_too_large_leaves_room_for_the_chains(place: &Place) {
     assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
     let consumer = stream.consume("one", "30");
     eventually("it takes reports again", || (report().status == 204).then_some(()));
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &[ids[0], "b"], 2), ["b"]);
     drop(consumer);
 }
@@ -539,11 +555,11 @@ pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(pl
         }
         (entries > 0 && entries == stream.len()).then_some(entries)
     });
-    // The newer ones of the same person: another impression, and the first one taken back.
+    // The newer ones of the same person: another impression, and an unseen of the first one.
     let at = now().unix_ms();
-    let taken_back = json!({ "namespace": "home:ada", "now": at, "impressions": [{ "id": "b", "at": at }],
+    let unseen = json!({ "namespace": "home:ada", "now": at, "impressions": [{ "id": "b", "at": at }],
         "unseen": [{ "id": "a", "at": at }, { "id": "before", "at": at }] });
-    let posted = service.post("/v1/users/ada/impressions", taken_back.to_string());
+    let posted = service.post("/v1/users/ada/impressions", unseen.to_string());
     assert_eq!(posted.status, 204);
     let ranked = ["a", "b", "before", "c"];
     let other = stream.consume("other", "86400");
@@ -552,7 +568,7 @@ pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(pl
     other.kill();
     let other = stream.consume("other", "1");
     eventually("the other one takes over", || (stream.len() == 0).then_some(()));
-    // What is taken back before it has come stays seen.
+    // An id that was unseen before its impression arrived stays seen.
     assert_eq!(service.page("ada", &ranked, 4), ["before", "c"]);
     // It has the entry that the other one has done: all of it comes twice.
     stopped.go_on();
@@ -658,7 +674,7 @@ pub fn a_report_that_is_too_long_for_an_entry_becomes_two() {
     assert_eq!(service.post("/v1/users/ada/impressions", report).status, 204);
     assert_eq!(stream.len(), 2);
     let consumer = stream.consume("one", "1");
-    eventually("both are taken in", || (stream.len() == 0).then_some(()));
+    eventually("both are applied", || (stream.len() == 0).then_some(()));
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     let ranked: Vec<&str> = ids.iter().map(String::as_str).chain(["new"]).collect();
     assert_eq!(service.page("ada", &ranked, 10), ["new"]);
@@ -690,7 +706,7 @@ pub fn a_consumer_that_is_gone_leaves_the_group() {
     );
     let mut options = seenguard_server::ConsumerOptions::new("one");
     options.claim_after = Duration::from_secs(3_600);
-    options.forgotten_after = Duration::from_millis(500);
+    options.remove_idle_after = Duration::from_millis(500);
     sleep(Duration::from_secs(1));
     let consumer = seenguard_server::Consumer::new(
         store.unwrap(),
@@ -755,7 +771,7 @@ fn mistaken(stream: &Stream<'_>, options: &[&str]) -> Program {
     Program::start(own.chain(stream.place.arguments[..2].iter().cloned()))
 }
 
-pub fn a_consumer_with_a_wrong_namespace_or_prefix_takes_nothing() {
+pub fn a_consumer_with_a_wrong_namespace_or_prefix_acknowledges_nothing() {
     const REPORTS: usize = 150;
     let redis = RedisServer::start(&[]);
     let place = Place::in_redis(redis.url(), "seen:");
@@ -785,7 +801,7 @@ pub fn a_consumer_with_a_wrong_namespace_or_prefix_takes_nothing() {
         );
     }
     let _consumer = stream.consume("one", "1");
-    eventually("all are taken in", || (stream.len() == 0).then_some(()));
+    eventually("all are applied", || (stream.len() == 0).then_some(()));
     for user in &users {
         assert_eq!(service.page(user, &["a", "b"], 2), ["b"], "{user}");
     }
@@ -816,6 +832,7 @@ pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
         (consumer.get("/readyz").status == 503).then_some(())
     });
     assert_eq!((stream.len(), stream.unacknowledged(), dead()), (3, 3, 0));
+    assert!(consumer.log().contains("are held"), "{}", consumer.log());
     service.report("ada", &["a"]);
     eventually("they are set aside", || (stream.len() == 0).then_some(()));
     assert_eq!(dead(), 3);
@@ -833,4 +850,59 @@ pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
     eventually("they are set aside as the operator says", || {
         (dead() == 9).then_some(())
     });
+}
+
+/// Adds reports of another namespace than their user's.
+fn add_of_another_namespace(stream: &Stream<'_>, count: usize) {
+    let report = json!({ "namespace": "home:eve", "now": 1000, "impressions": [{ "id": "a", "at": 1000 }] });
+    let script = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'user', 'ada', 'report', ARGV[2]) end";
+    stream.ask(|connection, name| {
+        let mut add = cmd("EVAL");
+        add.arg(script).arg(1).arg(name).arg(count).arg(report.to_string());
+        add.exec(connection)
+    });
+}
+
+pub fn held_entries_that_an_operator_removes_no_longer_count() {
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    add_of_another_namespace(&stream, 60);
+    let consumer = stream.consume("one", "1");
+    let is_held = || {
+        eventually("it is not ready", || {
+            (consumer.get("/readyz").status == 503 && stream.unacknowledged_so_far() == 60).then_some(())
+        });
+    };
+    is_held();
+    let entries: StreamRangeReply = stream.ask(|connection, name| connection.xrange_all(name));
+    let ids: Vec<String> = entries.ids.into_iter().map(|entry| entry.id).collect();
+    stream.ask(|connection, name| cmd("XACK").arg(name).arg("seenguard").arg(&ids).exec(connection));
+    stream.ask(|connection, name| connection.xdel::<_, _, ()>(name, &ids));
+    eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
+    // With others they would be too many.
+    add_of_another_namespace(&stream, 60);
+    is_held();
+}
+
+pub fn many_entries_of_another_namespace_slow_a_consumer_down() {
+    const SOON: Duration = Duration::from_secs(10);
+    let redis = RedisServer::start(&[]);
+    let place = Place::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&place);
+    stream.serve().report("ada", &["a"]);
+    add_of_another_namespace(&stream, 1_500);
+    let consumer = Program::consume(&place.arguments, &["--stream", &stream.name, "--name", "one"]);
+    eventually("it says so", || {
+        consumer.log().contains("consuming slowly").then_some(())
+    });
+    let left = stream.len();
+    assert!(left >= 300, "{left}");
+    sleep(Duration::from_secs(2));
+    assert_eq!(stream.len(), left);
+    // The pause between batches does not delay the end.
+    let begun = Instant::now();
+    consumer.ask_to_end();
+    let (status, log) = consumer.ended();
+    assert!(status.success() && begun.elapsed() < SOON, "{log}");
 }

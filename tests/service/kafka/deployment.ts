@@ -7,6 +7,7 @@ import { isCaughtUp, type RunningKafka, startKafka } from "../../../scripts/lib/
 
 /** The one that the documentation's examples write to. */
 export const TOPIC = "seenguard-reports";
+/** The program's default. */
 const GROUP = "seenguard";
 /** A false positive would be taken for something that is stopped wrongly. */
 const CHAIN = { capacity: 1_000, falsePositiveRate: 0.000_001 };
@@ -16,8 +17,8 @@ const DRAIN_MS = 120_000;
 export interface Deployment {
   readonly broker: RunningKafka;
   readonly service: RunningService;
-  /** Starts one more consumer of the group. */
-  consume(): Promise<RunningService>;
+  /** Starts one more consumer, of the group unless these options name another. */
+  consume(...more: readonly string[]): Promise<RunningService>;
   /** Resolves when the group has committed everything that is in the topic. */
   caughtUp(): Promise<void>;
   stop(): Promise<void>;
@@ -35,8 +36,8 @@ export async function deploy(partitions: number): Promise<Deployment> {
   return {
     broker,
     service,
-    consume: async () => {
-      const consumer = await startService(program, ["consume", ...options, "--group", GROUP]);
+    consume: async (...more) => {
+      const consumer = await startService(program, ["consume", ...options, ...more]);
       running.push(consumer);
       return consumer;
     },

@@ -2,13 +2,16 @@
  * What a service and a consumer tell Prometheus, over Kafka and over a stream of Redis: a real one scrapes them, and
  * evaluates the alert rules and the dashboard of docs/ over that.
  */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { startRedis, type RunningRedis } from "../../../scripts/lib/redis.mjs";
 import { buildService, startService, type RunningService } from "../../../scripts/lib/service.mjs";
 import { until } from "../../support/processes.ts";
+import { makeTempDirectory } from "../languages/tools.ts";
 import { TOPIC } from "./deployment.ts";
 import { alertNames, promtool, rules, startPrometheus, type RunningPrometheus } from "./prometheus.ts";
 
@@ -19,6 +22,8 @@ const queries = dashboardQueries();
 let redis: RunningRedis;
 let broker: RunningKafka;
 let prometheus: RunningPrometheus;
+let overKafka: { service: RunningService; consumer: RunningService };
+const directory = makeTempDirectory();
 const running: RunningService[] = [];
 beforeAll(async () => {
   const program = await buildService();
@@ -36,6 +41,9 @@ beforeAll(async () => {
   ];
   const services = await Promise.all(streams.map((stream) => start(stream)));
   const consumers = await Promise.all(streams.map((stream) => start(["consume", "--name", "one", ...stream])));
+  const [[, second], [, reader]] = [services, consumers];
+  if (second === undefined || reader === undefined) throw new Error("there is one of each for each stream");
+  overKafka = { service: second, consumer: reader };
   // What it takes is of a namespace that the consumer of the same topic knows not.
   const stranger = await start(["--prefix", "other:", ...(streams[1] ?? [])], "other:{user}");
   prometheus = await startPrometheus({
@@ -53,6 +61,7 @@ afterAll(async () => {
   await prometheus.stop();
   await Promise.all(running.map((each) => each.stop("SIGKILL")));
   await Promise.all([broker.stop(), redis.stop()]);
+  directory.remove();
 });
 
 function dashboardQueries(): string[] {
@@ -83,13 +92,16 @@ test("each query of the dashboard has an answer", async () => {
   for (const query of queries) await until(query, async () => (await values(query)).length > 0);
 });
 
-test("Prometheus evaluates the rules, and the one for dead letters fires", async () => {
-  await until("the alert fires", async () => {
+/** Resolves when an alert with these labels fires. */
+async function fires(expected: Readonly<Record<string, string>>): Promise<void> {
+  await until(`the alert ${JSON.stringify(expected)} fires`, async () => {
     const { alerts } = (await prometheus.ask("alerts")) as { alerts: { labels: Record<string, string> }[] };
-    return alerts.some(
-      ({ labels }) => labels.alertname === "SeenguardDeadLetters" && labels.code === "wrong-namespace",
-    );
+    return alerts.some(({ labels }) => Object.entries(expected).every(([name, value]) => labels[name] === value));
   });
+}
+
+test("Prometheus evaluates the rules, and the one for dead letters fires", async () => {
+  await fires({ alertname: "SeenguardDeadLetters", code: "wrong-namespace" });
   const { groups } = (await prometheus.ask("rules")) as {
     groups: { rules: { name: string; health: string; lastError?: string }[] }[];
   };
@@ -114,6 +126,29 @@ test("each metric, route and kind that is named in docs/ is there", async () => 
     // A histogram has no series of its own name.
     expect(all.filter((name) => !there.has(`${name}`) && !there.has(`${name}_bucket`))).toEqual([]);
   }
+});
+
+test("records that are deleted before a running consumer reads them are counted, and the alert fires", async () => {
+  const { service, consumer } = overKafka;
+  consumer.process.kill("SIGSTOP");
+  // What it has requested already is answered meanwhile, without records.
+  await pause(1_000);
+  await post(service, "ada/impressions", reportOf("home:ada"));
+  const file = join(directory.path, "offsets.json");
+  const toTheEnd = (partition: number) => ({ topic: TOPIC, partition, offset: -1 });
+  const partitions = Array.from({ length: PARTITIONS }, (_, partition) => toTheEnd(partition));
+  writeFileSync(file, JSON.stringify({ version: 1, partitions }));
+  await broker.tool("DeleteRecordsCommand", "--offset-json-file", file);
+  consumer.process.kill("SIGCONT");
+  await until("it is counted", async () => (await values("sum(seenguard_kafka_resets_total)"))[0] === 1);
+  await fires({ alertname: "SeenguardKafkaRecordsLost" });
+  // It continues after them.
+  const before = (await values(`sum(seenguard_reports_total{job="seenguard-consumers"})`))[0] ?? 0;
+  await post(service, "ada/impressions", reportOf("home:ada"));
+  await until("the next report is applied", async () => {
+    const [now = 0] = await values(`sum(seenguard_reports_total{job="seenguard-consumers"})`);
+    return now > before;
+  });
 });
 
 test("promtool accepts the metrics", async () => {

@@ -5,6 +5,7 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { kafkaJars } from "../../../scripts/lib/kafka.mjs";
+import { until } from "../../support/processes.ts";
 import { buildGoModule, buildJava, exampleOf, makeTempDirectory, preparePython, run } from "../languages/tools.ts";
 import { deploy, pageOf, TOPIC, type Deployment } from "./deployment.ts";
 
@@ -85,4 +86,14 @@ test("all writers send a user to one partition, and their reports are in the use
   await deployment.caughtUp();
   const ids = ["the service", ...writers].map((writer) => `by ${writer}`);
   for (const user of USERS) expect(await pageOf(deployment.service, user, [...ids, "fresh"])).toEqual(["fresh"]);
+});
+
+test("after a transactional producer's records consumers reach the end, and so does a replay", async () => {
+  // Markers are after them: the end of a partition is not the offset after its last record.
+  const records = ["--num-records", "100", "--record-size", "10", "--throughput", "1000"];
+  await deployment.broker.tool("ProducerPerformance", "--topic", TOPIC, ...records, "--transactional-id", "markers");
+  const replay = await deployment.consume("--group", "replay", "--until-end");
+  await until("it ends", () => Promise.resolve(replay.process.exitCode !== null));
+  expect(replay.process.exitCode).toBe(0);
+  await deployment.caughtUp();
 });

@@ -99,7 +99,7 @@ pub fn confidence(rows: &Rows) -> String {
     let people = PEOPLE as f64;
     let a_month = server_alone.shown * Habits::default().viewed * 30.0 / people;
     wrap(&format!(
-        "{PEOPLE} people ask for {} pages of {} items on the measured day, which makes about {} impressions a person \
+        "{PEOPLE} people request {} pages of {} items on the measured day, which makes about {} impressions a person \
          and month. The figures are means of these people. Other people would give others: with a confidence of 95%, \
          at a lag of 10 minutes, {} repeats per 1,000 on the same device for the server alone, and {} on the other \
          device for seen ids sent up. A 0 is none on all of these pages.",

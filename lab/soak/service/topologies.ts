@@ -2,7 +2,6 @@
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { Cluster } from "ioredis";
 import {
   isMaster,
   isReplicating,
@@ -16,7 +15,7 @@ import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
 import { kafkaTopic, redisStream, STREAM, type Stream } from "./streams.ts";
 
-export interface Place {
+export interface Topology {
   readonly name: string;
   /** The address that is passed to a program. */
   urlOf(program: string): string;
@@ -32,7 +31,7 @@ const WHILE_MS = 3_000;
 /** A master that has slept takes itself for one for so long, and what it acknowledges then is lost. */
 const AWAKENING_MS = 1_000;
 
-/** What is there to strike at. */
+/** What faults may happen to. */
 interface Targets {
   /** The key of a user's list in a cluster, another each time. */
   readonly anyKey: () => string;
@@ -40,7 +39,7 @@ interface Targets {
   readonly programs: readonly string[];
 }
 
-export async function singleRedis(directory: string, { programs }: Targets): Promise<Place> {
+export async function singleRedis(directory: string, { programs }: Targets): Promise<Topology> {
   const { redis, faults } = await durableRedis(directory);
   const common = await Link.to(Number(new URL(redis.url).port));
   const links = new Map<string, Link>();
@@ -54,43 +53,57 @@ export async function singleRedis(directory: string, { programs }: Targets): Pro
     await redis.stop();
   };
   const urlOf = (program: string) => `redis://127.0.0.1:${String((links.get(program) ?? common).port)}`;
-  return { name: "Redis", urlOf, stream: redisStream(redis.client), faults: [...faults, ...linksFail], stop };
+  return {
+    name: "Redis",
+    urlOf,
+    stream: redisStream(() => Promise.resolve(redis.client)),
+    faults: [...faults, ...linksFail],
+    stop,
+  };
 }
 
-/** The chains in a Redis, and the reports in a topic of a broker. */
-export async function kafka(directory: string): Promise<Place> {
+/** The chains in a Redis, and the reports in a topic of a broker: clients reach each by a link. */
+export async function kafka(directory: string): Promise<Topology> {
   const { redis, faults } = await durableRedis(directory);
-  const { stream, broker } = await kafkaTopic();
+  const toRedis = await Link.to(Number(new URL(redis.url).port));
+  const { stream, broker, link: toBroker } = await kafkaTopic();
   const ofTheBroker: Fault[] = [
     {
-      name: "the broker killed and started again",
-      strike: async () => {
+      part: "the broker",
+      kind: "killed",
+      inject: async () => {
         await broker.kill();
         await broker.startAgain();
       },
     },
     {
-      name: "the broker stopped for 15 s",
-      strike: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.goOn() }),
+      part: "the broker",
+      kind: "stopped",
+      inject: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.goOn() }),
     },
+    ...linkFaults("the link to Redis", () => toRedis),
+    ...linkFaults("the link to the broker", () => toBroker),
   ];
   const stop = async () => {
+    for (const link of [toRedis, toBroker]) link.close();
     await Promise.all([broker.stop(), redis.stop()]);
   };
-  return { name: "Kafka", urlOf: () => redis.url, stream, faults: [...faults, ...ofTheBroker], stop };
+  const url = `redis://127.0.0.1:${String(toRedis.port)}`;
+  return { name: "Kafka", urlOf: () => url, stream, faults: [...faults, ...ofTheBroker], stop };
 }
 
 async function durableRedis(directory: string): Promise<{ redis: RunningRedis; faults: Fault[] }> {
   const redis = await startRedis({ ...DURABLE, dir: await mkdtemp(join(directory, "redis-")) });
-  const faults = [
+  const faults: Fault[] = [
     {
-      name: "Redis killed and started again",
-      strike: async () => {
+      part: "Redis",
+      kind: "killed",
+      inject: async () => {
         await redis.kill();
         await redis.restart();
       },
     },
-    { name: "Redis stopped for 15 s", strike: () => stopAndWake(redis) },
+    { part: "Redis", kind: "stopped", inject: () => stopAndWake(redis) },
     isFull([redis]),
   ];
   return { redis, faults };
@@ -100,7 +113,7 @@ async function durableRedis(directory: string): Promise<{ redis: RunningRedis; f
  * Three masters with a replica each: a master that has lost it takes no writes. The nodes name their links instead of
  * themselves, so all requests to a node, and all data to its replica, go through its link.
  */
-export async function redisCluster(directory: string, { anyKey }: Targets): Promise<Place> {
+export async function redisCluster(directory: string, { anyKey }: Targets): Promise<Topology> {
   const own = join(directory, "cluster");
   await mkdir(own);
   const links = new Map<number, Link>();
@@ -122,7 +135,6 @@ export async function redisCluster(directory: string, { anyKey }: Targets): Prom
     },
   });
   const url = [...links.values()].map(({ port }) => `redis://127.0.0.1:${String(port)}`).join(",");
-  const client = new Cluster(nodes.map((node) => node.url));
   const linkOf = async (key: string) => {
     const { master } = await pairOf(nodes, key);
     const link = links.get(master.port);
@@ -130,16 +142,14 @@ export async function redisCluster(directory: string, { anyKey }: Targets): Prom
     return link;
   };
   const faults: Fault[] = [
-    { name: "master killed, and its replica takes over", strike: () => failOver(nodes, anyKey()) },
-    { name: "the stream's master killed, and its replica takes over", strike: () => failOver(nodes, STREAM) },
-    { name: "master stopped for 15 s, and its replica takes over", strike: (load) => sleep(nodes, anyKey(), load) },
+    { part: "a master", kind: "failover", inject: () => failOver(nodes, anyKey()) },
+    { part: "the stream's master", kind: "failover", inject: () => failOver(nodes, STREAM) },
+    { part: "a master", kind: "stoppedMaster", inject: (load) => stopMaster(nodes, anyKey(), load) },
+    { part: "the stream's master", kind: "stoppedMaster", inject: (load) => stopMaster(nodes, STREAM, load) },
     {
-      name: "the stream's master stopped for 15 s, and its replica takes over",
-      strike: (load) => sleep(nodes, STREAM, load),
-    },
-    {
-      name: "replica stopped for 15 s",
-      strike: async () => {
+      part: "a replica",
+      kind: "stopped",
+      inject: async () => {
         const { replica } = await pairOf(nodes, anyKey());
         await stopAndWake(replica);
         await isReplicating(replica);
@@ -148,8 +158,9 @@ export async function redisCluster(directory: string, { anyKey }: Targets): Prom
     ...linkFaults("the link to a master", () => linkOf(anyKey())),
     ...linkFaults("the link to the stream's master", () => linkOf(STREAM)),
     {
-      name: "replica killed and started again",
-      strike: async () => {
+      part: "a replica",
+      kind: "killed",
+      inject: async () => {
         const { replica } = await pairOf(nodes, anyKey());
         await replica.kill();
         await pause(WHILE_MS);
@@ -158,24 +169,30 @@ export async function redisCluster(directory: string, { anyKey }: Targets): Prom
       },
     },
     {
-      name: "failover on demand",
-      strike: async () => {
+      part: "a replica",
+      kind: "requested",
+      inject: async () => {
         const { master, replica } = await pairOf(nodes, anyKey());
         await replica.client.call("CLUSTER", "FAILOVER");
         await isMaster(replica);
         await isReplicating(master);
       },
     },
-    { name: "a user's slot moved", strike: () => migrateSlotOf(nodes, anyKey()) },
-    { name: "the stream's slot moved", strike: () => migrateSlotOf(nodes, STREAM) },
+    { part: "a user", kind: "slot", inject: () => migrateSlotOf(nodes, anyKey()) },
+    { part: "the stream", kind: "slot", inject: () => migrateSlotOf(nodes, STREAM) },
     isFull(nodes),
   ];
   const stop = async () => {
-    client.disconnect();
     for (const link of links.values()) link.close();
     await Promise.all(nodes.map((node) => node.stop()));
   };
-  return { name: "a Redis Cluster", urlOf: () => url, stream: redisStream(client), faults, stop };
+  return {
+    name: "a Redis Cluster",
+    urlOf: () => url,
+    stream: redisStream(async () => (await pairOf(nodes, STREAM)).master.client),
+    faults,
+    stop,
+  };
 }
 
 /** A key's master dies, its replica takes over, and it comes back as a replica. */
@@ -188,7 +205,7 @@ async function failOver(nodes: readonly Node[], key: string): Promise<void> {
 }
 
 /** The same with one that is stopped, and wakes as the former master. */
-async function sleep(nodes: readonly Node[], key: string, load: Parameters<Fault["strike"]>[0]): Promise<void> {
+async function stopMaster(nodes: readonly Node[], key: string, load: Parameters<Fault["inject"]>[0]): Promise<void> {
   const { master, replica } = await pairOf(nodes, key);
   await stopAndWake({
     hang: () => master.hang(),
@@ -215,13 +232,13 @@ async function pairOf(nodes: readonly Node[], key: string): Promise<{ master: No
   return pair;
 }
 
-/** It takes nothing that needs memory. */
+/** It refuses what needs memory. */
 function isFull(servers: readonly RunningRedis[]): Fault {
   const limit = (bytes: string) => Promise.all(servers.map(({ client }) => client.config("SET", "maxmemory", bytes)));
-  const strike = async () => {
+  const inject = async () => {
     await limit("1");
     await pause(WHILE_MS);
     await limit("0");
   };
-  return { name: "Redis full", strike };
+  return { part: "Redis", kind: "full", inject };
 }

@@ -1,4 +1,4 @@
-//! Failures of librdkafka: each is logged once until it is over, and then at most once a second.
+//! The failures of a client of librdkafka that are not over: each is logged once, and at most once a second.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,20 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use metrics::{counter, gauge};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics};
+use seenguard::StoreFailure;
 
 use super::is_refusal;
+use crate::error::Error;
 use crate::log::may_log;
 
-/// The failures that were logged and are not over: in an outage several of them alternate.
+/// The codes of these failures: in an outage several of them alternate.
 #[derive(Clone, Default)]
-pub(super) struct Told(Arc<Mutex<Vec<Option<RDKafkaErrorCode>>>>);
+pub(super) struct ClientStatus(Arc<Mutex<Vec<Option<RDKafkaErrorCode>>>>);
 
-impl Told {
+impl ClientStatus {
     pub(super) fn note_failure(&self, error: &KafkaError, reason: &str) {
         let code = error.rdkafka_error_code();
-        let mut told = self.lock();
-        if !told.contains(&code) {
-            told.push(code);
+        let mut failures = self.lock();
+        if !failures.contains(&code) {
+            failures.push(code);
             if may_log("kafka", format!("{code:?}")) {
                 tracing::error!(%error, reason, "Kafka client error");
             }
@@ -27,28 +29,28 @@ impl Told {
     }
 
     pub(super) fn note_success(&self) {
-        if !mem::take(&mut *self.lock()).is_empty() && may_log("kafka is back", "") {
-            tracing::info!("Kafka is back");
+        if !mem::take(&mut *self.lock()).is_empty() && may_log("kafka recovered", "") {
+            tracing::info!("Kafka client recovered");
         }
     }
 
-    /// A failure to read, which librdkafka retries.
-    pub(super) fn note_reading_failure(&self, error: &KafkaError) {
-        use RDKafkaErrorCode::{BrokerTransportFailure, Resolve};
-        match error.rdkafka_error_code() {
-            // Of one broker.
-            Some(BrokerTransportFailure | Resolve) => {}
-            _ => self.note_failure(error, "the topic cannot be read"),
-        }
+    /// The failure because of which nothing is read, if there is one.
+    pub(super) fn failure(&self) -> Option<Error> {
+        let refusal = self.lock().iter().copied().find(|&code| is_refusal(code)).flatten();
+        let denied = refusal.map(|code| Error::new(StoreFailure::Denied, KafkaError::MessageConsumption(code)));
+        denied.or_else(|| {
+            let away = || Error::new(StoreFailure::Unavailable, "no broker can be reached");
+            self.is_unreachable().then(away)
+        })
     }
 
-    pub(super) fn refusal(&self) -> Option<RDKafkaErrorCode> {
-        let told = self.lock();
-        told.iter().flatten().copied().find(|&code| is_refusal(Some(code)))
+    /// Whether it lasts until an operator removes the cause.
+    pub(super) fn is_refused(&self) -> bool {
+        self.lock().iter().any(|&code| is_refusal(code))
     }
 
     /// Whether no broker can be reached.
-    pub(super) fn is_away(&self) -> bool {
+    pub(super) fn is_unreachable(&self) -> bool {
         self.lock().contains(&Some(RDKafkaErrorCode::AllBrokersDown))
     }
 
@@ -57,7 +59,7 @@ impl Told {
     }
 }
 
-impl ClientContext for Told {
+impl ClientContext for ClientStatus {
     fn error(&self, error: KafkaError, reason: &str) {
         use RDKafkaErrorCode::{AllBrokersDown, AutoOffsetReset, BrokerTransportFailure, PartitionEOF, Resolve};
         let code = error.rdkafka_error_code();
@@ -65,9 +67,9 @@ impl ClientContext for Told {
             counter!("seenguard_kafka_broker_failures_total").increment(1);
         }
         match code {
-            // Of one broker: while others do its work there is nothing to tell.
+            // Of one broker, while others may do its work.
             Some(BrokerTransportFailure | Resolve) => tracing::debug!(%error, reason, "a broker cannot be reached"),
-            // What polls handles them.
+            // The consumer's polling thread handles them.
             Some(AutoOffsetReset | PartitionEOF) => {}
             _ => self.note_failure(&error, reason),
         }

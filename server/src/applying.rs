@@ -56,8 +56,8 @@ impl FromStr for EntryId {
 pub(crate) struct Outcome {
     pub(crate) done: Vec<EntryId>,
     pub(crate) dead: Vec<DeadLetter>,
-    /// Entries that have failed for a reason of their own, which may be removed.
-    pub(crate) struck: Vec<DeadLetter>,
+    /// Entries that have failed for a reason of their own, and may succeed later.
+    pub(crate) failed: Vec<DeadLetter>,
     /// The failure of all other entries.
     pub(crate) failure: Option<Error>,
 }
@@ -66,14 +66,14 @@ impl Outcome {
     fn add(&mut self, other: Outcome) {
         self.done.extend(other.done);
         self.dead.extend(other.dead);
-        self.struck.extend(other.struck);
+        self.failed.extend(other.failed);
         self.failure = other.failure.or(self.failure.take());
     }
 }
 
 /// How entries are applied.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Taking {
+pub(crate) struct ApplyOptions {
     /// When all attempts end, for all users together.
     pub(crate) deadline: Instant,
     /// Whether a rebuild reads them, long after they were new: then their lag says nothing.
@@ -81,7 +81,7 @@ pub(crate) struct Taking {
 }
 
 /// Applies entries: those of a user in their order in one change.
-pub(crate) async fn apply_all(store: &SeenStore, entries: Vec<Entry>, taking: Taking) -> Outcome {
+pub(crate) async fn apply_all(store: &SeenStore, entries: Vec<Entry>, options: ApplyOptions) -> Outcome {
     let mut all = Outcome::default();
     let mut users: BTreeMap<String, (Vec<EntryId>, Vec<ReceivedReport>)> = BTreeMap::new();
     for Entry { id, content } in entries {
@@ -95,7 +95,7 @@ pub(crate) async fn apply_all(store: &SeenStore, entries: Vec<Entry>, taking: Ta
         }
     }
     let mut outcomes = iter(users)
-        .map(async |(user, (ids, reports))| apply_for_user(store, &user, &ids, &reports, taking).await)
+        .map(async |(user, (ids, reports))| apply_for_user(store, &user, &ids, &reports, options).await)
         .buffer_unordered(USERS_AT_ONCE);
     while let Some(outcome) = outcomes.next().await {
         all.add(outcome);
@@ -109,10 +109,10 @@ async fn apply_for_user(
     user: &str,
     ids: &[EntryId],
     reports: &[ReceivedReport],
-    taking: Taking,
+    options: ApplyOptions,
 ) -> Outcome {
     let mut outcome = Outcome::default();
-    let left = taking.deadline.saturating_duration_since(Instant::now());
+    let left = options.deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
         outcome.failure = Some(StoreFailure::Timeout.into());
         return outcome;
@@ -121,19 +121,19 @@ async fn apply_for_user(
     let ingested = AssertUnwindSafe(store.ingest_all(user, reports, left)).catch_unwind();
     match ingested.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into())) {
         Ok(_) => {
-            note_taken(reports, taking.is_replay);
+            note_taken(reports, options.is_replay);
             outcome.done.extend(ids);
         }
         Err(error) if matches!(error.kind().retry(), Retry::Caller | Retry::Operator) => outcome.failure = Some(error),
         Err(_) if reports.len() > 1 => {
             for (id, report) in ids.chunks(1).zip(reports.chunks(1)) {
-                outcome.add(Box::pin(apply_for_user(store, user, id, report, taking)).await);
+                outcome.add(Box::pin(apply_for_user(store, user, id, report, options)).await);
             }
         }
         Err(error) => {
             let code = error.code();
             let letters = match error.kind().retry() {
-                Retry::Entry => &mut outcome.struck,
+                Retry::Entry => &mut outcome.failed,
                 _ => &mut outcome.dead,
             };
             letters.extend(ids.iter().map(|&id| DeadLetter { id, code }));
@@ -186,13 +186,13 @@ mod tests {
             content: Ok((format!("user-{number}"), Report::new("home", at).received(at))),
         };
         let begun = Instant::now();
-        let taking = Taking {
+        let options = ApplyOptions {
             deadline: begun + WITHIN,
             is_replay: false,
         };
-        let outcome = apply_all(&store, (0..10 * USERS_AT_ONCE).map(entry).collect(), taking).await;
+        let outcome = apply_all(&store, (0..10 * USERS_AT_ONCE).map(entry).collect(), options).await;
         assert!(begun.elapsed() < 4 * WITHIN, "{:?}", begun.elapsed());
         assert_eq!(outcome.failure.unwrap().kind(), StoreFailure::Timeout.into());
-        assert!(outcome.done.is_empty() && outcome.dead.is_empty() && outcome.struck.is_empty());
+        assert!(outcome.done.is_empty() && outcome.dead.is_empty() && outcome.failed.is_empty());
     }
 }
