@@ -55,13 +55,13 @@ async function browsers(names: readonly string[], days: number): Promise<boolean
 
 function browserTable(outcomes: readonly BrowserOutcome[]): string {
   const columns = outcomes.map(browserRowsOf);
-  return besideEachOther(
+  return sideBySide(
     outcomes.map(({ version }) => version),
     columns,
   );
 }
 
-function besideEachOther(headings: readonly string[], columns: readonly Record<string, string>[]): string {
+function sideBySide(headings: readonly string[], columns: readonly Record<string, string>[]): string {
   const names = [...new Set(columns.flatMap((column) => Object.keys(column)))];
   const rows = names.map((what) => [what, ...columns.map((column) => column[what] ?? "")]);
   const lines = [["", ...headings], ["---", ...headings.map(() => "---")], ...rows];
@@ -83,7 +83,7 @@ async function service(users: number, minutes: number): Promise<boolean> {
   const profile = values.record ? "release" : "debug";
   const outcomes = await soakService({ users, minutes, seed, profile, say });
   const headings = outcomes.map(({ topology }) => `over ${topology}`);
-  const table = besideEachOther(headings, outcomes.map(serviceRowsOf));
+  const table = sideBySide(headings, outcomes.map(serviceRowsOf));
   say(`\n${run}.\n\n${table}`);
   if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/scale.md"]);
   return outcomes

@@ -156,7 +156,7 @@ class App {
     return this.settle(null);
   }
 
-  async takeBack(id: string): Promise<Note<null>> {
+  async unsee(id: string): Promise<Note<null>> {
     const from = Date.now();
     this.calls.run("unsee", () => this.guard?.unsee(id));
     this.note("unseen", [id], from);

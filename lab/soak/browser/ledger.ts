@@ -96,7 +96,7 @@ export class Ledger {
   }
 
   /** A tab is about to make it unseen, and may be killed before it says so: `withdraw` is for when it has. */
-  takesBack(visit: Visit, id: string): Recording {
+  noteUnseen(visit: Visit, id: string): Recording {
     const now = this.clock.now();
     return this.add(visit.user, { kind: "unseen", id, from: now, to: now }, visit);
   }

@@ -26,7 +26,7 @@ const HABITS = {
   look: 0.33,
   scroll: 0.09,
   again: 0.06,
-  takeBack: 0.03,
+  unsee: 0.03,
   comeBack: 0.05,
   switchUser: 0.02,
 };
@@ -88,8 +88,8 @@ export class Person {
         return;
       case "again":
         return this.show(() => this.slot.perform("again"));
-      case "takeBack":
-        return this.takeBack();
+      case "unsee":
+        return this.unsee();
       case "comeBack":
         return this.comeBack();
       case "switchUser":
@@ -109,12 +109,12 @@ export class Person {
     this.displayed = shown.ids;
   }
 
-  private async takeBack(): Promise<void> {
+  private async unsee(): Promise<void> {
     const { slot, device } = this;
     const [id] = this.displayed;
     if (id === undefined || !slot.visit) return;
-    const announced = device.ledger.takesBack(slot.visit, id);
-    await slot.perform("takeBack", id);
+    const announced = device.ledger.noteUnseen(slot.visit, id);
+    await slot.perform("unsee", id);
     device.ledger.withdraw(announced);
   }
 

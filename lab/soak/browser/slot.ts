@@ -50,13 +50,13 @@ export class Slot {
     while (this.device.isOffline) await pause(20);
     this.isLoading = true;
     try {
-      await (this.tab ? this.unlessKilled(this.tab.reload()) : this.loadAnew());
+      await (this.tab ? this.unlessKilled(this.tab.reload()) : this.loadNew());
     } finally {
       this.isLoading = false;
     }
   }
 
-  private async loadAnew(): Promise<void> {
+  private async loadNew(): Promise<void> {
     this.life = new Life();
     this.tab = await this.unlessKilled(this.device.newTab());
     await this.with((tab) => tab.slowDown(this.slowdown));

@@ -1,4 +1,4 @@
-/** The service, as its readers use it: each time one of both; a page is requested of all that they have seen and a few new items. */
+/** The service, as its readers use it: each time one of both, for a page of all that they have seen and some new items. */
 import type { Snapshot } from "seenguard";
 import { PAGE_SIZE, type Reader, type Site } from "../readers.ts";
 import { CHAIN, type Deployment } from "./deployment.ts";
