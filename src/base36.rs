@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_read() {
+    fn other_texts_than_numbers_are_not_read() {
         for text in ["", "A", "-1", "1 ", "zzzzzzzzzzzzzz"] {
             assert_eq!(from_base36(text.as_bytes()), None, "{text}");
         }

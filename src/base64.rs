@@ -2,8 +2,6 @@
 //! padded canonically or not at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are
 //! refused.
 
-use std::borrow::Cow;
-
 use ::base64::Engine;
 use ::base64::alphabet::STANDARD;
 use ::base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -38,21 +36,20 @@ pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, Error> {
     if text.ends_with(b"=") && !text.len().is_multiple_of(4) {
         return Err(Error::BadBase64);
     }
-    let text = as_standard(text)?;
     let mut bytes = Vec::new();
     let most = ::base64::decoded_len_estimate(text.len());
     bytes.try_reserve_exact(most)?;
     bytes.resize(most, 0);
-    let length = ENGINE.decode_slice(&text, &mut bytes).map_err(|_| Error::BadBase64)?;
-    bytes.truncate(length);
+    let mut length = ENGINE.decode_slice(text, &mut bytes);
+    if length.is_err() {
+        length = ENGINE.decode_slice(as_standard(text)?.as_slice(), &mut bytes);
+    }
+    bytes.truncate(length.map_err(|_| Error::BadBase64)?);
     Ok(bytes)
 }
 
-/// The text in the standard alphabet.
-fn as_standard(text: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
-    if !text.iter().any(|byte| matches!(byte, b'-' | b'_')) {
-        return Ok(text.into());
-    }
+/// A text of the URL-safe alphabet in the standard one.
+fn as_standard(text: &[u8]) -> Result<Vec<u8>, Error> {
     let mut standard = Vec::new();
     standard.try_reserve_exact(text.len())?;
     for &byte in text {
@@ -63,7 +60,7 @@ fn as_standard(text: &[u8]) -> Result<Cow<'_, [u8]>, Error> {
             other => other,
         });
     }
-    Ok(standard.into())
+    Ok(standard)
 }
 
 #[cfg(test)]

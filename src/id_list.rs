@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_hash_differ_by_their_texts() {
+    fn ids_of_one_hash_are_distinguished_by_their_texts() {
         let ids = ["a", "b", "a", "c"];
         let mut list = HashedList::default();
         list.read(&ids);

@@ -176,7 +176,7 @@ pub use id_list::{IdList, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
-pub use plan::{Plan, PlanOptions, plan};
+pub use plan::{Plan, PlanJson, PlanOptions, plan};
 pub use redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
 pub use shard::Shard;
 pub use snapshot::Snapshot;

@@ -1,6 +1,6 @@
 //! Planning of chains: from impressions a day to a chain's options, its bytes and its false positive rates.
 //!
-//! The policy is this crate's, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
+//! The policy is this project's, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
 //!
 //! - **The window is kept whole.** The ttl is the window, and `(shards − 1) · capacity ≥ per_day · (window_days +
 //!   √window_days)`, so that no item of the window leaves by count. The root is room for busier days: of independent
@@ -12,6 +12,8 @@
 //!   page grows with their number, too, but slowly, and it comes once to a device, which keeps its shards.
 
 use std::ops::RangeInclusive;
+
+use serde::Serialize;
 
 use crate::chain::{ChainOptions, MAX_SHARDS_WITH_TTL, MAX_TTL_SECONDS};
 use crate::error::Error;
@@ -122,6 +124,54 @@ pub struct Plan {
     pub rate_when_young: f64,
     /// The share of fresh items that are stopped wrongly when all shards are full.
     pub rate_when_full: f64,
+}
+
+/// A plan as JSON: of the command `plan`, and of the service's route `/v1/plan`.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Plan))]
+#[serde(rename_all = "camelCase")]
+#[non_exhaustive]
+pub struct PlanJson {
+    /// Items in each shard: `--capacity`.
+    pub capacity: u32,
+    /// Full shards that are stored: `--shards`.
+    pub shards: usize,
+    /// Of each full shard: `--false-positive-rate`.
+    pub false_positive_rate: f64,
+    /// `--ttl-seconds`.
+    pub ttl_seconds: u32,
+    /// Bits of each shard.
+    pub bits: u32,
+    /// Hashes of each shard.
+    pub hashes: u32,
+    /// Of a user whose shards are all full.
+    pub bytes_stored: u64,
+    /// Of the snapshot for a device that holds no shard.
+    pub bytes_first_page: u64,
+    /// Of the snapshot for a device that holds the shards of its last refresh, on average.
+    pub bytes_refresh: u64,
+    /// The share of fresh items that are stopped wrongly after a user's first day.
+    pub rate_when_young: f64,
+    /// The share of fresh items that are stopped wrongly when all shards are full.
+    pub rate_when_full: f64,
+}
+
+impl From<Plan> for PlanJson {
+    fn from(plan: Plan) -> Self {
+        PlanJson {
+            capacity: plan.chain.capacity,
+            shards: plan.chain.shards,
+            false_positive_rate: plan.chain.false_positive_rate,
+            ttl_seconds: plan.chain.ttl_seconds,
+            bits: plan.parameters.bits(),
+            hashes: plan.parameters.hashes(),
+            bytes_stored: plan.bytes_stored,
+            bytes_first_page: plan.bytes_first_page,
+            bytes_refresh: plan.bytes_refresh,
+            rate_when_young: plan.rate_when_young,
+            rate_when_full: plan.rate_when_full,
+        }
+    }
 }
 
 /// Plans a chain for a rate of impressions, with its costs.

@@ -2,13 +2,15 @@
 //! numbers. The stores of Rust and of JavaScript perform its steps:
 //!
 //! ```text
-//! Load ──loaded──▶ Change ──changed──▶ Replace or Forget ──▶ Done
-//!   ▲              (a call that only reads is Done once it has loaded)
-//!   └── Wait ◀── failed transiently, or because another writer was quicker; at the call's limit: Failed
+//! begin ──▶ Load ──loaded──▶ Change ──changed──▶ Replace or Forget ──▶ Done
+//!   ▲                        (a call that only reads is Done once it has loaded)
+//!   └────── Wait ◀── failed transiently, or because another writer was quicker; at the call's limit: Failed
 //! ```
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde::{Serialize, Serializer};
 
 use crate::chain::{ChainOptions, MAX_ID_BYTES, Page, PageRequest, ReceivedReport, Rejected, ShardChain, StoredChain};
 use crate::error::Error;
@@ -21,8 +23,10 @@ const MAX_PAUSE_MS: u64 = 100;
 /// What a call does with a user's chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreUse {
-    /// It loads the chain, or stores only a device's list.
+    /// It loads the chain.
     Read,
+    /// It stores a device's list or a report, and loads nothing.
+    Append,
     /// It changes the chain, and stores it if that made a difference.
     Change,
     /// It deletes the history, and with it the devices' lists.
@@ -40,7 +44,7 @@ pub enum StoreStep {
     Replace(StoreReplacement),
     /// The same, and remove the devices' lists.
     Forget(StoreReplacement),
-    /// Wait this many milliseconds, then begin again.
+    /// Wait this many milliseconds, then call [`StoreCall::begin`].
     Wait(u64),
     /// The call is over.
     Done,
@@ -49,11 +53,13 @@ pub enum StoreStep {
 }
 
 /// A user's new chain.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct StoreReplacement {
     /// The revision of the chain that it replaces.
     pub revision: u64,
     /// The chain that it replaces.
+    #[serde(serialize_with = "shared")]
     pub before: Arc<StoredChain>,
     /// The new chain.
     pub after: StoredChain,
@@ -61,8 +67,12 @@ pub struct StoreReplacement {
     pub life_seconds: u64,
 }
 
+fn shared<S: Serializer>(chain: &Arc<StoredChain>, serializer: S) -> Result<S::Ok, S::Error> {
+    chain.as_ref().serialize(serializer)
+}
+
 /// Why a step failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreFailure {
     /// There was no answer in time. Whether the step was carried out is unknown.
@@ -86,7 +96,8 @@ impl StoreFailure {
     pub fn of_redis(error: &str) -> Self {
         match error.trim_start_matches('-').split(' ').next() {
             Some("READONLY" | "NOREPLICAS" | "MISCONF") => StoreFailure::ReadOnly,
-            Some("OOM") => StoreFailure::OutOfMemory,
+            // `LIMIT`: the script keep.lua has refused a further device of a user.
+            Some("OOM" | "LIMIT") => StoreFailure::OutOfMemory,
             Some("WRONGTYPE") => StoreFailure::WrongType,
             Some("NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED") => StoreFailure::Denied,
             _ => StoreFailure::Unavailable,
@@ -116,6 +127,10 @@ pub struct StoreCall {
     attempts: u32,
     /// The state of a linear congruential generator.
     random: u64,
+    /// Whether a write is in progress, so that its outcome is unknown if the call ends now.
+    is_writing: bool,
+    /// The last failure after which the call has gone on.
+    retried: Option<StoreFailure>,
     loaded: Option<Loaded>,
 }
 
@@ -128,13 +143,15 @@ struct Loaded {
     chain: ShardChain,
     /// The fields, in the form written now: an expired entry, or one in another form, is not a change.
     fields: Vec<(String, String)>,
-    damaged_fields: usize,
-    rejected: Vec<Rejected>,
+    damage: Vec<Error>,
 }
+
+const DAMAGED_FIELDS: Error =
+    Error::BadSnapshot("fields that are stored with a user's shards cannot be read, and are ignored");
 
 impl StoreCall {
     /// A call that may take `limit_ms`, the attempts after failures included. `random` spreads the pauses between them,
-    /// so that each of several writers succeeds. It begins with [`StoreStep::Load`].
+    /// so that each of several writers succeeds.
     pub fn new(options: ChainOptions, kind: StoreUse, limit_ms: u64, random: u64) -> Self {
         StoreCall {
             options,
@@ -142,8 +159,16 @@ impl StoreCall {
             limit_ms,
             attempts: 0,
             random,
+            is_writing: false,
+            retried: None,
             loaded: None,
         }
+    }
+
+    /// Begins, or begins again after a wait.
+    pub fn begin(&mut self) -> StoreStep {
+        self.is_writing = self.kind == StoreUse::Append;
+        StoreStep::Load
     }
 
     /// Continues with the data that was loaded, as of `now`. Data that cannot be read is ignored:
@@ -153,22 +178,22 @@ impl StoreCall {
     /// As [`ShardChain::from_shards`] and [`ShardChain::stored`].
     pub fn loaded(&mut self, stored: Arc<StoredChain>, revision: u64, now: Time) -> Result<StoreStep, Error> {
         let (mut chain, rejected) = ShardChain::from_shards(&stored.shards, self.options)?;
+        let in_shard = |shard: Rejected| shard.error.in_shard(shard.index);
+        let mut damage: Vec<Error> = rejected.into_iter().map(in_shard).collect();
         let fields = stored.fields.iter();
         let fields: Vec<&str> = fields.flat_map(|(name, value)| [name.as_str(), value]).collect();
-        let damaged_fields = chain.restore_fields(&fields)?;
+        if chain.restore_fields(&fields)? > 0 {
+            damage.push(DAMAGED_FIELDS);
+        }
         let is_read = self.kind == StoreUse::Read;
-        let fields = match is_read || fields.is_empty() {
-            true => Vec::new(),
-            false => chain.stored(now)?.fields,
-        };
+        let fields = if is_read { Vec::new() } else { chain.stored_fields(now)? };
         self.loaded = Some(Loaded {
             stored,
             revision,
             now,
             chain,
             fields,
-            damaged_fields,
-            rejected,
+            damage,
         });
         Ok(if is_read { StoreStep::Done } else { StoreStep::Change })
     }
@@ -184,10 +209,9 @@ impl StoreCall {
         self.loaded.map(|loaded| loaded.chain)
     }
 
-    /// How many of the fields stored with the shards, and which shards, cannot be read.
-    pub fn damage(&self) -> (usize, &[Rejected]) {
-        let loaded = self.loaded.as_ref();
-        loaded.map_or((0, &[]), |loaded| (loaded.damaged_fields, &loaded.rejected))
+    /// What is wrong with the loaded data, whose parts are ignored: damaged shards and fields.
+    pub fn damage(&self) -> &[Error] {
+        self.loaded.as_ref().map_or(&[], |loaded| &loaded.damage)
     }
 
     /// Continues after the change: stores the chain, unless it is unchanged.
@@ -200,14 +224,15 @@ impl StoreCall {
         };
         let after = loaded.chain.stored(loaded.now)?;
         let life_seconds = loaded.chain.life_seconds(loaded.now)?;
-        let is_same =
-            loaded.damaged_fields == 0 && loaded.fields == after.fields && loaded.stored.shards == after.shards;
+        let has_damaged_fields = loaded.damage.contains(&DAMAGED_FIELDS);
+        let is_same = !has_damaged_fields && loaded.fields == after.fields && loaded.stored.shards == after.shards;
         let replacement = StoreReplacement {
             revision: loaded.revision,
             before: loaded.stored,
             after,
             life_seconds,
         };
+        self.is_writing = self.kind == StoreUse::Forget || !is_same;
         Ok(match self.kind {
             StoreUse::Forget => StoreStep::Forget(replacement),
             _ if is_same => StoreStep::Done,
@@ -218,6 +243,8 @@ impl StoreCall {
     /// Continues after a failure, this many milliseconds after the call began.
     pub fn failed(&mut self, failure: StoreFailure, elapsed_ms: u64) -> StoreStep {
         self.loaded = None;
+        self.is_writing = false;
+        self.retried = Some(failure);
         let most_ms = (1 << self.attempts.min(7)).min(MAX_PAUSE_MS);
         self.attempts += 1;
         self.random = self.random.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
@@ -226,6 +253,13 @@ impl StoreCall {
             true => StoreStep::Wait(pause_ms),
             false => StoreStep::Failed,
         }
+    }
+
+    /// Why a call fails at its limit: the last failure that was retried, or [`StoreFailure::Timeout`] if there is none or
+    /// if a write is in progress.
+    pub fn expired(&self) -> StoreFailure {
+        let retried = self.retried.filter(|_| !self.is_writing);
+        retried.unwrap_or(StoreFailure::Timeout)
     }
 
     /// A page of the loaded chain, as of the time of the data; a degraded one, as of `now`, if nothing was loaded.

@@ -91,7 +91,7 @@ export function freeIn(engine: ServerEngine, object: { free(): void }): void {
 }
 
 function trapped(): SeenGuardError {
-  return new SeenGuardError("engine", "the server's engine trapped: this process has to be started anew");
+  return new SeenGuardError("engine", "the server's engine trapped: start this process again");
 }
 
 /** The error for a refusal of the module. */

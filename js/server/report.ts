@@ -54,11 +54,14 @@ export function bytesOf(body: unknown): number {
   return ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? body.byteLength : 0;
 }
 
-/** The texts of a report, in the order of the module. */
-export function textsOfReport(report: ReceivedReport): string[] {
-  const { namespace, pending = "", receivedAt, impressions, unseen, forgotten } = report;
-  const entries = [...unseen, ...impressions].flatMap(({ id, at }) => [id, String(at)]);
-  return [namespace, pending, String(receivedAt), String(unseen.length), forgotten ? "1" : "", ...entries];
+/** The texts and numbers of a report, in the order of the module. */
+export function partsOfReport(report: ReceivedReport): { texts: string[]; numbers: Float64Array } {
+  const { namespace, pending = "", receivedAt, impressions, unseen, forgotten = false } = report;
+  const entries = [...unseen, ...impressions];
+  return {
+    texts: [namespace, pending, ...entries.map(({ id }) => id)],
+    numbers: Float64Array.from([receivedAt, unseen.length, Number(forgotten), ...entries.map(({ at }) => at)]),
+  };
 }
 
 /** Checks a report that was received. Throws a `SeenGuardError`. */
@@ -87,7 +90,7 @@ function parsed(body: unknown): unknown {
     return typeof text === "string" ? (JSON.parse(text) as unknown) : text;
   } catch (cause) {
     // The parser's message would contain a part of the body.
-    throw new SeenGuardError("bad-report", "a report's body is no JSON", cause);
+    throw new SeenGuardError("bad-report", "a report's body is not JSON", cause);
   }
 }
 

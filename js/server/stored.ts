@@ -11,7 +11,7 @@ export interface StoredChain {
   readonly forgetBefore?: number;
 }
 
-/** Stands for a stored element that is no text: it is no base64 either. */
+/** Stands for a stored element that is not a text: it is not base64 either. */
 const NOT_BASE64 = "!";
 
 const rules = {

@@ -124,6 +124,20 @@ const tests: Record<string, Test> = {
     same(await store.page(20, ["x", "y", "z"]), ["z"]);
   },
 
+  "an impression from before a deletion changes nothing, however late it is reported": async (open) => {
+    const store = await open();
+    await store.at(20).forget("ada");
+    // Without a usable list; of both reports one impression is from before the deletion.
+    for (const [seconds, late, id] of [
+      [30, "a", "b"],
+      [40, "c", "d"],
+    ] as const) {
+      const [old, recent] = [report([late], undefined, seconds - 10), report([id], undefined, 5)];
+      await store.at(seconds).accept("ada", { ...old, impressions: [...old.impressions, ...recent.impressions] });
+    }
+    same(await store.page(41, ["a", "b", "c", "d"]), ["a", "c"]);
+  },
+
   "an unseen id is fresh until it is recorded again": async (open) => {
     const store = await open();
     await store.record(0, ["a", "b"]);

@@ -180,11 +180,11 @@ export interface PendingToKeep {
  */
 export interface Backend {
   /** Keeps a device's pending impressions, then loads the user's data. */
-  load(user: string, told?: PendingToKeep): Promise<Loaded>;
+  load(user: string, reported?: PendingToKeep): Promise<Loaded>;
   /**
    * Stores a device's pending impressions. Resolves to the time of the storage's clock, Unix seconds, if it has one.
    */
-  keep(user: string, told: PendingToKeep): Promise<number | undefined>;
+  keep(user: string, reported: PendingToKeep): Promise<number | undefined>;
   /**
    * Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and resolves to
    * false.
@@ -196,7 +196,7 @@ export interface Backend {
 /** A store over a backend of the package or of the app. */
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
 /** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
-export declare function keepPending(kept: string, told: PendingToKeep): string | undefined;
+export declare function keepPending(kept: string, reported: PendingToKeep): string | undefined;
 /** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are forgotten. */
 export declare function memoryBackend(): Backend;
 /** A store in the memory of this process: for development and tests. */

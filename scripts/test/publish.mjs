@@ -43,7 +43,7 @@ ${crates.map((crate) => `${crate} = { path = "../${crate}-0.1.0" }`).join("\n")}
 const app = `use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 
 fn main() {
-    let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+    let options = StoreOptions::default();
     let store = SeenStore::new(MemoryBackend::default(), options).expect("these options are right");
     let _app = router(store, RouterOptions::default());
     let plan = seenguard::ChainOptions::RECOMMENDED;

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use futures_util::stream::iter;
 use futures_util::{FutureExt, StreamExt};
-use seenguard::ReceivedReport;
+use seenguard::{ReceivedReport, StoreFailure};
 
 use crate::error::{Error, ErrorKind, Retry};
 use crate::metrics::note_taken;
@@ -114,7 +114,7 @@ async fn apply_for_user(
     let mut outcome = Outcome::default();
     let left = options.deadline.saturating_duration_since(Instant::now());
     if left.is_zero() {
-        outcome.failure = Some(ErrorKind::Timeout.into());
+        outcome.failure = Some(StoreFailure::Timeout.into());
         return outcome;
     }
     // A panic fails the entry, not the consumer.
@@ -179,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn a_batch_of_many_users_has_one_deadline() {
         const WITHIN: Duration = Duration::from_millis(500);
-        let store = SeenStore::new(Hung, StoreOptions::new()).unwrap();
+        let store = SeenStore::new(Hung, StoreOptions::default()).unwrap();
         let at = Time::from_unix_seconds(1_764_000_000);
         let entry = |number: usize| Entry {
             id: EntryId(0, number as u64),
@@ -192,7 +192,7 @@ mod tests {
         };
         let outcome = apply_all(&store, (0..10 * USERS_AT_ONCE).map(entry).collect(), options).await;
         assert!(begun.elapsed() < 4 * WITHIN, "{:?}", begun.elapsed());
-        assert_eq!(outcome.failure.unwrap().kind(), ErrorKind::Timeout);
+        assert_eq!(outcome.failure.unwrap().kind(), StoreFailure::Timeout.into());
         assert!(outcome.done.is_empty() && outcome.dead.is_empty() && outcome.failed.is_empty());
     }
 }

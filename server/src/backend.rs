@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use seenguard::{PendingToKeep, StoreReplacement, StoredChain, Time};
+use seenguard::{PendingToKeep, StoreFailure, StoreReplacement, StoredChain, Time};
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
 /// A user's data in a backend, read atomically.
 #[derive(Debug, Clone, Default)]
@@ -19,7 +19,7 @@ pub struct Loaded {
     pub kept: String,
     /// The time of the storage's clock, which all servers share; `None`: it has no clock, and this process's is used.
     pub now: Option<Time>,
-    /// Why the requesting device's pending impressions could not be kept, if so: the page is made without them.
+    /// Why the requesting device's pending impressions could not be stored, if so: the page is made without them.
     pub refusal: Option<Arc<Error>>,
 }
 
@@ -28,12 +28,12 @@ impl Loaded {
     /// pending impressions.
     ///
     /// # Errors
-    /// [`ErrorKind::WrongType`] for any other text.
+    /// [`StoreFailure::WrongType`] for any other text.
     pub fn of_text(text: &str, revision: u64, kept: impl Into<String>) -> Result<Self, Error> {
         let stored = match text {
             "" => StoredChain::default(),
             // serde's message would quote the text.
-            text => serde_json::from_str(text).map_err(|_| ErrorKind::WrongType)?,
+            text => serde_json::from_str(text).map_err(|_| StoreFailure::WrongType)?,
         };
         Ok(Loaded {
             stored: Arc::new(stored),
@@ -75,9 +75,9 @@ impl Replacement {
     /// The new chain as one text.
     ///
     /// # Errors
-    /// [`ErrorKind::OutOfMemory`].
+    /// [`StoreFailure::OutOfMemory`].
     pub fn text(&self) -> Result<String, Error> {
-        serde_json::to_string(&*self.after).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))
+        serde_json::to_string(&*self.after).map_err(|error| Error::new(StoreFailure::OutOfMemory, error))
     }
 }
 
@@ -89,17 +89,17 @@ impl Replacement {
 /// change until no other one intervenes.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
-    /// Keeps a device's pending impressions, then loads the user's data.
+    /// Stores a device's pending impressions, then loads the user's data.
     ///
     /// # Errors
-    /// Errors of the backend. If the pending impressions cannot be kept, that is no error but [`Loaded::refusal`].
-    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error>;
+    /// Errors of the backend. If the pending impressions cannot be stored, it succeeds with [`Loaded::refusal`].
+    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error>;
 
     /// Stores a device's pending impressions. Returns the time of the storage's clock, if it has one.
     ///
     /// # Errors
     /// Errors of the backend.
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error>;
+    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error>;
 
     /// Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and returns
     /// false.
@@ -122,12 +122,12 @@ pub trait Backend: Send + Sync + 'static {
 
 #[async_trait]
 impl<B: Backend + ?Sized> Backend for Arc<B> {
-    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
-        (**self).load(user, told).await
+    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        (**self).load(user, reported).await
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
-        (**self).keep(user, told).await
+    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+        (**self).keep(user, reported).await
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {

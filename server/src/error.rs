@@ -2,9 +2,11 @@
 
 use std::error::Error as StdError;
 use std::fmt;
+#[cfg(feature = "redis")]
 use std::time::Duration;
 
 use seenguard::StoreFailure;
+#[cfg(feature = "redis")]
 use tokio::time::timeout;
 
 /// A cause, for the operator's log.
@@ -14,20 +16,8 @@ type Cause = Box<dyn StdError + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The storage did not respond within the deadline. Whether it has carried out the request is unknown.
-    Timeout,
-    /// The storage is not reachable, or cannot do it now: it starts, or a failover is in progress.
-    Unavailable,
-    /// The storage accepts no writes, such as a replica.
-    ReadOnly,
-    /// The storage or this process has no memory for it.
-    OutOfMemory,
-    /// The data stored under a user's name has another type.
-    WrongType,
-    /// The storage denies this client the permission.
-    Denied,
-    /// Other writers changed this user's chain until the deadline.
-    Conflict,
+    /// A failure of the storage; `OutOfMemory` may be one of this process, too.
+    Storage(StoreFailure),
     /// The body is not a device's report.
     BadReport,
     /// The report is of another namespace than this user's.
@@ -36,6 +26,12 @@ pub enum ErrorKind {
     BadOption,
     /// A panic: a mistake of this program, of a backend or of a listener.
     Internal,
+}
+
+impl From<StoreFailure> for ErrorKind {
+    fn from(failure: StoreFailure) -> Self {
+        ErrorKind::Storage(failure)
+    }
 }
 
 /// Who retries a call that has failed: [`StoreFailure`] says what the call itself has retried.
@@ -55,32 +51,17 @@ pub(crate) enum Retry {
 impl ErrorKind {
     #[cfg(any(feature = "axum", feature = "consumer"))]
     pub(crate) fn retry(self) -> Retry {
-        match self.failure() {
-            Some(StoreFailure::Denied | StoreFailure::OutOfMemory) => Retry::Operator,
-            Some(failure) if failure.is_transient() => Retry::Caller,
-            Some(_) => Retry::Entry,
-            None if self == ErrorKind::Internal => Retry::Entry,
-            None => Retry::Never,
+        match self {
+            ErrorKind::Storage(StoreFailure::Denied | StoreFailure::OutOfMemory) => Retry::Operator,
+            ErrorKind::Storage(failure) if failure.is_transient() => Retry::Caller,
+            ErrorKind::Storage(_) | ErrorKind::Internal => Retry::Entry,
+            _ => Retry::Never,
         }
     }
 
     /// Whether the same call may succeed later: the cause is the storage, not the call or its user's data.
     pub fn is_transient(self) -> bool {
-        self.failure().is_some_and(StoreFailure::is_transient)
-    }
-
-    /// The failure of a store's step, if it is one.
-    pub(crate) fn failure(self) -> Option<StoreFailure> {
-        Some(match self {
-            ErrorKind::Timeout => StoreFailure::Timeout,
-            ErrorKind::Unavailable => StoreFailure::Unavailable,
-            ErrorKind::ReadOnly => StoreFailure::ReadOnly,
-            ErrorKind::OutOfMemory => StoreFailure::OutOfMemory,
-            ErrorKind::WrongType => StoreFailure::WrongType,
-            ErrorKind::Denied => StoreFailure::Denied,
-            ErrorKind::Conflict => StoreFailure::Conflict,
-            _ => return None,
-        })
+        matches!(self, ErrorKind::Storage(failure) if failure.is_transient())
     }
 
     /// The stable code, as in the `ErrorCode` of the TypeScript declarations, or `internal`.
@@ -90,22 +71,24 @@ impl ErrorKind {
             ErrorKind::WrongNamespace => "wrong-namespace",
             ErrorKind::BadOption => "bad-option",
             ErrorKind::Internal => "internal",
-            _ => "storage",
+            ErrorKind::Storage(_) => "storage",
         }
     }
 
     /// The meaning, for people.
     fn text(self) -> &'static str {
         match self {
-            ErrorKind::Timeout => "the storage did not answer in time: try again",
-            ErrorKind::Unavailable => "the storage is not available: try again",
-            ErrorKind::ReadOnly => "the storage takes no writes, as a replica: try again when it is a master",
-            ErrorKind::OutOfMemory => "there is no memory for it: free some, or wait until it is freed",
-            ErrorKind::WrongType => {
-                "something else is stored under this user's name: delete it, or take another prefix"
-            }
-            ErrorKind::Denied => "the storage does not let this client do it: look at its access rules",
-            ErrorKind::Conflict => "others changed what is stored of this user all the time: try again",
+            ErrorKind::Storage(failure) => match failure {
+                StoreFailure::Timeout => "the storage did not respond in time: try again",
+                StoreFailure::ReadOnly => "the storage accepts no writes, as a replica: try again when it is a master",
+                StoreFailure::OutOfMemory => "there is no memory for it: free some, or wait until it is freed",
+                StoreFailure::WrongType => {
+                    "something else is stored under this user's name: delete it, or take another prefix"
+                }
+                StoreFailure::Denied => "the storage does not let this client do it: look at its access rules",
+                StoreFailure::Conflict => "others changed this user's data all the time: try again",
+                _ => "the storage is not available: try again",
+            },
             ErrorKind::BadReport => "the report is not what a device posts: pass it on as it arrived",
             ErrorKind::WrongNamespace => {
                 "the report is of another namespace than this user's: it is of a session that is over"
@@ -126,7 +109,7 @@ impl ErrorKind {
 /// use seenguard_server::{ErrorKind, MemoryBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default())?;
 /// let too_large = PageRequest { size: 1_000_000, ..PageRequest::default() };
 /// let refused = store.page("ada", &["article-1"], &too_large).await.unwrap_err();
 /// assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadOption, "bad-option"));
@@ -141,9 +124,11 @@ pub struct Error {
 
 impl Error {
     /// An error of a backend, with its cause.
-    pub fn new(kind: ErrorKind, cause: impl Into<Cause>) -> Self {
-        let cause = Some(cause.into());
-        Error { kind, cause }
+    pub fn new(kind: impl Into<ErrorKind>, cause: impl Into<Cause>) -> Self {
+        Error {
+            kind: kind.into(),
+            cause: Some(cause.into()),
+        }
     }
 
     /// The kind of the error.
@@ -164,11 +149,12 @@ impl Error {
     }
 }
 
-/// Fails with [`ErrorKind::Timeout`] after this limit.
+/// Fails with [`StoreFailure::Timeout`] after this limit.
+#[cfg(feature = "redis")]
 pub(crate) async fn in_time<T>(limit: Duration, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     timeout(limit, work)
         .await
-        .unwrap_or_else(|_| Err(ErrorKind::Timeout.into()))
+        .unwrap_or_else(|_| Err(StoreFailure::Timeout.into()))
 }
 
 impl fmt::Display for Error {
@@ -193,11 +179,17 @@ impl From<ErrorKind> for Error {
     }
 }
 
+impl From<StoreFailure> for Error {
+    fn from(failure: StoreFailure) -> Self {
+        ErrorKind::Storage(failure).into()
+    }
+}
+
 /// Errors of the core: an option, a user or a size out of range, an id that cannot become unseen, or no memory.
 impl From<seenguard::Error> for Error {
     fn from(error: seenguard::Error) -> Self {
         let kind = match error {
-            seenguard::Error::OutOfMemory => ErrorKind::OutOfMemory,
+            seenguard::Error::OutOfMemory => StoreFailure::OutOfMemory.into(),
             seenguard::Error::BadReport(_) => ErrorKind::BadReport,
             seenguard::Error::WrongNamespace => ErrorKind::WrongNamespace,
             _ => ErrorKind::BadOption,

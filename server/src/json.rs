@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_none() {
+    fn invalid_json_is_none() {
         for json in [
             &b"\"\\ud800"[..],
             b"\\ud8",

@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use std::collections::HashMap;
-//! use std::sync::Mutex;
+//! use std::sync::{Arc, Mutex};
 //!
 //! use seenguard::{PageRequest, PendingToKeep, Time};
 //! use seenguard_server::{Backend, Error, Loaded, Replacement, SeenStore, StoreOptions, async_trait};
@@ -43,17 +43,17 @@
 //!
 //! #[async_trait]
 //! impl Backend for Table {
-//!     async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
-//!         if let Some(told) = told {
-//!             self.keep(user, told).await?;
+//!     async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+//!         if let Some(reported) = reported {
+//!             self.keep(user, reported).await?;
 //!         }
 //!         let row = self.change(user, |row| row.clone());
 //!         Loaded::of_text(&row.text, row.revision, row.kept)
 //!     }
 //!
-//!     async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
+//!     async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
 //!         self.change(user, |row| {
-//!             if let Some(kept) = told.added_to(&row.kept)? {
+//!             if let Some(kept) = reported.added_to(&row.kept)? {
 //!                 row.kept = kept;
 //!             }
 //!             Ok(None) // this storage has no clock
@@ -71,7 +71,11 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Error> {
-//! let store = SeenStore::new(Table::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
+//! let options = StoreOptions {
+//!     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+//!     ..StoreOptions::default()
+//! };
+//! let store = SeenStore::new(Table::default(), options)?;
 //! // The body of a device's request; `report` may wait in a stream.
 //! let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
 //! let report = store.accept("ada", body).await?;
@@ -125,6 +129,7 @@ mod seen_store;
 pub mod testing;
 
 pub use async_trait::async_trait;
+pub use seenguard::StoreFailure;
 
 pub use self::backend::{Backend, Loaded, Replacement};
 #[cfg(feature = "consumer")]
@@ -137,8 +142,11 @@ pub use self::log::may_log;
 pub use self::memory::MemoryBackend;
 pub use self::metrics::describe_metrics;
 pub use self::options::{StoreEvent, StoreOptions};
+#[cfg(feature = "consumer")]
+#[doc(hidden)]
+pub use self::redis_store::check_scripts;
 #[cfg(feature = "redis")]
-pub use self::redis_store::{RedisBackend, RedisConnection};
+pub use self::redis_store::{RedisBackend, RedisConnection, RedisTarget};
 #[cfg(feature = "axum")]
 pub use self::router::{Problem, Reason, RouterOptions, router};
 pub use self::seen_store::{Page, SeenStore};

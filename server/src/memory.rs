@@ -20,7 +20,7 @@ const MAX_USERS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not 0")
 ///
 /// ```
 /// use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
-/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
+/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default())?;
 /// # Ok::<(), seenguard_server::Error>(())
 /// ```
 pub struct MemoryBackend {
@@ -91,9 +91,9 @@ impl Default for MemoryBackend {
 
 #[async_trait]
 impl Backend for MemoryBackend {
-    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
-        if let Some(told) = told {
-            self.keep(user, told).await?;
+    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        if let Some(reported) = reported {
+            self.keep(user, reported).await?;
         }
         let User { stored, revision, kept } = self.users().all.get(user).cloned().unwrap_or_default();
         Ok(Loaded {
@@ -104,10 +104,10 @@ impl Backend for MemoryBackend {
         })
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
+    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
         let mut users = self.users();
         let kept = users.all.peek(user).map_or("", |user| &user.kept);
-        if let Some(lines) = told.added_to(kept)? {
+        if let Some(lines) = reported.added_to(kept)? {
             users.get(user).kept = lines;
         }
         Ok(None)
@@ -140,7 +140,7 @@ mod tests {
     #[tokio::test]
     async fn those_who_were_used_least_recently_are_forgotten() {
         let backend = Arc::new(MemoryBackend::with_users(NonZeroUsize::new(2).unwrap()));
-        let store = SeenStore::new(backend.clone(), StoreOptions::new()).unwrap();
+        let store = SeenStore::new(backend.clone(), StoreOptions::default()).unwrap();
         let is_known = async |user: &str| store.read(user).await.unwrap().shards().count() > 0;
         for user in ["ada", "bob"] {
             store

@@ -1,6 +1,8 @@
 //! Parsing of reports from a device or a stream.
 
 use metrics::counter;
+#[cfg(feature = "consumer")]
+use seenguard::StoreFailure;
 use seenguard::{ReceivedReport, Report};
 use serde::de::DeserializeOwned;
 
@@ -57,7 +59,7 @@ pub(crate) fn of_record(value: &[u8], form: Option<u32>, arrived: seenguard::Tim
 pub(crate) fn records_of(report: &ReceivedReport) -> Result<Vec<String>, Error> {
     let mut first = report.clone();
     first.pending = None;
-    let text = serde_json::to_string(&first).map_err(|error| Error::new(ErrorKind::OutOfMemory, error))?;
+    let text = serde_json::to_string(&first).map_err(|error| Error::new(StoreFailure::OutOfMemory, error))?;
     if Report::check_size(text.len()).is_ok() || first.impressions.len() + first.unseen.len() < 2 {
         return Ok(vec![text]);
     }

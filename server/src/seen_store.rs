@@ -7,13 +7,13 @@ use std::time::{Duration, Instant, SystemTime};
 use metrics::counter;
 use seenguard::{
     ChainSnapshot, IdList, Impression, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
-    StoreCall, StoreClock, StoreKeys, StoreStep, StoreUse, Time, check_namespace,
+    StoreCall, StoreClock, StoreFailure, StoreKeys, StoreStep, StoreUse, Time, check_namespace,
 };
 use tokio::sync::Semaphore;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::backend::{Backend, Loaded, Replacement};
-use crate::error::{Error, ErrorKind, in_time};
+use crate::error::{Error, ErrorKind};
 use crate::heavy::{bytes_of, work_on};
 use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
@@ -65,7 +65,7 @@ impl SeenStore {
     /// # Errors
     /// [`ErrorKind::BadOption`] for invalid options, as [`ShardChain::new`].
     pub fn new(backend: impl Backend, options: StoreOptions) -> Result<Self, Error> {
-        let options = options.checked()?;
+        options.check()?;
         Ok(SeenStore {
             backend: Arc::new(backend),
             reads: Arc::new(Semaphore::new(options.reads_at_once)),
@@ -90,39 +90,37 @@ impl SeenStore {
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default())?;
     /// assert_eq!(store.read("ada").await?.shards().count(), 0);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for an invalid user; errors of the backend, or [`ErrorKind::Timeout`].
+    /// [`ErrorKind::BadOption`] for an invalid user; errors of the backend, or [`StoreFailure::Timeout`].
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
-        check_user(user)?;
-        let (call, loaded) = self.load(user, None).await?;
+        let loaded = self.loaded(user).await?;
         work_on(bytes_of(&loaded.stored.shards), || {
-            let call = self.restored(call, &loaded)?;
-            Ok(call.into_chain().ok_or(ErrorKind::Internal)?)
+            Ok(self.restored(&loaded)?.into_chain().ok_or(ErrorKind::Internal)?)
         })
     }
 
     /// What is stored of a user.
-    #[cfg(feature = "axum")]
     pub(crate) async fn loaded(&self, user: &str) -> Result<Loaded, Error> {
         check_user(user)?;
-        self.load(user, None).await.map(|(_, loaded)| loaded)
+        let load = || self.backend.load(user, None);
+        self.within_deadline(StoreUse::Read, load).await
     }
 
     /// The snapshot to send to a device without a page. `held`: the value of `Seen-Held`.
     ///
     /// # Errors
-    /// As [`SeenStore::read`].
+    /// As [`SeenStore::read`], but at the end of the patience.
     pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         check_user(user)?;
-        let (call, loaded) = self.load(user, None).await?;
+        let loaded = self.load(user, None).await?;
         work_on(bytes_of(&loaded.stored.shards), || {
-            let mut call = self.restored(call, &loaded)?;
+            let mut call = self.restored(&loaded)?;
             let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
             Ok(chain.snapshot(now, held)?)
         })
@@ -135,7 +133,7 @@ impl SeenStore {
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default())?;
     /// assert_eq!(store.update("ada", |chain, now| chain.record(&["a", "b"], now)).await?, 2);
     /// assert_eq!(store.update("ada", |chain, now| chain.record(&["b", "c"], now)).await?, 1);
     /// # Ok(())
@@ -144,7 +142,7 @@ impl SeenStore {
     ///
     /// # Errors
     /// Errors of `change`; [`ErrorKind::BadOption`] for an invalid user; errors of the backend; at the deadline
-    /// [`ErrorKind::Conflict`] if other writers always intervened, or [`ErrorKind::Timeout`].
+    /// [`StoreFailure::Conflict`] if other writers always intervened, or [`StoreFailure::Timeout`].
     pub async fn update<R: Send>(
         &self,
         user: &str,
@@ -162,7 +160,7 @@ impl SeenStore {
     /// use seenguard::PageRequest;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default())?;
     /// store.update("ada", |chain, now| chain.record(&["b"], now)).await?;
     /// // The values of `Seen-Held` and `Seen-Pending`.
     /// let (held, pending): (Option<&str>, Option<&str>) = (None, None);
@@ -174,7 +172,7 @@ impl SeenStore {
     /// ```
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for an invalid user or size; [`ErrorKind::OutOfMemory`] of this process.
+    /// [`ErrorKind::BadOption`] for an invalid user or size; [`StoreFailure::OutOfMemory`] of this process.
     pub async fn page(
         &self,
         user: &str,
@@ -186,15 +184,17 @@ impl SeenStore {
         let namespace = namespace.as_deref();
         let asking = request.pending.asking;
         let life_seconds = self.options.pending_seconds;
-        let told = asking.and_then(|text| PendingToKeep::of(text, namespace, self.now(None), life_seconds));
-        let (call, loaded) = match self.load(user, told).await {
-            Ok((call, loaded)) => {
-                self.note_read(&loaded);
-                (call, Some(loaded))
+        let reported = asking.and_then(|text| PendingToKeep::of(text, namespace, self.now(None), life_seconds));
+        let loaded = match self.load(user, reported).await {
+            Ok(loaded) => {
+                if let Some(refusal) = &loaded.refusal {
+                    self.note(&StoreEvent::NotKept(refusal));
+                }
+                Some(loaded)
             }
             Err(error) => {
-                self.note_degraded(&error);
-                (self.call(StoreUse::Read, self.options.patience), None)
+                self.note(&StoreEvent::Degraded(&error));
+                None
             }
         };
         let pending = Pending {
@@ -206,8 +206,8 @@ impl SeenStore {
         let bytes = loaded.as_ref().map_or(0, |loaded| bytes_of(&loaded.stored.shards));
         let made = work_on(bytes, || {
             let call = match &loaded {
-                Some(loaded) => self.restored(call, loaded)?,
-                None => call,
+                Some(loaded) => self.restored(loaded)?,
+                None => self.call(StoreUse::Read, Duration::ZERO),
             };
             let made = call.page(ranked, &PageRequest { pending, ..*request }, self.now(None));
             made.map_err(Error::from)
@@ -226,10 +226,14 @@ impl SeenStore {
     /// stream**: the device keeps it until then.
     ///
     /// ```
+    /// # use std::sync::Arc;
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+    /// let options = StoreOptions {
+    ///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+    ///     ..StoreOptions::default()
+    /// };
     /// let store = SeenStore::new(MemoryBackend::default(), options)?;
     /// let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
     /// let report = store.accept("ada", body).await?;
@@ -242,18 +246,18 @@ impl SeenStore {
     /// # Errors
     /// Before anything is kept: [`ErrorKind::BadReport`], with the code `too-large` for more than 1,000 entries or 256
     /// KB; [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for an invalid user. Then errors of the backend, or
-    /// [`ErrorKind::Timeout`].
+    /// [`StoreFailure::Timeout`].
     pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         let mut report = self.check(user, body)?;
         let namespace = self.options.namespace_for(user);
-        let told = PendingToKeep::of_report(
+        let reported = PendingToKeep::of_report(
             report.pending.as_deref(),
             &report.impressions,
             namespace.as_deref(),
             report.received_at,
             self.options.pending_seconds,
         );
-        if let Some(now) = self.keep(user, told).await? {
+        if let Some(now) = self.keep(user, reported).await? {
             report.stamp(self.now(Some(now)));
         }
         Ok(report)
@@ -274,19 +278,18 @@ impl SeenStore {
     #[cfg(feature = "axum")]
     pub(crate) async fn keep_list(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         let namespace = self.options.namespace_for(user);
-        let told = report.pending.as_deref().and_then(|text| {
+        let reported = report.pending.as_deref().and_then(|text| {
             let at = report.received_at;
             PendingToKeep::of(text, namespace.as_deref(), at, self.options.pending_seconds)
         });
-        self.keep(user, told).await.map(drop)
+        self.keep(user, reported).await.map(drop)
     }
 
     /// Stores a list. Returns the backend's time.
-    async fn keep(&self, user: &str, told: Option<PendingToKeep>) -> Result<Option<Time>, Error> {
-        match told {
-            Some(told) => self.within_deadline(|| self.backend.keep(user, &told)).await,
-            None => Ok(None),
-        }
+    async fn keep(&self, user: &str, reported: Option<PendingToKeep>) -> Result<Option<Time>, Error> {
+        let Some(reported) = reported else { return Ok(None) };
+        let keep = || self.backend.keep(user, &reported);
+        self.within_deadline(StoreUse::Append, keep).await
     }
 
     #[cfg(feature = "axum")]
@@ -297,19 +300,21 @@ impl SeenStore {
     /// Retries after transient failures until the deadline.
     pub(crate) async fn within_deadline<R, F: Future<Output = Result<R, Error>>>(
         &self,
+        kind: StoreUse,
         mut attempt: impl FnMut() -> F,
     ) -> Result<R, Error> {
-        let deadline = self.options.deadline;
-        let (begun, mut call) = (Instant::now(), self.call(StoreUse::Read, deadline));
-        in_time(deadline, async {
+        let mut attempts = self.attempts(kind, self.options.deadline);
+        let done = timeout(self.options.deadline, async {
             loop {
+                attempts.call.begin();
                 match attempt().await {
-                    Err(error) => self.wait_to_retry(&mut call, begun, error).await?,
+                    Err(error) => attempts.failed(error).await?,
                     done => return done,
                 }
             }
-        })
-        .await
+        });
+        let done = done.await;
+        done.unwrap_or_else(|_| Err(attempts.expired()))
     }
 
     /// Applies a report to the chain, as [`ShardChain::ingest`]; it may be late. Returns how many ids no live shard
@@ -353,7 +358,7 @@ impl SeenStore {
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), seenguard_server::Error> {
-    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new())?;
+    /// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default())?;
     /// let request = PageRequest { size: 10, ..PageRequest::default() };
     /// store.update("ada", |chain, now| chain.record(&["a", "b"], now)).await?;
     /// store.unsee("ada", &["b"]).await?;
@@ -409,31 +414,33 @@ impl SeenStore {
 
     /// Loads within the patience. A later response is awaited in the background until the deadline, and holds its
     /// permit until then.
-    async fn load(&self, user: &str, told: Option<PendingToKeep>) -> Result<(StoreCall, Loaded), Error> {
+    async fn load(&self, user: &str, reported: Option<PendingToKeep>) -> Result<Loaded, Error> {
         let Ok(permit) = self.reads.clone().try_acquire_owned() else {
-            return Err(Error::new(ErrorKind::Unavailable, "too many reads wait for it"));
+            return Err(Error::new(StoreFailure::Unavailable, "too many reads wait for it"));
         };
         let patience = match self.backend.is_connected() {
             true => self.options.patience,
             false => self.options.connecting_patience,
         };
-        let (store, user) = (self.clone(), user.to_owned());
-        let mut loading = Box::pin(async move {
-            let (begun, mut call) = (Instant::now(), store.call(StoreUse::Read, patience));
-            // Held until the backend has responded, even if the caller has stopped waiting.
-            let _permit = permit;
-            loop {
-                match store.backend.load(&user, told.as_ref()).await {
-                    Err(error) => store.wait_to_retry(&mut call, begun, error).await?,
-                    loaded => return loaded.map(|loaded| (call, loaded)),
+        let mut attempts = self.attempts(StoreUse::Read, patience);
+        let subject = Arc::new((user.to_owned(), reported));
+        loop {
+            attempts.call.begin();
+            let (backend, subject) = (self.backend.clone(), subject.clone());
+            let mut loading = Box::pin(async move { backend.load(&subject.0, subject.1.as_ref()).await });
+            match timeout_at((attempts.begun + patience).into(), &mut loading).await {
+                Ok(Ok(loaded)) => return Ok(loaded),
+                Ok(Err(error)) => attempts.failed(error).await?,
+                Err(_) => {
+                    let late = timeout(self.options.deadline, loading);
+                    tokio::spawn(async move {
+                        let _permit = permit;
+                        late.await
+                    });
+                    return Err(attempts.expired());
                 }
             }
-        });
-        let loaded = timeout(patience, &mut loading).await;
-        loaded.unwrap_or_else(|_| {
-            tokio::spawn(timeout(self.options.deadline, loading));
-            Err(ErrorKind::Timeout.into())
-        })
+        }
     }
 
     /// Repeats the change of a user's chain until no other writer intervenes.
@@ -445,28 +452,30 @@ impl SeenStore {
         deadline: Duration,
     ) -> Result<R, Error> {
         check_user(user)?;
-        let (begun, mut call) = (Instant::now(), self.call(kind, deadline));
-        in_time(deadline, async {
+        let mut attempts = self.attempts(kind, deadline);
+        let changed = timeout(deadline, async {
             loop {
-                match self.try_change(user, call.clone(), &mut change).await {
-                    Err(error) => self.wait_to_retry(&mut call, begun, error).await?,
+                attempts.call.begin();
+                match self.try_change(user, &mut attempts.call, &mut change).await {
+                    Err(error) => attempts.failed(error).await?,
                     done => return done,
                 }
             }
-        })
-        .await
+        });
+        let changed = changed.await;
+        changed.unwrap_or_else(|_| Err(attempts.expired()))
     }
 
-    /// Fails with [`ErrorKind::Conflict`] if another writer has intervened.
+    /// Fails with [`StoreFailure::Conflict`] if another writer has intervened.
     async fn try_change<R: Send>(
         &self,
         user: &str,
-        call: StoreCall,
+        call: &mut StoreCall,
         change: &mut (impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send),
     ) -> Result<R, Error> {
         let loaded = self.backend.load(user, None).await?;
         let (result, step) = work_on(bytes_of(&loaded.stored.shards), || {
-            let mut call = self.restored(call, &loaded)?;
+            self.restore(call, &loaded)?;
             let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
             let result = change(chain, now)?;
             Ok::<_, Error>((result, call.changed()?))
@@ -484,7 +493,7 @@ impl SeenStore {
         };
         match is_stored {
             true => Ok(result),
-            false => Err(ErrorKind::Conflict.into()),
+            false => Err(StoreFailure::Conflict.into()),
         }
     }
 
@@ -492,34 +501,29 @@ impl SeenStore {
         StoreCall::new(self.options.chain, kind, limit.as_millis() as u64, fastrand::u64(..))
     }
 
-    /// Waits for the next attempt after a failure. Fails if there is none.
-    async fn wait_to_retry(&self, call: &mut StoreCall, begun: Instant, error: Error) -> Result<(), Error> {
-        let elapsed_ms = begun.elapsed().as_millis() as u64;
-        let step = error.kind().failure().map(|failure| call.failed(failure, elapsed_ms));
-        let Some(StoreStep::Wait(ms)) = step else {
-            return Err(error);
-        };
-        match error.kind() {
-            ErrorKind::Conflict => self.note_conflict(),
-            _ => self.note_retry(&error),
+    fn attempts(&self, kind: StoreUse, limit: Duration) -> Attempts<'_> {
+        Attempts {
+            store: self,
+            call: self.call(kind, limit),
+            begun: Instant::now(),
+            retried: None,
         }
-        sleep(Duration::from_millis(ms)).await;
-        Ok(())
+    }
+
+    /// A call that has loaded this for reading.
+    fn restored(&self, loaded: &Loaded) -> Result<StoreCall, Error> {
+        let mut call = self.call(StoreUse::Read, Duration::ZERO);
+        self.restore(&mut call, loaded)?;
+        Ok(call)
     }
 
     /// Continues a call with what was loaded.
-    fn restored(&self, mut call: StoreCall, loaded: &Loaded) -> Result<StoreCall, Error> {
+    fn restore(&self, call: &mut StoreCall, loaded: &Loaded) -> Result<(), Error> {
         call.loaded(loaded.stored.clone(), loaded.revision, self.now(loaded.now))?;
-        let (damaged_fields, rejected) = call.damage();
-        if damaged_fields > 0 {
-            self.note_damaged(&seenguard::Error::BadSnapshot(
-                "fields that are stored beside a user's shards cannot be read",
-            ));
+        for error in call.damage() {
+            self.note(&StoreEvent::Damaged(error));
         }
-        for shard in rejected {
-            self.note_damaged(&shard.error);
-        }
-        Ok(call)
+        Ok(())
     }
 
     /// The backend's time: as it has answered, or derived from this process's clock.
@@ -530,41 +534,72 @@ impl SeenStore {
         }
     }
 
-    fn note_read(&self, loaded: &Loaded) {
-        if let Some(refusal) = &loaded.refusal {
-            self.options.tell(&StoreEvent::NotKept(refusal));
-            counter!("seenguard_pending_not_kept_total").increment(1);
-            if may_log("pending", refusal.code()) {
-                tracing::warn!(error = %refusal, "pending impressions cannot be stored: pages are made without them");
+    /// Reports an event to the listener, the counters and the log.
+    fn note(&self, event: &StoreEvent<'_>) {
+        if let Some(listener) = &self.options.on_event {
+            listener(event);
+        }
+        match event {
+            StoreEvent::Damaged(error) => {
+                counter!("seenguard_damaged_total", "code" => error.code()).increment(1);
+                if may_log("damaged", error.code()) {
+                    tracing::warn!(code = error.code(), %error, "stored data cannot be read, and is ignored");
+                }
+            }
+            StoreEvent::Degraded(error) => {
+                counter!("seenguard_degraded_pages_total").increment(1);
+                if may_log("degraded", error.code()) {
+                    tracing::warn!(%error, "pages are made without the users' stored chains");
+                }
+            }
+            StoreEvent::NotKept(error) => {
+                counter!("seenguard_pending_not_kept_total").increment(1);
+                if may_log("pending", error.code()) {
+                    tracing::warn!(%error, "pending impressions cannot be stored: pages are made without them");
+                }
+            }
+            StoreEvent::Conflict => counter!("seenguard_conflicts_total").increment(1),
+            StoreEvent::Retry(error) => {
+                counter!("seenguard_retries_total").increment(1);
+                tracing::debug!(%error, "a call is retried");
             }
         }
     }
+}
 
-    fn note_degraded(&self, error: &Error) {
-        self.options.tell(&StoreEvent::Degraded(error));
-        counter!("seenguard_degraded_pages_total").increment(1);
-        if may_log("degraded", error.code()) {
-            tracing::warn!(%error, "pages are made without the users' stored chains");
-        }
+/// The attempts of a call.
+struct Attempts<'a> {
+    store: &'a SeenStore,
+    call: StoreCall,
+    begun: Instant,
+    /// Why the last attempt failed.
+    retried: Option<Error>,
+}
+
+impl Attempts<'_> {
+    /// Waits for the next attempt after a failure. Fails if there is none.
+    async fn failed(&mut self, error: Error) -> Result<(), Error> {
+        let elapsed_ms = self.begun.elapsed().as_millis() as u64;
+        let ErrorKind::Storage(failure) = error.kind() else {
+            return Err(error);
+        };
+        let StoreStep::Wait(ms) = self.call.failed(failure, elapsed_ms) else {
+            return Err(error);
+        };
+        self.store.note(&match failure {
+            StoreFailure::Conflict => StoreEvent::Conflict,
+            _ => StoreEvent::Retry(&error),
+        });
+        self.retried = Some(error);
+        sleep(Duration::from_millis(ms)).await;
+        Ok(())
     }
 
-    fn note_damaged(&self, error: &seenguard::Error) {
-        self.options.tell(&StoreEvent::Damaged(error));
-        counter!("seenguard_damaged_total", "code" => error.code()).increment(1);
-        if may_log("damaged", error.code()) {
-            tracing::warn!(code = error.code(), %error, "stored data cannot be read, and is ignored");
-        }
-    }
-
-    fn note_conflict(&self) {
-        self.options.tell(&StoreEvent::Conflict);
-        counter!("seenguard_conflicts_total").increment(1);
-    }
-
-    fn note_retry(&self, error: &Error) {
-        self.options.tell(&StoreEvent::Retry(error));
-        counter!("seenguard_retries_total").increment(1);
-        tracing::debug!(%error, "it is tried again");
+    /// The error at the call's limit.
+    fn expired(self) -> Error {
+        let failure = self.call.expired();
+        let retried = self.retried.filter(|error| error.kind() == failure.into());
+        retried.unwrap_or_else(|| failure.into())
     }
 }
 
@@ -572,7 +607,7 @@ impl fmt::Debug for SeenStore {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("SeenStore")
-            .field("options", &self.options)
+            .field("chain", &self.options.chain)
             .finish_non_exhaustive()
     }
 }
@@ -584,8 +619,10 @@ fn check_user(user: &str) -> Result<(), Error> {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use async_trait::async_trait;
     use seenguard::ChainOptions;
     use tokio::task::yield_now;
 
@@ -615,6 +652,69 @@ mod tests {
         }
     }
 
+    /// It refuses the first list and the first replacement, and then hangs: as it loads, or as it writes.
+    struct Refusing {
+        memory: MemoryBackend,
+        refused: AtomicUsize,
+        hangs_as_it_loads: bool,
+    }
+
+    impl Refusing {
+        async fn write(&self) -> Result<(), Error> {
+            match self.refused.fetch_add(1, Ordering::SeqCst) {
+                0 => Err(StoreFailure::ReadOnly.into()),
+                _ => pending().await,
+            }
+        }
+    }
+
+    #[async_trait]
+    impl Backend for Refusing {
+        async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+            match self.hangs_as_it_loads && self.refused.load(Ordering::SeqCst) > 0 {
+                true => pending().await,
+                false => self.memory.load(user, reported).await,
+            }
+        }
+
+        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
+            self.write().await.map(|()| None)
+        }
+
+        async fn replace(&self, _: &str, _: &Replacement) -> Result<bool, Error> {
+            self.write().await.map(|()| true)
+        }
+
+        async fn forget(&self, _: &str, _: &Replacement) -> Result<bool, Error> {
+            self.write().await.map(|()| true)
+        }
+    }
+
+    #[tokio::test]
+    async fn at_the_deadline_a_call_says_why_it_was_refused_unless_a_write_may_have_been_done() {
+        let failure = async |hangs_as_it_loads, reports: bool| {
+            let backend = Refusing {
+                memory: MemoryBackend::default(),
+                refused: AtomicUsize::new(0),
+                hangs_as_it_loads,
+            };
+            let options = StoreOptions {
+                deadline: Duration::from_secs(1),
+                ..StoreOptions::default()
+            };
+            let store = SeenStore::new(backend, options).unwrap();
+            let body = br#"{ "namespace": "home", "now": 1, "impressions": [{ "id": "a", "at": 1 }] }"#;
+            let failed = match reports {
+                true => store.accept("ada", body).await.map(drop),
+                false => store.forget("ada").await,
+            };
+            failed.unwrap_err().kind()
+        };
+        let failures = tokio::join!(failure(true, false), failure(false, false), failure(false, true));
+        let [refused, silent] = [StoreFailure::ReadOnly, StoreFailure::Timeout].map(ErrorKind::Storage);
+        assert_eq!(failures, (refused, silent, silent));
+    }
+
     /// Its only worker runs the page and the other task.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_page_of_a_large_chain_holds_up_nothing_else() {
@@ -623,7 +723,14 @@ mod tests {
             shards: 18,
             ..ChainOptions::default()
         };
-        let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new().chain(chain)).unwrap();
+        let store = SeenStore::new(
+            MemoryBackend::default(),
+            StoreOptions {
+                chain,
+                ..StoreOptions::default()
+            },
+        )
+        .unwrap();
         for shard in 0..18 {
             let ids: Vec<String> = (0..50_000).map(|id| format!("article-{shard}-{id}")).collect();
             store.update("ada", |chain, now| chain.record(&ids, now)).await.unwrap();

@@ -72,10 +72,11 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
         what_is_recorded_is_left_out_of_pages,
         pages_go_on_where_the_one_before_ended,
         a_report_is_taken_once_however_often_it_comes,
-        what_is_no_report_is_refused,
+        an_invalid_report_is_refused,
         a_report_of_another_namespace_is_refused_before_anything_is_kept,
         what_one_device_has_pending_is_left_out_of_the_pages_of_another,
         impressions_of_a_report_without_a_usable_list_are_left_out_of_pages,
+        an_impression_from_before_a_deletion_that_is_reported_late_changes_nothing,
         of_a_device_the_latest_counts,
         of_more_than_eight_devices_the_latest_stay,
         what_is_pending_counts_for_a_while,
@@ -83,8 +84,8 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
         a_history_that_is_deleted_is_gone_from_chain_and_devices,
         many_writers_of_one_user_lose_nothing,
         a_store_holds_the_chain_that_the_same_calls_make_by_themselves,
-        what_is_damaged_is_left_out_and_told,
-        what_is_not_understood_stays_and_is_told,
+        what_is_damaged_is_left_out_and_reported,
+        what_is_not_understood_stays_and_is_reported,
         settings_may_change_while_a_user_has_a_history,
         a_user_without_a_name_is_refused,
     ]
@@ -103,7 +104,10 @@ impl Place {
         let backend = (self.make)(self.name).await;
         let clock = Arc::new(AtomicU64::new(START.unix_ms()));
         let shown = clock.clone();
-        let options = options.clock(move || Time::from_unix_ms(shown.load(Ordering::SeqCst)));
+        let options = StoreOptions {
+            clock: Some(Arc::new(move || Time::from_unix_ms(shown.load(Ordering::SeqCst)))),
+            ..options
+        };
         Store {
             seen: SeenStore::new(backend.clone(), options).unwrap(),
             backend,
@@ -158,7 +162,17 @@ pub fn body(user: &str, ids: &[&str], at: Time, pending: Option<String>) -> Vec<
 }
 
 fn options() -> StoreOptions {
-    StoreOptions::new().namespace_of(namespace_of)
+    StoreOptions {
+        namespace_of: Some(Arc::new(namespace_of)),
+        ..StoreOptions::default()
+    }
+}
+
+fn listening(listener: impl Fn(&StoreEvent<'_>) + Send + Sync + 'static) -> StoreOptions {
+    StoreOptions {
+        on_event: Some(Arc::new(listener)),
+        ..options()
+    }
 }
 
 async fn record(store: &Store, user: &str, ids: &[&str], now: Time) {
@@ -265,7 +279,7 @@ async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     );
 }
 
-async fn what_is_no_report_is_refused(place: Place) {
+async fn an_invalid_report_is_refused(place: Place) {
     let store = place.store(options()).await;
     for body in [
         "",
@@ -354,8 +368,8 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
     assert_eq!(store.at(after(1)).read("ada").await.unwrap().shards().count(), 0);
     // Devices with lists of their own do not displace it.
     for number in 2..12 {
-        let told = shows(&mut device("ada", number), &["x"], after(number));
-        page(&store, "ada", &[], Some(&told), after(number)).await;
+        let pending = shows(&mut device("ada", number), &["x"], after(number));
+        page(&store, "ada", &[], Some(&pending), after(number)).await;
     }
     assert_eq!(page(&store, "ada", &ranked, None, after(12)).await, ["e"]);
     // It has the newest 1,000.
@@ -376,16 +390,27 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
         page(&store, "ada", &ranked_later, None, after(15)).await,
         ["a", "article-400"]
     );
-    // With the history it is deleted; and impressions from before that, reported later, do not count.
+    // With the history it is deleted.
     store.at(after(20)).forget("ada").await.unwrap();
-    let mut late = Report::new(namespace_of("ada"), after(30));
-    late.impressions = vec![Impression {
-        id: "a".into(),
-        at: after(10),
-    }];
-    let late = serde_json::to_vec(&late).unwrap();
-    store.at(after(30)).accept("ada", &late).await.unwrap();
-    assert_eq!(page(&store, "ada", &ranked, None, after(30)).await, ranked);
+    assert_eq!(page(&store, "ada", &ranked, None, after(20)).await, ranked);
+}
+
+async fn an_impression_from_before_a_deletion_that_is_reported_late_changes_nothing(place: Place) {
+    let store = place.store(options()).await;
+    store.at(after(20)).forget("ada").await.unwrap();
+    let ranked = ["a", "b", "c", "d", "e"];
+    // Without a usable pending list; of both reports one impression is from before the deletion.
+    for (at, impressions) in [
+        (after(30), [("a", after(10)), ("b", after(25))]),
+        (after(40), [("c", after(5)), ("d", after(35))]),
+    ] {
+        let mut report = Report::new(namespace_of("ada"), at);
+        let impression = |(id, at): (&str, Time)| Impression { id: id.into(), at };
+        report.impressions = impressions.map(impression).to_vec();
+        let report = serde_json::to_vec(&report).unwrap();
+        store.at(at).accept("ada", &report).await.unwrap();
+    }
+    assert_eq!(page(&store, "ada", &ranked, None, after(40)).await, ["a", "c", "e"]);
 }
 
 async fn of_a_device_the_latest_counts(place: Place) {
@@ -399,8 +424,8 @@ async fn of_a_device_the_latest_counts(place: Place) {
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(2)).await, ["c"]);
     // Nothing is pending any more: a counter that is not lower, and an empty list. The late list stays older.
     let nothing = &later[..=later.rfind('.').unwrap()];
-    for told in [nothing, &first] {
-        page(&store, "ada", &[], Some(told), after(3)).await;
+    for pending in [nothing, &first] {
+        page(&store, "ada", &[], Some(pending), after(3)).await;
         assert_eq!(
             page(&store, "ada", &["a", "b", "c"], None, after(3)).await,
             ["a", "b", "c"]
@@ -413,8 +438,8 @@ async fn of_more_than_eight_devices_the_latest_stay(place: Place) {
     let ids: Vec<String> = (0..60).map(|number| format!("article-{number}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     for (number, shown) in (0..).zip(ids.chunks(6)) {
-        let told = shows(&mut device("ada", number), shown, after(number));
-        page(&store, "ada", &[], Some(&told), after(number)).await;
+        let pending = shows(&mut device("ada", number), shown, after(number));
+        page(&store, "ada", &[], Some(&pending), after(number)).await;
     }
     let (of_the_first_two, of_the_others) = ids.split_at(12);
     // A page has ten items.
@@ -426,9 +451,14 @@ async fn of_more_than_eight_devices_the_latest_stay(place: Place) {
 }
 
 async fn what_is_pending_counts_for_a_while(place: Place) {
-    let store = place.store(options().pending_seconds(600)).await;
-    let told = shows(&mut device("ada", 1), &["a"], START);
-    page(&store, "ada", &[], Some(&told), START).await;
+    let store = place
+        .store(StoreOptions {
+            pending_seconds: 600,
+            ..options()
+        })
+        .await;
+    let pending = shows(&mut device("ada", 1), &["a"], START);
+    page(&store, "ada", &[], Some(&pending), START).await;
     assert_eq!(page(&store, "ada", &["a", "b"], None, after(600)).await, ["b"]);
     assert_eq!(page(&store, "ada", &["a", "b"], None, after(601)).await, ["a", "b"]);
 }
@@ -480,8 +510,8 @@ async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) 
     let store = place.store(options()).await;
     record(&store, "ada", &["a", "b"], START).await;
     store.at(START).unsee("ada", &["b"]).await.unwrap();
-    let told = shows(&mut device("ada", 1), &["c"], START);
-    page(&store, "ada", &[], Some(&told), START).await;
+    let pending = shows(&mut device("ada", 1), &["c"], START);
+    page(&store, "ada", &[], Some(&pending), START).await;
     store.at(after(10)).forget("ada").await.unwrap();
     let chain = store.at(after(10)).read("ada").await.unwrap();
     let shipped = chain.snapshot(after(10), None).unwrap();
@@ -495,7 +525,7 @@ async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) 
     );
     // A device that does not know of the deletion yet, and an earlier report from a stream.
     assert_eq!(
-        page(&store, "ada", &["a", "b", "c"], Some(&told), after(11)).await,
+        page(&store, "ada", &["a", "b", "c"], Some(&pending), after(11)).await,
         ["a", "b", "c"]
     );
     let report = store
@@ -515,7 +545,7 @@ async fn many_writers_of_one_user_lose_nothing(place: Place) {
     const IMPRESSIONS: usize = 25;
     let conflicts = Arc::new(Mutex::new(0));
     let counted = conflicts.clone();
-    let options = options().on_event(move |event| {
+    let options = listening(move |event| {
         if matches!(event, StoreEvent::Conflict) {
             *counted.lock().unwrap() += 1;
         }
@@ -556,7 +586,12 @@ async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(place: P
             ttl_seconds,
             ..ChainOptions::default()
         };
-        let store = place.store(StoreOptions::new().chain(chain)).await;
+        let store = place
+            .store(StoreOptions {
+                chain,
+                ..StoreOptions::default()
+            })
+            .await;
         let user = format!("of {ttl_seconds} seconds");
         let mut alone = ShardChain::new(chain).unwrap();
         let mut now = START;
@@ -589,11 +624,11 @@ async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(place: P
     }
 }
 
-async fn what_is_damaged_is_left_out_and_told(place: Place) {
-    let told = Arc::new(Mutex::new(Vec::new()));
-    let listener = told.clone();
+async fn what_is_damaged_is_left_out_and_reported(place: Place) {
+    let damage = Arc::new(Mutex::new(Vec::new()));
+    let listener = damage.clone();
     let store = place
-        .store(options().on_event(move |event| {
+        .store(listening(move |event| {
             if let StoreEvent::Damaged(error) = event {
                 listener.lock().unwrap().push(error.code());
             }
@@ -608,20 +643,20 @@ async fn what_is_damaged_is_left_out_and_told(place: Place) {
     .await;
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["b"]);
     assert_eq!(
-        std::mem::take(&mut *told.lock().unwrap()),
-        ["bad-snapshot", "bad-checksum"]
+        std::mem::take(&mut *damage.lock().unwrap()),
+        ["bad-checksum", "bad-snapshot"]
     );
     // The next change stores valid data.
     record(&store, "ada", &["c"], START).await;
-    told.lock().unwrap().clear();
+    damage.lock().unwrap().clear();
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, START).await, ["b"]);
-    assert!(told.lock().unwrap().is_empty());
+    assert!(damage.lock().unwrap().is_empty());
 }
 
-async fn what_is_not_understood_stays_and_is_told(place: Place) {
-    let told = Arc::new(AtomicU64::new(0));
-    let counted = told.clone();
-    let options = options().on_event(move |event| {
+async fn what_is_not_understood_stays_and_is_reported(place: Place) {
+    let damage = Arc::new(AtomicU64::new(0));
+    let counted = damage.clone();
+    let options = listening(move |event| {
         if matches!(event, StoreEvent::Damaged(_)) {
             counted.fetch_add(1, Ordering::SeqCst);
         }
@@ -636,7 +671,7 @@ async fn what_is_not_understood_stays_and_is_told(place: Place) {
     })
     .await;
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["b"]);
-    assert_eq!(told.load(Ordering::SeqCst), 1);
+    assert_eq!(damage.load(Ordering::SeqCst), 1);
     record(&store, "ada", &["b"], after(1)).await;
     let stored = store.backend.load("ada", None).await.unwrap().stored;
     assert_eq!(
@@ -656,7 +691,14 @@ async fn settings_may_change_while_a_user_has_a_history(place: Place) {
     let backend = (place.make)(place.name).await;
     let stores: Vec<SeenStore> = [chain(5, 9, 3_000), chain(50, 3, 0), chain(20, 4, 60)]
         .into_iter()
-        .map(|chain| SeenStore::new(backend.clone(), StoreOptions::new().chain(chain).clock(|| START)).unwrap())
+        .map(|chain| {
+            let options = StoreOptions {
+                chain,
+                clock: Some(Arc::new(|| START)),
+                ..StoreOptions::default()
+            };
+            SeenStore::new(backend.clone(), options).unwrap()
+        })
         .collect();
     // Each keeps this many for at least a minute.
     let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_read() {
+    fn other_texts_than_cursors_are_not_read() {
         let too_many = format!("1.a.{}", "0000".repeat(MAX_GIVEN + 1));
         for text in [
             "",

@@ -14,7 +14,7 @@
 //! impressions that it records, except that the smaller number of shards counts. A shard of other parameters is used
 //! until it is full, one of another ttl if it lives long enough, and a shard that a server cannot read stays in place.
 //!
-//! Next to the shards a chain keeps the unseen ids, each with its time, and the time at which the history was deleted:
+//! Next to the shards a chain has the unseen ids, each with its time, and the time at which the history was deleted:
 //! late reports do not undo either.
 //!
 //! The devices' pending impressions are separate, in [`devices`](crate::devices).

@@ -50,7 +50,7 @@ pub struct ShardChain {
     pub(super) unseen: Unseen,
     /// When the history was deleted, Unix seconds.
     pub(super) forget_before: Option<u32>,
-    /// Unknown fields stored next to the shards: they stay.
+    /// Unknown fields stored with the shards: they stay.
     pub(super) other_fields: Vec<(String, String)>,
 }
 
@@ -119,7 +119,7 @@ impl ShardChain {
         Ok((chain, rejected))
     }
 
-    /// Restores the data stored next to the shards: the unseen ids, and the deletion of the history.
+    /// Restores the data stored with the shards: the unseen ids, and the deletion of the history.
     ///
     /// # Errors
     /// [`Error::BadSnapshot`] for more than 1,000 unseen ids, [`Error::BadOption`] for a deletion beyond 2^32 seconds:

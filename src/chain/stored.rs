@@ -38,26 +38,32 @@ impl ShardChain {
     /// # Errors
     /// As [`ShardChain::snapshot`].
     pub fn stored(&self, now: Time) -> Result<StoredChain, Error> {
-        let now = shard_seconds(now)?;
-        let live = self.links.iter().filter(|link| link.is_live(now));
+        let seconds = shard_seconds(now)?;
+        let live = self.links.iter().filter(|link| link.is_live(seconds));
         let shards: Result<Vec<String>, Error> = live.map(|link| Ok(link.text()?.into_owned())).collect();
-        let fields_of = |prefix: &'static str, is_seen: bool| {
+        Ok(StoredChain {
+            shards: shards?,
+            fields: self.stored_fields(now)?,
+        })
+    }
+
+    /// The fields of [`ShardChain::stored`].
+    pub(crate) fn stored_fields(&self, now: Time) -> Result<Vec<(String, String)>, Error> {
+        let now = shard_seconds(now)?;
+        let since = |prefix: &'static str, is_seen: bool| {
             let ids = self.unseen.newest_first(is_seen, |id| contained(self.live(now), id));
             ids.into_iter()
                 .map(move |Impression { id, at }| (format!("{prefix}{id}"), at.unix_ms().to_string()))
         };
         let forget_before = |at: u32| (FORGET_BEFORE.to_owned(), at.to_string());
-        Ok(StoredChain {
-            shards: shards?,
-            fields: fields_of(UNSEEN, false)
-                .chain(fields_of(SEEN, true))
-                .chain(self.forget_before.map(forget_before))
-                .chain(self.other_fields.iter().cloned())
-                .collect(),
-        })
+        Ok(since(UNSEEN, false)
+            .chain(since(SEEN, true))
+            .chain(self.forget_before.map(forget_before))
+            .chain(self.other_fields.iter().cloned())
+            .collect())
     }
 
-    /// Restores the fields stored next to the shards, given as a list of names, each followed by its value. Drops
+    /// Restores the fields stored with the shards, given as a list of names, each followed by its value. Drops
     /// damaged fields, and unseen ids beyond their limits, and returns their number. Fields of other names stay
     /// unchanged.
     ///
@@ -78,7 +84,7 @@ impl ShardChain {
         let mut left_out = 0;
         for index in 0..fields.len() / 2 {
             match read_field(fields.get(2 * index), fields.get(2 * index + 1)) {
-                Some(Field::Unseen { id, at, is_seen }) => self.unseen.insert(id.as_bytes(), at, is_seen),
+                Some(Field::Since { id, at, is_seen }) => self.unseen.insert(id.as_bytes(), at, is_seen),
                 Some(Field::ForgetBefore(at)) => self.forget_before = self.forget_before.max(Some(rounded_up(at)?)),
                 Some(Field::Other(name, value)) => self.other_fields.push((name.to_owned(), value.to_owned())),
                 None => left_out += 1,
@@ -91,7 +97,7 @@ impl ShardChain {
 }
 
 enum Field<'a> {
-    Unseen { id: &'a str, at: Time, is_seen: bool },
+    Since { id: &'a str, at: Time, is_seen: bool },
     ForgetBefore(Time),
     Other(&'a str, &'a str),
 }
@@ -99,18 +105,18 @@ enum Field<'a> {
 fn read_field<'a>(name: &'a [u8], value: &'a [u8]) -> Option<Field<'a>> {
     let [name, value] = [name, value].map(|text| std::str::from_utf8(text).ok());
     let (name, value) = (name?, value?);
-    let id_after = |prefix, is_seen| name.strip_prefix(prefix).map(|id| (id, is_seen));
-    let unseen = id_after(UNSEEN, false).or_else(|| id_after(SEEN, true));
-    if unseen.is_none() && name != FORGET_BEFORE {
+    let since = |prefix, is_seen| name.strip_prefix(prefix).map(|id| (id, is_seen));
+    let since = since(UNSEEN, false).or_else(|| since(SEEN, true));
+    if since.is_none() && name != FORGET_BEFORE {
         return Some(Field::Other(name, value));
     }
     let number: u64 = value.parse().ok()?;
-    match unseen {
+    match since {
         None => (number <= LAST_SECOND).then(|| Field::ForgetBefore(Time::from_unix_seconds(number))),
         Some((id, is_seen)) => {
             let at = Time::from_unix_ms(number);
             let can_be = at.unix_seconds() <= LAST_SECOND && id.len() <= MAX_UNSEEN_ID_BYTES;
-            can_be.then_some(Field::Unseen { id, at, is_seen })
+            can_be.then_some(Field::Since { id, at, is_seen })
         }
     }
 }

@@ -14,12 +14,12 @@ pub(super) const MAX_UNSEEN_ID_BYTES: usize = 256;
 /// Most bytes of all of them in the stored form, which every page of the user reads.
 const MAX_BYTES: usize = 64 << 10;
 /// Stored bytes of an entry without its id: `unseen:`, and Unix milliseconds in 13 digits.
-const ENTRY_BYTES: usize = 20;
+const BYTES_WITHOUT_ID: usize = 20;
 
 /// The state of an id that became unseen, with its time of the server's clock. Of two the later one counts, on a tie
 /// seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct UnseenState {
+struct Entry {
     at: Time,
     is_seen: bool,
 }
@@ -27,7 +27,7 @@ struct UnseenState {
 /// Ids that became unseen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Unseen {
-    ids: BTreeMap<Vec<u8>, UnseenState>,
+    ids: BTreeMap<Vec<u8>, Entry>,
 }
 
 impl Unseen {
@@ -42,7 +42,7 @@ impl Unseen {
 
     /// Adds an id, unless it is too long. For a known id the later state counts.
     pub(super) fn insert(&mut self, id: &[u8], at: Time, is_seen: bool) {
-        let new = UnseenState { at, is_seen };
+        let new = Entry { at, is_seen };
         if let Some(known) = self.ids.get_mut(id) {
             *known = new.max(*known);
         } else if id.len() <= MAX_UNSEEN_ID_BYTES {
@@ -53,7 +53,7 @@ impl Unseen {
     /// Marks an id as seen at this time, if it became unseen before.
     pub(super) fn see(&mut self, id: &[u8], at: Time) {
         if let Some(known) = self.ids.get_mut(id) {
-            *known = UnseenState {
+            *known = Entry {
                 at: known.at.max(at),
                 is_seen: true,
             };
@@ -61,7 +61,7 @@ impl Unseen {
     }
 
     pub(super) fn unite(&mut self, other: &Unseen) {
-        for (id, &UnseenState { at, is_seen }) in &other.ids {
+        for (id, &Entry { at, is_seen }) in &other.ids {
             self.insert(id, at, is_seen);
         }
     }
@@ -74,15 +74,15 @@ impl Unseen {
     /// not fit.
     pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
         self.retain(|id, _| is_needed(id));
-        let mut bytes = self.ids.keys().map(|id| id.len() + ENTRY_BYTES).sum::<usize>();
+        let mut bytes = self.ids.keys().map(|id| id.len() + BYTES_WITHOUT_ID).sum::<usize>();
         if self.ids.len() <= MAX_SNAPSHOT_UNSEEN && bytes <= MAX_BYTES {
             return 0;
         }
-        let mut all: Vec<(Vec<u8>, UnseenState)> = mem::take(&mut self.ids).into_iter().collect();
+        let mut all: Vec<(Vec<u8>, Entry)> = mem::take(&mut self.ids).into_iter().collect();
         all.sort_by_key(|&(_, known)| (known.is_seen, Reverse(known.at)));
         let before = all.len();
         while all.len() > MAX_SNAPSHOT_UNSEEN || bytes > MAX_BYTES {
-            bytes -= all.pop().map_or(0, |(id, _)| id.len() + ENTRY_BYTES);
+            bytes -= all.pop().map_or(0, |(id, _)| id.len() + BYTES_WITHOUT_ID);
         }
         let left_out = before - all.len();
         self.ids = all.into_iter().collect();
@@ -91,8 +91,8 @@ impl Unseen {
 
     /// Of the ids selected by `is_needed`, those that are unseen or (`is_seen`) seen again, newest first.
     pub(super) fn newest_first(&self, is_seen: bool, is_needed: impl Fn(&[u8]) -> bool) -> Vec<Impression> {
-        let wanted = |(id, known): &(&Vec<u8>, &UnseenState)| known.is_seen == is_seen && is_needed(id);
-        let text = |(id, known): (&Vec<u8>, &UnseenState)| Impression {
+        let wanted = |(id, known): &(&Vec<u8>, &Entry)| known.is_seen == is_seen && is_needed(id);
+        let text = |(id, known): (&Vec<u8>, &Entry)| Impression {
             id: String::from_utf8_lossy(id).into_owned(),
             at: known.at,
         };

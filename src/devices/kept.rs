@@ -6,13 +6,15 @@
 use std::cmp::Reverse;
 use std::fmt::{self, Write};
 
+use serde::Serialize;
+
 use super::name::DeviceName;
 use super::pending_list::PendingText;
 use crate::base36::base36;
 use crate::error::Error;
 use crate::hash::hash_id;
 use crate::impression::Impression;
-use crate::time::Time;
+use crate::time::{Time, as_unix_seconds};
 
 /// The number of a user's devices, the latest ones, whose pending impressions a store keeps.
 pub const MAX_PENDING_DEVICES: usize = 8;
@@ -52,10 +54,23 @@ impl fmt::Display for KeptLine<'_> {
     }
 }
 
-/// Keeps the lines of the latest `most` devices, those with ids first, and that of unnamed ones. Returns the others.
-pub(super) fn keep_latest<'a>(lines: &mut Vec<KeptLine<'a>>, most: usize) -> Vec<KeptLine<'a>> {
-    let is_named = |line: &KeptLine<'_>| line.device != DeviceName::UNNAMED;
-    lines.sort_by_key(|line| (is_named(line), line.text.list.is_empty(), Reverse(line.at)));
+/// Keeps the lines of the latest `most` devices, those with ids first, and that of unnamed ones. Returns the others. Of
+/// devices of the same second `preferred` stays.
+pub(super) fn keep_latest<'a>(
+    lines: &mut Vec<KeptLine<'a>>,
+    most: usize,
+    preferred: Option<DeviceName>,
+) -> Vec<KeptLine<'a>> {
+    let is_named = |line: &KeptLine<'_>| !line.text.is_unnamed();
+    lines.sort_unstable_by_key(|line| {
+        let is_preferred = Some(line.device) == preferred;
+        (
+            is_named(line),
+            line.text.list.is_empty(),
+            Reverse(line.at),
+            !is_preferred,
+        )
+    });
     let unnamed = lines.iter().filter(|line| !is_named(line)).count();
     lines.split_off((most + unnamed).min(lines.len()))
 }
@@ -63,8 +78,7 @@ pub(super) fn keep_latest<'a>(lines: &mut Vec<KeptLine<'a>>, most: usize) -> Vec
 /// The lines beyond the limit: each device's name and its line. Of devices of the same second the one of `latest` stays.
 pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec<[String; 2]> {
     let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
-    lines.sort_by_key(|line| latest.is_none_or(|latest| latest.device != line.device));
-    let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES);
+    let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES, latest.map(|latest| latest.device));
     dropped
         .iter()
         .map(|line| [line.device.to_string(), line.to_string()])
@@ -72,13 +86,17 @@ pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec
 }
 
 /// A device's pending impressions to keep in a store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct PendingToKeep {
+    #[serde(skip)]
     device: DeviceName,
+    #[serde(skip)]
     counter: u64,
     /// The text, with its numbers in their shortest form.
     text: String,
     /// When it arrived.
+    #[serde(serialize_with = "as_unix_seconds")]
     at: Time,
     life_seconds: u32,
 }
@@ -103,14 +121,17 @@ impl PendingToKeep {
     ) -> Option<Self> {
         let listed = pending.and_then(|text| PendingToKeep::of(text, namespace, now, life_seconds));
         listed.or_else(|| {
-            let mut impressions: Vec<&Impression> = impressions.iter().collect();
-            impressions.sort_by_key(|impression| Reverse(impression.at));
-            let earliest = impressions.last()?.at.unix_seconds();
-            let text = PendingText::new(Some(DeviceName::UNNAMED), 0, u32::try_from(earliest).ok()?);
-            let hashes = impressions
-                .iter()
-                .map(|impression| hash_id(impression.id.as_bytes(), 0));
-            PendingToKeep::stored(&text.with_list(hashes, usize::MAX), now, life_seconds)
+            let mut newest: Vec<(Reverse<Time>, usize)> = (0..)
+                .zip(impressions)
+                .map(|(index, impression)| (Reverse(impression.at), index))
+                .collect();
+            newest.sort_unstable();
+            let numbers = newest.iter().flat_map(|&(Reverse(at), index)| {
+                let hash = hash_id(impressions[index].id.as_bytes(), 0);
+                [hash, at.unix_seconds()]
+            });
+            let text = PendingText::new(Some(DeviceName::UNNAMED), 0, 0).with_list(numbers, usize::MAX);
+            PendingToKeep::stored(&text, now, life_seconds).filter(PendingToKeep::lists_any)
         })
     }
 
@@ -187,6 +208,7 @@ impl PendingToKeep {
         keep_latest(
             &mut lines,
             MAX_PENDING_DEVICES - usize::from(self.device != DeviceName::UNNAMED),
+            None,
         );
         let (device, at) = (self.device, self.at);
         lines.insert(0, KeptLine { device, at, text });

@@ -58,20 +58,22 @@ impl PendingLists {
     /// [`Error::OutOfMemory`].
     pub(crate) fn read(pending: Pending<'_>, forget_before: Option<u32>, now: Time) -> Result<Self, Error> {
         let is_of_user = |device: DeviceName| pending.namespace.is_none_or(|namespace| device.is_of(namespace));
-        let counts =
-            |text: &PendingText<'_>| text.forgotten >= forget_before.unwrap_or(0) && text.device.is_none_or(is_of_user);
+        let forget_before = forget_before.unwrap_or(0);
+        let counts = |text: &PendingText<'_>| {
+            (text.is_unnamed() || text.forgotten >= forget_before) && text.device.is_none_or(is_of_user)
+        };
         let (mut asking, mut others) = (Vec::new(), Vec::new());
-        let requesting = pending.asking.and_then(PendingText::parse);
-        if let Some(text) = requesting.filter(counts) {
-            text.read_list(&mut asking)?;
+        let sent = pending.asking.and_then(PendingText::parse);
+        if let Some(text) = sent.filter(counts) {
+            text.read_list(now, forget_before, &mut asking)?;
         }
-        let device = requesting.and_then(|text| text.device);
+        let device = sent.and_then(|text| text.device);
         let mut kept: Vec<_> = kept_lines(pending.kept, kept_since(now, pending.kept_seconds))
             .filter(|line| Some(line.device) != device && counts(&line.text))
             .collect();
-        keep_latest(&mut kept, MAX_PENDING_DEVICES);
+        keep_latest(&mut kept, MAX_PENDING_DEVICES, None);
         for line in kept {
-            line.text.read_list(&mut others)?;
+            line.text.read_list(line.at, forget_before, &mut others)?;
         }
         asking.sort_unstable();
         others.sort_unstable();

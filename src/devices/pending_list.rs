@@ -9,6 +9,11 @@
 //!   of the id, the highest byte first. It is empty if nothing is pending.
 //!
 //! So a server in any language needs one hash, and three lines to read the list.
+//!
+//! A store also has one text for the reports of a user that came without a usable list. Its name is
+//! [`DeviceName::UNNAMED`], its counter and `forgotten` are 0, and in its list each id has 3 more bytes: bits 23 to 0 of
+//! the Unix seconds at which it was on the screen. So an impression from before a deletion of the history, reported
+//! after it, is ignored, and no other one with it.
 
 use std::fmt;
 
@@ -16,13 +21,16 @@ use super::name::DeviceName;
 use crate::base36::{base36, from_base36};
 use crate::base64;
 use crate::error::Error;
+use crate::time::Time;
 
 /// Most characters of a text: it has room for [`MAX_IDS`].
 const MAX_TEXT_CHARACTERS: usize = 4_096;
 /// Most ids of a list.
 const MAX_IDS: usize = 1_000;
-const BYTES_AN_ID: usize = 3;
-const CHARACTERS_AN_ID: usize = 4;
+/// Bytes of an id, and of a time.
+const BYTES: usize = 3;
+/// The same as text.
+const CHARACTERS: usize = 4;
 
 /// A valid text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +55,13 @@ impl<'a> PendingText<'a> {
 
     /// Parses a text of a request; `None` if it is invalid.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
-        PendingText::parse_stored(text).filter(|text| text.device != Some(DeviceName::UNNAMED))
+        let is_short = text.len() <= MAX_TEXT_CHARACTERS;
+        PendingText::parse_stored(text).filter(|text| is_short && !text.is_unnamed())
     }
 
     /// Parses a text of a store.
     pub(super) fn parse_stored(text: &'a str) -> Option<Self> {
-        if text.len() > MAX_TEXT_CHARACTERS {
+        if text.len() > 2 * MAX_TEXT_CHARACTERS {
             return None;
         }
         let mut parts = text.splitn(4, '.');
@@ -61,32 +70,38 @@ impl<'a> PendingText<'a> {
             "" => None,
             name => Some(DeviceName::parse(name)?),
         };
-        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-        let is_list = list.len().is_multiple_of(CHARACTERS_AN_ID)
-            && list.len() <= MAX_IDS * CHARACTERS_AN_ID
-            && list.bytes().all(is_digit);
-        is_list.then_some(PendingText {
+        let text = PendingText {
             device,
             counter: from_base36(counter.as_bytes())?,
             forgotten: from_base36(forgotten.as_bytes())?.try_into().ok()?,
             list,
-        })
+        };
+        let is_digit = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        let is_list = list.len().is_multiple_of(text.entry())
+            && list.len() <= MAX_IDS * text.entry()
+            && list.bytes().all(is_digit);
+        is_list.then_some(text)
     }
 
-    /// Both lists as one text: the newest ids, of which this list has the newer ones, and the earlier deletion.
+    /// Whether it is the text of reports without a usable list.
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.device == Some(DeviceName::UNNAMED)
+    }
+
+    /// Characters of an entry of the list.
+    fn entry(&self) -> usize {
+        if self.is_unnamed() { 2 * CHARACTERS } else { CHARACTERS }
+    }
+
+    /// This list with the older one of reports without a usable list: the newest ids.
     pub(super) fn joined(&self, older: &PendingText<'_>) -> String {
         let mut list = older.list.to_owned();
+        // Not again for a report that is repeated.
         if !list.starts_with(self.list) {
             list.insert_str(0, self.list);
-            list.truncate(MAX_IDS * CHARACTERS_AN_ID);
+            list.truncate(MAX_IDS * self.entry());
         }
-        let forgotten = self.forgotten.min(older.forgotten);
-        PendingText {
-            forgotten,
-            list: &list,
-            ..*self
-        }
-        .text()
+        PendingText { list: &list, ..*self }.text()
     }
 
     fn text(&self) -> String {
@@ -99,15 +114,14 @@ impl<'a> PendingText<'a> {
         text + self.list
     }
 
-    /// The same text with a list of as many of these ids as fit into `max_characters`, given by their hashes (XXH64,
-    /// seed 0), the newest first.
-    pub(crate) fn with_list(self, hashes: impl Iterator<Item = u64>, max_characters: usize) -> String {
+    /// The same text with a list of as many ids as fit into these characters, given by their hashes (XXH64, seed 0), the
+    /// newest first; without a name each with its Unix seconds after it.
+    pub(crate) fn with_list(self, numbers: impl Iterator<Item = u64>, max_characters: usize) -> String {
         let mut text = PendingText { list: "", ..self }.text();
-        let room = max_characters.min(MAX_TEXT_CHARACTERS).saturating_sub(text.len());
-        let ids = (room / CHARACTERS_AN_ID).min(MAX_IDS);
+        let ids = (max_characters.saturating_sub(text.len()) / self.entry()).min(MAX_IDS);
         let mut bytes = Vec::new();
-        for hash in hashes.take(ids) {
-            let [.., high, middle, low] = hash.to_be_bytes();
+        for number in numbers.take(ids * self.entry() / CHARACTERS) {
+            let [.., high, middle, low] = number.to_be_bytes();
             bytes.extend_from_slice(&[high, middle, low]);
         }
         for character in base64::encode(&bytes).chars() {
@@ -120,17 +134,32 @@ impl<'a> PendingText<'a> {
         text
     }
 
-    /// Adds the listed ids, each as [`listed`] has it.
+    /// Adds the listed ids, each as [`listed`] has it, of a text that arrived at `at`; of impressions with a time those
+    /// from `forget_before` on.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub(super) fn read_list(&self, into: &mut Vec<u32>) -> Result<(), Error> {
-        into.try_reserve(self.list.len() / CHARACTERS_AN_ID)?;
-        for id in base64::decode(self.list.as_bytes())?.chunks_exact(BYTES_AN_ID) {
-            into.push(u32::from_be_bytes([0, id[0], id[1], id[2]]));
+    pub(super) fn read_list(&self, at: Time, forget_before: u32, into: &mut Vec<u32>) -> Result<(), Error> {
+        let numbers = base64::decode(self.list.as_bytes())?;
+        let mut numbers = numbers
+            .chunks_exact(BYTES)
+            .map(|number| u32::from_be_bytes([0, number[0], number[1], number[2]]));
+        into.try_reserve(self.list.len() / self.entry())?;
+        while let Some(id) = numbers.next() {
+            let seconds = if self.is_unnamed() { numbers.next() } else { None };
+            if seconds.is_none_or(|seconds| near(seconds, at) >= forget_before) {
+                into.push(id);
+            }
         }
         Ok(())
     }
+}
+
+/// The Unix seconds nearest to a time that have these low 24 bits.
+fn near(low_bits: u32, time: Time) -> u32 {
+    let time = time.unix_seconds() as u32;
+    let ahead = (low_bits.wrapping_sub(time) << 8).cast_signed() >> 8;
+    time.wrapping_add_signed(ahead)
 }
 
 /// The form of an id in a list: the low 24 bits of its hash.
@@ -151,7 +180,9 @@ mod tests {
 
     fn listed_in(text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
-        PendingText::parse(text).unwrap().read_list(&mut ids).unwrap();
+        let text = PendingText::parse_stored(text).unwrap();
+        text.read_list(Time::from_unix_seconds(1_764_000_000), 1_763_999_000, &mut ids)
+            .unwrap();
         ids
     }
 
@@ -175,9 +206,9 @@ mod tests {
         // The ids `1r8bq8r7q4izgx` and `a`, as the format's description has them.
         let hashes = [0x3fcb_4702_b20e_7e12, 0xd24e_c4f1_a98c_6e5b];
         let text = PendingText::new(None, 1, 0);
-        let listed = text.with_list(hashes.into_iter(), usize::MAX);
-        assert_eq!(listed, ".1.0.Dn4SjG5b");
-        assert_eq!(listed_in(&listed), hashes.map(super::listed));
+        let listing = text.with_list(hashes.into_iter(), usize::MAX);
+        assert_eq!(listing, ".1.0.Dn4SjG5b");
+        assert_eq!(listed_in(&listing), hashes.map(listed));
         assert_eq!(listed_in(".1.0.AAAA____"), [0, 0xFF_FFFF]);
     }
 
@@ -193,9 +224,27 @@ mod tests {
             (4_005, 1_000),
             (usize::MAX, 1_000),
         ] {
-            let listed = text.with_list(0..2_000, most);
-            assert_eq!(listed_in(&listed), Vec::from_iter(0..ids), "{most}");
+            let listing = text.with_list(0..2_000, most);
+            assert_eq!(listed_in(&listing), Vec::from_iter(0..ids), "{most}");
         }
+    }
+
+    #[test]
+    fn of_reports_without_a_list_each_impression_has_its_time() {
+        let text = PendingText::new(Some(DeviceName::UNNAMED), 0, 0);
+        // One from before the deletion, and one of a server whose clock is ahead of the one that stores.
+        let [late, new, ahead] = [1_763_998_999, 1_763_999_000, 1_764_000_900];
+        let listing = text.with_list([1, new, 2, late, 3, ahead].into_iter(), usize::MAX);
+        assert_eq!(listed_in(&listing), [1, 3]);
+        assert_eq!(PendingText::parse(&listing), None, "no device sends it");
+        let joined = |listing: &str, older: &str| {
+            let [listing, older] = [listing, older].map(|text| PendingText::parse_stored(text).unwrap());
+            listing.joined(&older)
+        };
+        assert_eq!(joined(&listing, &listing), listing);
+        let many = |ids: std::ops::Range<u64>| text.with_list(ids.flat_map(|id| [id, new]), usize::MAX);
+        let expected = Vec::from_iter((600..1_200).chain(0..400));
+        assert_eq!(listed_in(&joined(&many(600..1_200), &many(0..600))), expected);
     }
 
     #[test]

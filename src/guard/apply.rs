@@ -44,7 +44,7 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::OutOfMemory`], [`Error::BadSnapshot`], or [`Error::InShard`] for the first shard
-    /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, causes none:
+    /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is not an error:
     /// [`Applied::reason`] says so.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<Applied, Error> {
         let forget_before = snapshot.forget_before.unwrap_or(0);

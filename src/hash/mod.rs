@@ -1,4 +1,4 @@
-//! From an item id to its hash and its bit positions: the native way, and those of other libraries.
+//! From an item id to its hash and its bit positions: the native ones, and those of other libraries.
 //!
 //! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How they are drawn is the hash scheme
 //! of a filter: the native one is in `native.rs`, each of the others in a file that is named after it. `mod.rs` alone knows which

@@ -1,6 +1,6 @@
 //! The commands of a store in Redis: scripts with their keys and arguments.
 
-use std::collections::BTreeMap;
+use serde::{Serialize, Serializer};
 
 use super::keys::StoreKeys;
 use super::list_change::ListChange;
@@ -11,13 +11,13 @@ use crate::devices::{PendingToKeep, dropped_devices};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedisScript {
     /// Loads a user, all as of one moment (a history that was deleted must not meet the shards from before), after
-    /// keeping what a device has told: [`LoadedFromRedis`](super::LoadedFromRedis) reads the answer.
+    /// storing the device's pending list: [`LoadedFromRedis`](super::LoadedFromRedis) reads the response.
     Load,
-    /// Keeps what a device has told: [`KeptInRedis`](super::KeptInRedis) reads the answer.
+    /// Stores a device's pending list: [`KeptInRedis`](super::KeptInRedis) reads the response.
     Keep,
-    /// Drops what is kept of devices.
+    /// Removes devices' pending lists.
     Drop,
-    /// Replaces a user's list and hash, and answers 1; or 0 if another process has changed either. In a full Redis it
+    /// Replaces a user's list and hash, and returns 1; or 0 if another process has changed either. In a full Redis it
     /// fails before it has changed anything, unless it deletes a history.
     Replace,
     /// The same even where Redis is full, from version 7 on.
@@ -59,8 +59,15 @@ impl RedisScript {
     }
 }
 
+/// As its number.
+impl Serialize for RedisScript {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(*self as u32)
+    }
+}
+
 /// A script to run. Whether one has run whose connection was lost is not known: to run it again does no harm.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RedisCommand {
     /// The script.
@@ -72,21 +79,21 @@ pub struct RedisCommand {
 }
 
 impl StoreKeys {
-    /// Loads all that there is, after keeping what a device has told.
-    pub fn load(self, told: Option<&PendingToKeep>) -> RedisCommand {
+    /// Loads all that there is, after storing the device's pending list.
+    pub fn load(self, pending: Option<&PendingToKeep>) -> RedisCommand {
         RedisCommand {
             script: RedisScript::Load,
             keys: vec![self.list, self.meta, self.pending],
-            arguments: told.map(keep_arguments).unwrap_or_default(),
+            arguments: pending.map(keep_arguments).unwrap_or_default(),
         }
     }
 
-    /// Keeps what a device has told, and no more.
-    pub fn keep(self, told: &PendingToKeep) -> RedisCommand {
+    /// Stores a device's pending list, and loads nothing.
+    pub fn keep(self, pending: &PendingToKeep) -> RedisCommand {
         RedisCommand {
             script: RedisScript::Keep,
             keys: vec![self.pending],
-            arguments: keep_arguments(told),
+            arguments: keep_arguments(pending),
         }
     }
 
@@ -101,8 +108,8 @@ impl StoreKeys {
         })
     }
 
-    /// Makes one chain of another if the revision is still this one, to keep it for so many seconds, or for ever if they
-    /// are 0. `forgets`: what is kept of devices goes, too.
+    /// Makes one chain of another if the revision is still this one, and stores it for these seconds, 0: without expiry.
+    /// `forgets`: removes the devices' pending lists, too.
     ///
     /// ```
     /// use seenguard::{StoreKeys, StoredChain};
@@ -148,32 +155,30 @@ impl StoreKeys {
     }
 }
 
-/// The device name, the counter, the text, when it was told and for how long it is kept, both in seconds, and whether
-/// it lists anything.
-fn keep_arguments(told: &PendingToKeep) -> Vec<String> {
-    let (device, counter) = told.key();
-    let times = [told.at().unix_seconds(), told.life_seconds().into()].map(|seconds| seconds.to_string());
-    let lists_any = u8::from(told.lists_any()).to_string();
-    [
-        [device, counter, told.text().to_owned()].as_slice(),
-        &times,
-        &[lists_any],
-    ]
-    .concat()
+/// The device name, the counter, the text, when it arrived and how long it is stored, both in seconds, and whether it
+/// lists anything.
+fn keep_arguments(pending: &PendingToKeep) -> Vec<String> {
+    let (device, counter) = pending.key();
+    let [at, life] = [pending.at().unix_seconds(), pending.life_seconds().into()].map(|seconds| seconds.to_string());
+    let lists_any = u8::from(pending.lists_any()).to_string();
+    vec![device, counter, pending.text().to_owned(), at, life, lists_any]
 }
 
-/// Of each field that is to be another its name and its value, an empty one if it goes.
+/// Name and new value of each changed field; an empty value deletes it.
 fn changed_fields(before: &StoredChain, after: &StoredChain) -> Vec<String> {
-    let mut known = BTreeMap::new();
-    for (name, value) in &before.fields {
-        known.insert(name.as_str(), value);
-    }
-    let mut changes = Vec::new();
-    for (name, value) in &after.fields {
-        if known.remove(name.as_str()) != Some(value) {
-            changes.extend([name.clone(), value.clone()]);
-        }
-    }
-    changes.extend(known.into_keys().flat_map(|name| [name.to_owned(), String::new()]));
-    changes
+    let (known, wanted) = (sorted_fields(before), sorted_fields(after));
+    let changed = after.fields.iter().filter(|field| known.binary_search(field).is_err());
+    let removed = before.fields.iter().filter(|(name, _)| {
+        let found = wanted.binary_search_by(|(wanted, _)| wanted.cmp(name));
+        found.is_err()
+    });
+    let changed = changed.map(|(name, value)| [name.clone(), value.clone()]);
+    let removed = removed.map(|(name, _)| [name.clone(), String::new()]);
+    changed.chain(removed).flatten().collect()
+}
+
+fn sorted_fields(chain: &StoredChain) -> Vec<&(String, String)> {
+    let mut fields: Vec<_> = chain.fields.iter().collect();
+    fields.sort_unstable();
+    fields
 }

@@ -1,4 +1,4 @@
--- Drops what is kept of devices where it is still this.
+-- Removes devices' pending lists that are still these.
 return answer_of(function()
   for index = 1, #ARGV, 2 do
     if run('HGET', KEYS[1], ARGV[index]) == ARGV[index + 1] then

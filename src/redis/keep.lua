@@ -4,27 +4,19 @@ local function millis()
   return time[1] .. string.format('%03d', math.floor(time[2] / 1000))
 end
 
--- The list of reports without a usable one, with the ids of another report first: the newest 1,000, of 4 characters.
-local function joined(text, kept)
-  local beginning, forgotten, list = string.match(text, '^(%w+%.%w+%.)(%w+)%.(.*)$')
-  local kept_forgotten, kept_list = string.match(kept, '^%w+%.%w+%.(%w+)%.(.*)$')
-  if string.sub(kept_list, 1, #list) ~= list then
-    kept_list = string.sub(list .. kept_list, 1, 4000)
-  end
-  if tonumber(kept_forgotten, 36) < tonumber(forgotten, 36) then
-    forgotten = kept_forgotten
-  end
-  return beginning .. forgotten .. '.' .. kept_list
-end
-
--- Stores what a device has pending in the last of the keys, unless something later is there.
+-- Stores a device's pending list in the last of the keys, unless something later is there.
 local function keep(device, counter, text, now, seconds, lists_any)
   local key = KEYS[#KEYS]
   local kept = run('HGET', key, device)
   local kept_at, kept_text, kept_counter = string.match(kept or '', '^(%d+) (%w+%.(%w+)%..*)$')
   local is_named = device ~= '000000000000'
   if not is_named and kept_text and now - kept_at <= tonumber(seconds) then
-    text = joined(text, kept_text)
+    -- The newest 1,000 ids of all reports without a usable list, each of 8 characters after a head of 17.
+    local head, list, kept_list = string.sub(text, 1, 17), string.sub(text, 18), string.sub(kept_text, 18)
+    if string.sub(kept_list, 1, #list) == list then
+      list = ''
+    end
+    text = string.sub(head .. list .. kept_list, 1, 8017)
   end
   if kept_counter and tonumber(kept_counter, 36) > tonumber(counter, 36) then
     return

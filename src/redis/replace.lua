@@ -6,7 +6,7 @@ return answer_of(function()
   end
   local first, last, fields = tonumber(ARGV[2]), tonumber(ARGV[3]), 6 + ARGV[5]
 
-  -- Once a script has written, Redis refuses it nothing for want of memory: so a history can be deleted, and of all else
+  -- Once a script has written, Redis refuses it nothing for lack of memory: so a history can be deleted, and of all else
   -- what needs memory comes first.
   if forgotten then
     run('DEL', forgotten)

@@ -778,7 +778,7 @@ fn facts_that_the_store_lacks_are_due() {
 // The counter.
 
 #[test]
-fn the_counter_is_above_all_that_are_known_and_not_below_the_clock() {
+fn the_counter_is_above_all_known_ones_and_not_below_the_clock() {
     let mut table = table();
     let counts = |table: &mut Table, at| {
         record(table, "a", at);

@@ -1,6 +1,6 @@
 //! A batch of texts from JavaScript, written by one `encodeInto`, and indices returned to it.
 //!
-//! JavaScript writes the texts one after the other, and next to them where each ends, as it counts: in UTF-16 units. Of
+//! JavaScript writes the texts one after the other, and separately where each ends, as it counts: in UTF-16 units. Of
 //! texts that are ASCII alone, as most ids are, these are bytes. Others have a byte between each two, so that halves of
 //! characters stay apart, and [`TextBatch::separated`] finds their ends.
 

@@ -6,8 +6,9 @@ use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 use super::batch::TextBatch;
 use super::{bad_option, failure, to_js};
 use crate::chain::{
-    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, server_time,
+    ChainOptions, ChainSnapshot, Page, PageRequest, ReceivedReport, Rejected, Repeats, ShardChain, server_time,
 };
+use crate::devices::Pending;
 use crate::error::Error;
 use crate::time::Time;
 use crate::wire::Format;
@@ -19,7 +20,7 @@ const GO_WITH_CHAINS_SIZES: u8 = 6;
 #[wasm_bindgen]
 pub struct Chain {
     pub(super) chain: ShardChain,
-    pub(super) rejected: Vec<Rejected>,
+    pub(super) rejected: Vec<RejectedShard>,
 }
 
 /// A stored shard that could not be read.
@@ -29,20 +30,67 @@ pub(super) struct RejectedShard {
     reason: &'static str,
 }
 
-impl RejectedShard {
-    pub(super) fn of(rejected: &Rejected) -> Self {
-        RejectedShard {
-            index: rejected.index,
-            reason: rejected.error.code(),
-        }
-    }
+/// The shards of these errors.
+pub(super) fn rejected(errors: &[Error]) -> Vec<RejectedShard> {
+    let shard = |error: &Error| {
+        let (index, reason) = (error.shard()?, error.code());
+        Some(RejectedShard { index, reason })
+    };
+    errors.iter().filter_map(shard).collect()
 }
 
 /// A page without its items, which are in the batch.
 #[derive(Serialize)]
 struct ShippedPage {
     next: Option<String>,
-    snapshot: ChainSnapshot,
+    snapshot: Option<ChainSnapshot>,
+}
+
+/// The request for a page. `last`: seen items follow where there are too few fresh ones.
+pub(super) fn page_request<'a>(
+    size: usize,
+    last: bool,
+    cursor: Option<&'a str>,
+    held: Option<&'a str>,
+    pending: Pending<'a>,
+) -> PageRequest<'a> {
+    let repeats = if last { Repeats::Last } else { Repeats::Drop };
+    PageRequest {
+        size,
+        cursor,
+        repeats,
+        held,
+        pending,
+    }
+}
+
+/// A page whose items' indices are left with the batch.
+pub(super) fn shipped(ranked: &mut TextBatch, page: Page, is_degraded: bool) -> JsValue {
+    ranked.answer(page.items, &[]);
+    to_js(&ShippedPage {
+        next: page.next,
+        snapshot: (!is_degraded).then_some(page.snapshot),
+    })
+}
+
+/// A report of the batch's ids from `first` on, each with its time, in Unix milliseconds: the first `unseen` became
+/// unseen, the others were recorded.
+pub(super) fn report_of(
+    ids: &TextBatch,
+    first: usize,
+    times_ms: &[f64],
+    unseen: usize,
+    received_ms: f64,
+) -> ReceivedReport {
+    let mut all = ids.impressions(first, times_ms);
+    ReceivedReport {
+        namespace: String::new(),
+        received_at: Time::from_unix_ms(received_ms as u64),
+        impressions: all.split_off(unseen.min(all.len())),
+        unseen: all,
+        forgotten: false,
+        pending: None,
+    }
 }
 
 const BAD_SEED: Error = Error::BadOption("the seed must be a whole number from 0 to 2^64 - 1");
@@ -114,15 +162,20 @@ impl Chain {
     #[wasm_bindgen(constructor)]
     pub fn new(given: &GivenOptions, stored: &TextBatch) -> Result<Chain, JsValue> {
         let (chain, rejected) = ShardChain::from_shards(stored, given.options).map_err(bad_option)?;
+        let shard = |shard: Rejected| RejectedShard {
+            index: shard.index,
+            reason: shard.error.code(),
+        };
+        let rejected = rejected.into_iter().map(shard).collect();
         Ok(Chain { chain, rejected })
     }
 
     /// The stored shards that could not be read, each with its index.
     pub fn rejected(&self) -> JsValue {
-        to_js(&self.rejected.iter().map(RejectedShard::of).collect::<Vec<_>>())
+        to_js(&self.rejected)
     }
 
-    /// Restores the data stored next to the shards: the batch's unseen ids with their times, and the deletion of the
+    /// Restores the data stored with the shards: the batch's unseen ids with their times, and the deletion of the
     /// history, in Unix seconds.
     #[wasm_bindgen(js_name = restoreExceptions)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
@@ -146,14 +199,9 @@ impl Chain {
         received_ms: f64,
         forgotten: bool,
     ) -> Result<usize, JsValue> {
-        let (unseen_ms, impressions_ms) = times_ms.split_at(unseen.min(times_ms.len()));
         let report = ReceivedReport {
-            namespace: String::new(),
-            received_at: Time::from_unix_ms(received_ms as u64),
-            impressions: ids.impressions(unseen_ms.len(), impressions_ms),
-            unseen: ids.impressions(0, unseen_ms),
             forgotten,
-            pending: None,
+            ..report_of(ids, 0, times_ms, unseen, received_ms)
         };
         self.chain.ingest(&report).map_err(failure)
     }
@@ -188,22 +236,10 @@ impl Chain {
         pending: Option<String>,
         now_seconds: f64,
     ) -> Result<JsValue, JsValue> {
-        let request = PageRequest {
-            size,
-            cursor: cursor.as_deref(),
-            repeats: if last { Repeats::Last } else { Repeats::Drop },
-            held: held.as_deref(),
-            pending: pending.as_deref().into(),
-        };
-        let page = self
-            .chain
-            .page(&*ranked, &request, time(now_seconds))
-            .map_err(failure)?;
-        ranked.answer(page.items, &[]);
-        Ok(to_js(&ShippedPage {
-            next: page.next,
-            snapshot: page.snapshot,
-        }))
+        let pending = pending.as_deref().into();
+        let request = page_request(size, last, cursor.as_deref(), held.as_deref(), pending);
+        let page = self.chain.page(&*ranked, &request, time(now_seconds));
+        Ok(shipped(ranked, page.map_err(failure)?, false))
     }
 
     /// The snapshot to send, with references of held shards.

@@ -53,16 +53,19 @@ struct Failure {
 }
 
 #[cfg(feature = "server")]
+impl Failure {
+    fn of(error: &Error) -> Self {
+        Failure {
+            code: error.code(),
+            message: error.to_string(),
+            shard: error.shard(),
+        }
+    }
+}
+
+#[cfg(feature = "server")]
 fn failure(error: Error) -> JsValue {
-    let shard = match &error {
-        Error::InShard { index, .. } => Some(*index),
-        _ => None,
-    };
-    to_js(&Failure {
-        code: error.code(),
-        message: error.to_string(),
-        shard,
-    })
+    to_js(&Failure::of(&error))
 }
 
 /// Reports an error of options that another part of the crate has found: a rate that no shard has.
@@ -70,8 +73,8 @@ fn failure(error: Error) -> JsValue {
 fn bad_option(error: Error) -> JsValue {
     to_js(&Failure {
         code: "bad-option",
-        message: error.to_string(),
         shard: None,
+        ..Failure::of(&error)
     })
 }
 

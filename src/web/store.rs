@@ -1,30 +1,26 @@
 //! The class `StoreCalls`, with which the stores of `js/server/store/` make their calls, and the pending impressions of
 //! devices for backends in JavaScript.
 //!
-//! All texts of a call are in the batch, in which an answer of a store has the form of the answers of Redis: its texts,
-//! with the length before those of each list.
+//! All texts of a call are in the batch, in which a store's response has the form of Redis's: its texts, with the length
+//! before those of each list.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
 use super::batch::TextBatch;
-use super::chain::{Chain, GivenOptions, RejectedShard, time};
-use super::{failure, to_js};
-use crate::chain::{
-    ChainOptions, ChainSnapshot, PageRequest, ReceivedReport, Repeats, Report, ShardChain, StoredChain,
-};
+use super::chain::{Chain, GivenOptions, page_request, rejected, report_of, shipped, time};
+use super::{Failure, failure, to_js};
+use crate::chain::{ChainOptions, ReceivedReport, Report, ShardChain};
 use crate::devices::{PENDING_SECONDS, Pending, PendingToKeep};
 use crate::error::Error;
 use crate::id_list::IdList;
-use crate::impression::Impression;
 use crate::redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
 use crate::store_call::{StoreCall, StoreClock, StoreFailure, StoreReplacement, StoreStep, StoreUse, check_namespace};
 use crate::time::Time;
 
-/// The new value of a user's kept lists; undefined if nothing changes.
+/// The new value of a user's pending lists; undefined if nothing changes.
 #[wasm_bindgen(js_name = keepPending)]
 pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
     match PendingToKeep::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
@@ -36,27 +32,30 @@ pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Resul
 /// A script by its number.
 #[wasm_bindgen(js_name = redisScript)]
 pub fn redis_script(number: usize) -> String {
-    RedisScript::ALL
-        .get(number)
-        .map(|script| script.text().to_owned())
-        .unwrap_or_default()
+    let script = RedisScript::ALL.get(number);
+    script.map(|script| script.text().to_owned()).unwrap_or_default()
 }
 
 /// The calls in progress of a store. Each continues by the step that its last method returned.
 #[wasm_bindgen]
 pub struct StoreCalls {
+    store: Store,
+    calls: Vec<(u32, Box<Call>)>,
+    latest: u32,
+}
+
+struct Store {
     options: ChainOptions,
     pending_seconds: u32,
     /// The prefix of keys in Redis, and whether it is a cluster; `None` over another backend.
     redis: Option<(String, bool)>,
     clock: StoreClock,
-    calls: BTreeMap<u32, Job>,
-    latest: u32,
+    has_fixed_clock: bool,
 }
 
 /// A call in progress.
-struct Job {
-    user: String,
+struct Call {
+    keys: Option<StoreKeys>,
     /// The user's namespace, if it is known.
     namespace: Option<String>,
     work: Work,
@@ -79,6 +78,16 @@ enum Work {
     Accept(ReceivedReport),
 }
 
+/// What a call continues with.
+enum Event<'a> {
+    Begun,
+    /// The response to a step that loads, or that stores a device's list.
+    Loaded(&'a TextBatch, f64),
+    Changed(ShardChain),
+    Stored,
+    Failed(StoreFailure, u64),
+}
+
 /// The next step of a call, with what it needs.
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
@@ -87,81 +96,43 @@ struct Step<'a> {
     kind: &'static str,
     wait_ms: u64,
     /// For Redis.
-    command: Option<Command>,
+    command: Option<RedisCommand>,
     /// For Redis: removes lists beyond the limit. The call does not depend on it.
-    drop: Option<Command>,
+    drop: Option<RedisCommand>,
     /// For other backends.
-    #[serde(rename = "told")]
-    list: Option<List<'a>>,
-    replacement: Option<Replacement>,
+    reported: Option<&'a PendingToKeep>,
+    replacement: Option<StoreReplacement>,
     unknown: usize,
     report: Option<&'a ReceivedReport>,
     /// Why Redis has not stored the device's list.
     refusal: Option<String>,
-    damaged_fields: usize,
-    rejected: Vec<RejectedShard>,
+    damage: Vec<Failure>,
     /// The time of the loaded data, Unix seconds.
     now: f64,
 }
 
-#[derive(Serialize)]
-struct Command {
-    script: usize,
-    keys: Vec<String>,
-    arguments: Vec<String>,
-}
-
-impl From<RedisCommand> for Command {
-    fn from(command: RedisCommand) -> Self {
-        Command {
-            script: command.script as usize,
-            keys: command.keys,
-            arguments: command.arguments,
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct List<'a> {
-    text: &'a str,
-    at: u64,
-    life_seconds: u32,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Replacement {
-    revision: f64,
-    before: StoredChain,
-    after: StoredChain,
-    life_seconds: u64,
-}
-
-/// A page without its items, which are in the batch.
-#[derive(Serialize)]
-struct ShippedPage {
-    next: Option<String>,
-    snapshot: Option<ChainSnapshot>,
-}
-
 #[wasm_bindgen]
 impl StoreCalls {
-    /// `prefix`: of keys in Redis; absent over another backend.
+    /// `prefix`: of keys in Redis; absent over another backend. `has_fixed_clock`: the app's clock counts, not the
+    /// store's.
     #[wasm_bindgen(constructor)]
     pub fn new(
         given: &GivenOptions,
         pending_seconds: Option<u32>,
+        has_fixed_clock: bool,
         prefix: Option<String>,
         is_cluster: bool,
     ) -> Result<StoreCalls, JsValue> {
         ShardChain::new(given.options).map_err(failure)?;
         Ok(StoreCalls {
-            options: given.options,
-            pending_seconds: pending_seconds.unwrap_or(PENDING_SECONDS),
-            redis: prefix.map(|prefix| (prefix, is_cluster)),
-            clock: StoreClock::default(),
-            calls: BTreeMap::new(),
+            store: Store {
+                options: given.options,
+                pending_seconds: pending_seconds.unwrap_or(PENDING_SECONDS),
+                redis: prefix.map(|prefix| (prefix, is_cluster)),
+                clock: StoreClock::default(),
+                has_fixed_clock,
+            },
+            calls: Vec::new(),
             latest: 0,
         })
     }
@@ -169,99 +140,88 @@ impl StoreCalls {
     /// Begins a call that may take `limit_ms`. The batch has the user and the user's namespace (empty: any is right),
     /// and then
     ///
-    /// | work | texts |
-    /// | --- | --- |
-    /// | 0, read | the value of `Seen-Pending` |
-    /// | 1, update; 2, forget | |
-    /// | 3, unsee | ids |
-    /// | 4, ingest | namespace, pending list, time of arrival, number of unseen ids; `1` if the history was deleted; each id, unseen ones first, and its time |
-    /// | 5, accept | the same with the device's time of sending |
+    /// | work | texts | numbers |
+    /// | --- | --- | --- |
+    /// | 0, read | the value of `Seen-Pending` | |
+    /// | 1, update; 2, forget | | |
+    /// | 3, unsee | ids | |
+    /// | 4, ingest | namespace, pending list, ids, unseen ones first | time of arrival, number of unseen ids, 1 if the history was deleted, time of each id |
+    /// | 5, accept | the same | the same with the device's time of sending |
     ///
     /// `bytes`: of an accepted report's JSON, if they are known. `random`: 0 to 1. `now`: Unix seconds of this process's
-    /// clock, or, if it `is_fixed`, of the app's.
+    /// clock, or of the app's.
     #[allow(clippy::too_many_arguments)]
     pub fn begin(
         &mut self,
         texts: &TextBatch,
+        numbers: &[f64],
         work: u8,
         bytes: usize,
         limit_ms: f64,
         random: f64,
         now: f64,
-        is_fixed: bool,
     ) -> JsValue {
-        let now = self.now(now, is_fixed, None);
-        let job = match self.begun(texts, work, bytes, now) {
-            Ok((user, namespace, work, list)) => Job {
-                call: StoreCall::new(self.options, work.kind(), limit_ms as u64, random.to_bits()),
-                kept: String::new(),
-                unknown: 0,
-                user,
-                namespace,
-                work,
-                list,
-            },
+        let now = self.store.now(now, None);
+        let mut call = match self.store.begun(texts, numbers, work, bytes, now) {
+            Ok(call) => call,
             Err(error) => return failure(error),
         };
+        let kind = call.work.kind();
+        call.call = StoreCall::new(self.store.options, kind, limit_ms as u64, random.to_bits());
         self.latest = self.latest.wrapping_add(1);
-        let step = match (&job.work, &job.list) {
-            (Work::Accept(_), None) => StoreStep::Done,
-            _ => StoreStep::Load,
-        };
-        self.next(self.latest, job, step, Step::default())
-    }
-
-    /// Continues with the texts with which the store has answered `load` or `keep`.
-    pub fn answered(&mut self, call: u32, texts: &TextBatch, now: f64, is_fixed: bool) -> JsValue {
-        self.continued(call, |calls, job| calls.loaded(job, texts, now, is_fixed))
-    }
-
-    /// Continues with the answer to `replace` or `forget`, `elapsed_ms` after the call began.
-    pub fn replaced(&mut self, call: u32, is_stored: bool, elapsed_ms: f64) -> JsValue {
-        self.continued(call, |_, job| {
-            Ok(Step::of(match is_stored {
-                true => StoreStep::Done,
-                false => job.call.failed(StoreFailure::Conflict, elapsed_ms as u64),
-            }))
-        })
-    }
-
-    /// Continues after a step has failed. `kind`: 0 is a permanent failure, 1 a transient one, 2 of Redis, with its error
-    /// in the batch.
-    pub fn failed(&mut self, call: u32, texts: &TextBatch, kind: u8, elapsed_ms: f64) -> JsValue {
-        let why = match kind {
-            0 => StoreFailure::Denied,
-            1 => StoreFailure::Unavailable,
-            _ => StoreFailure::of_redis(&text(texts, 0)),
-        };
-        self.continued(call, |_, job| Ok(Step::of(job.call.failed(why, elapsed_ms as u64))))
+        self.calls.push((self.latest, Box::new(call)));
+        self.go_on(self.latest, Event::Begun)
     }
 
     /// Begins again, after a wait.
     pub fn again(&mut self, call: u32) -> JsValue {
-        self.continued(call, |_, _| Ok(Step::of(StoreStep::Load)))
+        self.go_on(call, Event::Begun)
+    }
+
+    /// Continues with the texts of the response to `load` or `keep`.
+    pub fn loaded(&mut self, call: u32, texts: &TextBatch, now: f64) -> JsValue {
+        self.go_on(call, Event::Loaded(texts, now))
+    }
+
+    /// Continues after `replace` or `forget`.
+    pub fn stored(&mut self, call: u32) -> JsValue {
+        self.go_on(call, Event::Stored)
+    }
+
+    /// Continues after a step has failed, `elapsed_ms` after the call began. `kind`: 0 is a permanent failure, 1 a
+    /// transient one, 2 one of Redis, with its error in the batch, 3 a revision that is not the loaded one.
+    pub fn failed(&mut self, call: u32, texts: &TextBatch, kind: u8, elapsed_ms: f64) -> JsValue {
+        let why = match kind {
+            0 => StoreFailure::Denied,
+            1 => StoreFailure::Unavailable,
+            2 => StoreFailure::of_redis(&text(texts, 0)),
+            _ => StoreFailure::Conflict,
+        };
+        self.go_on(call, Event::Failed(why, elapsed_ms as u64))
+    }
+
+    /// Whether a call at its limit fails because the store is silent, and not by its last failure.
+    #[wasm_bindgen(js_name = timedOut)]
+    pub fn timed_out(&self, call: u32) -> bool {
+        let index = self.index(call);
+        index.is_none_or(|index| self.calls[index].1.call.expired() == StoreFailure::Timeout)
     }
 
     /// The loaded chain, for the app to read or to change. Ends a call that reads.
     pub fn take(&mut self, call: u32) -> Option<Chain> {
-        let mut job = self.calls.remove(&call)?;
-        let rejected = job.call.damage().1.to_vec();
-        let empty = ShardChain::new(self.options).ok()?;
-        let chain = std::mem::replace(job.call.chain()?.0, empty);
-        if matches!(job.work, Work::Update) {
-            self.calls.insert(call, job);
+        let index = self.index(call)?;
+        let job = &mut self.calls[index].1;
+        let rejected = rejected(job.call.damage());
+        let chain = std::mem::replace(job.call.chain()?.0, ShardChain::new(self.store.options).ok()?);
+        if matches!(job.work, Work::Read) {
+            self.calls.swap_remove(index);
         }
         Some(Chain { chain, rejected })
     }
 
     /// Continues with the chain that the app has changed.
     pub fn changed(&mut self, call: u32, changed: Chain) -> JsValue {
-        self.continued(call, |_, job| {
-            if let Some((chain, _)) = job.call.chain() {
-                *chain = changed.chain;
-            }
-            Ok(Step::of(job.call.changed()?))
-        })
+        self.go_on(call, Event::Changed(changed.chain))
     }
 
     /// A page of the batch's items, whose indices are left with the batch: a degraded one if nothing was loaded. Ends
@@ -277,97 +237,108 @@ impl StoreCalls {
         held: Option<String>,
         pending: Option<String>,
         now: f64,
-        is_fixed: bool,
     ) -> JsValue {
-        let Some(job) = self.calls.remove(&call) else {
+        let Some(index) = self.index(call) else {
             return JsValue::UNDEFINED;
         };
-        let request = PageRequest {
-            size,
-            cursor: cursor.as_deref(),
-            repeats: if last { Repeats::Last } else { Repeats::Drop },
-            held: held.as_deref(),
-            pending: Pending {
-                asking: pending.as_deref(),
-                kept: &job.kept,
-                kept_seconds: self.pending_seconds,
-                namespace: job.namespace.as_deref(),
-            },
+        let job = self.calls.swap_remove(index).1;
+        let pending = Pending {
+            asking: pending.as_deref(),
+            kept: &job.kept,
+            kept_seconds: self.store.pending_seconds,
+            namespace: job.namespace.as_deref(),
         };
-        match job.call.page(&*ranked, &request, self.now(now, is_fixed, None)) {
-            Ok(made) => {
-                ranked.answer(made.page.items, &[]);
-                to_js(&ShippedPage {
-                    next: made.page.next,
-                    snapshot: (!made.is_degraded).then_some(made.page.snapshot),
-                })
-            }
+        let request = page_request(size, last, cursor.as_deref(), held.as_deref(), pending);
+        match job.call.page(&*ranked, &request, self.store.now(now, None)) {
+            Ok(made) => shipped(ranked, made.page, made.is_degraded),
             Err(error) => failure(error),
         }
     }
 
-    /// Ends a call, at its limit or because the app's function has thrown: later answers are ignored.
+    /// Ends a call, at its limit or because the app's function has thrown: later responses are ignored.
     pub fn end(&mut self, call: u32) {
-        self.calls.remove(&call);
+        if let Some(index) = self.index(call) {
+            self.calls.swap_remove(index);
+        }
+    }
+}
+
+impl StoreCalls {
+    fn index(&self, call: u32) -> Option<usize> {
+        self.calls.iter().position(|(id, _)| *id == call)
+    }
+
+    /// Continues a call. Returns its next step.
+    fn go_on(&mut self, call: u32, event: Event<'_>) -> JsValue {
+        let Some(index) = self.index(call) else {
+            return JsValue::UNDEFINED;
+        };
+        let job = &mut self.calls[index].1;
+        let mut shown = Step {
+            call,
+            ..Step::default()
+        };
+        let step = job.go_on(&self.store, event, &mut shown);
+        // A page is made of a call that has failed, too.
+        let is_over = match step {
+            Ok(StoreStep::Done | StoreStep::Failed) => !matches!(job.work, Work::Read),
+            Ok(_) => false,
+            Err(_) => true,
+        };
+        let step = match step {
+            Ok(step) => to_js(&job.shown(step, shown)),
+            Err(error) => failure(error),
+        };
+        if is_over {
+            self.calls.swap_remove(index);
+        }
+        step
     }
 }
 
 impl Work {
     fn kind(&self) -> StoreUse {
         match self {
-            Work::Read | Work::Accept(_) => StoreUse::Read,
+            Work::Read => StoreUse::Read,
+            Work::Accept(_) => StoreUse::Append,
             Work::Forget => StoreUse::Forget,
             Work::Update | Work::Unsee(_) | Work::Ingest(_) => StoreUse::Change,
         }
     }
 }
 
-type Begun = (String, Option<String>, Work, Option<PendingToKeep>);
-
-impl StoreCalls {
-    fn now(&self, now: f64, is_fixed: bool, answered: Option<Time>) -> Time {
-        match is_fixed {
+impl Store {
+    fn now(&self, now: f64, answered: Option<Time>) -> Time {
+        match self.has_fixed_clock {
             true => time(now),
             false => self.clock.now(time(now), answered),
         }
     }
 
-    /// Continues a call by the step that `go_on` returns, with what it shows of it.
-    fn continued(
-        &mut self,
-        call: u32,
-        go_on: impl FnOnce(&Self, &mut Job) -> Result<(StoreStep, Step<'static>), Error>,
-    ) -> JsValue {
-        let Some(mut job) = self.calls.remove(&call) else {
-            return JsValue::UNDEFINED;
-        };
-        match go_on(self, &mut job) {
-            Ok((step, shown)) => self.next(call, job, step, shown),
-            Err(error) => failure(error),
-        }
-    }
-
     /// Checks what a call is given.
-    fn begun(&self, texts: &TextBatch, work: u8, bytes: usize, now: Time) -> Result<Begun, Error> {
+    fn begun(&self, texts: &TextBatch, numbers: &[f64], work: u8, bytes: usize, now: Time) -> Result<Call, Error> {
         let [user, namespace] = [0, 1].map(|index| text(texts, index));
-        StoreKeys::of("", &user, false)?;
-        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
-        let wanted = namespace.as_deref();
+        let (prefix, is_cluster) = self
+            .redis
+            .as_ref()
+            .map_or(("", false), |(prefix, is_cluster)| (prefix, *is_cluster));
+        let keys = StoreKeys::of(prefix, &user, is_cluster)?;
+        let wanted = Some(namespace.as_str()).filter(|namespace| !namespace.is_empty());
         let mut list = None;
         let work = match work {
             0 => {
-                let asking = text(texts, 2);
-                list = PendingToKeep::of(&asking, wanted, now, self.pending_seconds);
+                list = PendingToKeep::of(&text(texts, 2), wanted, now, self.pending_seconds);
                 Work::Read
             }
             1 => Work::Update,
             2 => Work::Forget,
             3 => Work::Unsee((2..texts.len()).map(|index| text(texts, index)).collect()),
-            4 => Work::Ingest(received(texts, None)),
+            4 => Work::Ingest(received(texts, numbers)),
             _ => {
                 let of_texts = (0..texts.len()).map(|index| texts.get(index).len()).sum();
                 Report::check_size(bytes.max(of_texts))?;
-                let mut report = received(texts, Some(now));
+                let mut report = received(texts, numbers);
+                report.stamp(now);
                 report.limit()?;
                 let (pending, impressions) = (report.pending.as_deref(), &report.impressions);
                 list = PendingToKeep::of_report(pending, impressions, wanted, now, self.pending_seconds);
@@ -377,161 +348,128 @@ impl StoreCalls {
         if let Work::Ingest(report) | Work::Accept(report) = &work {
             check_namespace(wanted, &report.namespace)?;
         }
-        Ok((user, namespace, work, list))
-    }
-
-    /// Reads the answer to a step that loads, or that stores a device's list.
-    fn loaded(
-        &self,
-        job: &mut Job,
-        texts: &TextBatch,
-        now: f64,
-        is_fixed: bool,
-    ) -> Result<(StoreStep, Step<'static>), Error> {
-        let texts = (0..texts.len()).map(|index| text(texts, index));
-        if let Work::Accept(report) = &mut job.work {
-            let Some(KeptInRedis { kept, now: answered }) = KeptInRedis::read(texts) else {
-                return Ok(Step::of(StoreStep::Failed));
-            };
-            if answered.is_some() {
-                report.stamp(self.now(now, is_fixed, answered));
-            }
-            job.kept = kept;
-            return Ok((StoreStep::Done, self.shown(job)));
-        }
-        let Some(loaded) = LoadedFromRedis::read(texts) else {
-            return Ok(Step::of(StoreStep::Failed));
-        };
-        job.kept = loaded.kept;
-        let now = self.now(now, is_fixed, loaded.now);
-        let step = job.call.loaded(Arc::new(loaded.stored), loaded.revision, now)?;
-        let (damaged_fields, rejected) = job.call.damage();
-        let shown = Step {
-            refusal: loaded.refusal,
-            damaged_fields,
-            rejected: rejected.iter().map(RejectedShard::of).collect(),
-            now: now.unix_ms() as f64 / 1000.0,
-            ..self.shown(job)
-        };
-        Ok((step, shown))
-    }
-
-    /// A step with the command that removes lists beyond the limit.
-    fn shown(&self, job: &Job) -> Step<'static> {
-        Step {
-            drop: self
-                .keys(job)
-                .and_then(|keys| keys.drop_devices(&job.kept, job.list.as_ref()))
-                .map(Command::from),
-            ..Step::default()
-        }
-    }
-
-    /// The user's keys in Redis, if the store is there.
-    fn keys(&self, job: &Job) -> Option<StoreKeys> {
-        let (prefix, is_cluster) = self.redis.as_ref()?;
-        // The user was checked when the call began.
-        StoreKeys::of(prefix, &job.user, *is_cluster).ok()
-    }
-
-    /// What JavaScript has to do for this step.
-    fn next(&mut self, call: u32, mut job: Job, mut step: StoreStep, shown: Step<'_>) -> JsValue {
-        if step == StoreStep::Change && !matches!(job.work, Work::Update) {
-            step = match job.change() {
-                Ok(step) => step,
-                Err(error) => return failure(error),
-            };
-        }
-        let keys = self.keys(&job);
-        let mut shown = Step {
-            call,
-            unknown: job.unknown,
-            ..shown
-        };
-        // A page is made of a call that has failed, too.
-        let mut is_over = false;
-        match step {
-            StoreStep::Load => {
-                let is_accept = matches!(job.work, Work::Accept(_));
-                shown.kind = if is_accept { "keep" } else { "load" };
-                match (keys, &job.list) {
-                    (Some(keys), Some(list)) if is_accept => shown.command = Some(keys.keep(list).into()),
-                    (Some(keys), list) => shown.command = Some(keys.load(list.as_ref()).into()),
-                    (None, list) => shown.list = list.as_ref().map(List::of),
-                }
-            }
-            StoreStep::Change => shown.kind = "change",
-            StoreStep::Replace(replacement) => shown.replace(keys, replacement, false),
-            StoreStep::Forget(replacement) => shown.replace(keys, replacement, true),
-            StoreStep::Wait(ms) => {
-                shown.kind = "wait";
-                shown.wait_ms = ms;
-            }
-            StoreStep::Done | StoreStep::Failed => {
-                shown.kind = if step == StoreStep::Done { "done" } else { "failed" };
-                is_over = !matches!(job.work, Work::Read);
-            }
-        }
-        if let (true, Work::Accept(report)) = (is_over, &job.work) {
-            shown.report = Some(report);
-        }
-        let shown = to_js(&shown);
-        if !is_over {
-            self.calls.insert(call, job);
-        }
-        shown
+        Ok(Call {
+            keys: self.redis.is_some().then_some(keys),
+            namespace: wanted.map(str::to_owned),
+            call: StoreCall::new(self.options, work.kind(), 0, 0),
+            work,
+            list,
+            kept: String::new(),
+            unknown: 0,
+        })
     }
 }
 
-impl Job {
+impl Call {
+    fn go_on(&mut self, store: &Store, event: Event<'_>, shown: &mut Step<'_>) -> Result<StoreStep, Error> {
+        let step = match (event, &mut self.work) {
+            (Event::Begun, Work::Accept(_)) if self.list.is_none() => StoreStep::Done,
+            (Event::Begun, _) => self.call.begin(),
+            (Event::Loaded(texts, now), Work::Accept(report)) => {
+                let Some(kept) = KeptInRedis::read(all(texts)) else {
+                    return Ok(StoreStep::Failed);
+                };
+                if kept.now.is_some() {
+                    report.stamp(store.now(now, kept.now));
+                }
+                self.kept = kept.kept;
+                StoreStep::Done
+            }
+            (Event::Loaded(texts, now), _) => {
+                let Some(loaded) = LoadedFromRedis::read(all(texts)) else {
+                    return Ok(StoreStep::Failed);
+                };
+                let now = store.now(now, loaded.now);
+                let step = self.call.loaded(Arc::new(loaded.stored), loaded.revision, now)?;
+                shown.refusal = loaded.refusal;
+                shown.damage = self.call.damage().iter().map(Failure::of).collect();
+                shown.now = now.unix_ms() as f64 / 1000.0;
+                self.kept = loaded.kept;
+                step
+            }
+            (Event::Changed(changed), _) => {
+                if let Some((chain, _)) = self.call.chain() {
+                    *chain = changed;
+                }
+                return self.call.changed();
+            }
+            (Event::Stored, _) => StoreStep::Done,
+            (Event::Failed(failure, elapsed_ms), _) => self.call.failed(failure, elapsed_ms),
+        };
+        let keys = self.keys.clone();
+        shown.drop = keys.and_then(|keys| keys.drop_devices(&self.kept, self.list.as_ref()));
+        match step {
+            StoreStep::Change => self.change(),
+            step => Ok(step),
+        }
+    }
+
+    /// Changes the loaded chain, unless the app does it.
     fn change(&mut self) -> Result<StoreStep, Error> {
         if let Some((chain, now)) = self.call.chain() {
             match &self.work {
                 Work::Forget => chain.forget(now)?,
                 Work::Unsee(ids) => chain.unsee(ids, now)?,
                 Work::Ingest(report) => self.unknown = chain.ingest_all(std::slice::from_ref(report), now)?,
-                Work::Read | Work::Update | Work::Accept(_) => {}
+                Work::Read | Work::Update | Work::Accept(_) => return Ok(StoreStep::Change),
             }
         }
         self.call.changed()
     }
+
+    /// What JavaScript has to do for this step.
+    fn shown<'a>(&'a self, step: StoreStep, mut shown: Step<'a>) -> Step<'a> {
+        let forgets = matches!(step, StoreStep::Forget(_));
+        let (list, keys) = (self.list.as_ref(), || self.keys.clone());
+        shown.kind = match step {
+            StoreStep::Load if matches!(self.work, Work::Accept(_)) => {
+                shown.command = keys().zip(list).map(|(keys, list)| keys.keep(list));
+                shown.reported = list.filter(|_| self.keys.is_none());
+                "keep"
+            }
+            StoreStep::Load => {
+                shown.command = keys().map(|keys| keys.load(list));
+                shown.reported = list.filter(|_| self.keys.is_none());
+                "load"
+            }
+            StoreStep::Change => "change",
+            StoreStep::Replace(new) | StoreStep::Forget(new) => {
+                let command =
+                    |keys: StoreKeys| keys.replace(new.revision, &new.before, &new.after, new.life_seconds, forgets);
+                shown.command = keys().map(command);
+                shown.replacement = self.keys.is_none().then_some(new);
+                if forgets { "forget" } else { "replace" }
+            }
+            StoreStep::Wait(ms) => {
+                shown.wait_ms = ms;
+                "wait"
+            }
+            StoreStep::Done => "done",
+            StoreStep::Failed => "failed",
+        };
+        shown.unknown = self.unknown;
+        if let (Work::Accept(report), "done") = (&self.work, shown.kind) {
+            shown.report = Some(report);
+        }
+        shown
+    }
 }
 
-impl Step<'_> {
-    fn of(step: StoreStep) -> (StoreStep, Step<'static>) {
-        (step, Step::default())
-    }
-
-    /// The replacement, as a command of Redis or for another backend.
-    fn replace(&mut self, keys: Option<StoreKeys>, replacement: StoreReplacement, forgets: bool) {
-        self.kind = if forgets { "forget" } else { "replace" };
-        let StoreReplacement {
-            revision,
-            before,
-            after,
-            life_seconds,
-        } = replacement;
-        if let Some(keys) = keys {
-            self.command = Some(keys.replace(revision, &before, &after, life_seconds, forgets).into());
-        } else {
-            self.replacement = Some(Replacement {
-                revision: revision as f64,
-                before: Arc::unwrap_or_clone(before),
-                after,
-                life_seconds,
-            });
-        }
+/// The report of a batch, as [`StoreCalls::begin`] has it.
+fn received(texts: &TextBatch, numbers: &[f64]) -> ReceivedReport {
+    let &[received_ms, unseen, forgotten, ref times_ms @ ..] = numbers else {
+        return report_of(texts, 4, &[], 0, 0.0);
+    };
+    ReceivedReport {
+        namespace: text(texts, 2),
+        pending: Some(text(texts, 3)).filter(|pending| !pending.is_empty()),
+        forgotten: forgotten != 0.0,
+        ..report_of(texts, 4, times_ms, unseen as usize, received_ms)
     }
 }
 
-impl<'a> List<'a> {
-    fn of(list: &'a PendingToKeep) -> Self {
-        List {
-            text: list.text(),
-            at: list.at().unix_seconds(),
-            life_seconds: list.life_seconds(),
-        }
-    }
+fn all(texts: &TextBatch) -> impl Iterator<Item = String> {
+    (0..texts.len()).map(|index| text(texts, index))
 }
 
 fn text(texts: &TextBatch, index: usize) -> String {
@@ -539,27 +477,4 @@ fn text(texts: &TextBatch, index: usize) -> String {
         true => String::from_utf8_lossy(texts.get(index)).into_owned(),
         false => String::new(),
     }
-}
-
-/// The report of a batch, in the server's time; one that a device sent is received at this time.
-fn received(texts: &TextBatch, arrived: Option<Time>) -> ReceivedReport {
-    let unix_ms = |index| Time::from_unix_ms(text(texts, index).parse::<f64>().unwrap_or_default() as u64);
-    let entries = (7..texts.len()).step_by(2).map(|index| Impression {
-        id: text(texts, index),
-        at: unix_ms(index + 1),
-    });
-    let mut unseen: Vec<Impression> = entries.collect();
-    let impressions = unseen.split_off(unseen.len().min(text(texts, 5).parse().unwrap_or_default()));
-    let mut report = ReceivedReport {
-        namespace: text(texts, 2),
-        received_at: unix_ms(4),
-        impressions,
-        unseen,
-        forgotten: text(texts, 6) == "1",
-        pending: Some(text(texts, 3)).filter(|pending| !pending.is_empty()),
-    };
-    if let Some(now) = arrived {
-        report.stamp(now);
-    }
-    report
 }

@@ -61,10 +61,11 @@ pub(super) fn read(bytes: &[u8], words: Words, spec: FilterSpec) -> Result<Bloom
         )));
     }
     let mut filter = BloomFilter::with_spec(spec)?;
-    for (to, chunk) in filter.words_mut().iter_mut().zip(bytes.chunks(8)) {
-        let mut whole = [0; 8];
-        whole[..chunk.len()].copy_from_slice(chunk);
-        *to = words.read(whole);
+    let (whole, rest) = bytes.as_chunks();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    for (to, &chunk) in filter.words_mut().iter_mut().zip(whole.iter().chain([&last])) {
+        *to = words.read(chunk);
     }
     let beyond = spec.bits() % 64;
     if beyond != 0 && filter.words().last().is_some_and(|last| last >> beyond != 0) {

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_left_out() {
+    fn invalid_names_are_left_out() {
         let reference = Reference::of(Format::Native, TEXT);
         for element in [
             "",

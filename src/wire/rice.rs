@@ -2,7 +2,7 @@
 //!
 //! One byte r (0 to 31), the number of set bits (4 bytes), then a bit stream, least significant bit first in each byte.
 //! For each set position in ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >>
-//! r` as that number of 1 bits and a 0 bit, then the r low bits of gap. The last byte is filled with 0. Writers take the
+//! r` as that many 1 bits and a 0 bit, then the r low bits of gap. The last byte is filled with 0. Writers take the
 //! smallest r of those that make the stream shortest.
 
 use crate::bloom::{BloomFilter, FilterSpec};

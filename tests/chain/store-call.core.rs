@@ -59,8 +59,12 @@ fn data_that_cannot_be_read_is_ignored_reported_and_gone_with_the_next_change() 
         reading.loaded(Arc::new(before.clone()), 3, at(START)),
         Ok(StoreStep::Done)
     );
-    let (fields, rejected) = reading.damage();
-    assert_eq!((fields, rejected.len()), (1, 1));
+    let damage: Vec<_> = reading
+        .damage()
+        .iter()
+        .map(|error| (error.shard(), error.code()))
+        .collect();
+    assert_eq!(damage, [(Some(0), "bad-checksum"), (None, "bad-snapshot")]);
     let chain = reading.into_chain().unwrap();
     assert_eq!(chain.filter(&["a", "b"], None, at(START)), Ok(vec![1]));
     let StoreStep::Replace(replacement) = recorded(&before, &["a"]) else {
@@ -70,7 +74,7 @@ fn data_that_cannot_be_read_is_ignored_reported_and_gone_with_the_next_change() 
     assert_eq!((replacement.after.shards.len(), replacement.after.fields.len()), (1, 0));
     let mut again = call(StoreUse::Read);
     again.loaded(Arc::new(replacement.after), 4, at(START)).unwrap();
-    assert_eq!(again.damage(), (0, &[][..]));
+    assert_eq!(again.damage(), []);
     assert!(again.into_chain().unwrap().contains("a", at(START)).unwrap());
 }
 
@@ -88,6 +92,11 @@ fn transient_failures_are_retried_until_the_limit() {
         assert!(matches!(call.failed(failure, 899), StoreStep::Wait(_)));
         assert_eq!(call.failed(failure, 999), StoreStep::Failed);
     }
+    // A further device of a user who has the most: it would be refused again.
+    assert_eq!(
+        StoreFailure::of_redis("LIMIT more than 32 devices of a user"),
+        OutOfMemory
+    );
     for failure in [Denied, OutOfMemory, Timeout, WrongType] {
         assert_eq!(call(StoreUse::Change).failed(failure, 0), StoreStep::Failed);
     }
@@ -97,6 +106,33 @@ fn transient_failures_are_retried_until_the_limit() {
         (0..20).map(|_| call.failed(Conflict, 0)).collect::<Vec<_>>()
     };
     assert_ne!(pauses(1), pauses(2));
+}
+
+#[test]
+fn a_call_at_its_limit_fails_by_what_it_has_retried_unless_a_write_may_have_been_done() {
+    use StoreFailure::{ReadOnly, Timeout};
+    // The store was silent.
+    let mut changing = call(StoreUse::Change);
+    changing.begin();
+    assert_eq!(changing.expired(), Timeout);
+    // It waits, or loads again.
+    assert!(matches!(changing.failed(ReadOnly, 0), StoreStep::Wait(_)));
+    assert_eq!(changing.expired(), ReadOnly);
+    assert_eq!(changing.begin(), StoreStep::Load);
+    assert_eq!(changing.expired(), ReadOnly);
+    // It writes.
+    changing.loaded(Arc::default(), 0, at(START)).unwrap();
+    let (chain, now) = changing.chain().unwrap();
+    chain.record(&["a"], now).unwrap();
+    assert!(matches!(changing.changed(), Ok(StoreStep::Replace(_))));
+    assert_eq!(changing.expired(), Timeout);
+    // A device's list is written at once.
+    let mut appending = call(StoreUse::Append);
+    appending.begin();
+    appending.failed(ReadOnly, 0);
+    assert_eq!(appending.expired(), ReadOnly);
+    appending.begin();
+    assert_eq!(appending.expired(), Timeout);
 }
 
 #[test]

@@ -298,7 +298,8 @@ fn feeds_are_notified_of_what_was_made_unseen_and_forgotten() {
     apply(&mut guard, None, &texts, at(START)).unwrap();
     let all = ["own", "other", "server", "stopped", "fresh"];
     let mut known = guard.unseen_revision();
-    let mut is_notified = |guard: &Guard| std::mem::replace(&mut known, guard.unseen_revision()) != guard.unseen_revision();
+    let mut is_notified =
+        |guard: &Guard| std::mem::replace(&mut known, guard.unseen_revision()) != guard.unseen_revision();
     assert_eq!(guard.unseen(&all, at(START)), [] as [u32; 0]);
 
     guard.unsee(&["own"], at(START + 1));

@@ -72,7 +72,7 @@ describe("parseReport", () => {
   ])("refuses %s, and says what is wrong", (_, given) => {
     expect(() => read(given)).toThrow(SeenGuardError);
     expect(() => read(given)).toThrow(expect.objectContaining({ code: "bad-report" }) as Error);
-    expect(() => read(given)).toThrow(/report's .* (must be|is not? JSON)/);
+    expect(() => read(given)).toThrow(/report's .* (must be|is not JSON)/);
   });
 
   test("refuses milliseconds as the server's time", () => {

@@ -1,14 +1,14 @@
 /** `memoryStore`: users' chains in the memory of this process. */
 import type { Backend, Loaded, PendingToKeep, Replacement, SeenStore, StoreOptions } from "../../types/server.js";
 import { call, serverEngine } from "../engine.js";
-import { BackendPerformer } from "./performer.js";
+import { backendPerformer } from "./performer.js";
 import { ChainStore } from "./seen-store.js";
 
 /** Above this number, the least recently used ones are forgotten. */
 const MAX_USERS = 100_000;
 
 export function memoryStore(options: StoreOptions = {}): SeenStore {
-  return new ChainStore("memoryStore", options, new BackendPerformer(memoryBackend()));
+  return new ChainStore("memoryStore", options, backendPerformer(memoryBackend()));
 }
 
 export function memoryBackend(): Backend {
@@ -26,16 +26,16 @@ class MemoryBackend implements Backend {
   /** Shared by all users, so that a forgotten user does not get an earlier revision again. */
   private lastRevision = 0;
 
-  async load(user: string, told?: PendingToKeep): Promise<Loaded> {
-    if (told) await this.keep(user, told);
+  async load(user: string, reported?: PendingToKeep): Promise<Loaded> {
+    if (reported) await this.keep(user, reported);
     const loaded = this.loaded(user);
     if (this.users.has(user)) this.set(user, loaded);
     return loaded;
   }
 
-  keep(user: string, told: PendingToKeep): Promise<undefined> {
+  keep(user: string, reported: PendingToKeep): Promise<undefined> {
     const before = this.loaded(user);
-    const kept = keepPending(before.kept, told);
+    const kept = keepPending(before.kept, reported);
     if (kept !== undefined) this.set(user, { ...before, kept });
     return Promise.resolve(undefined);
   }

@@ -19,14 +19,14 @@ export interface Step {
   /** For Redis: removes lists beyond the limit. The call does not depend on it. */
   readonly drop?: Command;
   /** For other backends. */
-  readonly told?: PendingToKeep;
+  readonly reported?: PendingToKeep;
   readonly replacement?: Replacement;
   /** The number of ids that no live shard contained. */
   readonly unknown: number;
   readonly report?: ReceivedReport;
   readonly refusal?: string;
-  readonly damagedFields: number;
-  readonly rejected: readonly { index: number; reason: string }[];
+  /** Parts of the loaded data that cannot be read. */
+  readonly damage: readonly { code: string; message: string }[];
   /** Unix seconds. */
   readonly now: number;
 }
@@ -36,8 +36,11 @@ export interface Performer {
   /** Where the keys are, in Redis. */
   readonly keys?: { readonly prefix: string; readonly isCluster: boolean };
   /** The answer's texts: those of a list after their number. Rejects with a `StoreFailure`. */
-  perform(user: string, step: Pick<Step, "kind" | "command" | "told" | "replacement">): Promise<readonly string[]>;
+  perform(user: string, step: Performed): Promise<readonly string[]>;
 }
+
+/** What a step needs to be performed. */
+type Performed = Pick<Step, "kind" | "command" | "reported" | "replacement">;
 
 /** An error of a backend. */
 export class StoreFailure extends Error {
@@ -53,6 +56,8 @@ export class StoreFailure extends Error {
   static readonly TRANSIENT = 1;
   /** The error is one of Redis. */
   static readonly OF_REDIS = 2;
+  /** The revision is not the loaded one. */
+  static readonly CONFLICT = 3;
 
   /** A transient failure with this message. */
   static of(what: string): StoreFailure {
@@ -61,38 +66,29 @@ export class StoreFailure extends Error {
 }
 
 /** A backend of the app's. */
-export class BackendPerformer implements Performer {
-  private readonly backend: Backend;
+export function backendPerformer(backend: Backend): Performer {
+  return {
+    perform: (user, step) =>
+      answerOf(backend, user, step).catch((error: unknown) => {
+        if (error instanceof SeenGuardError) throw error;
+        const isPermanent = (error as { isTransient?: unknown } | null | undefined)?.isTransient === false;
+        throw new StoreFailure(isPermanent ? StoreFailure.PERMANENT : StoreFailure.TRANSIENT, error);
+      }),
+  };
+}
 
-  constructor(backend: Backend) {
-    this.backend = backend;
+async function answerOf(
+  backend: Backend,
+  user: string,
+  { kind, reported, replacement }: Performed,
+): Promise<readonly string[]> {
+  if (replacement) {
+    const isStored = kind === "forget" ? backend.forget(user, replacement) : backend.replace(user, replacement);
+    return [(await isStored) ? "1" : "0"];
   }
-
-  async perform(user: string, step: Parameters<Performer["perform"]>[1]): Promise<readonly string[]> {
-    try {
-      return await this.answer(user, step);
-    } catch (error) {
-      if (error instanceof SeenGuardError) throw error;
-      const isPermanent = (error as { isTransient?: unknown } | null | undefined)?.isTransient === false;
-      throw new StoreFailure(isPermanent ? StoreFailure.PERMANENT : StoreFailure.TRANSIENT, error);
-    }
-  }
-
-  private async answer(
-    user: string,
-    { kind, told, replacement }: Parameters<Performer["perform"]>[1],
-  ): Promise<readonly string[]> {
-    const { backend } = this;
-    if (replacement) {
-      const isStored = await (kind === "forget"
-        ? backend.forget(user, replacement)
-        : backend.replace(user, replacement));
-      return [isStored ? "1" : "0"];
-    }
-    if (kind !== "keep") return textsOf(await backend.load(user, told));
-    const now = told && (await backend.keep(user, told));
-    return ["0", timeOf(now ?? undefined)];
-  }
+  if (kind !== "keep") return textsOf(await backend.load(user, reported));
+  const now = reported && (await backend.keep(user, reported));
+  return ["0", timeOf(now ?? undefined)];
 }
 
 /** What a backend has loaded, in the order of the script in Redis. */
@@ -104,6 +100,6 @@ function textsOf({ stored, revision, kept, refusal, now }: Loaded): string[] {
 
 function timeOf(seconds: number | undefined): string {
   if (seconds === undefined) return "";
-  if (!isSeconds(seconds)) refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
+  if (!isSeconds(seconds)) refuse("a store's clock must return Unix seconds, up to 2^32 − 1 (milliseconds are more)");
   return String(Math.round(seconds * 1000));
 }

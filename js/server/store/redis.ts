@@ -4,7 +4,7 @@ import { isWellFormed } from "../../input/ids.js";
 import { isObject } from "../../input/options.js";
 import type { SeenStore, StoreOptions } from "../../types/server.js";
 import { runnerOf, type CommandRunner } from "./redis-client.js";
-import type { Performer, Step } from "./performer.js";
+import type { Performer } from "./performer.js";
 import { ChainStore } from "./seen-store.js";
 
 export function redisStore(client: object, options: StoreOptions & { prefix?: string } = {}): SeenStore {
@@ -12,22 +12,15 @@ export function redisStore(client: object, options: StoreOptions & { prefix?: st
     if (!isObject(options)) refuse("redisStore takes options");
     const { prefix = "seen:", ...others } = options;
     if (typeof prefix !== "string" || !isWellFormed(prefix)) refuse("prefix must be a text");
-    return new ChainStore("redisStore", others, new RedisPerformer(runnerOf(client), prefix));
+    return new ChainStore("redisStore", others, redisPerformer(runnerOf(client), prefix));
   });
 }
 
-class RedisPerformer implements Performer {
-  private readonly runner: CommandRunner;
-  readonly keys: { readonly prefix: string; readonly isCluster: boolean };
-
-  constructor(runner: CommandRunner, prefix: string) {
-    this.runner = runner;
-    this.keys = { prefix, isCluster: runner.isCluster };
-  }
-
-  async perform(_user: string, { command }: Pick<Step, "command">): Promise<readonly string[]> {
-    return command ? textsOf(await this.runner.run(command)) : [];
-  }
+function redisPerformer(runner: CommandRunner, prefix: string): Performer {
+  return {
+    keys: { prefix, isCluster: runner.isCluster },
+    perform: async (_user, { command }) => (command ? textsOf(await runner.run(command)) : []),
+  };
 }
 
 /** Flattens a response to texts, with the length before those of each list. */

@@ -9,7 +9,7 @@ import {
   warnOnce,
   type ErrorListener,
 } from "../../errors.js";
-import { MAX_MS, pause } from "../../platform/host.js";
+import { MAX_MS, pause, withTimeout } from "../../platform/host.js";
 import type { StoreCalls, TextBatch } from "../../generated/server/seenguard.js";
 import { collectRecorded, isId, isWellFormed } from "../../input/ids.js";
 import {
@@ -26,16 +26,15 @@ import { serverClock } from "../call-options.js";
 import { chainRules, withFormat, withOptions, type GivenOptions } from "../chain-options.js";
 import { call, callWith, loadServerEngine, refusalOf, type ServerEngine } from "../engine.js";
 import { checkPage } from "../page-request.js";
-import { bytesOf, checkReceived, readPosted, textsOfReport } from "../report.js";
+import { bytesOf, checkReceived, partsOfReport, readPosted } from "../report.js";
 import { makePage, ShardChain } from "../shard-chain.js";
-import { atLimit } from "./limit.js";
-import { BackendPerformer, StoreFailure, type Performer, type Step } from "./performer.js";
+import { backendPerformer, StoreFailure, type Performer, type Step } from "./performer.js";
 
 export function seenStore(backend: Api.Backend, options: Api.StoreOptions = {}): Api.SeenStore {
   readGiven("bad-option", "what seenStore was given", () => {
     if (!isFunction((backend as Partial<Api.Backend> | null | undefined)?.load)) refuse("seenStore takes a backend");
   });
-  return new ChainStore("seenStore", options, new BackendPerformer(backend));
+  return new ChainStore("seenStore", options, backendPerformer(backend));
 }
 
 /** The checked options of a store. */
@@ -83,6 +82,15 @@ interface Call {
   isOver?: boolean;
 }
 
+/** What the module's `begin` takes of a call, after the user and the namespace. */
+interface Parts {
+  readonly texts?: readonly string[];
+  readonly numbers?: Float64Array;
+  readonly bytes?: number;
+}
+
+const NONE = new Float64Array();
+
 /** A call with its first step. */
 interface Begun {
   readonly call: Call;
@@ -102,35 +110,26 @@ export class ChainStore implements Api.SeenStore {
   private readonly checked: CheckedStore;
   private readonly onError: ErrorListener;
   private module: Module | undefined;
-  private hasToldRefusal = false;
+  private hasReportedRefusal = false;
   private isDegraded = false;
   /** The number of reads in progress, including those whose page was degraded. */
   private waiting = 0;
 
   constructor(method: string, options: unknown, performer: Performer) {
     this.checked = checkAllOptions(method, options, rules) as CheckedStore;
-    const {
-      namespaceOf: _n,
-      clock: _c,
-      onError,
-      pendingSeconds: _s,
-      patienceMs: _p,
-      deadlineMs: _d,
-      ...ofChain
-    } = this.checked;
-    this.options = withFormat(ofChain);
-    this.onError = onError ?? warnOnce("code");
+    this.options = withFormat(this.checked);
+    this.onError = this.checked.onError ?? warnOnce("code");
     this.performer = performer;
   }
 
   async read(user: string): Promise<ShardChain> {
-    const { step, module } = await this.perform(user, Work.Read, [""]);
+    const { step, module } = await this.perform(user, Work.Read, { texts: [""] });
     return ShardChain.taken(module.engine, () => module.calls.take(step.call));
   }
 
   async update<R>(user: string, change: (chain: Api.ShardChain, now: number) => R): Promise<R> {
     if (!isFunction(change)) refuse("update takes a function that changes the chain");
-    return (await this.perform(user, Work.Update, [], change)).call.result as R;
+    return (await this.perform(user, Work.Update, {}, change)).call.result as R;
   }
 
   async page<T>(
@@ -139,13 +138,13 @@ export class ChainStore implements Api.SeenStore {
     options: Omit<Api.PageOptions, "now"> & { id?: Api.IdOf<T> },
   ): Promise<Api.Page<T>> {
     const request = checkPage<T>("page", ranked, options);
-    const begun = await this.begin(user, Work.Read, [request.pending ?? ""], this.checked.patienceMs);
+    const begun = await this.begin(user, Work.Read, { texts: [request.pending ?? ""] }, this.checked.patienceMs);
     const { engine, calls } = begun.module;
     try {
       await this.load(begun);
       const now = this.now();
       return makePage(engine, ranked, request, (...page) =>
-        this.checkedAnswer(calls.page(begun.step.call, ...page, ...now)),
+        this.checkedAnswer(calls.page(begun.step.call, ...page, now)),
       );
     } finally {
       engine.call(() => calls.end(begun.step.call));
@@ -158,14 +157,18 @@ export class ChainStore implements Api.SeenStore {
     try {
       if (this.waiting >= MOST_WAITING) throw StoreFailure.of("too many pages wait for it");
       this.waiting++;
-      // A backend that never answers holds its place no longer than any other call may take.
-      const leave = onceWithin(Math.max(patienceMs, deadlineMs), () => this.waiting--);
-      await this.finish(begun, leave);
+      const steps = this.steps(begun);
+      // A backend that never responds is waited for no longer than in any other call.
+      void withTimeout(
+        Math.max(patienceMs, deadlineMs),
+        steps.catch(() => undefined),
+      ).then(() => this.waiting--);
+      await this.finish(begun, steps);
       this.isDegraded = false;
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       if (begun.module.engine.hasTrapped) throw failure("storage", "the store failed", error.cause);
-      if (!this.isDegraded) this.tell(failure("storage", "pages are made without what is stored", error.cause));
+      if (!this.isDegraded) this.report(failure("storage", "pages are made without what is stored", error.cause));
       this.isDegraded = true;
     }
   }
@@ -173,29 +176,29 @@ export class ChainStore implements Api.SeenStore {
   async accept(user: string, body: unknown): Promise<Api.ReceivedReport> {
     checkUser(user);
     const { now, ...report } = readPosted(body);
-    const texts = textsOfReport({ ...report, receivedAt: now });
-    const { step } = await this.perform(user, Work.Accept, texts, undefined, bytesOf(body));
+    const parts = { ...partsOfReport({ ...report, receivedAt: now }), bytes: bytesOf(body) };
+    const { step } = await this.perform(user, Work.Accept, parts);
     if (!step.report) throw new SeenGuardError("engine", "the module has lost a report, a bug to report");
     return step.report;
   }
 
   async ingest(user: string, report: Api.ReceivedReport): Promise<number> {
-    return (await this.perform(user, Work.Ingest, textsOfReport(checkReceived(report)))).step.unknown;
+    return (await this.perform(user, Work.Ingest, partsOfReport(checkReceived(report)))).step.unknown;
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
-    await this.perform(user, Work.Unsee, collectRecorded(ids, isId).map(String));
+    await this.perform(user, Work.Unsee, { texts: collectRecorded(ids, isId).map(String) });
   }
 
   async forget(user: string): Promise<void> {
-    await this.perform(user, Work.Forget, []);
+    await this.perform(user, Work.Forget, {});
   }
 
   /** A whole call within the deadline. */
-  private async perform(user: string, work: Work, texts: readonly string[], change?: Change, bytes = 0) {
-    const begun = await this.begin(user, work, texts, this.checked.deadlineMs, change, bytes);
+  private async perform(user: string, work: Work, parts: Parts, change?: Change) {
+    const begun = await this.begin(user, work, parts, this.checked.deadlineMs, change);
     try {
-      return { ...begun, step: await this.finish(begun) };
+      return { ...begun, step: await this.finish(begun, this.steps(begun)) };
     } catch (error) {
       const { engine, calls } = begun.module;
       engine.call(() => calls.end(begun.step.call));
@@ -207,10 +210,9 @@ export class ChainStore implements Api.SeenStore {
   private async begin(
     user: string,
     work: Work,
-    texts: readonly string[],
+    { texts = [], numbers = NONE, bytes = 0 }: Parts,
     limitMs: number,
     change?: Change,
-    bytes = 0,
   ): Promise<Begun> {
     checkUser(user);
     const namespace: unknown = this.checked.namespaceOf?.(user);
@@ -219,41 +221,45 @@ export class ChainStore implements Api.SeenStore {
     const all = [user, (namespace as string | undefined) ?? "", ...texts];
     const now = this.now();
     const step = this.send(module, all, (calls, batch) =>
-      calls.begin(batch, work, bytes, limitMs, Math.random(), ...now),
+      calls.begin(batch, numbers, work, bytes, limitMs, Math.random(), now),
     );
     return { call: { user, begun: performance.now(), limitMs, change }, step, module };
   }
 
   private moduleOf(engine: ServerEngine): Module {
     const { prefix, isCluster = false } = this.performer.keys ?? {};
+    const { pendingSeconds, clock } = this.checked;
+    const hasClock = clock !== undefined;
     const calls = withOptions(engine, this.options, true, (options) =>
-      call(engine, () => new engine.classes.StoreCalls(options, this.checked.pendingSeconds, prefix, isCluster)),
+      call(engine, () => new engine.classes.StoreCalls(options, pendingSeconds, hasClock, prefix, isCluster)),
     );
     return { engine, calls };
   }
 
-  /** Performs a call's steps until it is over, or its time is. `onEnd`: when no step is in progress any more. */
-  private finish(begun: Begun, onEnd?: () => void): Promise<Step> {
-    const { call, module } = begun;
-    const steps = async (): Promise<Step> => {
-      let { step } = begun;
-      try {
-        while (step.kind !== "done") {
-          if (step.kind === "failed") throw call.failure ?? StoreFailure.of(STRANGE);
-          step = await this.next(call, module, step);
-        }
-        return step;
-      } catch (error) {
-        // After a trap what is in progress may be tried again, by another process.
-        throw module.engine.hasTrapped ? new StoreFailure(StoreFailure.TRANSIENT, error) : error;
-      } finally {
-        onEnd?.();
+  /** Performs a call's steps until it is over. */
+  private async steps({ call, module, step }: Begun): Promise<Step> {
+    try {
+      while (step.kind !== "done") {
+        if (step.kind === "failed") throw call.failure ?? StoreFailure.of(STRANGE);
+        step = await this.next(call, module, step);
       }
-    };
-    return atLimit(call.limitMs, steps(), () => {
-      call.isOver = true;
-      return call.failure ?? StoreFailure.of(`it has not answered within ${call.limitMs / 1000} s`);
-    });
+      return step;
+    } catch (error) {
+      // After a trap what is in progress may be tried again, by another process.
+      throw module.engine.hasTrapped ? new StoreFailure(StoreFailure.TRANSIENT, error) : error;
+    }
+  }
+
+  /** The last step, if it comes within the call's limit. */
+  private async finish({ call, module, step }: Begun, steps: Promise<Step>): Promise<Step> {
+    // One turn of the event loop more: if the loop was blocked, the response may have arrived already.
+    const last = (await withTimeout(call.limitMs, steps)) ?? (await withTimeout(0, steps));
+    if (last) return last;
+    call.isOver = true;
+    const { engine, calls } = module;
+    const isSilent = engine.call(() => calls.timedOut(step.call)) ?? true;
+    if (!isSilent && call.failure) throw call.failure;
+    throw StoreFailure.of(`it has not responded within ${call.limitMs / 1000} s`);
   }
 
   /** Performs one step. Returns the next one. */
@@ -272,13 +278,12 @@ export class ChainStore implements Api.SeenStore {
       if (isOver()) return OVER;
       if (step.kind === "load" || step.kind === "keep") {
         const now = this.now();
-        const next = this.send(module, texts, (calls, batch) => calls.answered(step.call, batch, ...now));
+        const next = this.send(module, texts, (calls, batch) => calls.loaded(step.call, batch, now));
         await this.note(call.user, next);
         return next;
       }
-      const isStored = texts[0] === "1";
-      if (!isStored) call.failure = StoreFailure.of(OVERTAKEN);
-      return this.send(module, undefined, (calls) => calls.replaced(step.call, isStored, elapsed()));
+      if (texts[0] !== "1") throw new StoreFailure(StoreFailure.CONFLICT, new Error(OVERTAKEN));
+      return this.send(module, undefined, (calls) => calls.stored(step.call));
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       call.failure = error;
@@ -317,52 +322,33 @@ export class ChainStore implements Api.SeenStore {
     return answer;
   }
 
-  /** Unix seconds, and whether they are of the app's clock. */
-  private now(): [number, boolean] {
-    const { clock } = this.checked;
-    const now = (clock ?? serverClock)();
+  /** Unix seconds of the app's clock, or of this process's. */
+  private now(): number {
+    const now = (this.checked.clock ?? serverClock)();
     return isSeconds(now)
-      ? [now, clock !== undefined]
-      : refuse("a store's clock must tell Unix seconds, up to 2^32 − 1 (milliseconds are more)");
+      ? now
+      : refuse("a store's clock must return Unix seconds, up to 2^32 − 1 (milliseconds are more)");
   }
 
   /** Reports what is wrong with loaded data, and removes lists beyond the limit: the next load tries again. */
-  private async note(user: string, { refusal, damagedFields, rejected, drop }: Step): Promise<void> {
-    if (refusal !== undefined && !this.hasToldRefusal) {
+  private async note(user: string, { refusal, damage, drop }: Step): Promise<void> {
+    if (refusal !== undefined && !this.hasReportedRefusal) {
       // Once: a replica or a full Redis refuses each time.
-      this.hasToldRefusal = true;
-      this.tell(failure("storage", "what a device has pending cannot be kept, and pages go on without it", refusal));
+      this.hasReportedRefusal = true;
+      this.report(failure("storage", "a device's pending list cannot be stored: pages are made without it", refusal));
     }
-    if (damagedFields > 0) {
-      const what = `${damagedFields} of the fields stored beside a user's shards cannot be read, and are left out`;
-      this.tell(new SeenGuardError("bad-snapshot", what));
-    }
-    for (const { index, reason } of rejected)
-      this.tell(
-        new SeenGuardError("bad-snapshot", `${reason}: a user's shard ${index} cannot be read, and counts for nothing`),
-      );
+    for (const { code, message } of damage)
+      this.report(new SeenGuardError("bad-snapshot", `stored data is ignored: ${code}: ${message}`));
     if (drop) await this.performer.perform(user, { kind: "load", command: drop }).catch(() => undefined);
   }
 
-  private tell(error: SeenGuardError): void {
+  private report(error: SeenGuardError): void {
     callBack(this.onError, error);
   }
 }
 
 /** The step after a call's time is over: nobody waits for it. */
 const OVER = { kind: "done" } as Step;
-
-/** Runs a function once: when the result is called, at the latest after this many milliseconds. */
-function onceWithin(ms: number, run: () => void): () => void {
-  const timer = setTimeout(end, ms);
-  let hasRun = false;
-  function end(): void {
-    clearTimeout(timer);
-    if (!hasRun) run();
-    hasRun = true;
-  }
-  return end;
-}
 
 function checkUser(user: unknown): void {
   if (!isText(user)) refuse("a store's user must be a text that is not empty");

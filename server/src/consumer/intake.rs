@@ -10,6 +10,9 @@ use super::ConsumerOptions;
 use crate::applying::{DeadLetter, Entry, EntryId};
 use crate::error::Error;
 
+/// The user and the report of an entry, or the code of an error.
+pub type FirstEntry = Result<(String, ReceivedReport), &'static str>;
+
 /// A queue of reports: the service appends them, and consumers apply them.
 #[async_trait]
 pub trait ReportStream: fmt::Debug + Send + Sync {
@@ -22,6 +25,16 @@ pub trait ReportStream: fmt::Debug + Send + Sync {
 
     /// Starts reading, as one of its consumers.
     fn open(&self, options: &ConsumerOptions) -> Result<Box<dyn Intake>, Error>;
+
+    /// At most this many of its entries, the earliest first; none is acknowledged. For `seenguard-server check`.
+    #[doc(hidden)]
+    async fn first(&self, most: usize) -> Result<Vec<FirstEntry>, Error>;
+
+    /// How many replicas have an acknowledged report, and what that means; `None` if there is no such setting.
+    #[doc(hidden)]
+    async fn min_insync_replicas(&self) -> Option<Result<String, Error>> {
+        None
+    }
 
     /// Whether applied entries free memory of the store.
     fn frees_store_memory(&self) -> bool {

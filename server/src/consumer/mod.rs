@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use metrics::counter;
+use seenguard::StoreFailure;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
@@ -18,6 +19,8 @@ use crate::error::{Error, ErrorKind, Retry};
 use crate::log::may_log;
 use crate::seen_store::SeenStore;
 
+#[cfg(feature = "kafka")]
+pub(crate) use self::intake::FirstEntry;
 pub(crate) use self::intake::Intake;
 pub use self::intake::ReportStream;
 pub use self::options::ConsumerOptions;
@@ -55,7 +58,10 @@ const ATTEMPTS: u32 = 5;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
 /// let redis = || RedisConnection::open("redis://127.0.0.1/");
-/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
 /// let store = SeenStore::new(RedisBackend::new(redis()?), options)?;
 /// let consumer = Consumer::new(store, Arc::new(Stream::new(redis()?, "reports")), ConsumerOptions::new("first"));
 /// let shutdown = std::future::pending();
@@ -197,7 +203,7 @@ impl Consumer {
                 }
                 Err(error) => {
                     self.note_failure(&error);
-                    if error.kind() == ErrorKind::Timeout {
+                    if error.kind() == StoreFailure::Timeout.into() {
                         rounds.batch = (rounds.batch / 2).max(1);
                     }
                     intake.redeliver();

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use metrics::{counter, gauge};
 use redis::{AsyncCommands, Cmd, RedisResult, Value, cmd};
-use seenguard::{ReceivedReport, Time};
+use seenguard::{ReceivedReport, StoreFailure, Time};
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::ConsumerOptions;
-use super::intake::{Intake, ReportStream};
+use super::intake::{FirstEntry, Intake, ReportStream};
 use crate::applying::{DeadLetter, Entry, EntryId};
 use crate::error::{Error, ErrorKind, in_time};
 use crate::log::may_log;
@@ -88,11 +88,11 @@ impl Stream {
     /// returns.
     ///
     /// # Errors
-    /// Errors of Redis; [`ErrorKind::OutOfMemory`] while the stream has its largest size.
+    /// Errors of Redis; [`StoreFailure::OutOfMemory`] while the stream has its largest size.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         if self.is_full().await {
             return Err(Error::new(
-                ErrorKind::OutOfMemory,
+                StoreFailure::OutOfMemory,
                 "the stream is as large as it may be",
             ));
         }
@@ -156,6 +156,17 @@ impl ReportStream for Stream {
             largest: FIRST_BYTES,
             end: None,
         }))
+    }
+
+    async fn first(&self, most: usize) -> Result<Vec<FirstEntry>, Error> {
+        let mut range = cmd("XRANGE");
+        range.arg(&self.name).arg(&["-", "+", "COUNT"]).arg(most);
+        let answer = range
+            .query_async(&mut self.connection.clone())
+            .await
+            .map_err(error_of)?;
+        let content = |entry| entry_of(entry).map(|(entry, _)| entry.content);
+        list(answer).into_iter().map(content).collect()
     }
 
     /// A full Redis must not prevent the stream from draining.
@@ -243,7 +254,7 @@ impl Intake for Reader {
             let set_aside = SET_ASIDE.run(&stream.connection, &keys, &arguments);
             if in_time(options.response_timeout, set_aside).await? == Value::Int(0) {
                 let what = "the stream of dead letters is full: consume or delete them";
-                return Err(Error::new(ErrorKind::OutOfMemory, what));
+                return Err(Error::new(StoreFailure::OutOfMemory, what));
             }
         }
         Ok(())
@@ -367,7 +378,7 @@ fn text(value: Value) -> Option<String> {
 fn entry_of(entry: Value) -> Result<(Entry, usize), Error> {
     let mut parts = list(entry).into_iter();
     let id = parts.next().and_then(text).and_then(|id| id.parse::<EntryId>().ok());
-    let id = id.ok_or_else(|| Error::new(ErrorKind::WrongType, "an entry of the stream has no id"))?;
+    let id = id.ok_or_else(|| Error::new(StoreFailure::WrongType, "an entry of the stream has no id"))?;
     // Of one that was deleted meanwhile there are none.
     let fields = parts.next().map(list).unwrap_or_default();
     let size = |field: &Value| match field {

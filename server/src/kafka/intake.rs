@@ -14,7 +14,7 @@ use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode};
 use rdkafka::message::{BorrowedMessage, Header, Message, OwnedHeaders};
 use rdkafka::producer::FutureRecord;
 use rdkafka::{ClientContext, Offset, Statistics, TopicPartitionList};
-use seenguard::Time;
+use seenguard::{StoreFailure, Time};
 use tokio::sync::{Notify, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
@@ -139,7 +139,7 @@ impl Reader {
         request: impl FnOnce(&BaseConsumer<Context>, &str) -> KafkaResult<T> + Send + 'static,
     ) -> Result<T, Error> {
         let (consumer, topic) = (self.consumer.upgrade(), self.kafka.topic.clone());
-        let consumer = consumer.ok_or_else(|| Error::new(ErrorKind::Unavailable, "the consumer has ended"))?;
+        let consumer = consumer.ok_or_else(|| Error::new(StoreFailure::Unavailable, "the consumer has ended"))?;
         let response = spawn_blocking(move || request(&consumer, &topic)).await;
         response.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
     }

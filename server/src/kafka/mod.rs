@@ -1,5 +1,6 @@
 //! Reports in a Kafka topic.
 
+mod check;
 mod intake;
 mod mapping;
 mod partitions;
@@ -14,13 +15,14 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
-use seenguard::ReceivedReport;
+use seenguard::{ReceivedReport, StoreFailure};
+use tokio::task::spawn_blocking;
 
 use self::intake::Reader;
 pub use self::mapping::EventMapping;
 use self::producer::Producer;
 use self::properties::Properties;
-use crate::consumer::{ConsumerOptions, Intake, ReportStream};
+use crate::consumer::{ConsumerOptions, FirstEntry, Intake, ReportStream};
 use crate::error::{Error, ErrorKind};
 use crate::received;
 
@@ -36,7 +38,11 @@ const FORM_HEADER: &str = "seenguard";
 /// use seenguard_server::{Consumer, ConsumerOptions, Kafka, MemoryBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
-/// let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
+/// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let kafka = Kafka::new("localhost:9092", "seenguard-reports").properties("security.protocol=SSL")?;
 /// let consumer = Consumer::new(store, Arc::new(kafka.dead_letters("seenguard-dead")), ConsumerOptions::new("first"));
 /// let shutdown = std::future::pending();
@@ -92,8 +98,8 @@ impl Kafka {
     /// when this returns.
     ///
     /// # Errors
-    /// [`ErrorKind::Timeout`] after 3 s: it may be in the topic nevertheless. [`ErrorKind::BadReport`] if it exceeds
-    /// the size limit of the topic's records. [`ErrorKind::OutOfMemory`] while too many wait, [`ErrorKind::Denied`],
+    /// [`StoreFailure::Timeout`] after 3 s: it may be in the topic nevertheless. [`ErrorKind::BadReport`] if it exceeds
+    /// the size limit of the topic's records. [`StoreFailure::OutOfMemory`] while too many wait, [`StoreFailure::Denied`],
     /// and other errors of Kafka.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         for value in received::records_of(report)? {
@@ -121,6 +127,16 @@ impl ReportStream for Kafka {
     fn is_replayable(&self) -> bool {
         true
     }
+
+    async fn first(&self, most: usize) -> Result<Vec<FirstEntry>, Error> {
+        let kafka = self.clone();
+        let read = spawn_blocking(move || kafka.earliest(most)).await;
+        read.unwrap_or_else(|_| Err(ErrorKind::Internal.into()))
+    }
+
+    async fn min_insync_replicas(&self) -> Option<Result<String, Error>> {
+        Some(self.durability().await)
+    }
 }
 
 impl fmt::Debug for Kafka {
@@ -143,13 +159,13 @@ fn error_of(error: KafkaError) -> Error {
             let too_large = seenguard::Error::TooLarge("the report is larger than the topic's records may be");
             return Error::new(ErrorKind::BadReport, too_large);
         }
-        Some(QueueFull) => ErrorKind::OutOfMemory,
-        code if is_refusal(code) => ErrorKind::Denied,
+        Some(QueueFull) => StoreFailure::OutOfMemory.into(),
+        code if is_refusal(code) => StoreFailure::Denied.into(),
         _ => match error {
             KafkaError::ClientConfig(..) | KafkaError::ClientCreation(_) | KafkaError::Subscription(_) => {
                 ErrorKind::BadOption
             }
-            _ => ErrorKind::Timeout,
+            _ => StoreFailure::Timeout.into(),
         },
     };
     Error::new(kind, error)

@@ -7,13 +7,13 @@ use metrics::{counter, histogram};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::message::{Header, OwnedHeaders};
 use rdkafka::producer::{FutureProducer, FutureRecord, Producer as _};
-use seenguard::Time;
+use seenguard::{StoreFailure, Time};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::status::ClientStatus;
 use super::{DELIVERY_TIMEOUT, FORM_HEADER, Kafka, error_of};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::log::may_log;
 use crate::received::FORM;
 
@@ -67,7 +67,7 @@ impl Producer {
             }
             Ok(Ok(Err((error, _)))) => Err(self.failed(&client, error)),
             Ok(Err(_)) => Err(self.failed(&client, KafkaError::Canceled)),
-            Err(_) => Err(ErrorKind::Timeout.into()),
+            Err(_) => Err(StoreFailure::Timeout.into()),
         }
     }
 

@@ -82,7 +82,7 @@ impl Properties {
 }
 
 impl Kafka {
-    fn config(&self, side: Side) -> ClientConfig {
+    pub(super) fn config(&self, side: Side) -> ClientConfig {
         let mut config = ClientConfig::new();
         config
             .set("bootstrap.servers", &self.hosts)

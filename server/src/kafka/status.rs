@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use metrics::{counter, gauge};
 use rdkafka::error::{KafkaError, RDKafkaErrorCode};
 use rdkafka::{ClientContext, Statistics};
+use seenguard::StoreFailure;
 
 use super::is_refusal;
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::log::may_log;
 
 /// The codes of these failures: in an outage several of them alternate.
@@ -36,9 +37,9 @@ impl ClientStatus {
     /// The failure because of which nothing is read, if there is one.
     pub(super) fn failure(&self) -> Option<Error> {
         let refusal = self.lock().iter().copied().find(|&code| is_refusal(code)).flatten();
-        let denied = refusal.map(|code| Error::new(ErrorKind::Denied, KafkaError::MessageConsumption(code)));
+        let denied = refusal.map(|code| Error::new(StoreFailure::Denied, KafkaError::MessageConsumption(code)));
         denied.or_else(|| {
-            let away = || Error::new(ErrorKind::Unavailable, "no broker can be reached");
+            let away = || Error::new(StoreFailure::Unavailable, "no broker can be reached");
             self.is_unreachable().then(away)
         })
     }

@@ -1,19 +1,23 @@
-//! The connection to Redis: redis-rs's own one, and another if it leads nowhere.
+//! The connection to Redis: redis-rs's own, and another one once it has failed.
 
 use std::fmt;
 use std::slice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use redis::aio::{ConnectionLike, ConnectionManager, ConnectionManagerConfig};
+use metrics::{counter, histogram};
+#[cfg(feature = "tls")]
+use redis::TlsCertificates;
+use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster::ClusterClient;
 use redis::cluster_async::ClusterConnection;
 use redis::io::tcp::{TcpSettings, socket2::TcpKeepalive};
 use redis::{
-    Client, Cmd, ErrorKind as RedisErrorKind, IntoConnectionInfo, Pipeline, RedisError, RedisFuture, RedisResult,
-    Value, cmd,
+    Arg, AsyncConnectionConfig, Client, Cmd, ConnectionInfo, ErrorKind as RedisErrorKind, IntoConnectionInfo, Pipeline,
+    RedisError, RedisFuture, RedisResult, Value, cmd,
 };
+use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use super::failures::error_of;
@@ -28,15 +32,143 @@ const OPENED_WITHIN: Duration = Duration::from_secs(4);
 const SILENCE: Duration = Duration::from_secs(1);
 /// Timeout of an answer: the deadline of calls.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
-/// The same of a cluster's node: its slots are found anew while the others wait.
+/// The same of a cluster's node: during a slot refresh all commands wait.
 const NODE_ANSWERS_WITHIN: Duration = Duration::from_secs(1);
-/// The pause between attempts to open a connection, and the longest one of redis-rs's.
+/// The pause between attempts to open a connection.
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// The address of Redis or of some nodes of a Redis Cluster, with credentials and certificates.
+#[derive(Debug, Clone)]
+pub struct RedisTarget {
+    nodes: Vec<ConnectionInfo>,
+    is_cluster: bool,
+    #[cfg(feature = "tls")]
+    certificates: Option<TlsCertificates>,
+}
+
+impl RedisTarget {
+    /// The Redis at this URL: `redis://[user:password@]host[:port][/database]`, or, with the feature `tls`,
+    /// `rediss://…`.
+    ///
+    /// # Errors
+    /// [`BadOption`](crate::ErrorKind::BadOption) for an invalid URL.
+    pub fn single(url: impl IntoConnectionInfo) -> Result<Self, Error> {
+        Self::of([url], false)
+    }
+
+    /// The Redis Cluster with nodes at these URLs. One that answers is enough.
+    ///
+    /// # Errors
+    /// As [`RedisTarget::single`].
+    pub fn cluster<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>) -> Result<Self, Error> {
+        Self::of(urls, true)
+    }
+
+    fn of<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>, is_cluster: bool) -> Result<Self, Error> {
+        let nodes = urls.into_iter().map(IntoConnectionInfo::into_connection_info);
+        // redis-rs's message may quote the password.
+        let nodes: Vec<_> = nodes.collect::<RedisResult<_>>().map_err(|_| {
+            let form = "the URL of Redis is redis://[user:password@]host[:port][/database], or rediss://… over TLS";
+            Error::new(ErrorKind::BadOption, form)
+        })?;
+        if nodes.is_empty() {
+            return Err(Error::new(
+                ErrorKind::BadOption,
+                "a Redis Cluster needs the URL of a node",
+            ));
+        }
+        Ok(RedisTarget {
+            nodes,
+            is_cluster,
+            #[cfg(feature = "tls")]
+            certificates: None,
+        })
+    }
+
+    /// The certificate authority and the client certificate of a connection over TLS. Without them the authorities of
+    /// this system, or of the file in the variable `SSL_CERT_FILE`, are trusted.
+    #[cfg(feature = "tls")]
+    pub fn certificates(self, certificates: TlsCertificates) -> Self {
+        let certificates = Some(certificates);
+        RedisTarget { certificates, ..self }
+    }
+
+    /// Opens a connection, and closes it.
+    ///
+    /// # Errors
+    /// [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates, [`Denied`](seenguard::StoreFailure::Denied) for
+    /// wrong credentials, or errors of the connection.
+    pub async fn check(&self) -> Result<(), Error> {
+        in_time(OPENED_WITHIN, self.client()?.connect()).await.map(drop)
+    }
+
+    fn client(&self) -> Result<Target, Error> {
+        #[cfg(feature = "tls")]
+        let certificates = self.certificates.as_ref();
+        if self.is_cluster {
+            let builder = ClusterClient::builder(self.nodes.clone())
+                .connection_timeout(CONNECTED_WITHIN)
+                .response_timeout(NODE_ANSWERS_WITHIN)
+                .tcp_settings(tcp())
+                .retries(0);
+            #[cfg(feature = "tls")]
+            let builder = match certificates {
+                Some(certificates) => builder.certs(certificates.clone()),
+                None => builder,
+            };
+            return builder.build().map(Target::Cluster).map_err(error_of);
+        }
+        let node = self.nodes[0].clone().set_tcp_settings(tcp());
+        #[cfg(feature = "tls")]
+        if let Some(certificates) = certificates {
+            let client = Client::build_with_tls(node, certificates.clone());
+            return client
+                .map(Target::Single)
+                .map_err(|error| Error::new(ErrorKind::BadOption, error));
+        }
+        Client::open(node).map(Target::Single).map_err(error_of)
+    }
+}
+
+enum Target {
+    Single(Client),
+    Cluster(ClusterClient),
+}
+
+impl Target {
+    async fn connect(&self) -> Result<Line, Error> {
+        let opened = async {
+            match self {
+                Target::Single(client) => {
+                    let config = AsyncConnectionConfig::new()
+                        .set_connection_timeout(Some(CONNECTED_WITHIN))
+                        .set_response_timeout(Some(ANSWERED_WITHIN));
+                    let mut line = client.get_multiplexed_async_connection_with_config(&config).await?;
+                    cmd("PING").exec_async(&mut line).await?;
+                    Ok(Line::Single(line))
+                }
+                // One of its nodes has answered: to wait for all would be to wait for one that hangs.
+                Target::Cluster(client) => client.get_async_connection().await.map(Line::Cluster),
+            }
+        };
+        opened.await.map_err(error_of)
+    }
+}
+
+#[derive(Clone)]
+enum Line {
+    Single(MultiplexedConnection),
+    Cluster(ClusterConnection),
+}
+
 /// A connection to Redis, or to a Redis Cluster, which reconnects. A clone shares it, as do concurrent calls. It is
-/// opened in the background: until then each command fails at once. If no command is answered for a second, or if Redis
-/// has become a replica, another connection is opened, with the host's name resolved again; it takes over once it has
-/// answered. An answer that was waited for may still come by the former one.
+/// opened in the background: until then each command fails at once. Another connection is opened if this one is lost, if
+/// no command is answered for a second, or if Redis has become a replica. For each the target is read and the host's
+/// name resolved again; it takes over once it has answered. The former one may still bring an answer that a call waits
+/// for.
+///
+/// It is redis-rs's `MultiplexedConnection`, or `ClusterConnection`. A `ConnectionManager` would reconnect with the
+/// credentials that it was made with, and never again after they were refused.
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
@@ -51,81 +183,71 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub struct RedisConnection(Arc<Shared>);
 
 struct Shared {
-    target: Target,
-    line: Mutex<Option<Line>>,
+    read: Box<dyn Fn() -> Result<RedisTarget, Error> + Send + Sync>,
+    is_cluster: bool,
+    line: watch::Sender<Option<Line>>,
     is_opening: AtomicBool,
     begun: Instant,
     /// Microseconds since `begun`: when a command was answered last.
     answered: AtomicU64,
 }
 
-enum Target {
-    Single(Box<Client>),
-    Cluster(Box<ClusterClient>),
-}
-
-#[derive(Clone)]
-enum Line {
-    Single(ConnectionManager),
-    Cluster(ClusterConnection),
-}
-
 impl RedisConnection {
-    /// To the Redis at this URL: `redis://[user:password@]host[:port][/database]`, or, with the feature `tls`,
-    /// `rediss://…`, whose certificate must be of an authority that this system knows, or of one in the file that the
-    /// variable `SSL_CERT_FILE` names. Within a runtime of Tokio.
+    /// To the Redis at this URL. Within a runtime of Tokio.
     ///
     /// # Errors
-    /// [`BadOption`](crate::ErrorKind::BadOption) for an invalid URL.
+    /// As [`RedisTarget::single`].
     pub fn open(url: impl IntoConnectionInfo) -> Result<Self, Error> {
-        let client = url
-            .into_connection_info()
-            .and_then(|info| Client::open(info.set_tcp_settings(tcp())));
-        // redis-rs's message may quote the password.
-        let client = client.map_err(|_| {
-            let form = "the URL of Redis is redis://[user:password@]host[:port][/database], or rediss://… by TLS";
-            Error::new(ErrorKind::BadOption, form)
-        })?;
-        Ok(Self::to(Target::Single(Box::new(client))))
+        let target = RedisTarget::single(url)?;
+        Self::reading(move || Ok(target.clone()))
     }
 
-    /// A connection to the cluster with nodes at these URLs. It is there when one of the nodes has answered.
+    /// To the cluster with nodes at these URLs.
     ///
     /// # Errors
-    /// As [`RedisConnection::open`].
+    /// As [`RedisTarget::cluster`].
     pub fn open_cluster<U: IntoConnectionInfo>(urls: impl IntoIterator<Item = U>) -> Result<Self, Error> {
-        let client = ClusterClient::builder(urls)
-            .connection_timeout(CONNECTED_WITHIN)
-            .response_timeout(NODE_ANSWERS_WITHIN)
-            .tcp_settings(tcp())
-            .retries(0)
-            .build();
-        Ok(Self::to(Target::Cluster(Box::new(client.map_err(error_of)?))))
+        let target = RedisTarget::cluster(urls)?;
+        Self::reading(move || Ok(target.clone()))
     }
 
-    fn to(target: Target) -> Self {
+    /// To the target that `read` returns, now and for each next connection: credentials and certificates may change
+    /// meanwhile.
+    ///
+    /// # Errors
+    /// Those of `read`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
+    pub fn reading(read: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static) -> Result<Self, Error> {
         // An app may have several providers, of which rustls would choose none.
         #[cfg(feature = "tls")]
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let target = read()?;
+        target.client()?;
         let connection = RedisConnection(Arc::new(Shared {
-            target,
-            line: Mutex::default(),
+            read: Box::new(read),
+            is_cluster: target.is_cluster,
+            line: watch::Sender::new(None),
             is_opening: AtomicBool::new(false),
             begun: Instant::now(),
             answered: AtomicU64::new(0),
         }));
         connection.renew();
-        connection
+        Ok(connection)
     }
 
     /// Whether it is to a cluster.
     pub fn is_cluster(&self) -> bool {
-        matches!(self.0.target, Target::Cluster(_))
+        self.0.is_cluster
     }
 
     /// Whether it was ever connected.
     pub fn was_connected(&self) -> bool {
-        self.0.line().is_some()
+        self.0.line.borrow().is_some()
+    }
+
+    /// Waits for the first connection.
+    pub async fn opened(&self) {
+        // The sender lives as long as this.
+        let _ = self.0.line.subscribe().wait_for(Option::is_some).await;
     }
 
     /// Opens another connection, which takes over.
@@ -145,60 +267,57 @@ impl RedisConnection {
     }
 
     fn connected(&self) -> RedisResult<Line> {
-        let line = self.0.line().clone();
+        let line = self.0.line.borrow().clone();
         line.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "there is no connection to Redis yet")))
     }
 
-    /// Awaits an answer. Opens another connection if it leads nowhere.
+    /// Awaits an answer. Opens another connection if this one has failed.
     async fn watched<T>(&self, mut answer: RedisFuture<'_, T>, parts: fn(&T) -> &[Value]) -> RedisResult<T> {
         let sent = self.0.micros();
         let answer = match timeout(SILENCE, &mut answer).await {
             Ok(answer) => answer,
             Err(_) => {
-                if self.0.answered.load(Ordering::Relaxed) <= sent {
-                    self.renew();
-                }
+                self.renew_if_silent(sent);
                 answer.await
             }
         };
         match &answer {
-            Ok(values) => {
+            Err(error) if error.code().is_none() => {
+                if error.is_unrecoverable_error() && !self.is_cluster() {
+                    self.renew();
+                }
+                self.renew_if_silent(sent);
+                if may_log("command", "") {
+                    tracing::warn!(%error, "Redis command failed");
+                }
+            }
+            answered => {
                 self.0.answered.fetch_max(self.0.micros(), Ordering::Relaxed);
-                if parts(values).iter().any(is_of_a_replica) && !self.is_cluster() {
+                let values = answered.as_ref().map(parts).unwrap_or_default();
+                if values.iter().any(is_of_a_replica) && !self.is_cluster() {
                     self.renew();
                 }
             }
-            Err(error) if may_log("command", "") => tracing::warn!(%error, "a command to Redis has failed"),
-            Err(_) => {}
         }
         answer
+    }
+
+    /// Renews the connection if no command was answered for a second, nor since this moment.
+    fn renew_if_silent(&self, sent: u64) {
+        let answered = self.0.answered.load(Ordering::Relaxed);
+        if answered <= sent && self.0.micros() - answered >= SILENCE.as_micros() as u64 {
+            self.renew();
+        }
     }
 }
 
 impl Shared {
-    fn line(&self) -> MutexGuard<'_, Option<Line>> {
-        self.line.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn micros(&self) -> u64 {
         self.begun.elapsed().as_micros() as u64
     }
 
-    async fn open_line(&self) -> RedisResult<Line> {
-        match &self.target {
-            Target::Single(client) => {
-                let config = ConnectionManagerConfig::new()
-                    .set_connection_timeout(Some(CONNECTED_WITHIN))
-                    .set_response_timeout(Some(ANSWERED_WITHIN))
-                    .set_number_of_retries(2)
-                    .set_max_delay(PAUSE);
-                let mut manager = ConnectionManager::new_with_config((**client).clone(), config).await?;
-                cmd("PING").exec_async(&mut manager).await?;
-                Ok(Line::Single(manager))
-            }
-            // One of its nodes has answered: to wait for all would be to wait for one that hangs.
-            Target::Cluster(client) => client.get_async_connection().await.map(Line::Cluster),
-        }
+    async fn open_line(&self) -> Result<Line, Error> {
+        (self.read)()?.client()?.connect().await
     }
 }
 
@@ -220,17 +339,18 @@ fn tcp() -> TcpSettings {
 /// Opens a connection, again and again while it fails and somebody has a handle of it.
 async fn open(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
-        let opened = in_time(OPENED_WITHIN, async { shared.open_line().await.map_err(error_of) }).await;
+        let opened = in_time(OPENED_WITHIN, shared.open_line()).await;
         let is_open = opened.is_ok();
         match opened {
             Ok(line) => {
                 shared.answered.fetch_max(shared.micros(), Ordering::Relaxed);
-                let former = shared.line().replace(line);
-                drop(former);
+                if shared.line.send_replace(Some(line)).is_some() {
+                    counter!("seenguard_redis_reconnects_total").increment(1);
+                }
                 tracing::info!("connected to Redis");
             }
             Err(error) if may_log("connection", error.code()) => {
-                tracing::warn!(%error, "Redis cannot be reached: it is retried")
+                tracing::warn!(%error, "cannot connect to Redis, retrying")
             }
             Err(_) => {}
         }
@@ -245,10 +365,18 @@ async fn open(shared: Weak<Shared>) {
 impl ConnectionLike for RedisConnection {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
-            match &mut self.connected()? {
-                Line::Single(line) => self.watched(line.req_packed_command(command), slice::from_ref).await,
-                Line::Cluster(line) => self.watched(line.req_packed_command(command), slice::from_ref).await,
+            let begun = Instant::now();
+            let mut line = self.connected()?;
+            let answer = match &mut line {
+                Line::Single(line) => line.req_packed_command(command),
+                Line::Cluster(line) => line.req_packed_command(command),
+            };
+            let answer = self.watched(answer, slice::from_ref).await;
+            // This one waits for entries.
+            if !matches!(command.args_iter().next(), Some(Arg::Simple(b"XREADGROUP"))) {
+                histogram!("seenguard_redis_command_seconds").record(begun.elapsed().as_secs_f64());
             }
+            answer
         })
     }
 
@@ -259,21 +387,17 @@ impl ConnectionLike for RedisConnection {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         Box::pin(async move {
-            match &mut self.connected()? {
-                Line::Single(line) => {
-                    self.watched(line.req_packed_commands(pipeline, offset, count), Vec::as_slice)
-                        .await
-                }
-                Line::Cluster(line) => {
-                    self.watched(line.req_packed_commands(pipeline, offset, count), Vec::as_slice)
-                        .await
-                }
-            }
+            let mut line = self.connected()?;
+            let answers = match &mut line {
+                Line::Single(line) => line.req_packed_commands(pipeline, offset, count),
+                Line::Cluster(line) => line.req_packed_commands(pipeline, offset, count),
+            };
+            self.watched(answers, Vec::as_slice).await
         })
     }
 
     fn get_db(&self) -> i64 {
-        self.0.line().as_ref().map_or(0, |line| match line {
+        self.connected().map_or(0, |line| match line {
             Line::Single(line) => line.get_db(),
             Line::Cluster(line) => line.get_db(),
         })

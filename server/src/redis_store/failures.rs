@@ -8,13 +8,13 @@ use crate::error::{Error, ErrorKind};
 /// Maps an error of the crate `redis`.
 pub(crate) fn error_of(error: RedisError) -> Error {
     let kind = match error.code() {
-        Some(code) => kind_of(code),
-        None if error.is_timeout() => ErrorKind::Timeout,
+        Some(code) => StoreFailure::of_redis(code).into(),
+        None if error.is_timeout() => StoreFailure::Timeout.into(),
         None => match error.kind() {
             RedisErrorKind::InvalidClientConfig => ErrorKind::BadOption,
-            RedisErrorKind::AuthenticationFailed => ErrorKind::Denied,
-            RedisErrorKind::UnexpectedReturnType | RedisErrorKind::Parse => ErrorKind::WrongType,
-            _ => ErrorKind::Unavailable,
+            RedisErrorKind::AuthenticationFailed => StoreFailure::Denied.into(),
+            RedisErrorKind::UnexpectedReturnType | RedisErrorKind::Parse => StoreFailure::WrongType.into(),
+            _ => StoreFailure::Unavailable.into(),
         },
     };
     Error::new(kind, error)
@@ -22,15 +22,5 @@ pub(crate) fn error_of(error: RedisError) -> Error {
 
 /// Maps a script's message about a write that Redis has refused.
 pub(super) fn refusal(text: String) -> Error {
-    Error::new(kind_of(&text), text)
-}
-
-fn kind_of(error: &str) -> ErrorKind {
-    match StoreFailure::of_redis(error) {
-        StoreFailure::ReadOnly => ErrorKind::ReadOnly,
-        StoreFailure::OutOfMemory => ErrorKind::OutOfMemory,
-        StoreFailure::WrongType => ErrorKind::WrongType,
-        StoreFailure::Denied => ErrorKind::Denied,
-        _ => ErrorKind::Unavailable,
-    }
+    Error::new(StoreFailure::of_redis(&text), text)
 }

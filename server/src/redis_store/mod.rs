@@ -4,23 +4,24 @@ mod connection;
 mod failures;
 mod script;
 
-use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use redis::Value;
-use redis::aio::ConnectionLike;
-use seenguard::{KeptInRedis, LoadedFromRedis, PendingToKeep, RedisScript, StoreKeys, Time};
+use seenguard::{
+    KeptInRedis, LoadedFromRedis, PendingToKeep, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
+};
 
 use self::failures::refusal;
 use self::script::run;
 use crate::backend::{Backend, Loaded, Replacement};
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 
-pub use self::connection::RedisConnection;
+pub use self::connection::{RedisConnection, RedisTarget};
 #[cfg(feature = "consumer")]
 pub(crate) use self::failures::error_of;
+#[cfg(feature = "consumer")]
+pub use self::script::check_scripts;
 #[cfg(feature = "consumer")]
 pub(crate) use self::script::{ACKNOWLEDGE, PREPARE, SET_ASIDE, TIDY};
 
@@ -34,37 +35,36 @@ const DEFAULT_PREFIX: &str = "seen:";
 /// the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for the devices' pending
 /// impressions. On a cluster a user's keys share a slot: [`StoreKeys`].
 ///
-/// Over a [`RedisConnection`], or any connection of the crate `redis`, whose settings are then the app's.
-///
 /// ```no_run
+/// use std::sync::Arc;
+///
 /// use seenguard::PageRequest;
 /// use seenguard_server::{RedisConnection, RedisBackend, SeenStore, StoreOptions};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), seenguard_server::Error> {
 /// let backend = RedisBackend::new(RedisConnection::open("redis://127.0.0.1/")?);
-/// let store = SeenStore::new(backend, StoreOptions::new().namespace_of(|user| format!("home:{user}")))?;
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
+/// let store = SeenStore::new(backend, options)?;
 /// let request = PageRequest { size: 10, ..PageRequest::default() };
 /// let page = store.page("ada", &["article-1", "article-2"], &request).await?;
 /// # Ok(())
 /// # }
 /// ```
-pub struct RedisBackend<C = RedisConnection> {
-    connection: C,
+#[derive(Debug)]
+pub struct RedisBackend {
+    connection: RedisConnection,
     prefix: String,
-    is_cluster: bool,
 }
 
-impl<C> RedisBackend<C> {
-    /// A backend with a connection to a single Redis, or a [`RedisConnection`], which may be to a cluster.
-    pub fn new(connection: C) -> Self
-    where
-        C: ConnectionLike + Clone + Send + Sync + 'static,
-    {
-        let is_cluster = ours(&connection).is_some_and(RedisConnection::is_cluster);
+impl RedisBackend {
+    /// A backend in the Redis, or the cluster, of this connection.
+    pub fn new(connection: RedisConnection) -> Self {
         RedisBackend {
             connection,
             prefix: DEFAULT_PREFIX.to_owned(),
-            is_cluster,
         }
     }
 
@@ -74,20 +74,17 @@ impl<C> RedisBackend<C> {
         RedisBackend { prefix, ..self }
     }
 
-    /// Sets that the connection is to a cluster.
-    pub fn cluster(self) -> Self {
-        RedisBackend {
-            is_cluster: true,
-            ..self
+    fn keys_of(&self, user: &str) -> Result<StoreKeys, Error> {
+        Ok(StoreKeys::of(&self.prefix, user, self.connection.is_cluster())?)
+    }
+
+    /// Removes lists of devices beyond the limit. If it fails, the next call tries again.
+    async fn drop_devices(&self, command: Option<RedisCommand>) {
+        if let Some(command) = command {
+            let _ = run(&self.connection, &command).await;
         }
     }
 
-    fn keys_of(&self, user: &str) -> Result<StoreKeys, Error> {
-        Ok(StoreKeys::of(&self.prefix, user, self.is_cluster)?)
-    }
-}
-
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisBackend<C> {
     async fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
         let Replacement {
             revision,
@@ -99,7 +96,7 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisBackend<C> {
         let keys = self.keys_of(user)?;
         let mut command = keys.replace(*revision, before, after, *life_seconds, forgets);
         let answer = match run(&self.connection, &command).await {
-            Err(error) if *even_if_full && error.kind() == ErrorKind::OutOfMemory => {
+            Err(error) if *even_if_full && error.kind() == StoreFailure::OutOfMemory.into() => {
                 command.script = RedisScript::ReplaceInFull;
                 // Redis 6.2 does not know the flag.
                 run(&self.connection, &command).await.map_err(|_| error)?
@@ -111,29 +108,23 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> RedisBackend<C> {
 }
 
 #[async_trait]
-impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisBackend<C> {
-    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+impl Backend for RedisBackend {
+    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
         let keys = self.keys_of(user)?;
-        let loaded = loaded(run(&self.connection, &keys.clone().load(told)).await?)?;
-        if let Some(drop) = keys.drop_devices(&loaded.kept, told) {
-            // If it fails, the next load tries again.
-            let _ = run(&self.connection, &drop).await;
-        }
-        if let (Some(refusal), Some(ours)) = (&loaded.refusal, ours(&self.connection))
-            && refusal.to_string().contains("READONLY ")
-        {
-            ours.renew();
+        let loaded = loaded(run(&self.connection, &keys.clone().load(reported)).await?)?;
+        self.drop_devices(keys.drop_devices(&loaded.kept, reported)).await;
+        let is_of_a_replica = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
+        if loaded.refusal.as_ref().is_some_and(is_of_a_replica) {
+            self.connection.renew();
         }
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
+    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
         let keys = self.keys_of(user)?;
-        let answer = run(&self.connection, &keys.clone().keep(told)).await?;
+        let answer = run(&self.connection, &keys.clone().keep(reported)).await?;
         let kept = KeptInRedis::read(texts_of(answer)).ok_or_else(strange)?;
-        if let Some(drop) = keys.drop_devices(&kept.kept, Some(told)) {
-            run(&self.connection, &drop).await?;
-        }
+        self.drop_devices(keys.drop_devices(&kept.kept, Some(reported))).await;
         Ok(kept.now)
     }
 
@@ -146,29 +137,13 @@ impl<C: ConnectionLike + Clone + Send + Sync + 'static> Backend for RedisBackend
     }
 
     fn is_connected(&self) -> bool {
-        ours(&self.connection).is_none_or(RedisConnection::was_connected)
+        self.connection.was_connected()
     }
-}
-
-impl<C> fmt::Debug for RedisBackend<C> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RedisBackend")
-            .field("prefix", &self.prefix)
-            .field("is_cluster", &self.is_cluster)
-            .finish_non_exhaustive()
-    }
-}
-
-/// The connection, if it is a [`RedisConnection`].
-fn ours<C: 'static>(connection: &C) -> Option<&RedisConnection> {
-    let any: &dyn Any = connection;
-    any.downcast_ref()
 }
 
 fn strange() -> Error {
     let what = "a script answers what it never does: something else is at the address of Redis";
-    Error::new(ErrorKind::WrongType, what)
+    Error::new(StoreFailure::WrongType, what)
 }
 
 fn loaded(answer: Value) -> Result<Loaded, Error> {

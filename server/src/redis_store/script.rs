@@ -2,10 +2,14 @@
 
 use std::sync::LazyLock;
 
-use redis::aio::ConnectionLike;
+#[cfg(feature = "consumer")]
+use redis::Cmd;
 use redis::{ErrorKind, ServerErrorKind, ToRedisArgs, Value, cmd};
+#[cfg(feature = "consumer")]
+use seenguard::StoreKeys;
 use seenguard::{RedisCommand, RedisScript};
 
+use super::connection::RedisConnection;
 use super::failures::error_of;
 use crate::error::Error;
 
@@ -13,35 +17,113 @@ use crate::error::Error;
 static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
     LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
-macro_rules! scripts {
-    ($($(#[$doc:meta])* $name:ident: $($file:literal)*;)*) => {$(
-        $(#[$doc])*
-        #[cfg(feature = "consumer")]
-        pub(crate) static $name: LazyLock<Script> = LazyLock::new(|| {
-            Script::new([RedisScript::BEGINNING, $(include_str!(concat!("../../lua/", $file))),*].concat())
-        });
-    )*};
-}
+#[cfg(feature = "consumer")]
+static OF_STREAMS: LazyLock<Script> =
+    LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/stream.lua")].concat()));
 
-scripts! {
-    /// Creates a stream and a group of its consumers, unless they exist.
-    PREPARE: "prepare.lua";
-    /// Acknowledges entries of a stream, and deletes them.
-    ACKNOWLEDGE: "acknowledge.lua";
-    /// Acknowledges an entry that cannot be applied, and adds it to the dead letters, unless they are full.
-    SET_ASIDE: "expire.lua" "set_aside.lua";
-    /// Removes old dead letters, and consumers that are gone.
-    TIDY: "expire.lua" "tidy.lua";
+/// An operation of `stream.lua`, which describes them.
+#[cfg(feature = "consumer")]
+pub(crate) struct StreamOperation(&'static str);
+
+#[cfg(feature = "consumer")]
+pub(crate) const PREPARE: StreamOperation = StreamOperation("prepare");
+#[cfg(feature = "consumer")]
+pub(crate) const ACKNOWLEDGE: StreamOperation = StreamOperation("acknowledge");
+#[cfg(feature = "consumer")]
+pub(crate) const SET_ASIDE: StreamOperation = StreamOperation("set_aside");
+#[cfg(feature = "consumer")]
+pub(crate) const TIDY: StreamOperation = StreamOperation("tidy");
+
+#[cfg(feature = "consumer")]
+impl StreamOperation {
+    pub(crate) async fn run(
+        &self,
+        connection: &RedisConnection,
+        keys: &[String],
+        arguments: &[impl ToRedisArgs],
+    ) -> Result<Value, Error> {
+        OF_STREAMS.run(connection, keys, Some(self.0), arguments).await
+    }
 }
 
 /// Sends a command of the core.
-pub(super) async fn run<C: ConnectionLike + Clone>(connection: &C, command: &RedisCommand) -> Result<Value, Error> {
+pub(super) async fn run(connection: &RedisConnection, command: &RedisCommand) -> Result<Value, Error> {
     let script = &OF_THE_CORE[command.script as usize];
-    script.run(connection, &command.keys, &command.arguments).await
+    script.run(connection, &command.keys, None, &command.arguments).await
+}
+
+/// Runs each script on keys that no user has, and deletes them: for `seenguard-server check`.
+///
+/// # Errors
+/// Those of Redis, with the name of the script or command.
+#[cfg(feature = "consumer")]
+#[doc(hidden)]
+pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result<(), Error> {
+    const DEVICE: &str = "checkcheckck";
+    const LIST: &str = "checkcheckck.1.0.AAAA";
+    let keys = StoreKeys::of(prefix, "seenguard-check", connection.is_cluster())?;
+    let (stream, letters) = (format!("{}:stream", keys.list), format!("{}:dead", keys.list));
+    let send = async |command: &Cmd| -> Result<Value, Error> {
+        let answer = command.query_async(&mut connection.clone()).await;
+        answer.map_err(|error| named("command", error_of(error)))
+    };
+    let run = async |name: &'static str, script: &Script, keys: &[&String], arguments: &[&str]| -> Result<(), Error> {
+        let keys: Vec<String> = keys.iter().copied().cloned().collect();
+        let operation = std::ptr::eq(script, &*OF_STREAMS).then_some(name);
+        let answer = script.run(connection, &keys, operation, arguments).await;
+        answer.map(drop).map_err(|error| named(name, error))
+    };
+    let core = |script: RedisScript| &OF_THE_CORE[script as usize];
+    let all = [&keys.list, &keys.meta, &keys.pending];
+    let delete = async || -> Result<(), Error> {
+        // One by one: on a cluster each is in a slot of its own for some prefixes.
+        for key in all.into_iter().chain([&stream, &letters]) {
+            send(cmd("DEL").arg(key)).await?;
+        }
+        Ok(())
+    };
+    delete().await?;
+    let device = [DEVICE, "1", LIST, "1", "60", "1"];
+    run("load", core(RedisScript::Load), &all, &device).await?;
+    run("keep", core(RedisScript::Keep), &[&keys.pending], &device).await?;
+    run(
+        "drop",
+        core(RedisScript::Drop),
+        &[&keys.pending],
+        &[DEVICE, &format!("1 {LIST}")],
+    )
+    .await?;
+    // A new chain without expiry, then another one in its place.
+    let new = ["0", "0", "-1", "0", "1", "check", "unseen:check", "1"];
+    run("replace", core(RedisScript::Replace), &all[..2], &new).await?;
+    let revision = send(cmd("HGET").arg(&keys.meta).arg("revision")).await?;
+    let revision: String = redis::from_redis_value(revision).map_err(|_| super::strange())?;
+    let other = [&revision, "1", "-1", "60", "1", "check", "unseen:check", ""];
+    run("replace", core(RedisScript::Replace), &all, &other).await?;
+    run("prepare", &OF_STREAMS, &[&stream], &["check"]).await?;
+    let entry = send(cmd("XADD").arg(&stream).arg(&["*", "check", "check"])).await?;
+    let entry: String = redis::from_redis_value(entry).map_err(|_| super::strange())?;
+    let group = ["GROUP", "check", "check", "COUNT", "1", "STREAMS", &stream, ">"];
+    send(cmd("XREADGROUP").arg(&group)).await?;
+    run(
+        "set_aside",
+        &OF_STREAMS,
+        &[&stream, &letters],
+        &["check", &entry, "check"],
+    )
+    .await?;
+    run("acknowledge", &OF_STREAMS, &[&stream], &["check", &entry]).await?;
+    run("tidy", &OF_STREAMS, &[&stream, &letters], &["check", "check", "0"]).await?;
+    delete().await
+}
+
+#[cfg(feature = "consumer")]
+fn named(name: &str, error: Error) -> Error {
+    Error::new(error.kind(), format!("{name}: {error}"))
 }
 
 /// A script, which Redis identifies by its hash.
-pub(crate) struct Script {
+struct Script {
     text: String,
     hash: String,
 }
@@ -52,16 +134,17 @@ impl Script {
         Script { text, hash }
     }
 
-    pub(crate) async fn run<C: ConnectionLike + Clone>(
+    async fn run(
         &self,
-        connection: &C,
+        connection: &RedisConnection,
         keys: &[String],
+        operation: Option<&str>,
         arguments: &[impl ToRedisArgs],
     ) -> Result<Value, Error> {
         let mut connection = connection.clone();
         let call = |name: &str, which: &str| {
             let mut call = cmd(name);
-            call.arg(which).arg(keys.len()).arg(keys).arg(arguments);
+            call.arg(which).arg(keys.len()).arg(keys).arg(operation).arg(arguments);
             call
         };
         let answer = match call("EVALSHA", &self.hash).query_async(&mut connection).await {

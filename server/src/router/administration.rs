@@ -1,4 +1,4 @@
-//! What an operator does for people: with the token of administration.
+//! Export and deletion of people's data, with a token of administration.
 
 use std::sync::Arc;
 
@@ -78,8 +78,8 @@ struct Export {
     request_body = ForgetBody,
     responses(
         (status = 200, description = "What became of each", body = ForgetAnswer),
-        (status = 400, description = "These are not people", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "The body has another form", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn forget_many(

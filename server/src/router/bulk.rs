@@ -34,7 +34,7 @@ const MAX_IDS: usize = 10_000;
     request_body(content = String, content_type = "application/x-ndjson", description = "At most 1 MB, of 500 users, with 10,000 ids"),
     responses(
         (status = 200, description = "All are stored, but for those that are refused", body = BulkAnswer),
-        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Some may be stored: send all of them again in a moment. With the code newer-form a newer version has written one: wait for a newer service", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -53,14 +53,8 @@ pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, bod
         return Err(failure.into());
     }
     let letters = outcome.dead.into_iter().chain(outcome.failed);
-    let mut refused: Vec<Refused> = letters
-        .map(
-            |DeadLetter {
-                 id: EntryId(_, line),
-                 code,
-             }| Refused { line, code },
-        )
-        .collect();
+    let refused = letters.map(|DeadLetter { id, code }| Refused { line: id.1, code });
+    let mut refused: Vec<Refused> = refused.collect();
     refused.sort_by_key(|refused| refused.line);
     let taken = lines - refused.len();
     Ok(Json(BulkAnswer { taken, refused }).into_response())
@@ -116,7 +110,8 @@ fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
     match received::is_newer(form) {
         Ok(false) => {}
         Ok(true) => {
-            let what = "a report is of a form that this version does not know: it waits for a newer one";
+            let what =
+                "a line has a newer form than this version reads: upgrade the service, then send the lines again";
             return Err(Problem::unavailable("newer-form", what));
         }
         Err(error) => return Ok(Err(error.code())),
@@ -135,7 +130,7 @@ fn check_sizes(entries: &[Entry]) -> Result<(), Problem> {
     match (users.len(), ids) {
         (..=MAX_USERS, ..=MAX_IDS) => Ok(()),
         (users, ids) => Err(Problem::too_large(format!(
-            "{ids} ids of {users} users are more than {MAX_IDS} of {MAX_USERS}: send fewer lines"
+            "the request has {ids} ids of {users} users, and the limit is {MAX_IDS} of {MAX_USERS}: send fewer lines"
         ))),
     }
 }

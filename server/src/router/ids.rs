@@ -6,11 +6,11 @@ use seenguard::IdList;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// All ids in one text: thousands of small allocations would take as long as the page itself.
+/// All ids in one string: thousands of small allocations would take as long as the page itself.
 #[derive(Debug, Default)]
 pub struct Ids {
     text: String,
-    /// Where each id ends in the text.
+    /// Where each id ends in the string.
     ends: Vec<usize>,
 }
 
@@ -80,7 +80,7 @@ impl Visitor<'_> for Id<'_> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an id as a text")
+        formatter.write_str("an id as a string")
     }
 
     fn visit_str<E>(self, id: &str) -> Result<(), E> {
@@ -100,14 +100,14 @@ mod tests {
     }
 
     #[test]
-    fn a_list_of_texts_is_read() {
+    fn a_list_of_strings_is_read() {
         let expected = ["a", "é", "", "c\n"].map(String::from);
         assert_eq!(read(r#"["a", "é", "", "c\n"]"#), Some(Vec::from(expected)));
         assert_eq!(read("[]"), Some(Vec::new()));
     }
 
     #[test]
-    fn what_is_no_list_of_ids_is_refused() {
+    fn other_json_than_a_list_of_ids_is_refused() {
         for json in ["17", "\"a\"", "{}", "[17]", "[[]]", "[null]", "[[\"a\"]]", "[\"a\""] {
             assert_eq!(read(json), None, "{json}");
         }

@@ -56,7 +56,10 @@ async fn shed(_: BoxError) -> Problem {
 }
 
 fn busy() -> Problem {
-    Problem::unavailable("busy", "there are too many requests at once: try again in a moment")
+    Problem::unavailable(
+        "busy",
+        "there are too many requests at the same time: send it again in a moment, or start more services",
+    )
 }
 
 #[derive(Clone)]
@@ -70,8 +73,8 @@ struct Bodies {
 async fn received(State(bodies): State<Bodies>, request: Request, next: Next) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let received = timeout(BODY_WITHIN, bodies.receive(body)).await;
-    let (body, _room) =
-        received.map_err(|_| Problem::unavailable("timeout", "the body has not come in time: try again"))??;
+    let (body, _room) = received
+        .map_err(|_| Problem::unavailable("timeout", "the body did not arrive within 5 s: send it again"))??;
     Ok(next.run(Request::from_parts(parts, body.into())).await)
 }
 
@@ -82,10 +85,10 @@ impl Bodies {
         let mut frames = body.into_data_stream();
         let (mut bytes, mut room) = (Vec::new(), None::<OwnedSemaphorePermit>);
         while let Some(frame) = frames.next().await {
-            let frame = frame.map_err(|_| Problem::bad_request("the body has not arrived whole"))?;
+            let frame = frame.map_err(|_| Problem::bad_request("the body is incomplete: send it again"))?;
             if frame.len() > self.most - bytes.len() {
                 return Err(Problem::too_large(format!(
-                    "the body has more than {} bytes: send fewer ids at once, or raise --max-body-bytes if it is a page's",
+                    "the body exceeds {} bytes: send fewer ids, or raise --max-body-bytes for a page",
                     self.most
                 )));
             }

@@ -16,7 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanOptions, ReceivedReport, Report, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, StoreUse, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -103,7 +103,9 @@ impl Service {
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
         #[cfg(feature = "consumer")]
         if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_replayable()) {
-            let append = self.store.within_deadline(|| stream.append(user, done));
+            let append = self
+                .store
+                .within_deadline(StoreUse::Append, || stream.append(user, done));
             append.await.map_err(Problem::of_stream)?;
         }
         Ok(())
@@ -114,9 +116,14 @@ impl Service {
 /// them. The app must authorize requests for a user, in a layer before these routes.
 ///
 /// ```
+/// use std::sync::Arc;
+///
 /// use seenguard_server::{MemoryBackend, RouterOptions, SeenStore, StoreOptions, router};
 ///
-/// let options = StoreOptions::new().namespace_of(|user| format!("home:{user}"));
+/// let options = StoreOptions {
+///     namespace_of: Some(Arc::new(|user| format!("home:{user}"))),
+///     ..StoreOptions::default()
+/// };
 /// let store = SeenStore::new(MemoryBackend::default(), options)?;
 /// let app: axum::Router = axum::Router::new().nest("/seen", router(store, RouterOptions::new()));
 /// # Ok::<(), seenguard_server::Error>(())
@@ -155,11 +162,11 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     router
         .route("/openapi.json", axum::routing::get(async move || description.clone()))
         .method_not_allowed_fallback(async || {
-            let detail = "this address takes another method: /openapi.json has them all";
+            let detail = "this route has another method: see /openapi.json";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
         })
         .fallback(async || {
-            let detail = "there is nothing at this address: /openapi.json has all that there are";
+            let detail = "there is no route at this address: see /openapi.json";
             Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
         })
         .layer(CatchPanicLayer::custom(|_| {
@@ -179,13 +186,13 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     params(
         ("user" = String, Path, description = "Whose page it is"),
         ("Seen-Held" = Option<String>, Header, description = "The device's, passed on: which shards it holds"),
-        ("Seen-Pending" = Option<String>, Header, description = "The device's, passed on: what it has shown lately"),
+        ("Seen-Pending" = Option<String>, Header, description = "The device's, passed on: what it has shown recently"),
     ),
     request_body = PageBody,
     responses(
         (status = 200, description = "The page", body = PageAnswer),
-        (status = 400, description = "It cannot be made of this", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "The body has another form, or an option is wrong", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -279,9 +286,9 @@ struct PageAnswer<'a> {
     request_body = Report,
     responses(
         (status = 204, description = "It is stored"),
-        (status = 400, description = "It is no report", body = Problem, content_type = "application/problem+json"),
-        (status = 409, description = "It is of another namespace: answer the device so, too", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "The body has another form than a report", body = Problem, content_type = "application/problem+json"),
+        (status = 409, description = "The report is of another namespace: respond to the device with 409, too", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -294,7 +301,7 @@ async fn impressions(
     #[cfg(feature = "consumer")]
     if let Some(stream) = &service.stream {
         let report = store.accept(&user, &body).await?;
-        let append = store.within_deadline(|| stream.append(&user, &report));
+        let append = store.within_deadline(StoreUse::Append, || stream.append(&user, &report));
         append.await.map_err(Problem::of_stream)?;
         return Ok(StatusCode::NO_CONTENT);
     }
@@ -334,8 +341,8 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
     request_body = UnseeBody,
     responses(
         (status = 204, description = "They are fresh"),
-        (status = 400, description = "These are no ids", body = Problem, content_type = "application/problem+json"),
-        (status = 413, description = "More than a request may have", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "The body has another form", body = Problem, content_type = "application/problem+json"),
+        (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -383,27 +390,18 @@ async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result
     path = "/v1/plan",
     params(PlanQuery),
     responses(
-        (status = 200, description = "The plan", body = PlanAnswer),
-        (status = 400, description = "It fits into no chain", body = Problem, content_type = "application/problem+json"),
+        (status = 200, description = "The plan", body = PlanJson),
+        (status = 400, description = "An option is wrong, or no chain is large enough", body = Problem, content_type = "application/problem+json"),
     )
 )]
 async fn plan_chain(
     query: Result<Query<PlanQuery>, axum::extract::rejection::QueryRejection>,
-) -> Result<Response, Problem> {
+) -> Result<Json<PlanJson>, Problem> {
     let Query(query) = query?;
     let mut options = PlanOptions::new(query.per_day, query.window_days, query.false_positive_rate);
     options.per_refresh = query.per_refresh.unwrap_or(options.per_refresh);
     let plan = plan(&options).map_err(Error::from)?;
-    Ok(Json(PlanAnswer {
-        capacity: plan.chain.capacity,
-        shards: plan.chain.shards,
-        false_positive_rate: plan.chain.false_positive_rate,
-        ttl_seconds: plan.chain.ttl_seconds,
-        bytes_stored: plan.bytes_stored,
-        bytes_first_page: plan.bytes_first_page,
-        bytes_refresh: plan.bytes_refresh,
-    })
-    .into_response())
+    Ok(Json(plan.into()))
 }
 
 #[derive(Deserialize, IntoParams)]
@@ -420,30 +418,11 @@ struct PlanQuery {
     per_refresh: Option<f64>,
 }
 
-#[derive(Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-struct PlanAnswer {
-    /// Items in each shard: `--capacity`.
-    capacity: u32,
-    /// Shards that are kept: `--shards`.
-    shards: usize,
-    /// Of each full shard: `--false-positive-rate`.
-    false_positive_rate: f64,
-    /// `--ttl-seconds`.
-    ttl_seconds: u32,
-    /// Of a user whose shards are all full.
-    bytes_stored: u64,
-    /// Of the snapshot for a device that holds no shard.
-    bytes_first_page: u64,
-    /// Of the snapshot for a device that holds the shards of its last refresh, on average.
-    bytes_refresh: u64,
-}
-
 fn check_count(ids: usize, most: usize) -> Result<(), Problem> {
     match ids <= most {
         true => Ok(()),
         false => Err(Problem::too_large(format!(
-            "{ids} ids are more than {most}: send fewer"
+            "the request has {ids} entries, and the limit is {most}: send fewer"
         ))),
     }
 }
@@ -498,7 +477,11 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let refused = |error: String| Problem::bad_request(format!("the body is not what it must be: {error}"));
+        let refused = |error: String| {
+            Problem::bad_request(format!(
+                "the body has another form than /openapi.json describes: {error}"
+            ))
+        };
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|rejection| refused(rejection.body_text()))?;
         let parsed = work_on(bytes.len(), || crate::json::from_slice(&bytes));

@@ -8,12 +8,15 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, ErrorKind};
 
+/// The documentation's site; relative until it has a host.
+const DOCS: &str = "/";
+
 /// Why a request was refused or has failed, and the remedy.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
-    /// A URI for the kind of the problem, derived from its code.
+    /// The page of the problem, on the documentation's site.
     #[serde(rename = "type")]
-    #[schema(example = "urn:seenguard:wrong-namespace")]
+    #[schema(example = "/service#wrong-namespace")]
     kind: String,
     /// The status in words.
     #[schema(example = "Conflict")]
@@ -35,7 +38,7 @@ impl Problem {
     /// A problem with a stable code, and the remedy.
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
         Problem {
-            kind: format!("urn:seenguard:{code}"),
+            kind: format!("{DOCS}service#{code}"),
             title: status.canonical_reason().unwrap_or("Problem"),
             status: status.as_u16(),
             detail: detail.into(),
@@ -71,31 +74,32 @@ impl From<Error> for Problem {
             ErrorKind::BadReport if code == "too-large" => Problem::too_large(text),
             ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, text),
             ErrorKind::WrongNamespace => {
-                let todo = "answer the device by 409, too: then it keeps its impressions until its person is back";
+                let todo =
+                    "respond to the device with 409, too: it then stores its impressions until its person is back";
                 Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
             }
             ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, text),
             // The storage's address and error are only for the log.
             _ => Problem {
                 cause: text,
-                ..Problem::unavailable(
-                    code,
-                    "the storage does not do what it is asked for: try again in a moment",
-                )
+                ..Problem::unavailable(code, "the storage cannot serve the request: send it again in a moment")
             },
         }
     }
 }
 
 impl Problem {
-    /// The stream has not taken a report.
+    /// The stream has not accepted a report.
     #[cfg(feature = "consumer")]
     pub(super) fn of_stream(error: Error) -> Self {
         match error.kind() {
             ErrorKind::BadReport => error.into(),
             _ => Problem {
                 cause: error.to_string(),
-                ..Problem::unavailable("stream", "the stream does not take reports now: try again in a moment")
+                ..Problem::unavailable(
+                    "stream",
+                    "the stream does not accept reports: send it again in a moment",
+                )
             },
         }
     }
@@ -104,7 +108,7 @@ impl Problem {
 impl From<PathRejection> for Problem {
     fn from(rejection: PathRejection) -> Self {
         Problem::bad_request(format!(
-            "the user in the address is not percent-encoded UTF-8: {}",
+            "the user in the address must be percent-encoded UTF-8: {}",
             rejection.body_text()
         ))
     }
@@ -112,7 +116,10 @@ impl From<PathRejection> for Problem {
 
 impl From<QueryRejection> for Problem {
     fn from(rejection: QueryRejection) -> Self {
-        Problem::bad_request(rejection.body_text())
+        Problem::bad_request(format!(
+            "the query has another form than /openapi.json describes: {}",
+            rejection.body_text()
+        ))
     }
 }
 

@@ -9,7 +9,7 @@ use utoipa::{Modify, OpenApi};
 #[openapi(
     info(
         title = "Seenguard",
-        description = "Never shows a person anything twice: filters and pages ranked ids, and takes what devices report.",
+        description = "Filters and pages ranked ids so that no person sees an item twice, and stores what devices report.",
     ),
     modifiers(&Token)
 )]

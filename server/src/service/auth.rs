@@ -1,6 +1,5 @@
 //! Access: on the loopback without a token; on other addresses only with one.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -15,9 +14,10 @@ use subtle::ConstantTimeEq;
 use tokio::time::sleep;
 
 use crate::Failure;
+use crate::cli::{self, about};
 
-/// How often the file is read again.
-const LOOK: Duration = Duration::from_secs(5);
+/// How often a file is read again.
+const READ_EVERY: Duration = Duration::from_secs(5);
 const MIN_CHARACTERS: usize = 16;
 
 /// The routes that only a token of administration opens.
@@ -36,8 +36,8 @@ impl Access {
     pub fn of(listen: SocketAddr, file: Option<&Path>, administration: Option<&Path>) -> Result<Self, Failure> {
         if file.is_none() && !listen.ip().is_loopback() {
             return Err(format!(
-                "every client that reaches {listen} could read and delete what people have seen: give --token-file, or \
-                 listen at 127.0.0.1"
+                "--listen {listen} without --token-file lets every client read and delete histories: give --token-file, \
+                 or listen on 127.0.0.1"
             )
             .into());
         }
@@ -59,59 +59,50 @@ struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
 impl Tokens {
     fn read(file: &Path, option: &'static str) -> Result<Self, Failure> {
         let tokens = Arc::new(RwLock::new(read(file, option)?));
-        tokio::spawn(keep_up(file.to_owned(), option, tokens.clone()));
+        tokio::spawn(keep_current(file.to_owned(), option, tokens.clone()));
         Ok(Tokens(Some(tokens)))
     }
 
     fn admit(&self, request: &Request) -> bool {
         let Some(tokens) = &self.0 else { return true };
         let header = request.headers().get(header::AUTHORIZATION);
-        let brought = header.and_then(|value| value.to_str().ok()).and_then(|value| {
+        let token = header.and_then(|value| value.to_str().ok()).and_then(|value| {
             let (scheme, token) = value.split_once(' ')?;
             scheme.eq_ignore_ascii_case("bearer").then_some(token.trim())
         });
-        let Some(brought) = brought else { return false };
+        let Some(sent) = token else { return false };
         let tokens = tokens.read().unwrap_or_else(PoisonError::into_inner);
         // Constant time: the duration must not reveal how much of a token is right.
         tokens
             .iter()
-            .any(|token| brought.as_bytes().ct_eq(token.as_bytes()).into())
+            .any(|token| sent.as_bytes().ct_eq(token.as_bytes()).into())
     }
 }
 
 /// Tokens can be rotated without a restart: add the new one, change the clients, remove the old one.
-async fn keep_up(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
-    let mut has_told = false;
+async fn keep_current(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
     loop {
-        sleep(LOOK).await;
+        sleep(READ_EVERY).await;
         match read(&file, option) {
-            Ok(read) => {
-                *tokens.write().unwrap_or_else(PoisonError::into_inner) = read;
-                has_told = false;
-            }
-            Err(error) if !has_told => {
-                tracing::warn!("{error}; the tokens of before go on");
-                has_told = true;
-            }
-            Err(_) => {}
+            Ok(read) => *tokens.write().unwrap_or_else(PoisonError::into_inner) = read,
+            Err(error) => tracing::warn!(error, "cannot reload the token file, keeping the previous tokens"),
         }
     }
 }
 
 fn read(file: &Path, option: &str) -> Result<Vec<String>, String> {
-    let wrong = |what: &dyn std::fmt::Display| format!("{option} {}: {what}", file.display());
-    let text = fs::read_to_string(file).map_err(|error| wrong(&error))?;
-    let tokens: Vec<String> = text
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let text = cli::read(option, file)?;
+    let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let tokens: Vec<String> = tokens.map(str::to_owned).collect();
     if tokens.is_empty() {
-        return Err(wrong(&"it is empty"));
+        return Err(about(option, file, &"it is empty: write one token in each line"));
     }
     if tokens.iter().any(|token| token.len() < MIN_CHARACTERS) {
-        return Err(wrong(&"a token has 16 characters or more"));
+        return Err(about(
+            option,
+            file,
+            &"a token has fewer than 16 characters: make it longer",
+        ));
     }
     Ok(tokens)
 }
@@ -130,6 +121,6 @@ pub async fn authorize(
     if tokens.admit(&request) {
         return Ok(next.run(request).await);
     }
-    let detail = format!("bring a token of {option}: Authorization: Bearer <token>");
+    let detail = format!("the request has no valid token: send one of {option} as Authorization: Bearer <token>");
     Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail))
 }

@@ -1,22 +1,23 @@
 //! The command line, and the variables of the environment that stand for it.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
+use std::{fmt, fs};
 
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
+use redis::{ClientTlsConfig, TlsCertificates};
 use seenguard::{ChainOptions, PENDING_SECONDS};
-use seenguard_server::RouterOptions;
+use seenguard_server::{RedisTarget, RouterOptions};
 
-/// What {user} stands for in a namespace.
+/// The user's name in a namespace template.
 const USER: &str = "{user}";
 
-/// Never shows a person anything twice: a service that filters and pages ranked ids, for a ranker in any language.
+/// Filters and pages ranked ids so that no person sees an item twice: a service for a ranker in any language.
 ///
-/// Without options it keeps everything in memory, and answers at http://127.0.0.1:8080. Ask it for a page:
+/// Without options everything is in memory, and the service listens on http://127.0.0.1:8080. Request a page:
 ///
 ///     curl -d '{"ranked": ["a", "b", "c"], "size": 2}' http://127.0.0.1:8080/v1/users/ada/page
 ///
@@ -37,21 +38,39 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Takes what the service has appended to a stream (--stream) into the users' chains. Run as many as you like
+    /// Applies the reports in a stream (--stream) or a topic (--kafka) to the users' chains. Run any number of consumers
     Consume(Box<Consume>),
-    /// Prints how many dead letters of a stream in Redis there are of each code, and the age of the oldest
+    /// Checks all options and files, Redis, the scripts, the stream or topic, and the namespace: one line each. Exits
+    /// with 1 if something is wrong. Give the same options as for the service, or `check consume` those of a consumer
+    Check(Box<Check>),
+    /// Prints the number of dead letters of a stream in Redis for each code, and the age of the oldest
     DeadLetters(Box<DeadLetters>),
-    /// Says of events on the standard input, one a line, what an event mapping makes of them
+    /// Prints the report that an event mapping makes of each line of the standard input
     #[cfg(feature = "kafka")]
     Mapping {
-        /// As of `consume --kafka-event-mapping`
+        /// The file of `consume --kafka-event-mapping`
         file: PathBuf,
     },
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Check {
+    #[command(subcommand)]
+    pub command: Option<CheckCommand>,
+    #[command(flatten)]
+    pub serve: Serve,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CheckCommand {
+    /// Checks the options of a consumer
+    Consume(Box<Consume>),
+}
+
+#[derive(Debug, Args)]
 pub struct Serve {
-    /// The address and port to listen at; beyond the loopback only with --token-file
+    /// Address and port of the service. Beyond the loopback it needs --token-file
     #[arg(
         long,
         env = "SEENGUARD_LISTEN",
@@ -61,34 +80,35 @@ pub struct Serve {
     pub listen: SocketAddr,
     #[command(flatten)]
     pub listening: Listening,
-    /// Append reports to this stream in Redis, for `seenguard-server consume`; without it they are taken in at once
+    /// Stream in Redis to which reports are appended, for `seenguard-server consume`. Default: reports are applied at
+    /// once
     #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: Option<String>,
     #[cfg(feature = "kafka")]
     #[command(flatten)]
     pub kafka: Kafka,
-    /// Most bytes of the stream in Redis, which needs room for the users' chains, too: beyond them reports are answered by
-    /// 503
+    /// Largest size of the stream in Redis, in bytes; beyond it the response to a report is 503. Leave room for the
+    /// users' chains
     #[arg(long, env = "SEENGUARD_STREAM_MAX_BYTES", value_name = "BYTES", default_value_t = 1 << 30)]
     pub stream_max_bytes: u64,
-    /// Most bytes of the body of a page, up to 64 MiB
+    /// Largest body of a page's request, in bytes, up to 64 MiB
     #[arg(long, env = "SEENGUARD_MAX_BODY_BYTES", value_name = "BYTES", default_value_t = 2 << 20, value_parser = clap::value_parser!(u32).range(1..=RouterOptions::MAX_BODY_BYTES as i64))]
     pub max_body_bytes: u32,
-    /// After so many seconds a request is given up, and answered by 503
+    /// Request timeout in seconds; the response is 503
     #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value = "20", value_parser = seconds(1..=3_600))]
     pub timeout_seconds: Duration,
-    /// A file with the tokens, as of --token-file, of those who may export a person's data and delete many histories at
-    /// once. Without it nobody may where --token-file is given
+    /// File with the tokens for /v1/users/{user}/export and /v1/users/forget, in the form of --token-file. Default:
+    /// nobody may use them if --token-file is given, else everybody
     #[arg(long, env = "SEENGUARD_ADMIN_TOKEN_FILE", value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
-    /// Where to serve /healthz, /readyz and /metrics, and nothing else: they are not at --listen then. Without a token: let
-    /// nobody else reach it
+    /// Separate address and port of /healthz, /readyz and /metrics, without a token: allow only your monitoring to reach
+    /// it. Default: they are at --listen
     #[arg(long, env = "SEENGUARD_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
-    /// After so many seconds it is ready even if it was never connected to Redis: it makes pages, degraded
+    /// Time in seconds after which /readyz succeeds although Redis was never connected: pages are then degraded
     #[arg(long, env = "SEENGUARD_READY_SECONDS", value_name = "SECONDS", default_value = "30", value_parser = seconds(0..=86_400))]
     pub ready_seconds: Duration,
-    /// For how many seconds to serve on, not ready, when it is asked to end
+    /// Time in seconds after SIGTERM for which the service still accepts requests while /readyz fails
     #[arg(long, env = "SEENGUARD_DRAIN_SECONDS", value_name = "SECONDS", default_value = "5", value_parser = seconds(0..=86_400))]
     pub drain_seconds: Duration,
     #[command(flatten)]
@@ -97,44 +117,46 @@ pub struct Serve {
 
 #[derive(Debug, Args)]
 pub struct Consume {
-    /// The stream in Redis
+    /// Stream in Redis to read
     #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: Option<String>,
     #[cfg(feature = "kafka")]
     #[command(flatten)]
     pub kafka: Kafka,
-    /// The topic in which to set aside what no chain takes; without it that is skipped and counted
+    /// Topic for dead letters: records that no chain accepts. Default: they are skipped and counted
     #[cfg(feature = "kafka")]
     #[arg(long, env = "SEENGUARD_KAFKA_DEAD_LETTERS", value_name = "TOPIC", requires = "kafka")]
     pub kafka_dead_letters: Option<String>,
-    /// The group of consumers that share it
+    /// Name of the group of consumers that share the stream or topic
     #[arg(long, env = "SEENGUARD_GROUP", value_name = "NAME", default_value = "seenguard")]
     pub group: String,
-    /// This consumer's name in the group, other than those that run beside it
+    /// Name of this consumer, unique in its group. Default: the host's name, else the process id
     #[arg(long, env = "HOSTNAME", value_name = "NAME", default_value_t = format!("process-{}", std::process::id()))]
     pub name: String,
-    /// Most reports that are taken in at once
+    /// Largest number of reports that are applied together
     #[arg(long, env = "SEENGUARD_BATCH", value_name = "REPORTS", default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub batch: u32,
-    /// The topic has a team's own tracking events: a file of JSON that says where they have what a report needs
+    /// JSON file that maps your own tracking events in the topic to reports. Default: the topic has reports
     #[cfg(feature = "kafka")]
     #[arg(long, env = "SEENGUARD_KAFKA_EVENT_MAPPING", value_name = "FILE", requires = "kafka")]
     pub kafka_event_mapping: Option<PathBuf>,
-    /// Most bytes of them that Kafka brings at once
+    /// Largest batch from Kafka, in bytes
     #[cfg(feature = "kafka")]
     #[arg(long, env = "SEENGUARD_BATCH_BYTES", value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_bytes: u32,
-    /// End when all is taken in that was in the stream at the beginning: for a rebuild, with a group and a prefix of its own
+    /// End when everything is applied that the stream or topic had at the start. For a rebuild, with a --group and a
+    /// --prefix of its own
     #[arg(long)]
     pub until_end: bool,
-    /// Make reports of another namespace or key, and unreadable events, dead letters before one was applied. Without it they
+    /// Make reports of another namespace or key, and unreadable events, dead letters before one was applied. Default: they
     /// are held, and with 100 of them the consumer exits with 78: --namespace, --prefix or the event mapping is wrong
     #[arg(long)]
     pub set_aside_all: bool,
-    /// After so many seconds another consumer takes over what one was given from Redis and has not acknowledged
+    /// Time in seconds after which another consumer claims entries in Redis that were read and not acknowledged
     #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value = "30", value_parser = seconds(1..=86_400))]
     pub claim_seconds: Duration,
-    /// Where to serve /healthz, /readyz and /metrics; beyond the loopback only with --token-file. Without it, nowhere
+    /// Address and port of /healthz, /readyz and /metrics. Beyond the loopback it needs --token-file. Default: they are
+    /// not served
     #[arg(long, env = "SEENGUARD_LISTEN", value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
     #[command(flatten)]
@@ -145,7 +167,7 @@ pub struct Consume {
 
 #[derive(Debug, Args)]
 pub struct DeadLetters {
-    /// The stream in Redis whose dead letters they are
+    /// Stream in Redis that the dead letters come from
     #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: String,
     /// Also print the code and the id of each entry
@@ -155,14 +177,14 @@ pub struct DeadLetters {
     pub common: Common,
 }
 
-/// A topic of Kafka in the place of a stream in Redis.
+/// A topic in Kafka in place of a stream in Redis.
 #[cfg(feature = "kafka")]
 #[derive(Debug, Clone, Args)]
 pub struct Kafka {
-    /// Reports are in a topic of Kafka, in place of --stream: some of its brokers, host:port,host:port
+    /// Brokers of the Kafka cluster that has the reports, in place of --stream: host:port,host:port
     #[arg(long, env = "SEENGUARD_KAFKA", value_name = "HOSTS", conflicts_with = "stream")]
     pub kafka: Option<String>,
-    /// The topic, which must be there
+    /// Topic of the reports, which must exist
     #[arg(
         long,
         env = "SEENGUARD_KAFKA_TOPIC",
@@ -170,22 +192,23 @@ pub struct Kafka {
         default_value = "seenguard-reports"
     )]
     pub kafka_topic: String,
-    /// A file with more of librdkafka's settings, a key=value a line: docs/streams.md says which ones are the service's
+    /// File with settings of librdkafka, one key=value in each line: docs/streams.md names those that are reserved. It is
+    /// read at the start
     #[arg(long, env = "SEENGUARD_KAFKA_PROPERTIES", value_name = "FILE", requires = "kafka")]
     pub kafka_properties: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
 pub struct Listening {
-    /// A file with the tokens of which a request has to bring one, `Authorization: Bearer <token>`: one a line, each of 16
-    /// characters or more. It is read anew every 5 seconds
+    /// File with the tokens of clients, one in each line, of 16 characters or more. A request has one as
+    /// `Authorization: Bearer <token>`. It is read every 5 seconds. Default: no token, on the loopback only
     #[arg(long, env = "SEENGUARD_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// How many seconds a request's headers may take, and a connection may wait for its next request: for longer than
-    /// clients keep one, which would send a request while it is being closed
-    #[arg(long, env = "SEENGUARD_IDLE_SECONDS", value_name = "SECONDS", default_value = "10", value_parser = seconds(1..=3_600))]
+    /// Time in seconds after which a connection without a request is closed. Choose more than your load balancer's idle
+    /// timeout. A header must arrive within 10 seconds from its first byte
+    #[arg(long, env = "SEENGUARD_IDLE_SECONDS", value_name = "SECONDS", default_value = "75", value_parser = seconds(1..=3_600))]
     pub idle_seconds: Duration,
-    /// How many seconds to wait, when it is to end, for what it has begun
+    /// Shutdown timeout in seconds for requests or a batch in progress, after draining
     #[arg(
         long,
         env = "SEENGUARD_SHUTDOWN_SECONDS",
@@ -196,32 +219,19 @@ pub struct Listening {
     pub shutdown_seconds: Duration,
 }
 
-/// What the service and the consumer have in common.
+/// The common options of the service and the consumer.
 #[derive(Debug, Args)]
 pub struct Common {
-    /// Where Redis is: redis://[user:password@]host[:port][/database], or rediss://… by TLS; of a cluster some of its nodes
-    #[arg(
-        long,
-        env = "SEENGUARD_REDIS",
-        value_name = "URL",
-        value_delimiter = ',',
-        hide_env_values = true
-    )]
-    redis: Vec<String>,
-    /// A file that has this, since it may have a password
-    #[arg(long, env = "SEENGUARD_REDIS_FILE", value_name = "FILE", conflicts_with = "redis")]
-    redis_file: Option<PathBuf>,
-    /// It is a Redis Cluster
-    #[arg(long, env = "SEENGUARD_CLUSTER")]
-    pub cluster: bool,
-    /// What the names of the keys in Redis begin with
-    #[arg(long, env = "SEENGUARD_PREFIX", value_name = "TEXT", default_value = "seen:")]
+    #[command(flatten)]
+    pub redis: Redis,
+    /// Prefix of all keys in Redis
+    #[arg(long, env = "SEENGUARD_PREFIX", value_name = "STRING", default_value = "seen:")]
     pub prefix: String,
-    /// The namespace of a user's devices, as the page opens its guard, such as "home:{user}". Always give it: without
-    /// it, what a tab sends whose person has signed out counts for the next one
+    /// Template of the namespace with which the page opens its guard, such as "home:{user}". Required with --redis: it
+    /// keeps reports of a signed-out person's tab out of the next person's history. "{user}" serves several feeds
     #[arg(long, env = "SEENGUARD_NAMESPACE", value_name = "TEMPLATE")]
     pub namespace: Option<String>,
-    /// How many seconds to keep what a device has pending
+    /// Time in seconds for which a device's pending impressions are stored
     #[arg(long, env = "SEENGUARD_PENDING_SECONDS", value_name = "SECONDS", default_value_t = PENDING_SECONDS)]
     pub pending_seconds: u32,
     #[command(flatten)]
@@ -230,31 +240,72 @@ pub struct Common {
     logs: Logs,
 }
 
-/// The same for all users; GET /v1/plan says what a feed needs.
+/// Where Redis is. Files are read again for each connection.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Redis (files are read again for each connection)")]
+pub struct Redis {
+    /// URL of Redis, redis://[user:password@]host[:port][/database], or rediss://… over TLS; with --cluster the URLs of
+    /// some nodes, separated by commas. Default: chains are in memory
+    #[arg(
+        long,
+        env = "SEENGUARD_REDIS",
+        value_name = "URL",
+        value_delimiter = ',',
+        hide_env_values = true
+    )]
+    redis: Vec<String>,
+    /// File with the value of --redis, which may have a password
+    #[arg(long, env = "SEENGUARD_REDIS_FILE", value_name = "FILE", conflicts_with = "redis")]
+    redis_file: Option<PathBuf>,
+    /// Redis is a Redis Cluster
+    #[arg(long, env = "SEENGUARD_CLUSTER")]
+    cluster: bool,
+    /// PEM file with the certificate authorities of Redis. Default: those of the system, or of the file in SSL_CERT_FILE
+    #[arg(long, env = "SEENGUARD_REDIS_TLS_CA", value_name = "FILE")]
+    redis_tls_ca: Option<PathBuf>,
+    /// PEM file with the client certificate for Redis. Default: none
+    #[arg(
+        long,
+        env = "SEENGUARD_REDIS_TLS_CERT",
+        value_name = "FILE",
+        requires = "redis_tls_key"
+    )]
+    redis_tls_cert: Option<PathBuf>,
+    /// PEM file with the private key of --redis-tls-cert
+    #[arg(
+        long,
+        env = "SEENGUARD_REDIS_TLS_KEY",
+        value_name = "FILE",
+        requires = "redis_tls_cert"
+    )]
+    redis_tls_key: Option<PathBuf>,
+}
+
+/// The same for all users; GET /v1/plan computes them for a feed.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Chains")]
+#[command(next_help_heading = "Chains (GET /v1/plan computes them for a feed)")]
 struct Chain {
-    /// Items a shard
+    /// Number of items in each shard
     #[arg(long, env = "SEENGUARD_CAPACITY", value_name = "ITEMS", default_value_t = ChainOptions::RECOMMENDED.capacity)]
     capacity: u32,
-    /// Shards that are kept
+    /// Number of full shards that are stored
     #[arg(long, env = "SEENGUARD_SHARDS", value_name = "SHARDS", default_value_t = ChainOptions::RECOMMENDED.shards)]
     shards: usize,
-    /// The share of fresh items that a full shard stops wrongly
+    /// Share of fresh items that a full shard stops wrongly, 0 to 1
     #[arg(long, env = "SEENGUARD_FALSE_POSITIVE_RATE", value_name = "RATE", default_value_t = ChainOptions::RECOMMENDED.false_positive_rate)]
     false_positive_rate: f64,
-    /// Seconds for which nothing is shown again; 0: as long as the shards hold it
+    /// Time in seconds for which no item is shown again; 0: for as long as the shards have it
     #[arg(long, env = "SEENGUARD_TTL_SECONDS", value_name = "SECONDS", default_value_t = ChainOptions::RECOMMENDED.ttl_seconds)]
     ttl_seconds: u32,
-    /// Seed of the hashes, one for a deployment
+    /// Seed of the hashes, the same in a whole deployment
     #[arg(long, env = "SEENGUARD_SEED", value_name = "NUMBER", default_value_t = ChainOptions::RECOMMENDED.seed)]
     seed: u64,
 }
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Logs, on standard error: for people at a terminal, else an object of JSON a line")]
+#[command(next_help_heading = "Logs (on standard error; JSON unless that is a terminal)")]
 pub struct Logs {
-    /// What to log: off, error, warn, info, debug or trace
+    /// Lowest level that is logged: off, error, warn, info, debug or trace
     #[arg(long, env = "SEENGUARD_LOG", value_name = "LEVEL", default_value = "info")]
     pub log: tracing::level_filters::LevelFilter,
 }
@@ -273,11 +324,12 @@ impl Cli {
         }
     }
 
-    /// What both commands have.
+    /// The common options of all commands.
     pub fn common(&self) -> (&Common, &Logs) {
         let common = match &self.command {
             None => &self.serve.common,
             Some(Command::Consume(consume)) => &consume.common,
+            Some(Command::Check(check)) => check.common(),
             Some(Command::DeadLetters(letters)) => &letters.common,
             #[cfg(feature = "kafka")]
             Some(Command::Mapping { .. }) => &self.serve.common,
@@ -286,26 +338,85 @@ impl Cli {
     }
 }
 
-impl Common {
-    /// Where Redis is; nowhere if everything is kept in memory.
-    pub fn redis_urls(&self) -> Result<Vec<String>, String> {
-        let Some(file) = &self.redis_file else {
-            return Ok(self.redis.clone());
-        };
-        let text = fs::read_to_string(file).map_err(|error| format!("--redis-file {}: {error}", file.display()))?;
-        Ok(text.split(',').map(|url| url.trim().to_owned()).collect())
+impl Check {
+    pub fn common(&self) -> &Common {
+        match &self.command {
+            None => &self.serve.common,
+            Some(CheckCommand::Consume(consume)) => &consume.common,
+        }
+    }
+}
+
+/// Reads a file that an option names.
+pub fn read(option: &str, file: &Path) -> Result<String, String> {
+    fs::read_to_string(file).map_err(|error| about(option, file, &error))
+}
+
+/// What is wrong with the file of an option.
+pub fn about(option: &str, file: &Path, what: &dyn fmt::Display) -> String {
+    format!("{option} {}: {what}", file.display())
+}
+
+impl Redis {
+    pub fn is_given(&self) -> bool {
+        !self.redis.is_empty() || self.redis_file.is_some()
     }
 
-    /// Refuses what the types of the options let pass.
+    /// The target, as its files are now.
+    pub fn target(&self) -> Result<RedisTarget, String> {
+        let urls = match &self.redis_file {
+            Some(file) => read("--redis-file", file)?
+                .split(',')
+                .map(|url| url.trim().to_owned())
+                .collect(),
+            None => self.redis.clone(),
+        };
+        let is_tls = urls.iter().all(|url| url.starts_with("rediss://"));
+        let target = match (urls.as_slice(), self.cluster) {
+            ([url], false) => RedisTarget::single(url.as_str()),
+            (urls, _) => RedisTarget::cluster(urls.iter().map(String::as_str)),
+        };
+        let target = target.map_err(|error| error.to_string())?;
+        let certificates = self.certificates()?;
+        match certificates.root_cert.is_some() || certificates.client_tls.is_some() {
+            true if !is_tls => Err("certificates are for Redis over TLS: its URL must begin with rediss://".to_owned()),
+            true => Ok(target.certificates(certificates)),
+            false => Ok(target),
+        }
+    }
+
+    fn certificates(&self) -> Result<TlsCertificates, String> {
+        let pem = |option: &str, file: &Option<PathBuf>| -> Result<Option<Vec<u8>>, String> {
+            let Some(file) = file else { return Ok(None) };
+            let text = read(option, file)?;
+            match text.contains("-----BEGIN ") {
+                true => Ok(Some(text.into_bytes())),
+                false => Err(about(option, file, &"it must be a PEM file")),
+            }
+        };
+        let client_cert = pem("--redis-tls-cert", &self.redis_tls_cert)?;
+        let client_key = pem("--redis-tls-key", &self.redis_tls_key)?;
+        let client_tls = client_cert.zip(client_key);
+        Ok(TlsCertificates {
+            client_tls: client_tls.map(|(client_cert, client_key)| ClientTlsConfig {
+                client_cert,
+                client_key,
+            }),
+            root_cert: pem("--redis-tls-ca", &self.redis_tls_ca)?,
+        })
+    }
+}
+
+impl Common {
+    /// Refuses combinations that the types of the options allow.
     pub fn checked(&self) -> Result<(), String> {
-        let is_in_redis = !self.redis_urls()?.is_empty();
         match &self.namespace {
-            None if is_in_redis => Err(format!(
-                "--redis needs --namespace, as \"home:{USER}\": without it, what a tab sends whose person has signed out \
-                 counts for the next person"
+            None if self.redis.is_given() => Err(format!(
+                "--redis needs --namespace, such as \"home:{USER}\": without it, reports of a signed-out person's tab \
+                 would count for the next person"
             )),
             Some(template) if !template.contains(USER) => Err(format!(
-                "--namespace {template:?} is the same for all users: put {USER} where the user's name goes"
+                "--namespace {template:?} is the same for all users: put {USER} in place of the user's name"
             )),
             _ => Ok(()),
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::middleware::from_fn_with_state;
 use seenguard_server::{Consumer, ConsumerOptions, ErrorKind, ReportStream, Stream};
 use tokio::task::JoinHandle;
 
@@ -59,7 +59,7 @@ pub async fn consume(options: Consume) -> Result<(), Failure> {
 }
 
 /// The stream of reports.
-fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
+pub fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
     #[cfg(feature = "kafka")]
     if let Some(mut kafka) = topic(&options.common, &options.kafka)? {
         if let Some(dead_letters) = &options.kafka_dead_letters {
@@ -71,7 +71,7 @@ fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
         return Ok(Arc::new(kafka));
     }
     let Some(name) = &options.stream else {
-        return Err("--stream names the stream to consume".into());
+        return Err("there is no stream to consume: give --stream, or --kafka".into());
     };
     Ok(Arc::new(Stream::new(connect(&options.common)?, name)))
 }
@@ -83,10 +83,9 @@ async fn serve(options: &Consume, monitoring: Monitoring) -> Result<Option<JoinH
     let listener = listen::bind(address).await?;
     listen::announce(&listener)?;
     let stage = monitoring.stage.clone();
-    let router = monitoring::numbers(monitoring.clone())
+    let routes = monitoring::metrics(monitoring.clone())
         .layer(from_fn_with_state(access, authorize))
-        .merge(monitoring::health(monitoring))
-        .layer(from_fn(monitoring::observe));
-    let serving = listen::serve(listener, router, stage, options.listening.clone());
+        .merge(monitoring::health(monitoring));
+    let serving = listen::serve(listener, monitoring::observed(routes), stage, options.listening.clone());
     Ok(Some(tokio::spawn(serving)))
 }

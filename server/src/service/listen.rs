@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -14,21 +15,37 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::{sleep, timeout};
 use tokio_io_timeout::TimeoutStream;
+use tokio_util::io::{InspectReader, InspectWriter};
 
 use crate::Failure;
 use crate::cli::Listening;
 use crate::shutdown::{self, Stage};
 
 /// Timeout of a client that reads nothing of the response.
-const TAKEN_WITHIN: Duration = Duration::from_secs(30);
+const READ_WITHIN: Duration = Duration::from_secs(30);
+/// Timeout of a header, from its first byte.
+const HEADER_WITHIN: Duration = Duration::from_secs(10);
 /// Most connections at the same time; further ones wait until one ends.
 const MAX_CONNECTIONS: usize = 10_000;
 /// The pause after accepting failed, such as with too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// What a connection waits for. hyper's own timeout of a header would begin with the end of the request before.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    /// The first byte of a request, or that the client reads the response.
+    Idle,
+    /// The rest of a header.
+    Header,
+    /// The rest of a request, and its response.
+    Request,
+}
+
 pub async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
     let listener = TcpListener::bind(address).await;
-    listener.map_err(|error| format!("cannot listen at {address}: {error}").into())
+    listener.map_err(|error| {
+        format!("cannot listen on {address}: {error}: choose an address of this machine and a free port").into()
+    })
 }
 
 /// Prints the address for the parent process, such as a script that chose port 0.
@@ -57,7 +74,7 @@ pub async fn serve(
                 Ok((stream, permit)) => begin(stream, permit, router.clone(), options.idle_seconds, &connections),
                 Err(error) => {
                     if may_log("accept", "") {
-                        tracing::warn!(%error, "a connection cannot be accepted");
+                        tracing::warn!(%error, "cannot accept a connection");
                     }
                     sleep(PAUSE).await;
                 }
@@ -67,7 +84,7 @@ pub async fn serve(
     }
     drop(listener);
     if timeout(options.shutdown_seconds, connections.shutdown()).await.is_err() {
-        tracing::warn!("some requests have not ended in time, and are given up");
+        tracing::warn!("shutdown timeout: requests in progress are aborted");
     }
     Ok(())
 }
@@ -84,16 +101,65 @@ fn begin(
         tracing::debug!(%error, "a connection has ended before it began");
     }
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(TAKEN_WITHIN));
+    stream.set_write_timeout(Some(READ_WITHIN));
+    let phase = watch::Sender::new(Phase::Idle);
+    let overdue = overdue(phase.subscribe(), idle);
+    let (reading, writing) = (phase.clone(), phase.clone());
+    let stream = InspectReader::new(Box::pin(stream), move |bytes: &[u8]| {
+        if !bytes.is_empty() {
+            reading.send_if_modified(|phase| begin_header(phase));
+        }
+    });
+    // A client that reads is not idle.
+    let stream = InspectWriter::new(stream, move |_: &[u8]| {
+        writing.send_if_modified(|phase| *phase == Phase::Idle);
+    });
+    let router = TowerToHyperService::new(router);
+    let service = service_fn(move |request| {
+        phase.send_replace(Phase::Request);
+        let (response, phase) = (router.call(request), phase.clone());
+        async move {
+            let response = response.await;
+            phase.send_replace(Phase::Idle);
+            response
+        }
+    });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(idle)
-        .serve_connection(TokioIo::new(Box::pin(stream)), TowerToHyperService::new(router));
+        .header_read_timeout(None)
+        .serve_connection(TokioIo::new(stream), service);
     let connection = connections.watch(connection);
     tokio::spawn(async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection has ended early");
+        tokio::select! {
+            ended = connection => if let Err(error) = ended {
+                tracing::debug!(%error, "a connection has ended early");
+            },
+            () = overdue => tracing::debug!("a connection was closed after its timeout"),
         }
         drop(permit);
     });
+}
+
+fn begin_header(phase: &mut Phase) -> bool {
+    let is_first_byte = *phase == Phase::Idle;
+    if is_first_byte {
+        *phase = Phase::Header;
+    }
+    is_first_byte
+}
+
+/// Waits until a phase takes too long.
+async fn overdue(mut phase: watch::Receiver<Phase>, idle: Duration) {
+    loop {
+        let now = *phase.borrow_and_update();
+        let limit = match now {
+            Phase::Idle => idle,
+            Phase::Header => HEADER_WITHIN,
+            // The routes have timeouts of their own.
+            Phase::Request => Duration::MAX,
+        };
+        if !matches!(timeout(limit, phase.changed()).await, Ok(Ok(()))) {
+            return;
+        }
+    }
 }

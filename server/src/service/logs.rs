@@ -12,7 +12,7 @@ pub fn start(logs: &Logs) {
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
         if may_log("panic", location.clone()) {
-            tracing::error!(location, "the program has a mistake");
+            tracing::error!(location, "panic: a mistake of this program, please report it");
         }
     }));
     let builder = tracing_subscriber::fmt()
@@ -25,7 +25,7 @@ pub fn start(logs: &Logs) {
     builder
         .json()
         .flatten_event(true)
-        .with_current_span(false)
+        .with_current_span(true)
         .with_span_list(false)
         .init();
 }

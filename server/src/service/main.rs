@@ -1,9 +1,10 @@
-//! The program `seenguard-server`: a service for a ranker in any language, over HTTP and JSON, and the consumer of
-//! its stream of reports.
+//! The program `seenguard-server`: a service for a ranker in any language, over HTTP and JSON, and the consumer of its
+//! stream of reports.
 
 #![forbid(unsafe_code)]
 
 mod auth;
+mod check;
 mod cli;
 mod consume;
 mod dead_letters;
@@ -31,24 +32,27 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let (_, logs) = cli.common();
-    logs::start(logs);
-    let result = cli.checked().map_err(Into::into).and_then(|()| run(cli));
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            tracing::error!("{error}");
-            match error.is::<Misconfigured>() {
-                true => ExitCode::from(78),
-                false => ExitCode::FAILURE,
-            }
+    // The output of a check is its lines.
+    if !matches!(cli.command, Some(Command::Check(_))) {
+        logs::start(logs);
+        if let Err(error) = cli.checked() {
+            tracing::error!(error, "wrong options");
+            return ExitCode::FAILURE;
         }
     }
+    run(cli).unwrap_or_else(|error| {
+        tracing::error!(%error, "the program ends");
+        match error.is::<Misconfigured>() {
+            true => ExitCode::from(78),
+            false => ExitCode::FAILURE,
+        }
+    })
 }
 
 /// An error that ends the program, with a message for a person.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// What the program reads shows that its options are wrong: to start it again changes nothing (EX_CONFIG of sysexits.h).
+/// The stream shows that the options are wrong: a restart changes nothing (EX_CONFIG of sysexits.h).
 #[derive(Debug)]
 struct Misconfigured(seenguard_server::Error);
 
@@ -60,16 +64,18 @@ impl std::fmt::Display for Misconfigured {
 
 impl std::error::Error for Misconfigured {}
 
-fn run(cli: Cli) -> Result<(), Failure> {
+fn run(cli: Cli) -> Result<ExitCode, Failure> {
     let runtime = Runtime::new()?;
     let result = runtime.block_on(async {
         match cli.command {
-            None => serve::serve(cli.serve).await,
-            Some(Command::Consume(options)) => consume::consume(*options).await,
-            Some(Command::DeadLetters(options)) => dead_letters::list(*options).await,
+            None => serve::serve(cli.serve).await?,
+            Some(Command::Consume(options)) => consume::consume(*options).await?,
+            Some(Command::Check(options)) => return Ok(check::check(*options).await),
+            Some(Command::DeadLetters(options)) => dead_letters::list(*options).await?,
             #[cfg(feature = "kafka")]
-            Some(Command::Mapping { file }) => mapping::try_events(&file),
+            Some(Command::Mapping { file }) => mapping::try_events(&file)?,
         }
+        Ok(ExitCode::SUCCESS)
     });
     // A blocking call that nobody waits for does not delay the end.
     runtime.shutdown_background();

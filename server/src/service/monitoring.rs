@@ -6,21 +6,24 @@ use std::time::{Duration, Instant};
 use axum::Router;
 use axum::extract::{MatchedPath, RawQuery, Request, State};
 use axum::http::{Method, StatusCode, header};
-use axum::middleware::Next;
+use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use metrics::{counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{counter, gauge, histogram};
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use seenguard_server::{
     ConsumerHealth, Error, Problem, Reason, RedisConnection, ReportStream, describe_metrics, may_log,
 };
 use tokio::sync::watch;
 use tokio::time::{interval, timeout};
+use tower_http::trace::TraceLayer;
+use tracing::Span;
 
 use crate::Failure;
 use crate::shutdown::Stage;
 
-const REQUEST_SECONDS: [f64; 12] = [
+/// Buckets of all histograms but the lag.
+const SECONDS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 20.0,
 ];
 /// Buckets from no lag to a stream that has stopped for a week.
@@ -35,31 +38,19 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 /// Starts counting.
 pub fn start() -> Result<PrometheusHandle, Failure> {
     let recorder = PrometheusBuilder::new()
-        .set_buckets_for_metric(Matcher::Full("seenguard_request_seconds".into()), &REQUEST_SECONDS)?
+        .set_buckets(&SECONDS)?
         .set_buckets_for_metric(Matcher::Full("seenguard_lag_seconds".into()), &LAG_SECONDS)?
-        .set_buckets_for_metric(
-            Matcher::Full("seenguard_kafka_produce_seconds".into()),
-            &REQUEST_SECONDS,
-        )?
         .install_recorder()?;
-    describe();
-    let kept_up = recorder.clone();
+    describe_metrics();
+    let maintained = recorder.clone();
     tokio::spawn(async move {
         let mut ticks = interval(UPKEEP);
         loop {
             ticks.tick().await;
-            kept_up.run_upkeep();
+            maintained.run_upkeep();
         }
     });
     Ok(recorder)
-}
-
-fn describe() {
-    describe_metrics();
-    describe_counter!("seenguard_requests_total", "Requests, by route, method and status.");
-    describe_histogram!("seenguard_request_seconds", "How long requests took, by route.");
-    describe_gauge!("seenguard_storage_answers", "1 if the storage answers now, else 0.");
-    describe_gauge!("seenguard_stream_answers", "1 if the stream answers now, else 0.");
 }
 
 /// The state of the routes.
@@ -84,65 +75,57 @@ pub fn health(monitoring: Monitoring) -> Router {
 }
 
 /// The metrics.
-pub fn numbers(monitoring: Monitoring) -> Router {
-    Router::new()
-        .route("/metrics", get(numbers_as_text))
-        .with_state(monitoring)
+pub fn metrics(monitoring: Monitoring) -> Router {
+    Router::new().route("/metrics", get(render)).with_state(monitoring)
 }
 
 /// It is ready once it was connected, or after a while: a process that starts in an outage makes pages, too. `?storage`
 /// and `?stream` check whether these respond now.
 async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) -> Result<&'static str, Problem> {
     if *monitoring.stage.borrow() > Stage::Running {
-        return Err(Problem::unavailable(
-            "stopping",
-            "this process is about to end: ask another one",
-        ));
+        let detail = "this process is shutting down: send requests to another one";
+        return Err(Problem::unavailable("stopping", detail));
     }
     if monitoring.consumer.as_ref().is_some_and(|health| !health.is_ready()) {
-        return Err(Problem::unavailable(
-            "storage",
-            "this consumer has not got on for a while: look at its log",
-        ));
+        let detail = "this consumer makes no progress: its log has the cause";
+        return Err(Problem::unavailable("storage", detail));
     }
+    let is_connected = || monitoring.storage.as_ref().is_none_or(RedisConnection::was_connected);
     match query.as_deref() {
-        Some("storage") => return monitoring.storage_answers().await.map(|()| "ready\n"),
-        Some("stream") => return monitoring.stream_answers().await.map(|()| "ready\n"),
+        Some("storage") => monitoring.storage_answers().await?,
+        Some("stream") => monitoring.stream_answers().await?,
+        _ if !is_connected() && Instant::now() < monitoring.ready_from => {
+            let detail = "this process is not connected to Redis yet: wait, or see its log";
+            return Err(Problem::unavailable("storage", detail));
+        }
         _ => {}
     }
-    let waits = monitoring
-        .storage
-        .as_ref()
-        .is_some_and(|storage| !storage.was_connected());
-    match waits && Instant::now() < monitoring.ready_from {
-        true => Err(Problem::unavailable(
-            "storage",
-            "it is not connected to its storage yet",
-        )),
-        false => Ok("ready\n"),
-    }
+    Ok("ready\n")
 }
 
 impl Monitoring {
     async fn storage_answers(&self) -> Result<(), Problem> {
         let Some(storage) = &self.storage else { return Ok(()) };
-        sign_of_life("storage", storage.ping()).await
+        answers("storage", storage.ping()).await
     }
 
     async fn stream_answers(&self) -> Result<(), Problem> {
         let Some(stream) = &self.stream else { return Ok(()) };
-        sign_of_life("stream", stream.ping()).await
+        answers("stream", stream.ping()).await
     }
 }
 
-async fn sign_of_life(code: &'static str, ping: impl Future<Output = Result<(), Error>>) -> Result<(), Problem> {
+async fn answers(code: &'static str, ping: impl Future<Output = Result<(), Error>>) -> Result<(), Problem> {
     match timeout(ANSWER_WITHIN, ping).await {
         Ok(Ok(())) => Ok(()),
-        _ => Err(Problem::unavailable(code, "it does not answer: try again in a moment")),
+        _ => Err(Problem::unavailable(
+            code,
+            "it does not respond: see the log of this process",
+        )),
     }
 }
 
-async fn numbers_as_text(State(monitoring): State<Monitoring>) -> impl IntoResponse {
+async fn render(State(monitoring): State<Monitoring>) -> impl IntoResponse {
     let (storage, stream) = tokio::join!(monitoring.storage_answers(), monitoring.stream_answers());
     gauge!("seenguard_storage_answers").set(f64::from(storage.is_ok()));
     gauge!("seenguard_stream_answers").set(f64::from(stream.is_ok()));
@@ -150,40 +133,64 @@ async fn numbers_as_text(State(monitoring): State<Monitoring>) -> impl IntoRespo
     (kind, monitoring.recorder.render())
 }
 
+/// Counts and logs requests to these routes. What is logged meanwhile has the trace id of the request's `traceparent`.
+pub fn observed(routes: Router) -> Router {
+    let trace = TraceLayer::new_for_http()
+        .make_span_with(span_of)
+        .on_request(())
+        .on_response(())
+        .on_failure(());
+    routes.layer(from_fn(observe)).layer(trace)
+}
+
+/// The span of a request with a trace id, by the W3C's Trace Context: version, trace id, parent id and flags in
+/// hexadecimal digits.
+fn span_of<B>(request: &axum::http::Request<B>) -> Span {
+    let parent = request
+        .headers()
+        .get("traceparent")
+        .and_then(|parent| parent.to_str().ok());
+    let is_hex = |text: &str| text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    match parent
+        .map(|parent| parent.splitn(4, '-').collect::<Vec<_>>())
+        .as_deref()
+    {
+        Some([version, trace_id, parent_id, _])
+            if version.len() == 2 && trace_id.len() == 32 && parent_id.len() == 16 && is_hex(trace_id) =>
+        {
+            tracing::error_span!("request", trace_id)
+        }
+        _ => Span::none(),
+    }
+}
+
 /// Counts a request and logs it: by its route, which names no user.
-pub async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
+async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let route = route.map_or_else(|| "none".to_owned(), |route| route.as_str().to_owned());
     let method = method_label(request.method());
     let response = next.run(request).await;
     let (status, seconds) = (response.status(), begun.elapsed().as_secs_f64());
     let Reason { code, cause } = response.extensions().get::<Reason>().cloned().unwrap_or_default();
-    let labels = [
-        ("route", route.clone()),
-        ("method", method.to_owned()),
-        ("status", status.as_str().to_owned()),
-    ];
     // Clients without a token must not create series.
     if status != StatusCode::UNAUTHORIZED {
-        counter!("seenguard_requests_total", &labels).increment(1);
+        let status = status.as_str().to_owned();
+        counter!("seenguard_requests_total", "route" => route.clone(), "method" => method, "status" => status)
+            .increment(1);
         histogram!("seenguard_request_seconds", "route" => route.clone()).record(seconds);
     }
+    let is_error = status.is_server_error() || status.is_client_error();
+    let is_due = is_error && may_log("request", code);
     let (status_code, ms) = (status.as_u16(), (seconds * 1000.0).round());
-    let is_due = (status.is_server_error() || status.is_client_error()) && may_log("request", code);
-    if is_due && status.is_server_error() {
-        tracing::warn!(
-            method,
-            route,
-            status = status_code,
-            code,
-            cause,
-            ms,
-            "a request has failed"
-        );
-    } else if is_due {
-        tracing::info!(method, route, status = status_code, code, ms, "a request was refused");
-    } else {
-        tracing::debug!(method, route, status = status_code, code, ms, "a request");
+    macro_rules! log {
+        ($level:ident, $message:literal) => {
+            tracing::$level!(method, route, status = status_code, code, cause, ms, $message)
+        };
+    }
+    match is_due {
+        true if status.is_server_error() => log!(warn, "request failed"),
+        true => log!(info, "request refused"),
+        false => log!(debug, "request"),
     }
     response
 }
@@ -199,14 +206,12 @@ fn method_label(method: &Method) -> &'static str {
 }
 
 /// Responds with 503 after a timeout.
-pub async fn give_up(State(after): State<Duration>, request: Request, next: Next) -> Response {
+pub async fn time_out(State(after): State<Duration>, request: Request, next: Next) -> Response {
     match timeout(after, next.run(request)).await {
         Ok(response) => response,
-        Err(_) => Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "timeout",
-            "the request took too long and was given up, whether or not it was done: try again",
-        )
-        .into_response(),
+        Err(_) => {
+            let detail = "the request exceeded its timeout and may have been carried out: send it again";
+            Problem::unavailable("timeout", detail).into_response()
+        }
     }
 }

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::middleware::{from_fn, from_fn_with_state};
+use axum::Router;
+use axum::middleware::from_fn_with_state;
 use seenguard_server::{ReportStream, RouterOptions, Stream, router};
 
 use crate::auth::{Access, authorize};
@@ -15,7 +16,7 @@ use crate::store::{connect, open};
 use crate::{Failure, listen, shutdown};
 
 /// The stream in which reports wait for consumers, if there is one.
-fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
+pub fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
     #[cfg(feature = "kafka")]
     if let Some(kafka) = topic(&options.common, &options.kafka)? {
         let stream: Arc<dyn ReportStream> = Arc::new(kafka);
@@ -29,11 +30,16 @@ fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
     Ok(Some(Arc::new(stream)))
 }
 
+/// The tokens of the options.
+pub fn access(options: &Serve) -> Result<Access, Failure> {
+    let (tokens, of_administration) = (&options.listening.token_file, &options.admin_token_file);
+    Access::of(options.listen, tokens.as_deref(), of_administration.as_deref())
+}
+
 pub async fn serve(options: Serve) -> Result<(), Failure> {
     let recorder = monitoring::start()?;
     let stage = shutdown::requested(options.drain_seconds)?;
-    let (tokens, of_administration) = (&options.listening.token_file, &options.admin_token_file);
-    let access = Access::of(options.listen, tokens.as_deref(), of_administration.as_deref())?;
+    let access = access(&options)?;
     let listener = listen::bind(options.listen).await?;
     let (store, connection) = open(&options.common)?;
     let mut router_options = RouterOptions::new().max_body_bytes(options.max_body_bytes as usize);
@@ -50,33 +56,22 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
         consumer: None,
     };
     let listening = options.listening.clone();
-    let mut routes =
-        router(store, router_options).layer(from_fn_with_state(options.timeout_seconds, monitoring::give_up));
+    let authorized = |routes: Router| routes.layer(from_fn_with_state(access, authorize));
+    let routes = router(store, router_options).layer(from_fn_with_state(options.timeout_seconds, monitoring::time_out));
     let health = monitoring::health(monitoring.clone());
-    let numbers = monitoring::numbers(monitoring);
-    let admin = match options.admin_listen {
+    let metrics = monitoring::metrics(monitoring);
+    let (routes, admin) = match options.admin_listen {
         Some(address) => {
-            let admin = health.merge(numbers).layer(from_fn(monitoring::observe));
+            let routes_of_admin = monitoring::observed(health.merge(metrics));
             let listener = listen::bind(address).await?;
-            tracing::info!("monitored at http://{}", listener.local_addr()?);
-            routes = routes.layer(from_fn_with_state(access, authorize));
-            Some(tokio::spawn(listen::serve(
-                listener,
-                admin,
-                stage.clone(),
-                listening.clone(),
-            )))
+            tracing::info!(address = %listener.local_addr()?, "serving health and metrics");
+            let admin = listen::serve(listener, routes_of_admin, stage.clone(), listening.clone());
+            (authorized(routes), Some(tokio::spawn(admin)))
         }
-        None => {
-            routes = routes
-                .merge(numbers)
-                .layer(from_fn_with_state(access, authorize))
-                .merge(health);
-            None
-        }
+        None => (authorized(routes.merge(metrics)).merge(health), None),
     };
     listen::announce(&listener)?;
-    listen::serve(listener, routes.layer(from_fn(monitoring::observe)), stage, listening).await?;
+    listen::serve(listener, monitoring::observed(routes), stage, listening).await?;
     if let Some(admin) = admin {
         admin.await??;
     }

@@ -26,10 +26,10 @@ pub fn requested(drain: Duration) -> Result<watch::Receiver<Stage>, Failure> {
         if signals.recv().await.is_none() {
             return std::future::pending().await;
         }
-        tracing::info!("asked to end: what was begun is finished first; asked again, it ends at once");
+        tracing::info!("shutting down: requests in progress are completed, a second signal ends the process at once");
         tokio::spawn(async move {
             if signals.recv().await.is_some() {
-                tracing::warn!("asked to end again");
+                tracing::warn!("second signal: ending at once");
                 process::exit(1);
             }
         });

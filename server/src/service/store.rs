@@ -1,58 +1,58 @@
 //! The store that the command line describes.
 
-use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection, SeenStore, StoreOptions};
+#[cfg(feature = "kafka")]
+use std::path::Path;
+use std::sync::Arc;
+
+#[cfg(feature = "kafka")]
+use seenguard_server::Kafka;
+use seenguard_server::{Error, ErrorKind, MemoryBackend, RedisBackend, RedisConnection, SeenStore, StoreOptions};
 
 use crate::Failure;
-use crate::cli::Common;
 #[cfg(feature = "kafka")]
-use crate::cli::Kafka;
+use crate::cli;
+use crate::cli::Common;
+
+const NEEDS_REDIS: &str = "a stream or topic needs --redis, which has the users' chains";
 
 /// Opens the store and its connection to Redis, if it has one.
 pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Failure> {
-    let mut options = StoreOptions::new()
-        .chain(common.chain_options())
-        .pending_seconds(common.pending_seconds);
-    if let Some(namespace_of) = common.namespace_of() {
-        options = options.namespace_of(namespace_of);
-    }
-    if common.redis_urls()?.is_empty() {
-        tracing::info!("users' chains are in memory, and gone when this process ends");
+    let options = StoreOptions {
+        chain: common.chain_options(),
+        pending_seconds: common.pending_seconds,
+        namespace_of: common.namespace_of().map(|namespace_of| Arc::new(namespace_of) as _),
+        ..StoreOptions::default()
+    };
+    if !common.redis.is_given() {
+        tracing::info!("users' chains are in memory until this process ends");
         return Ok((SeenStore::new(MemoryBackend::default(), options)?, None));
     }
     let connection = connect(common)?;
-    let kind = if connection.is_cluster() {
-        "a Redis Cluster"
-    } else {
-        "Redis"
-    };
-    tracing::info!("users' chains are in {kind}");
+    tracing::info!(is_cluster = connection.is_cluster(), "users' chains are in Redis");
     let backend = RedisBackend::new(connection.clone()).prefix(common.prefix.clone());
     Ok((SeenStore::new(backend, options)?, Some(connection)))
 }
 
-/// A separate connection, opened in the background.
+/// A separate connection, opened in the background. Its credentials and certificates are read for each attempt.
 pub fn connect(common: &Common) -> Result<RedisConnection, Failure> {
-    let urls = common.redis_urls()?;
-    if urls.is_empty() {
-        return Err("a stream needs --redis: it is there, and the users' chains".into());
+    if !common.redis.is_given() {
+        return Err(NEEDS_REDIS.into());
     }
-    Ok(match (&*urls, common.cluster) {
-        ([url], false) => RedisConnection::open(url.as_str())?,
-        (urls, _) => RedisConnection::open_cluster(urls.iter().map(String::as_str))?,
-    })
+    let redis = common.redis.clone();
+    let read = move || redis.target().map_err(|what| Error::new(ErrorKind::BadOption, what));
+    Ok(RedisConnection::reading(read)?)
 }
 
-/// The Kafka topic of the options, if there is one.
+/// The Kafka topic of the options, if there is one. Its settings are read once.
 #[cfg(feature = "kafka")]
-pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server::Kafka>, Failure> {
+pub fn topic(common: &Common, options: &cli::Kafka) -> Result<Option<Kafka>, Failure> {
     let Some(hosts) = &options.kafka else { return Ok(None) };
-    if common.redis_urls()?.is_empty() {
-        return Err("--kafka needs --redis, where the users' chains are".into());
+    if !common.redis.is_given() {
+        return Err(NEEDS_REDIS.into());
     }
-    let mut kafka = seenguard_server::Kafka::new(hosts, &options.kafka_topic);
+    let mut kafka = Kafka::new(hosts, &options.kafka_topic);
     if let Some(file) = &options.kafka_properties {
-        let failure = |error: std::io::Error| format!("--kafka-properties {}: {error}", file.display());
-        let text = std::fs::read_to_string(file).map_err(failure)?;
+        let text = cli::read("--kafka-properties", file)?;
         warn_of_readers(file, &text);
         kafka = kafka.properties(&text)?;
     }
@@ -61,13 +61,13 @@ pub fn topic(common: &Common, options: &Kafka) -> Result<Option<seenguard_server
 
 /// Warns of a file with a password that all users of this machine can read.
 #[cfg(all(feature = "kafka", unix))]
-fn warn_of_readers(file: &std::path::Path, text: &str) {
+fn warn_of_readers(file: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
     let may_all_read = std::fs::metadata(file).is_ok_and(|of| of.permissions().mode() & 0o004 != 0);
     if may_all_read && text.contains("password") {
-        tracing::warn!(file = %file.display(), "it has a password, and everybody on this machine may read it");
+        tracing::warn!(file = %file.display(), "a file with a password is readable by all users of this machine");
     }
 }
 
 #[cfg(all(feature = "kafka", not(unix)))]
-fn warn_of_readers(_: &std::path::Path, _: &str) {}
+fn warn_of_readers(_: &Path, _: &str) {}

@@ -31,11 +31,15 @@ fn report(ids: &[&str], unseen: &[&str]) -> Vec<u8> {
 
 pub async fn a_server_whose_clock_is_ahead_loses_nothing() {
     let backend = Arc::new(Odd::new(|_| ready(())).clock(right_time));
-    let ahead = SeenStore::new(backend.clone(), StoreOptions::new()).unwrap();
-    let right = SeenStore::new(backend, StoreOptions::new().clock(right_time)).unwrap();
+    let ahead = SeenStore::new(backend.clone(), StoreOptions::default()).unwrap();
+    let options = StoreOptions {
+        clock: Some(Arc::new(right_time)),
+        ..StoreOptions::default()
+    };
+    let right = SeenStore::new(backend, options).unwrap();
     let is_seen = async |id: &str| right.read("ada").await.unwrap().contains(id, right_time()).unwrap();
 
-    // It has not heard of the store's clock yet. What it takes in counts as of now.
+    // It does not know the store's clock yet. What it ingests counts as of now.
     let early = ahead.accept("ada", &report(&["a"], &[])).await.unwrap();
     assert_eq!(ahead.ingest("ada", &early).await.unwrap(), 1);
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -44,7 +48,7 @@ pub async fn a_server_whose_clock_is_ahead_loses_nothing() {
     let late = ahead.accept("ada", &report(&[], &["b"])).await.unwrap();
     assert!(late.received_at < right_time() + Duration::from_secs(1));
 
-    // What comes after it has deleted the history, or taken back, counts: to the second above the deletion's.
+    // What comes after it has deleted the history, or made an id unseen, counts: to the second above the deletion's.
     ahead.forget("ada").await.unwrap();
     let deleted = right.snapshot("ada", None).await.unwrap().forget_before.unwrap();
     assert!(deleted <= right_time() + Duration::from_secs(1));

@@ -33,7 +33,7 @@ fn options(name: &str, set: impl FnOnce(&mut ConsumerOptions)) -> ConsumerOption
 }
 
 fn store(backend: impl Backend) -> SeenStore {
-    SeenStore::new(backend, StoreOptions::new()).unwrap()
+    SeenStore::new(backend, StoreOptions::default()).unwrap()
 }
 
 /// Appends reports of Ada's, each of something seen or unseen.

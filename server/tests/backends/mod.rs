@@ -43,7 +43,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     }
     over!("redis", failures:
         a_script_that_redis_has_forgotten_is_sent_again,
-        a_redis_that_is_started_anew_is_waited_for,
+        a_redis_that_is_started_again_is_waited_for,
         i5_pages_are_made_while_redis_is_full,
         i5_pages_are_made_over_a_replica_that_only_reads,
         i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there,
@@ -60,7 +60,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         what_is_pending_of_many_devices_is_bounded_where_it_is_stored,
         an_unchanged_list_is_stored_again_before_it_expires,
         what_is_stored_expires_with_the_chain,
-        what_is_no_address_is_told,
+        an_invalid_address_is_refused,
     );
     over!("redis", consumers:
         a_batch_that_takes_too_long_to_come_is_halved,

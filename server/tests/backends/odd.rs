@@ -34,15 +34,15 @@ where
     F: Fn(Option<&Replacement>) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send,
 {
-    async fn load(&self, user: &str, told: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
         (self.before)(None).await;
-        let mut loaded = self.memory.load(user, told).await?;
+        let mut loaded = self.memory.load(user, reported).await?;
         loaded.now = self.clock.map(|clock| clock());
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, told: &PendingToKeep) -> Result<Option<Time>, Error> {
-        self.memory.keep(user, told).await?;
+    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+        self.memory.keep(user, reported).await?;
         Ok(self.clock.map(|clock| clock()))
     }
 

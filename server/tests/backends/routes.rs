@@ -1,6 +1,7 @@
 //! The routes in an app of axum, without a connection.
 
 use std::future::ready;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -42,7 +43,7 @@ pub async fn a_panic_is_answered_and_the_next_request_too() {
         assert!(replacement.is_none(), "the backend panics");
         ready(())
     });
-    let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
+    let store = SeenStore::new(backend, StoreOptions::default()).unwrap();
     let app = router(store, RouterOptions::new());
     let (status, problem) = post(&app, "ada", "impressions", report("ada")).await;
     assert!(
@@ -63,9 +64,13 @@ pub async fn a_panic_is_a_mistake_of_the_program_however_large_the_chain() {
             ..ChainOptions::default()
         };
         let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
-        let options = StoreOptions::new().chain(chain).on_event(|event| {
-            assert!(!matches!(event, StoreEvent::Damaged(_)), "the listener panics");
-        });
+        let options = StoreOptions {
+            chain,
+            on_event: Some(Arc::new(|event| {
+                assert!(!matches!(event, StoreEvent::Damaged(_)), "the listener panics");
+            })),
+            ..StoreOptions::default()
+        };
         let store = SeenStore::new(backend, options).unwrap();
         let ids: Vec<String> = (0..capacity * 4).map(|id| format!("article-{id}")).collect();
         for ids in ids.chunks(capacity as usize) {
@@ -91,7 +96,7 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
     const AT_ONCE: usize = 2_048;
     let redis = RedisServer::start(&[]);
     let backend = RedisBackend::new(RedisConnection::open(redis.url()).unwrap());
-    let store = SeenStore::new(backend, StoreOptions::new()).unwrap();
+    let store = SeenStore::new(backend, StoreOptions::default()).unwrap();
     store
         .update("ada", |chain, now| chain.record(&["b"], now))
         .await
@@ -125,7 +130,7 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
 
 pub async fn pages_over_their_limit_are_refused_and_reports_have_room_of_their_own() {
     const MOST: usize = 4_096;
-    let store = SeenStore::new(MemoryBackend::default(), StoreOptions::new()).unwrap();
+    let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default()).unwrap();
     let app = router(store, RouterOptions::new());
     let mut pages = JoinSet::new();
     for _ in 0..=MOST {

@@ -23,7 +23,7 @@ struct State {
     target: AtomicU64,
     /// Connections so far.
     opened: AtomicUsize,
-    /// Of those so far, nothing goes through any more, and nobody is told.
+    /// Of those so far, nothing goes through any more, and nobody is notified.
     silenced: AtomicUsize,
     /// 0: as fast as it may be.
     bytes_a_second: AtomicU64,

@@ -44,27 +44,38 @@ impl RedisServer {
         server
     }
 
-    /// From now on it takes connections by TLS, too. Returns its URL for them, and the file of its certificate.
-    pub fn listen_with_tls(&self) -> (String, PathBuf) {
+    /// From now on it accepts connections over TLS, too, with a client certificate if `asks_clients`. Returns its URL for
+    /// them, and the files of its certificate and its key, which a client may use, too.
+    pub fn listen_with_tls(&self, asks_clients: bool) -> (String, [PathBuf; 2]) {
+        let port = free_port().to_string();
+        let files = self.renew_certificates();
+        let asks_clients = if asks_clients { "yes" } else { "no" };
+        cmd("CONFIG")
+            .arg(&["SET", "tls-port", &port, "tls-auth-clients", asks_clients])
+            .exec(&mut self.client())
+            .expect("Redis was compiled with TLS");
+        (format!("rediss://127.0.0.1:{port}"), files)
+    }
+
+    /// It has another certificate from now on, and trusts no other one.
+    pub fn renew_certificates(&self) -> [PathBuf; 2] {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
         let files = [
             ("certificate.pem", made.cert.pem()),
             ("key.pem", made.signing_key.serialize_pem()),
         ];
-        let [certificate, key] = files.map(|(name, text)| {
+        let files = files.map(|(name, text)| {
             let path = self.directory.join(name);
             std::fs::write(&path, text).expect("a temporary file");
             path
         });
-        let port = free_port().to_string();
+        let [certificate, key] = files.each_ref().map(|path| path.to_string_lossy());
         cmd("CONFIG")
-            .arg(&["SET", "tls-port", &port, "tls-auth-clients", "no"])
-            .arg(&["tls-cert-file", &certificate.to_string_lossy()])
-            .arg(&["tls-ca-cert-file", &certificate.to_string_lossy()])
-            .arg(&["tls-key-file", &key.to_string_lossy()])
+            .arg(&["SET", "tls-cert-file", &*certificate, "tls-ca-cert-file", &*certificate])
+            .arg(&["tls-key-file", &*key])
             .exec(&mut self.client())
             .expect("Redis was compiled with TLS");
-        (format!("rediss://127.0.0.1:{port}"), certificate)
+        files
     }
 
     pub fn url(&self) -> String {

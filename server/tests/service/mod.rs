@@ -36,7 +36,7 @@ impl Place {
 /// All tests. Without servers, which those who only list them need not have, none of those in Redis would pass.
 pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     let single = servers.map(|servers| servers.single.url()).unwrap_or_default();
-    // Of a cluster one node tells of the others.
+    // Of a cluster one node names the others.
     let cluster = servers.map(|servers| servers.cluster[1].url()).unwrap_or_default();
     let mut trials = Vec::new();
     macro_rules! each {
@@ -70,7 +70,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     }
     everywhere!(routes:
         what_was_reported_is_left_out_of_pages,
-        what_many_have_reported_is_taken_in_at_once,
+        reports_of_many_are_applied_at_once,
     );
     // What a store does of these is tested over each backend without the service.
     in_memory!(routes:
@@ -81,20 +81,20 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     );
     once!(routes:
         a_device_says_neither_when_a_report_was_received_nor_that_a_history_was_deleted,
-        many_reports_at_once_are_so_many_and_no_more,
+        many_reports_at_once_are_limited,
         seen_items_fill_up_pages_if_they_may,
-        a_request_that_is_wrong_is_told_what_to_do,
+        a_wrong_request_gets_its_code,
         a_request_may_have_so_much_and_no_more,
         a_chain_is_planned_as_the_crate_plans_it,
         the_description_has_what_is_answered,
     );
     once!(operation:
-        beyond_the_loopback_the_service_asks_for_a_token,
+        beyond_the_loopback_the_service_needs_a_token,
         administration_needs_a_token_of_its_own,
         wrong_options_end_the_service_with_a_message,
         a_request_that_takes_too_long_is_given_up,
         what_has_begun_is_finished_before_it_ends,
-        the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again,
+        the_service_drains_at_a_signal_and_ends_at_once_at_a_second_one,
         methods_that_a_client_makes_up_are_one_series,
         what_comes_beyond_its_limits_is_refused,
         bodies_of_an_unknown_length_take_only_the_room_that_they_need,
@@ -105,7 +105,15 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         i5_without_redis_the_service_makes_degraded_pages,
         a_service_started_without_redis_is_ready_after_a_while,
         redis_over_tls_has_to_show_a_trusted_certificate,
-        a_connection_that_says_nothing_is_closed,
+        credentials_and_certificates_are_read_for_each_connection,
+        commands_and_reconnects_of_redis_are_counted,
+        each_metric_says_what_to_do,
+        the_log_has_the_trace_of_a_request,
+        several_feeds_are_served_by_one_process,
+        check_has_a_line_for_each_step,
+        the_docs_have_each_option_with_its_default,
+        a_connection_without_a_request_is_closed,
+        a_header_that_drips_is_cut_and_an_idle_connection_is_not,
         the_metrics_count_what_was_done,
         the_log_names_no_user,
     );
@@ -170,6 +178,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
             records_that_are_deleted_before_they_are_read_are_counted,
             a_device_forges_nothing_by_a_collector_that_copies_its_report,
             a_consumer_ends_in_time_while_redis_hangs_and_commits_nothing,
+            check_reads_the_topic_and_its_namespaces,
         );
     }
     trials

@@ -1,7 +1,7 @@
-//! How the program is run: who may ask it, how it ends, what it tells its operator.
+//! How the program is run: who may use it, how it ends, what its operator sees.
 
 use std::fs;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use seenguard::Time;
 use seenguard_server::testing::{body, device, shows};
 use serde_json::json;
 
-use super::program::{Program, command, now, rest, send};
+use super::program::{Program, check, command, now, rest, send};
 use crate::redis_server::RedisServer;
 use crate::waiting::{PATIENCE, eventually, promised};
 
-pub fn beyond_the_loopback_the_service_asks_for_a_token() {
+pub fn beyond_the_loopback_the_service_needs_a_token() {
     let refused = command(["--listen", "0.0.0.0:0"].map(str::to_owned)).output().unwrap();
     assert_eq!(refused.status.code(), Some(1));
     assert!(
@@ -51,8 +51,8 @@ pub fn beyond_the_loopback_the_service_asks_for_a_token() {
     assert!(!numbers.contains(r#"status="401""#), "{numbers}");
     // It is changed while the program runs; an empty file changes nothing.
     fs::write(&file, "").unwrap();
-    eventually("it has told", || {
-        program.log().contains("the tokens of before go on").then_some(())
+    eventually("it has logged that", || {
+        program.log().contains("keeping the previous tokens").then_some(())
     });
     assert_eq!(ask("/metrics", &bearer(TOKENS[0])).status, 200);
     fs::write(&file, TOKENS[1..].join("\n")).unwrap();
@@ -66,7 +66,7 @@ pub fn beyond_the_loopback_the_service_asks_for_a_token() {
         assert_eq!(answer.code(401), "unauthorized", "{path}");
     }
     fs::remove_file(&file).unwrap();
-    // The supervisor that starts it anew need not have the token.
+    // The supervisor that restarts it need not have the token.
     assert_eq!(
         (program.get("/healthz").status, program.get("/readyz").status),
         (200, 200)
@@ -131,7 +131,7 @@ pub fn wrong_options_end_the_service_with_a_message() {
         (vec!["--capacity", "many"], 2, "--capacity"),
         (vec!["--namespace", "home"], 1, "{user}"),
         (vec!["--redis", "redis://127.0.0.1"], 1, "--namespace"),
-        (vec!["--redis-file", "/nowhere"], 1, "/nowhere"),
+        (vec!["--redis-file", "/nowhere", "--namespace", "{user}"], 1, "/nowhere"),
         (vec!["--max-body-bytes", "67108865"], 2, "--max-body-bytes"),
         (vec!["--token-file", "/nowhere"], 1, "/nowhere"),
         (vec!["--stream", "reports"], 1, "--redis"),
@@ -192,7 +192,7 @@ pub fn what_has_begun_is_finished_before_it_ends() {
     assert!(status.success(), "{log}");
 }
 
-pub fn the_service_drains_when_asked_to_end_and_ends_at_once_when_asked_again() {
+pub fn the_service_drains_at_a_signal_and_ends_at_once_at_a_second_one() {
     let program = Program::serve(&[], &["--drain-seconds", "3600"]);
     program.ask_to_end();
     eventually("it is not ready any more", || {
@@ -444,7 +444,7 @@ pub fn a_service_started_without_redis_is_ready_after_a_while() {
 
 pub fn redis_over_tls_has_to_show_a_trusted_certificate() {
     let (redis, other) = (RedisServer::start(&[]), RedisServer::start(&[]));
-    let ((url, certificate), (_, another)) = (redis.listen_with_tls(), other.listen_with_tls());
+    let ((url, [certificate, _]), (_, [another, _])) = (redis.listen_with_tls(false), other.listen_with_tls(false));
     let serve = |authority: &Path| {
         let arguments = [
             "--listen",
@@ -466,33 +466,123 @@ pub fn redis_over_tls_has_to_show_a_trusted_certificate() {
     assert_eq!(program.page("ada", &["a", "b"], 2), ["b"]);
     let kept: usize = redis::Commands::llen(&mut redis.client(), "seen:ada").unwrap();
     assert_eq!(kept, 1);
-    eventually("it has told", || {
+    eventually("it has logged that", || {
         wary.log().contains("invalid peer certificate").then_some(())
     });
     assert_eq!(wary.get("/readyz?storage").code(503), "storage");
 }
 
-pub fn a_connection_that_says_nothing_is_closed() {
-    let program = Program::serve(&[], &[]);
+pub fn credentials_and_certificates_are_read_for_each_connection() {
+    let redis = RedisServer::start(&[]);
+    let (url, files) = redis.listen_with_tls(true);
+    let copy = |name: &str, content: &[u8]| {
+        let file = std::env::temp_dir().join(format!("seenguard-{name}-{}", std::process::id()));
+        fs::write(&file, content).unwrap();
+        file
+    };
+    let [ca, cert, key] = ["ca", "cert", "key"].map(|name| copy(name, b"-----BEGIN nothing"));
+    let address = copy("address", url.as_bytes());
+    let options = [
+        ("--redis-tls-ca", &ca),
+        ("--redis-tls-cert", &cert),
+        ("--redis-tls-key", &key),
+    ];
+    let given = |option: &'static str, file: &std::path::PathBuf| [option.to_owned(), file.display().to_string()];
+    let arguments: Vec<String> = options
+        .into_iter()
+        .flat_map(|(option, file)| given(option, file))
+        .collect();
+    // A file without a certificate ends the process at the start.
+    let mut refused = command(["--namespace", "{user}", "--redis", &url].map(str::to_owned));
+    let refused = refused.args(&arguments).output().unwrap();
+    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    let use_files = |files: &[std::path::PathBuf; 2]| {
+        for (to, from) in [(&ca, &files[0]), (&cert, &files[0]), (&key, &files[1])] {
+            fs::copy(from, to).unwrap();
+        }
+    };
+    use_files(&files);
+    let arguments: Vec<String> = arguments.into_iter().chain(given("--redis-file", &address)).collect();
+    let program = Program::serve(&arguments, &[]);
+    let is_connected = || (program.get("/readyz?storage").status == 200).then_some(());
+    eventually("it is connected with a client certificate", is_connected);
+    program.report("ada", &["a"]);
+    // Another certificate and a password. The connections so far are closed.
+    let another = redis.renew_certificates();
+    let mut client = redis.client();
+    redis::cmd("CONFIG")
+        .arg(&["SET", "requirepass", "s3cret"])
+        .exec(&mut client)
+        .unwrap();
+    redis::cmd("CLIENT")
+        .arg(&["KILL", "TYPE", "normal", "SKIPME", "yes"])
+        .exec(&mut client)
+        .unwrap();
+    eventually("it has lost its connection", || {
+        (program.get("/readyz?storage").status == 503).then_some(())
+    });
+    use_files(&another);
+    assert_eq!(program.get("/readyz?storage").status, 503);
+    fs::write(&address, url.replace("127.0.0.1", ":s3cret@127.0.0.1")).unwrap();
+    eventually("it is connected again", is_connected);
+    assert_eq!(program.page("ada", &["a", "b"], 2), ["b"]);
+    assert!(program.number("seenguard_redis_reconnects_total") >= 1.0);
+    assert!(!program.log().contains("s3cret"), "{}", program.log());
+    for file in [ca, cert, key, address] {
+        fs::remove_file(file).unwrap();
+    }
+}
+
+pub fn a_connection_without_a_request_is_closed() {
+    let program = Program::serve(&[], &["--idle-seconds", "2"]);
     let begun = Instant::now();
-    let head = "GET /healthz HTTP/1.1\r\nHost: x\r\n";
-    // Not a word, half a head, and nothing after a request.
-    let streams = ["", head, &format!("{head}\r\n")].map(|said| {
+    // Nothing at all, and nothing after a response.
+    let streams = ["", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"].map(|sent| {
         let mut stream = program.connect();
-        send(&mut stream, said);
+        send(&mut stream, sent);
         stream
     });
     let answers = streams.map(rest);
     let took = begun.elapsed();
+    assert!((2..8).contains(&took.as_secs()), "{took:?}");
+    assert_eq!(answers[0], "");
+    assert!(answers[1].starts_with("HTTP/1.1 200"), "{answers:?}");
+}
+
+pub fn a_header_that_drips_is_cut_and_an_idle_connection_is_not() {
+    let program = Program::serve(&[], &[]);
+    let request = "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
+    let mut idle = program.connect();
+    send(&mut idle, request);
+    let mut answer = [0; 12];
+    idle.read_exact(&mut answer).unwrap();
+    // A byte of a header, now and then, without its end; it begins long after the connection.
+    let mut dripping = program.connect();
+    std::thread::sleep(Duration::from_secs(2));
+    let begun = Instant::now();
+    let limit = promised("a header takes to arrive");
+    dripping.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+    send(&mut dripping, "GET /healthz HTTP/1.1\r\nX: ");
+    let mut is_open = true;
+    while is_open && begun.elapsed() < limit {
+        let _ = dripping.write_all(b"x");
+        is_open = dripping
+            .read(&mut answer)
+            .is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
+    }
+    let took = begun.elapsed();
+    assert!(!is_open && took > limit / 4, "{took:?}");
+    // The other one has waited for longer, as connections of a pool do.
+    send(&mut idle, &request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
+    let answers = rest(idle);
+    assert!(answers.contains("HTTP/1.1 200"), "{answers}");
+    let help = command(["--help".to_owned()]).output().unwrap();
+    let help = String::from_utf8_lossy(&help.stdout);
+    let (_, idle_seconds) = help.split_once("--idle-seconds").unwrap();
     assert!(
-        took < promised("a header takes to arrive, or the next request"),
-        "{took:?}"
+        idle_seconds.split("--").next().unwrap().contains("[default: 75]"),
+        "{idle_seconds}"
     );
-    assert!(
-        !answers[0].contains("200") && !answers[1].contains("200"),
-        "{answers:?}"
-    );
-    assert!(answers[2].starts_with("HTTP/1.1 200"), "{answers:?}");
 }
 
 pub fn the_metrics_count_what_was_done() {
@@ -526,6 +616,234 @@ pub fn the_metrics_count_what_was_done() {
         program.number(&format!("seenguard_request_seconds_count{{{page}}}")),
         2.0
     );
+}
+
+pub fn commands_and_reconnects_of_redis_are_counted() {
+    let mut redis = RedisServer::start(&[]);
+    let program = Program::serve(&["--redis".to_owned(), redis.url()], &[]);
+    program.report("ada", &["a"]);
+    let commands = program.number("seenguard_redis_command_seconds_count");
+    assert!(commands >= 2.0, "{commands}");
+    assert_eq!(program.number("seenguard_redis_reconnects_total"), 0.0);
+    program.page("ada", &["a"], 1);
+    assert!(program.number("seenguard_redis_command_seconds_count") > commands);
+    redis.kill();
+    redis.start_again();
+    eventually("it is connected again", || {
+        program.page("ada", &["a"], 1);
+        (program.number("seenguard_redis_reconnects_total") >= 1.0).then_some(())
+    });
+}
+
+pub fn each_metric_says_what_to_do() {
+    let program = Program::serve(&[], &[]);
+    program.report("ada", &["a"]);
+    let metrics = program.get("/metrics").body;
+    let described: Vec<_> = metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# HELP "))
+        .collect();
+    assert!(described.len() > 20, "{metrics}");
+    for line in described {
+        assert!(line.matches(". ").count() + line.matches(": ").count() >= 1, "{line}");
+        assert!(line.ends_with('.'), "{line}");
+    }
+    for series in metrics.lines().filter(|line| line.starts_with("# TYPE ")) {
+        let name = series.split(' ').nth(2).unwrap();
+        assert!(metrics.contains(&format!("# HELP {name} ")), "{name} is not described");
+    }
+}
+
+pub fn the_log_has_the_trace_of_a_request() {
+    let program = Program::serve(&[], &[]);
+    let trace_id = "4bf92f3577b34da6a3ce929d0e0e4736";
+    for parent in [
+        format!("00-{trace_id}-00f067aa0ba902b7-01"),
+        "00-no-trace-at-all".to_owned(),
+    ] {
+        let headers = [("traceparent", parent.as_str())];
+        let refused = program.request("POST", "/v1/users/ada/impressions", &headers, parent.replace('-', "{"));
+        assert_eq!(refused.code(400), "bad-report");
+        // One line a second and cause.
+        std::thread::sleep(Duration::from_millis(1_100));
+    }
+    program.ask_to_end();
+    let (_, log) = program.ended();
+    let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let refused: Vec<_> = lines.iter().filter(|line| line["code"] == "bad-report").collect();
+    assert_eq!(refused.len(), 2, "{log}");
+    assert_eq!(refused[0]["span"]["trace_id"], trace_id, "{log}");
+    assert_eq!(refused[1]["span"], json!(null), "{log}");
+    assert!(!log.contains("no-trace"), "{log}");
+}
+
+pub fn several_feeds_are_served_by_one_process() {
+    let redis = RedisServer::start(&[]);
+    let arguments = [
+        "--listen",
+        "127.0.0.1:0",
+        "--drain-seconds",
+        "0",
+        "--namespace",
+        "{user}",
+        "--redis",
+    ];
+    let program = Program::start(arguments.map(str::to_owned).into_iter().chain([redis.url()]));
+    let report = |feed: &str| {
+        let user = format!("{feed}:ada");
+        let impressions = json!([{ "id": "a", "at": now().unix_ms() }]);
+        let body = json!({ "namespace": &user, "now": now().unix_ms(), "impressions": impressions });
+        assert_eq!(
+            program
+                .post(&format!("/v1/users/{user}/impressions"), body.to_string())
+                .status,
+            204
+        );
+    };
+    report("home");
+    assert_eq!(program.page("home:ada", &["a", "b"], 2), ["b"]);
+    assert_eq!(program.page("explore:ada", &["a", "b"], 2), ["a", "b"]);
+    report("explore");
+    // A report of one feed does not count for another.
+    let of_home = json!({ "namespace": "home:ada", "now": now().unix_ms(), "impressions": [] }).to_string();
+    assert_eq!(
+        program.post("/v1/users/explore:ada/impressions", of_home).code(409),
+        "wrong-namespace"
+    );
+    // A person's export and deletion take one call for each feed.
+    let bytes = |feed: &str| {
+        let exported = program.get(&format!("/v1/users/{feed}:ada/export")).json(200);
+        exported["shardBytes"].as_array().unwrap().len()
+    };
+    assert_eq!((bytes("home"), bytes("explore")), (1, 1));
+    let forgotten = program.post("/v1/users/forget", r#"{"users": ["home:ada"]}"#);
+    assert_eq!(forgotten.json(200), json!({ "results": [{}] }));
+    assert_eq!((bytes("home"), bytes("explore")), (0, 1));
+    assert_eq!(program.page("home:ada", &["a", "b"], 2), ["a", "b"]);
+    assert_eq!(program.page("explore:ada", &["a", "b"], 2), ["b"]);
+}
+
+pub fn the_docs_have_each_option_with_its_default() {
+    let docs = include_str!("../../../docs/service.md");
+    let (_, table) = docs.split_once("| option | default | sets |").unwrap();
+    let rows: Vec<_> = table.split("\n\n").next().unwrap().lines().skip(2).collect();
+    let mut names = Vec::new();
+    for command_name in [
+        &[][..],
+        &["consume"],
+        &["dead-letters"],
+        &["check"],
+        &["check", "consume"],
+    ] {
+        let arguments = command_name
+            .iter()
+            .chain(&["--help"])
+            .map(|&argument| argument.to_owned());
+        let help = String::from_utf8(command(arguments).output().unwrap().stdout).unwrap();
+        for option in help.split("\n      --").skip(1) {
+            let name = option.split([' ', '\n']).next().unwrap();
+            let row = rows
+                .iter()
+                .find(|row| row.split(" | ").next().unwrap().contains(&format!("`--{name}`")));
+            let row = row.unwrap_or_else(|| panic!("docs/service.md has no --{name}"));
+            // A consumer's name is the host's, or has the process id.
+            if let Some((_, default)) = option.split_once("[default: ").filter(|_| name != "name") {
+                let default = default.split(']').next().unwrap();
+                assert!(row.contains(&format!("`{default}`")), "--{name}: {default}: {row}");
+            }
+            for (value, unit) in [("<SECONDS>", "seconds"), ("<BYTES>", "bytes")] {
+                assert!(
+                    !option.contains(value) || option.to_lowercase().contains(unit),
+                    "--{option}"
+                );
+            }
+            names.push(format!("`--{name}`"));
+        }
+    }
+    assert!(names.len() > 60, "{names:?}");
+    if cfg!(feature = "kafka") {
+        for row in rows {
+            for name in row
+                .split(" | ")
+                .next()
+                .unwrap()
+                .split_whitespace()
+                .filter(|word| word.starts_with('`'))
+            {
+                let name = name.trim_end_matches(',');
+                assert!(names.iter().any(|known| known == name), "there is no {name}");
+            }
+        }
+    }
+}
+
+pub fn check_has_a_line_for_each_step() {
+    let checked = |arguments: &[&str]| check(["check"].iter().chain(arguments).map(|&argument| argument.to_owned()));
+    let mut redis = RedisServer::start(&[]);
+    let url = redis.url();
+    let place = ["--redis", &url, "--namespace", "home:{user}", "--stream", "reports"];
+    let (code, printed) = checked(&place);
+    assert_eq!(code, 0, "{printed}");
+    let lines: Vec<_> = printed.lines().collect();
+    assert!(
+        lines.len() == 5 && lines.iter().all(|line| line.starts_with("ok ")),
+        "{printed}"
+    );
+    assert!(printed.contains("namespace: nothing to compare"), "{printed}");
+    let left: Vec<String> = redis::Commands::keys(&mut redis.client(), "*").unwrap();
+    assert_eq!(left, [""; 0], "it leaves nothing");
+    // A consumer's options, too, and a service in memory.
+    assert_eq!(checked(&[&["consume"][..], &place].concat()).0, 0);
+    assert_eq!(checked(&[]).0, 0);
+    // The namespace of the entries.
+    let program = Program::serve(&["--redis".to_owned(), url.clone()], &["--stream", "reports"]);
+    for id in ["a", "b", "c"] {
+        program.report("ada", &[id]);
+    }
+    let (code, printed) = checked(&place);
+    assert!(code == 0 && printed.contains("3 of the first 3"), "{printed}");
+    let (code, printed) = checked(&["--redis", &url, "--namespace", "explore:{user}", "--stream", "reports"]);
+    assert!(
+        code == 1 && printed.contains("wrong  namespace: 3 of the first 3"),
+        "{printed}"
+    );
+    // A command that Redis does not permit.
+    let rules = ["SETUSER", "some", "on", "nopass", "~*", "+@all", "-lset"];
+    redis::cmd("ACL").arg(&rules).exec(&mut redis.client()).unwrap();
+    let some = url.replace("127", "some:x@127");
+    let (code, printed) = checked(&["--redis", &some, "--namespace", "home:{user}"]);
+    assert!(
+        code == 1 && printed.contains("wrong  scripts: ") && printed.contains("replace: "),
+        "{printed}"
+    );
+    let (code, printed) = checked(&[
+        "--redis",
+        &url.replace("127", "none:x@127"),
+        "--namespace",
+        "home:{user}",
+    ]);
+    assert!(code == 1 && printed.contains("wrong  Redis"), "{printed}");
+    redis.kill();
+    let (code, printed) = checked(&place);
+    assert!(code == 1 && printed.contains("wrong  Redis"), "{printed}");
+    // Options and files, of all that is there.
+    for (arguments, text) in [
+        (vec!["--redis", &url], "--namespace"),
+        (vec!["--token-file", "/nowhere"], "/nowhere"),
+        (vec!["--capacity", "0"], "capacity"),
+        (vec!["--redis-file", "/nowhere", "--namespace", "{user}"], "/nowhere"),
+        (
+            vec!["--redis", &url, "--namespace", "{user}", "--redis-tls-ca", "/nowhere"],
+            "/nowhere",
+        ),
+        (vec!["consume"], "--stream"),
+    ] {
+        let (code, printed) = checked(&arguments);
+        assert!(
+            code == 1 && printed.starts_with("wrong  options: ") && printed.contains(text),
+            "{printed}"
+        );
+    }
 }
 
 pub fn the_log_names_no_user() {
@@ -593,9 +911,9 @@ pub fn the_log_names_no_user() {
     for private in ["ada", "lovelace", "bob", "article"] {
         assert!(!log.contains(private), "{private} is in {log}");
     }
-    // It has told all that, each line an object, and why the storage has failed.
+    // All that is logged, each line an object, and why the storage has failed.
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    for told in [
+    for code in [
         "wrong-namespace",
         "bad-report",
         "bad-option",
@@ -603,7 +921,7 @@ pub fn the_log_names_no_user() {
         "bad-snapshot",
         "storage",
     ] {
-        assert!(lines.iter().any(|line| line["code"] == told), "{told} is not in {log}");
+        assert!(lines.iter().any(|line| line["code"] == code), "{code} is not in {log}");
     }
 
     let failed = lines.iter().find(|line| line["code"] == "storage").unwrap();
@@ -624,7 +942,7 @@ pub fn the_log_names_no_user() {
     let mut process = program.stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(process.stderr.take().unwrap());
     let mut said = String::new();
-    while !said.contains("cannot be reached") {
+    while !said.contains("cannot connect to Redis") {
         log.read_line(&mut said).unwrap();
     }
     process.kill().unwrap();

@@ -106,7 +106,7 @@ impl Program {
         }
     }
 
-    /// The first page of so many items.
+    /// The first page of this many items.
     pub fn page(&self, user: &str, ranked: &[&str], size: usize) -> Vec<String> {
         let answer = self.page_for(user, ranked, size, &[]);
         texts(&answer["items"])
@@ -226,6 +226,13 @@ pub fn command(arguments: impl IntoIterator<Item = String>) -> Command {
     command
 }
 
+/// The code of a command, and what it prints.
+pub fn check(arguments: impl IntoIterator<Item = String>) -> (i32, String) {
+    let output = command(arguments).output().unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    (output.status.code().unwrap(), printed)
+}
+
 /// An answer over HTTP.
 #[derive(Debug)]
 pub struct Answer {
@@ -247,13 +254,16 @@ impl Answer {
         assert_eq!(self.kind, "application/problem+json", "{self:?}");
         let problem = self.json(status);
         assert_eq!(problem["status"], status, "{self:?}");
-        assert_eq!(
-            problem["type"],
-            format!("urn:seenguard:{}", problem["code"].as_str().unwrap())
+        let code = problem["code"].as_str().unwrap();
+        assert_eq!(problem["type"], format!("/service#{code}"));
+        let docs = include_str!("../../../docs/service.md");
+        assert!(
+            docs.contains(&format!("<a id=\"{code}\">")),
+            "docs/service.md has no {code}"
         );
         assert!(problem["detail"].as_str().unwrap().len() > 20, "{self:?}");
         assert!(!problem["title"].as_str().unwrap().is_empty(), "{self:?}");
-        problem["code"].as_str().unwrap().to_owned()
+        code.to_owned()
     }
 }
 

@@ -702,7 +702,7 @@ pub fn a_consumer_that_is_gone_leaves_the_group() {
     let connection = || seenguard_server::RedisConnection::open(redis.url()).unwrap();
     let store = seenguard_server::SeenStore::new(
         seenguard_server::MemoryBackend::default(),
-        seenguard_server::StoreOptions::new(),
+        seenguard_server::StoreOptions::default(),
     );
     let mut options = seenguard_server::ConsumerOptions::new("one");
     options.claim_after = Duration::from_secs(3_600);

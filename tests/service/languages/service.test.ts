@@ -1,4 +1,4 @@
-/** The clients of docs/service.md, in Go, Java and Python, over the real service. */
+/** The clients of docs/other-languages.md, in Go, Java and Python, over the real service. */
 import { SeenGuard, type Snapshot } from "seenguard";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { buildService, startService, type RunningService } from "../../../scripts/lib/service.mjs";

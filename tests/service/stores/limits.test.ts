@@ -89,6 +89,25 @@ test("an answer that comes after the deadline changes nothing", async () => {
   expect(replace).not.toHaveBeenCalled();
 });
 
+test("at the deadline a call rejects with why it was refused, unless a write may have been done", async () => {
+  const refusal = new Error("no writes here");
+  const causeOf = async (hangs: "load" | "replace") => {
+    const inner = memoryBackend();
+    let refused = 0;
+    const backend = backendWith({
+      load: (...given) => (hangs === "load" && refused > 0 ? never : inner.load(...given)),
+      replace: () => (refused++ === 0 ? Promise.reject(refusal) : never),
+    });
+    const store = seenStore(backend, { deadlineMs: 1_000 });
+    const failed: unknown = await store.update("ada", (chain) => chain.record("a")).catch((error: unknown) => error);
+    return (failed as Error).cause;
+  };
+  expect(await Promise.all([causeOf("load"), causeOf("replace")])).toEqual([
+    refusal,
+    expect.objectContaining({ message: expect.stringContaining("not responded") as string }),
+  ]);
+});
+
 test("memoryStore forgets the least recently used of more than 100,000 users", async () => {
   const store = memoryStore();
   const report = (user: string): Report => new Device(`home:${user}`, 1).report(["a"]);

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { startCluster } from "../cluster/nodes.ts";
 
-const PROMISES = 12;
+const PROMISES = 13;
 
 const ends: (() => unknown)[] = [];
 const clients = new Map<string, object>();

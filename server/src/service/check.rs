@@ -1,0 +1,144 @@
+//! The command `check`: whether the options, their files, and what they lead to are right.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use seenguard_server::{RedisConnection, ReportStream, check_scripts};
+use tokio::time::timeout;
+
+use crate::auth::Access;
+use crate::cli::{Check, CheckCommand, Common};
+use crate::store::{connect, open};
+use crate::{Failure, consume, serve};
+
+/// Timeout of each step.
+const WITHIN: Duration = Duration::from_secs(10);
+/// How many entries are compared.
+const ENTRIES: usize = 100;
+
+/// Prints one line for each step. The code is 1 if a step has failed.
+pub async fn check(options: Check) -> ExitCode {
+    let mut steps = Steps { has_failed: false };
+    let stream = match stream(&options) {
+        Ok(stream) => {
+            steps.print("options", Ok("all options and files can be read".to_owned()));
+            stream
+        }
+        Err(error) => {
+            steps.print("options", Err(error.to_string()));
+            return steps.code();
+        }
+    };
+    let common = options.common();
+    if common.redis.is_given() && steps.take("Redis", redis(common)).await {
+        steps.take("scripts", scripts(common)).await;
+    }
+    if let Some(stream) = stream
+        && steps.take("stream", answers(&*stream)).await
+    {
+        if let Some(least) = stream.min_insync_replicas().await {
+            steps.print(
+                "min.insync.replicas",
+                Ok(least.unwrap_or_else(|error| format!("unknown: {error}"))),
+            );
+        }
+        steps.take("namespace", namespace(common, &*stream)).await;
+    }
+    steps.code()
+}
+
+struct Steps {
+    has_failed: bool,
+}
+
+impl Steps {
+    fn print(&mut self, step: &str, outcome: Result<String, String>) {
+        match outcome {
+            Ok(text) => println!("ok     {step}: {text}"),
+            Err(text) => {
+                println!("wrong  {step}: {text}");
+                self.has_failed = true;
+            }
+        }
+    }
+
+    /// Returns whether the step has succeeded.
+    async fn take(&mut self, name: &str, step: impl Future<Output = Result<String, Failure>>) -> bool {
+        let outcome = match timeout(WITHIN, step).await {
+            Ok(outcome) => outcome.map_err(|error| error.to_string()),
+            Err(_) => Err(format!(
+                "no response within {WITHIN:?}: check the address and the network"
+            )),
+        };
+        let has_succeeded = outcome.is_ok();
+        self.print(name, outcome);
+        has_succeeded
+    }
+
+    fn code(&self) -> ExitCode {
+        ExitCode::from(u8::from(self.has_failed))
+    }
+}
+
+/// Reads all options and files.
+fn stream(options: &Check) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
+    options.common().checked()?;
+    open(options.common())?;
+    match &options.command {
+        None => {
+            serve::access(&options.serve)?;
+            serve::stream(&options.serve)
+        }
+        Some(CheckCommand::Consume(consume)) => {
+            if let Some(address) = consume.listen {
+                Access::of(address, consume.listening.token_file.as_deref(), None)?;
+            }
+            consume::stream(consume).map(Some)
+        }
+    }
+}
+
+async fn redis(common: &Common) -> Result<String, Failure> {
+    common.redis.target()?.check().await?;
+    Ok("connected".to_owned())
+}
+
+async fn scripts(common: &Common) -> Result<String, Failure> {
+    let connection: RedisConnection = connect(common)?;
+    connection.opened().await;
+    check_scripts(&connection, &common.prefix).await?;
+    Ok("each has run on a key of its own".to_owned())
+}
+
+async fn answers(stream: &dyn ReportStream) -> Result<String, Failure> {
+    stream.ping().await?;
+    Ok("it responds".to_owned())
+}
+
+async fn namespace(common: &Common, stream: &dyn ReportStream) -> Result<String, Failure> {
+    let Some(namespace_of) = common.namespace_of() else {
+        return Ok("there is no --namespace".to_owned());
+    };
+    let entries = stream.first(ENTRIES).await?;
+    let all = entries.len();
+    let readable = || entries.iter().filter_map(|entry| entry.as_ref().ok());
+    let same = readable()
+        .filter(|(user, report)| report.namespace == namespace_of(user))
+        .count();
+    let unreadable = all - readable().count();
+    match (all, same) {
+        (0, _) => Ok("nothing to compare".to_owned()),
+        _ if 2 * same >= all => Ok(format!("{same} of the first {all} entries have it")),
+        _ if 2 * unreadable > all => Err(format!(
+            "{unreadable} of the first {all} entries cannot be read as reports: check the name of the stream or topic, \
+             and the event mapping"
+        )
+        .into()),
+        _ => Err(format!(
+            "{} of the first {all} entries have another one: give --namespace as the page opens its guard",
+            all - same - unreadable
+        )
+        .into()),
+    }
+}
