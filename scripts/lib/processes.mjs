@@ -1,4 +1,5 @@
 /** Other programs' processes that end with this one, free ports for them, and how busy the machine is. */
+import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
 import { createServer } from "node:net";
@@ -117,12 +118,22 @@ export function measureIdle() {
   };
 }
 
+/** Below those that the system gives to connections and to `listen(0)`, which might take it before its server does. */
+const FIRST_PORT = 11_000;
+const PORTS = 21_000;
+
 /** @returns {Promise<number>} a free port of the loopback */
 export async function freePort() {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address());
-  server.close();
-  await once(server, "close");
-  return port;
+  for (;;) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    const server = createServer().listen(port, "127.0.0.1");
+    const isFree = await once(server, "listening").then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, "close");
+    return port;
+  }
 }
