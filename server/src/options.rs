@@ -66,7 +66,7 @@ pub struct StoreOptions {
     pub patience: Duration,
     /// The same until the backend was connected once. 1 s.
     pub connecting_patience: Duration,
-    /// How long any other call may take in total, including retries after transient failures. 5 s.
+    /// The limit of any other call, its retries after transient failures included. 5 s.
     pub deadline: Duration,
     /// How many pages and snapshots wait for the backend at the same time; further pages are degraded at once. 1,024.
     pub reads_at_once: usize,

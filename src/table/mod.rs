@@ -16,12 +16,13 @@ pub(crate) mod row;
 #[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
 mod unsaved;
+mod written;
 
 pub(crate) use facts::{Deletion, MAX_WINDOW_DAYS};
 pub use merge::Source;
 pub(crate) use recording::{Kind, MAX_AT, Origin, Recording, Undelivered};
-pub(crate) use unsaved::WrittenText;
 pub use unsaved::{Due, Mark};
+pub(crate) use written::WrittenText;
 
 use crate::devices::DeviceName;
 use crate::hash::{HashedId, hash_id};
@@ -29,7 +30,7 @@ use crate::id_map::{IdMap, MultiplyShift};
 use crate::rank::{Rank, sorted};
 use facts::Facts;
 use recording::{EARLY_LOCAL, MAX_DELIVERIES, MAX_SEQ};
-use unsaved::WrittenRow;
+use written::WrittenRow;
 
 /// Recordings that are remembered unless the options say otherwise.
 pub const DEFAULT_REMEMBER: usize = 10_000;

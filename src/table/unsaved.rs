@@ -6,6 +6,7 @@
 
 use super::facts::Facts;
 use super::row;
+use super::written::{WrittenRow, WrittenText};
 use super::{MAX_ROW, Table};
 use crate::rank::{Rank, sorted};
 
@@ -15,25 +16,6 @@ const MAX_WRITTEN: usize = 64;
 /// Ends a row among the changes of a guard. A guard uses no mark twice; the default one is before the first change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub(crate) u32);
-
-/// A row that is to be stored.
-#[derive(Debug)]
-pub(crate) struct WrittenText {
-    pub(crate) text: String,
-    /// How many recordings it has. Only the page's class reports it.
-    #[cfg_attr(not(all(target_arch = "wasm32", feature = "client")), allow(dead_code))]
-    pub(crate) recordings: usize,
-}
-
-/// A row that is not known to be saved.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct WrittenRow {
-    pub(super) mark: u32,
-    /// It has the changes above this number, to the last.
-    pub(super) after: u32,
-    pub(super) last: u32,
-    pub(super) facts: Facts,
-}
 
 /// What makes a row due. Each row takes along all else that is unsaved.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
