@@ -41,7 +41,7 @@ impl Kafka {
         let mut config = self.consumer_config(&ConsumerOptions::new("check"));
         config.set("enable.auto.commit", "false");
         let consumer: BaseConsumer = config.create().map_err(error_of)?;
-        let partitions = self.from_the_beginning(&consumer).map_err(error_of)?;
+        let partitions = self.seek_to_start(&consumer).map_err(error_of)?;
         let (mut ended, mut reports) = (0, Vec::new());
         let deadline = Instant::now() + WITHIN;
         while reports.len() < most && ended < partitions && Instant::now() < deadline {
@@ -56,7 +56,7 @@ impl Kafka {
     }
 
     /// Assigns all partitions, and returns their number.
-    fn from_the_beginning(&self, consumer: &BaseConsumer) -> KafkaResult<usize> {
+    fn seek_to_start(&self, consumer: &BaseConsumer) -> KafkaResult<usize> {
         let metadata = consumer.fetch_metadata(Some(&self.topic), WITHIN)?;
         let mut list = TopicPartitionList::new();
         for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {

@@ -130,6 +130,10 @@ impl RedisTarget {
     }
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each connection that is opened"
+)]
 enum Target {
     Single(Client),
     Cluster(ClusterClient),

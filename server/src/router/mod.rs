@@ -16,7 +16,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use metrics::counter;
-use seenguard::{ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, StoreUse, plan};
+use seenguard::{ChainSnapshot, IdList, PageRequest, PlanJson, PlanOptions, ReceivedReport, Report, plan};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use tower_http::catch_panic::CatchPanicLayer;
@@ -105,7 +105,7 @@ impl Service {
         if let Some(stream) = self.stream.as_ref().filter(|stream| stream.is_replayable()) {
             let append = self
                 .store
-                .within_deadline(StoreUse::Append, || stream.append(user, done));
+                .within_deadline(seenguard::StoreUse::Append, || stream.append(user, done));
             append.await.map_err(Problem::of_stream)?;
         }
         Ok(())
@@ -301,7 +301,7 @@ async fn impressions(
     #[cfg(feature = "consumer")]
     if let Some(stream) = &service.stream {
         let report = store.accept(&user, &body).await?;
-        let append = store.within_deadline(StoreUse::Append, || stream.append(&user, &report));
+        let append = store.within_deadline(seenguard::StoreUse::Append, || stream.append(&user, &report));
         append.await.map_err(Problem::of_stream)?;
         return Ok(StatusCode::NO_CONTENT);
     }

@@ -107,7 +107,7 @@ fn begin(
     let (reading, writing) = (phase.clone(), phase.clone());
     let stream = InspectReader::new(Box::pin(stream), move |bytes: &[u8]| {
         if !bytes.is_empty() {
-            reading.send_if_modified(|phase| begin_header(phase));
+            reading.send_if_modified(begin_header);
         }
     });
     // A client that reads is not idle.
