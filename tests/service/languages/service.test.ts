@@ -108,15 +108,15 @@ describe.each(clients)("the client in %s", (language, build) => {
 // Here or in tests/service/kafka.
 test("every example in another language is one that a test runs", () => {
   const kinds = [
+    "go client",
+    "java Seenguard",
+    "python client",
     "go snapshot",
     "go list",
     "java Snapshot",
     "python snapshot",
     "python native",
     "python pending",
-    "go client",
-    "java Seenguard",
-    "python client",
     "go reports",
     "java Reports",
     "python reports",
