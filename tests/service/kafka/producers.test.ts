@@ -11,6 +11,8 @@ import { deploy, pageOf, TOPIC, type Deployment } from "./deployment.ts";
 
 const USERS = ["ada", "bob", "eve é", "用户", ...Array.from({ length: 16 }, (_, index) => `user-${index}`)];
 const PARTITIONS = 12;
+/** Compilers run, too, and consumers have a deadline of their own. */
+const PATIENCE = { timeout: 300_000 };
 
 /** Writes lines of a user and what a device has posted to the broker at this address. */
 type Producer = (address: string, lines: string) => Promise<unknown>;
@@ -70,7 +72,7 @@ test("the producer in Go is formatted as Go's are", async () => {
   expect(await run("gofmt", [], { cwd: directory.path, input: code })).toBe(code);
 });
 
-test("all writers send a user to one partition, and their reports are in the user's chain", async () => {
+test("all writers send a user to one partition, and their reports are in the user's chain", PATIENCE, async () => {
   for (const user of USERS) await reportToTheService(user);
   const writers = Object.keys(producers);
   for (const [writer, build] of Object.entries(producers)) {
@@ -88,7 +90,7 @@ test("all writers send a user to one partition, and their reports are in the use
   for (const user of USERS) expect(await pageOf(deployment.service, user, [...ids, "fresh"])).toEqual(["fresh"]);
 });
 
-test("after a transactional producer's records consumers reach the end, and so does a replay", async () => {
+test("after a transactional producer's records consumers reach the end, and so does a replay", PATIENCE, async () => {
   // Markers are after them: the end of a partition is not the offset after its last record.
   const records = ["--num-records", "100", "--record-size", "10", "--throughput", "1000"];
   await deployment.broker.tool("ProducerPerformance", "--topic", TOPIC, ...records, "--transactional-id", "markers");
