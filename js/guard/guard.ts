@@ -72,7 +72,7 @@ class OpenGuard implements Api.SeenGuard {
   /** For calls by the app. Reports a call after `close` as misuse. */
   private namespace(): Namespace {
     const { isClosed, namespace } = this.handle();
-    if (__DEV__ && isClosed) this.tell(misuse(CLOSED));
+    if (__DEV__ && isClosed) this.reportMisuse(misuse(CLOSED));
     return namespace;
   }
 
@@ -85,7 +85,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T extends Api.Identified>(items: readonly T[]): T[];
   filter<T>(items: readonly T[], id: Api.IdOf<T>): T[];
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
-    const { list, collected } = readList(items, id, this.tell);
+    const { list, collected } = readList(items, id, this.reportMisuse);
     const { fresh } = this.namespace().split(collected, false);
     return freshItems(list, collected.places, fresh);
   }
@@ -93,19 +93,19 @@ class OpenGuard implements Api.SeenGuard {
   split<T extends Api.Identified>(items: readonly T[]): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id: Api.IdOf<T>): { fresh: T[]; seen: T[] };
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
-    const { list, collected } = readList(items, id, this.tell);
+    const { list, collected } = readList(items, id, this.reportMisuse);
     const { fresh, seen } = this.namespace().split(collected, true);
     return splitItems(list, collected.places, fresh, seen);
   }
 
   private recorded(ids: unknown): Api.ItemId[] {
     return collectRecorded(ids, isUsable, (value) => {
-      if (__DEV__) this.tell(misuseOfRecorded(value));
+      if (__DEV__) this.reportMisuse(misuseOfRecorded(value));
     });
   }
 
   /** Reports misuse; production does not. */
-  private readonly tell = (error: SeenGuardError | undefined): void => {
+  private readonly reportMisuse = (error: SeenGuardError | undefined): void => {
     if (__DEV__ && error) callBack(this.handle().holder.onError, error);
   };
 
@@ -144,17 +144,17 @@ class OpenGuard implements Api.SeenGuard {
     const { options: opened } = this.namespace();
     // A process that renders on a server serves all users, so it keeps no verdicts.
     const keyed = key === undefined || rendersOnServer(opened) ? undefined : keyedVerdicts(opened.namespace);
-    return openFeed({ namespace: () => handle.namespace, report: this.tell, stops }, keyed, key);
+    return openFeed({ namespace: () => handle.namespace, report: this.reportMisuse, stops }, keyed, key);
   }
 
   observe(root: ObservedRoot, options: Api.ObserveOptions = {}): () => void {
     const checked = checkOptions("observe", options, observeRules) as object as CheckedObserveOptions;
     const { attribute, threshold, dwellMs, idsOf, signal } = checked;
-    if (__DEV__) this.tell(misuseOfRoot(root));
+    if (__DEV__) this.reportMisuse(misuseOfRoot(root));
     if (!isRoot(root)) return () => {};
     const items = this.dwellListener(checked, (id, element) => [id, ...collectRecorded(callBack(idsOf, id, element))]);
     const misuses = __DEV__
-      ? { onGone: () => this.tell(misuse(GONE)), onNoItem: () => this.tell(misuse(noItem(attribute))) }
+      ? { onGone: () => this.reportMisuse(misuse(GONE)), onNoItem: () => this.reportMisuse(misuse(noItem(attribute))) }
       : undefined;
     const stop = observeBelow(root, { attribute, threshold, dwellMs }, items, misuses);
     return this.untilClosed(stop, signal);
@@ -168,7 +168,7 @@ class OpenGuard implements Api.SeenGuard {
     const checked = checkOptions("observeItem", options, observeItemRules) as object as CheckedItemOptions;
     const ids = collectRecorded(id).map(String);
     const [first = ""] = ids;
-    if (__DEV__) this.tell(misuseOfItem(element, id, ids));
+    if (__DEV__) this.reportMisuse(misuseOfItem(element, id, ids));
     if (!isElement(element) || ids.length === 0) return () => {};
     const { threshold, dwellMs, signal } = checked;
     const listener = this.dwellListener(checked, () => ids);
@@ -190,7 +190,7 @@ class OpenGuard implements Api.SeenGuard {
         callBack(onImpression, id, element);
       },
       onOut: (id) => observed.leave(keyOf(id)),
-      onContents: __DEV__ ? () => this.tell(misuse(CONTENTS)) : undefined,
+      onContents: __DEV__ ? () => this.reportMisuse(misuse(CONTENTS)) : undefined,
     };
   }
 

@@ -11,14 +11,14 @@ export type MisuseListener = (error: SeenGuardError | undefined) => void;
 export function readList<T>(
   items: readonly T[],
   idOf: IdOf<T> | undefined,
-  tell: MisuseListener,
+  report: MisuseListener,
 ): { readonly list: T[]; readonly collected: CollectedIds } {
   const list = copyList(items);
   const collected = collectIds(list, idOf);
   if (__DEV__ && (collected.ids.length === 0 || collected.thrown)) {
     // A revoked proxy throws.
     const isList = attempt(() => Array.isArray(items)) ?? true;
-    tell(misuseOfList(isList ? list : items, idOf, collected));
+    report(misuseOfList(isList ? list : items, idOf, collected));
   }
   return { list, collected };
 }

@@ -15,14 +15,14 @@ use crate::consumer::{ConsumerOptions, FirstEntry};
 use crate::error::Error;
 
 /// Timeout of a response of the brokers, and of reading records.
-const WITHIN: Duration = Duration::from_secs(4);
+const TIMEOUT: Duration = Duration::from_secs(4);
 
 impl Kafka {
     /// The topic's `min.insync.replicas`, and what it means.
     pub(super) async fn durability(&self) -> Result<String, Error> {
         let admin: AdminClient<DefaultClientContext> = self.config(Side::Producer).create().map_err(error_of)?;
         let topic = ResourceSpecifier::Topic(&self.topic);
-        let options = AdminOptions::new().request_timeout(Some(WITHIN));
+        let options = AdminOptions::new().request_timeout(Some(TIMEOUT));
         let described = admin.describe_configs([&topic], &options).await.map_err(error_of)?;
         let topic = described.into_iter().next().transpose();
         let topic = topic.map_err(|code| error_of(KafkaError::AdminOp(code)))?;
@@ -41,9 +41,9 @@ impl Kafka {
         let mut config = self.consumer_config(&ConsumerOptions::new("check"));
         config.set("enable.auto.commit", "false");
         let consumer: BaseConsumer = config.create().map_err(error_of)?;
-        let partitions = self.seek_to_start(&consumer).map_err(error_of)?;
+        let partitions = self.assign_from_start(&consumer).map_err(error_of)?;
         let (mut ended, mut reports) = (0, Vec::new());
-        let deadline = Instant::now() + WITHIN;
+        let deadline = Instant::now() + TIMEOUT;
         while reports.len() < most && ended < partitions && Instant::now() < deadline {
             match consumer.poll(Duration::from_millis(100)) {
                 Some(Ok(message)) => reports.extend(Record::of(&message).content(self.mapping.as_deref()).transpose()),
@@ -56,8 +56,8 @@ impl Kafka {
     }
 
     /// Assigns all partitions, and returns their number.
-    fn seek_to_start(&self, consumer: &BaseConsumer) -> KafkaResult<usize> {
-        let metadata = consumer.fetch_metadata(Some(&self.topic), WITHIN)?;
+    fn assign_from_start(&self, consumer: &BaseConsumer) -> KafkaResult<usize> {
+        let metadata = consumer.fetch_metadata(Some(&self.topic), TIMEOUT)?;
         let mut list = TopicPartitionList::new();
         for partition in metadata.topics().iter().flat_map(|topic| topic.partitions()) {
             list.add_partition_offset(&self.topic, partition.id(), Offset::Beginning)?;

@@ -25,15 +25,15 @@ use crate::error::{Error, ErrorKind, in_time};
 use crate::log::may_log;
 
 /// Timeout of a connection, without its first command.
-const CONNECTED_WITHIN: Duration = Duration::from_secs(1);
+const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
 /// Timeout of opening a connection. In a cluster a node that hangs takes a second as a seed, and a second as a master.
-const OPENED_WITHIN: Duration = Duration::from_secs(4);
+const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
 /// If no command is answered for this long while one waits, another connection is opened.
 const SILENCE: Duration = Duration::from_secs(1);
 /// Timeout of an answer: the deadline of calls.
-const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 /// The same of a cluster's node: during a slot refresh all commands wait.
-const NODE_ANSWERS_WITHIN: Duration = Duration::from_secs(1);
+const NODE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between attempts to open a connection.
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -99,7 +99,7 @@ impl RedisTarget {
     /// [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates, [`Denied`](seenguard::StoreFailure::Denied) for
     /// wrong credentials, or errors of the connection.
     pub async fn check(&self) -> Result<(), Error> {
-        in_time(OPENED_WITHIN, self.client()?.connect()).await.map(drop)
+        in_time(OPEN_TIMEOUT, self.client()?.connect()).await.map(drop)
     }
 
     fn client(&self) -> Result<Target, Error> {
@@ -107,8 +107,8 @@ impl RedisTarget {
         let certificates = self.certificates.as_ref();
         if self.is_cluster {
             let builder = ClusterClient::builder(self.nodes.clone())
-                .connection_timeout(CONNECTED_WITHIN)
-                .response_timeout(NODE_ANSWERS_WITHIN)
+                .connection_timeout(CONNECTION_TIMEOUT)
+                .response_timeout(NODE_RESPONSE_TIMEOUT)
                 .tcp_settings(tcp())
                 .retries(0);
             #[cfg(feature = "tls")]
@@ -145,8 +145,8 @@ impl Target {
             match self {
                 Target::Single(client) => {
                     let config = AsyncConnectionConfig::new()
-                        .set_connection_timeout(Some(CONNECTED_WITHIN))
-                        .set_response_timeout(Some(ANSWERED_WITHIN));
+                        .set_connection_timeout(Some(CONNECTION_TIMEOUT))
+                        .set_response_timeout(Some(RESPONSE_TIMEOUT));
                     let mut line = client.get_multiplexed_async_connection_with_config(&config).await?;
                     cmd("PING").exec_async(&mut line).await?;
                     Ok(Line::Single(line))
@@ -343,7 +343,7 @@ fn tcp() -> TcpSettings {
 /// Opens a connection, again and again while it fails and somebody has a handle of it.
 async fn open(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
-        let opened = in_time(OPENED_WITHIN, shared.open_line()).await;
+        let opened = in_time(OPEN_TIMEOUT, shared.open_line()).await;
         let is_open = opened.is_ok();
         match opened {
             Ok(line) => {
