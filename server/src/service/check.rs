@@ -9,21 +9,21 @@ use tokio::time::timeout;
 
 use crate::auth::Access;
 use crate::cli::{Check, CheckCommand, Common};
-use crate::store::{connect, open};
+use crate::store::open;
 use crate::{Failure, consume, serve};
 
 /// Timeout of each step.
-const WITHIN: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// How many entries are compared.
 const ENTRIES: usize = 100;
 
 /// Prints one line for each step. The code is 1 if a step has failed.
 pub async fn check(options: Check) -> ExitCode {
     let mut steps = Steps { has_failed: false };
-    let stream = match stream(&options) {
-        Ok(stream) => {
+    let (connection, stream) = match read(&options) {
+        Ok(read) => {
             steps.print("options", Ok("all options and files can be read".to_owned()));
-            stream
+            read
         }
         Err(error) => {
             steps.print("options", Err(error.to_string()));
@@ -31,11 +31,13 @@ pub async fn check(options: Check) -> ExitCode {
         }
     };
     let common = options.common();
-    if common.redis.is_given() && steps.take("Redis", redis(common)).await {
-        steps.take("scripts", scripts(common)).await;
+    if let Some(connection) = connection
+        && steps.run("Redis", redis(common)).await
+    {
+        steps.run("scripts", scripts(common, &connection)).await;
     }
     if let Some(stream) = stream
-        && steps.take("stream", answers(&*stream)).await
+        && steps.run("stream", answers(&*stream)).await
     {
         if let Some(least) = stream.min_insync_replicas().await {
             steps.print(
@@ -43,7 +45,7 @@ pub async fn check(options: Check) -> ExitCode {
                 Ok(least.unwrap_or_else(|error| format!("unknown: {error}"))),
             );
         }
-        steps.take("namespace", namespace(common, &*stream)).await;
+        steps.run("namespace", namespace(common, &*stream)).await;
     }
     steps.code()
 }
@@ -64,11 +66,11 @@ impl Steps {
     }
 
     /// Returns whether the step has succeeded.
-    async fn take(&mut self, name: &str, step: impl Future<Output = Result<String, Failure>>) -> bool {
-        let outcome = match timeout(WITHIN, step).await {
+    async fn run(&mut self, name: &str, step: impl Future<Output = Result<String, Failure>>) -> bool {
+        let outcome = match timeout(TIMEOUT, step).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
             Err(_) => Err(format!(
-                "no response within {WITHIN:?}: check the address and the network"
+                "no response within {TIMEOUT:?}: check the address and the network"
             )),
         };
         let has_succeeded = outcome.is_ok();
@@ -81,22 +83,25 @@ impl Steps {
     }
 }
 
-/// Reads all options and files.
-fn stream(options: &Check) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
+type Opened = (Option<RedisConnection>, Option<Arc<dyn ReportStream>>);
+
+/// Reads all options and files. Connections open in the background.
+fn read(options: &Check) -> Result<Opened, Failure> {
     options.common().checked()?;
-    open(options.common())?;
-    match &options.command {
+    let (_, connection) = open(options.common())?;
+    let stream = match &options.command {
         None => {
             serve::access(&options.serve)?;
-            serve::stream(&options.serve)
+            serve::stream(&options.serve)?
         }
         Some(CheckCommand::Consume(consume)) => {
             if let Some(address) = consume.listen {
                 Access::of(address, consume.listening.token_file.as_deref(), None)?;
             }
-            consume::stream(consume).map(Some)
+            Some(consume::stream(consume)?)
         }
-    }
+    };
+    Ok((connection, stream))
 }
 
 async fn redis(common: &Common) -> Result<String, Failure> {
@@ -104,10 +109,9 @@ async fn redis(common: &Common) -> Result<String, Failure> {
     Ok("connected".to_owned())
 }
 
-async fn scripts(common: &Common) -> Result<String, Failure> {
-    let connection: RedisConnection = connect(common)?;
+async fn scripts(common: &Common, connection: &RedisConnection) -> Result<String, Failure> {
     connection.opened().await;
-    check_scripts(&connection, &common.prefix).await?;
+    check_scripts(connection, &common.prefix).await?;
     Ok("each has run on a key of its own".to_owned())
 }
 
