@@ -121,10 +121,11 @@ export function measureIdle() {
 /** Below those that the system gives to connections and to `listen(0)`, which might take it before its server does. */
 const FIRST_PORT = 11_000;
 const PORTS = 21_000;
+const MOST_ATTEMPTS = 100;
 
 /** @returns {Promise<number>} a free port of the loopback */
 export async function freePort() {
-  for (;;) {
+  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
     const port = FIRST_PORT + randomInt(PORTS);
     const server = createServer().listen(port, "127.0.0.1");
     const isFree = await once(server, "listening").then(
@@ -136,4 +137,5 @@ export async function freePort() {
     await once(server, "close");
     return port;
   }
+  throw new Error(`none of ${String(MOST_ATTEMPTS)} ports of the loopback is free`);
 }
