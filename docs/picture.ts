@@ -12,6 +12,7 @@ import { chromium, type Browser, type Page } from "@playwright/test";
 import type { SeenGuard, Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { chromiumArguments, programs } from "../scripts/lib/programs.mjs";
+import { showWhy } from "../tests/demo/reader.ts";
 import { startProduct } from "../tests/news/product.ts";
 import { startDemo } from "../tests/support/processes.ts";
 
@@ -55,14 +56,7 @@ async function demo(browser: Browser, path: string): Promise<void> {
     await page.getByRole("slider", { name: "Lag" }).fill("60");
     await page.getByRole("switch", { name: "The stream" }).setChecked(false);
     await lookAndRefresh(page, 4);
-    await page
-      .getByText(/^\d+ stopped$/)
-      .first()
-      .click();
-    await page
-      .getByRole("button", { name: /Why\?$/ })
-      .first()
-      .click();
+    await showWhy(page);
     await page.mouse.move(0, 0);
     await page.evaluate(() => {
       scrollTo({ top: 0, behavior: "instant" });

@@ -2,7 +2,7 @@
 import { AxeBuilder } from "@axe-core/playwright";
 import { test } from "@playwright/test";
 import { demoInMemory, type RunningDemo } from "../support/processes.ts";
-import { Reader, expect } from "./reader.ts";
+import { Reader, expect, showWhy } from "./reader.ts";
 
 const PHONE = { width: 390, height: 844 };
 let demo: RunningDemo;
@@ -97,14 +97,7 @@ test.describe("on a phone", () => {
     await withSomethingStopped(new Reader(page, demo.url, "narrow"));
     await page.getByText("Stream and counters").click();
     await page.locator("seenguard-panel summary").click();
-    await page
-      .getByText(/^\d+ stopped$/)
-      .first()
-      .click();
-    await page
-      .getByRole("button", { name: /Why\?$/ })
-      .first()
-      .click();
+    await showWhy(page);
     for (const width of [320, PHONE.width]) {
       await page.setViewportSize({ ...PHONE, width });
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);

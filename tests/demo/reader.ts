@@ -186,6 +186,18 @@ export class Reader {
   }
 }
 
+/** Opens the list of what was stopped, and the reason of its first item. */
+export async function showWhy(page: Page): Promise<void> {
+  await page
+    .getByText(/^\d+ stopped$/)
+    .first()
+    .click();
+  await page
+    .getByRole("button", { name: /Why\?$/ })
+    .first()
+    .click();
+}
+
 /** Each item's own id, and of a copy its group's. */
 export async function idsOf(items: Locator): Promise<string[][]> {
   return items.evaluateAll((elements) =>
