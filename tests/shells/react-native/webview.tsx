@@ -1,5 +1,5 @@
 /**
- * `react-native-webview` as far as docs/hybrid.md uses it. The webview is a page of its own: what goes between the two
+ * `react-native-webview` as far as bridge.md uses it. The webview is a page of its own: what goes between the two
  * passes through the test, by the names below.
  */
 import { useEffect, useImperativeHandle, type Ref } from "react";
