@@ -65,6 +65,6 @@ function namesOf<T>(items: readonly T[], id: IdOf<T> | undefined): unknown[] {
   const names: unknown[] = [...items];
   const collected = collectIds(items, id);
   for (let index = 0; index < countItems(collected); index++)
-    names[collected.places?.[index] ?? index] = String(idsOfItem(collected, index)[0]);
+    names[collected.indices?.[index] ?? index] = String(idsOfItem(collected, index)[0]);
   return names;
 }

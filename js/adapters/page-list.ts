@@ -1,7 +1,7 @@
 /** The list of a component that loads its own pages: the framework-independent part of `useSeenPages`. */
 import { errorNameOf } from "../errors.js";
 import { pause } from "../platform/host.js";
-import { keepLatest, MOST_KEYS } from "../feed/keyed-verdicts.js";
+import { setLatest, MAX_KEYS } from "../feed/keyed-verdicts.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";
@@ -41,7 +41,7 @@ export function pageListOf<T, C>(
   const lists = keyed.get(guard) ?? new Map<string, PageList<unknown, unknown>>();
   keyed.set(guard, lists);
   const list = lists.get(key) ?? (make() as PageList<unknown, unknown>);
-  keepLatest(lists, key, list, MOST_KEYS, (each) => each === list || each.isShown);
+  setLatest(lists, key, list, MAX_KEYS, (each) => each === list || each.isShown);
   return list as PageList<T, C>;
 }
 

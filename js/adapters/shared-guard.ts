@@ -4,7 +4,7 @@
  * closes nothing.
  */
 import { callBack, failure, refuse, SeenGuardError, warnOnce } from "../errors.js";
-import { findShared, keepShared, removeShared, type SharedHandle } from "../guard/registry.js";
+import { findShared, storeShared, removeShared, type SharedHandle } from "../guard/registry.js";
 import type { SeenGuardState, UseSeenGuardOptions } from "../types/react.js";
 import type { GuardOptions, SeenGuard } from "../types/seenguard.js";
 import { withLatest } from "./latest.js";
@@ -63,13 +63,13 @@ class SharedGuard implements SharedHandle {
     const { namespace, components } = this;
     if (!this.failure) this.state = this.shown;
     components.set(component, onChange);
-    keepShared(namespace, this);
+    storeShared(namespace, this);
     if (!this.state.guard && !this.isOpening) this.open(component);
     return () => {
       components.delete(component);
       // Corrected options are tried at once.
       if (this.failure && !this.isHeld) removeShared(namespace);
-      else setTimeout(() => this.isShared && keepShared(namespace, this));
+      else setTimeout(() => this.isShared && storeShared(namespace, this));
     };
   }
 

@@ -12,7 +12,7 @@ import { nameOf } from "../storage/keys.js";
 import { Verdicts } from "./verdicts.js";
 
 /** The most keys of a namespace; the least recently used one is removed. */
-export const MOST_KEYS = 32;
+export const MAX_KEYS = 32;
 /** The most ids of a key that are saved. */
 const MAX_SAVED = 2_000;
 /** Changed lists are saved at most once in this time, and as the page hides. */
@@ -70,7 +70,7 @@ export class KeyedVerdicts {
 
   /** Marks a list as used. A removed one is added again, unless the key has another list now. */
   use(key: string, verdicts: Verdicts): void {
-    if ((this.byKey.get(key) ?? verdicts) === verdicts) keepLatest(this.byKey, key, verdicts, MOST_KEYS);
+    if ((this.byKey.get(key) ?? verdicts) === verdicts) setLatest(this.byKey, key, verdicts, MAX_KEYS);
   }
 
   /** Deletes all verdicts. */
@@ -103,7 +103,7 @@ export class KeyedVerdicts {
       ...readIndex(index).flatMap(([key]): IndexEntry[] => (byKey.has(key) ? [] : [[key, false]])),
       ...own.map(([key]): IndexEntry => [key, isAlive]),
     ];
-    const dropped = all.splice(0, Math.max(0, all.length - MOST_KEYS));
+    const dropped = all.splice(0, Math.max(0, all.length - MAX_KEYS));
     for (const [key] of dropped) write(`${index}/${key}`, undefined);
     write(index, all.length > 0 ? all : undefined);
   }
@@ -151,7 +151,7 @@ function isWayBack(): boolean {
  * Moves a map's entry to the end, and removes the least recently used entries above a limit, except those in use.
  * Returns the removed ones.
  */
-export function keepLatest<Value>(
+export function setLatest<Value>(
   map: Map<string, Value>,
   key: string,
   value: Value,

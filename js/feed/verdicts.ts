@@ -35,7 +35,7 @@ export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, rep
   const { list: all, collected } = readList(given, idOf, report);
   const items = Array.from({ length: countItems(collected) }, (_, item) => {
     const ids = idsOfItem(collected, item).map(String);
-    return { index: collected.places?.[item] ?? item, id: ids[0] ?? "", ids };
+    return { index: collected.indices?.[item] ?? item, id: ids[0] ?? "", ids };
   });
   return { all, items };
 }

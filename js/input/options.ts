@@ -71,8 +71,8 @@ function isSignal(signal: AbortSignal): boolean {
   return attempt(listen) === "boolean";
 }
 
-/** Whether a value is a text that is not empty. */
-export function isText(value: unknown): value is string {
+/** Whether a value is a string that is not empty. */
+export function isNonEmptyString(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 

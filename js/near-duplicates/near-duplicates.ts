@@ -2,7 +2,7 @@
 import { readGiven, refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
 import { copyList } from "../input/ids.js";
-import { checkAllOptions, isText, wholeNumber, type Rules } from "../input/options.js";
+import { checkAllOptions, isNonEmptyString, wholeNumber, type Rules } from "../input/options.js";
 import type * as Api from "../types/near-duplicates.js";
 import { call, callWith, freeIn, loadServerEngine, serverEngine, type ServerEngine } from "../server/engine.js";
 
@@ -31,8 +31,8 @@ export class NearDuplicates implements Api.NearDuplicates {
   }
 
   groupOf(fingerprint: string, id: string): string {
-    if (!isText(fingerprint)) refuse("a fingerprint must be 16 hexadecimal digits");
-    if (!isText(id)) refuse("an id must be a text that is not empty");
+    if (!isNonEmptyString(fingerprint)) refuse("a fingerprint must be 16 hexadecimal digits");
+    if (!isNonEmptyString(id)) refuse("an id must be a text that is not empty");
     const { engine, groups } = this.handle();
     if (!groups) throw new SeenGuardError("bad-option", "these near-duplicates were freed: create others");
     const { batch } = engine.writer;

@@ -1,5 +1,13 @@
 /** Checks the options of `ShardChain`'s methods. */
-import { aFunction, anything, checkAllOptions, isSeconds, isText, type Rule, type Rules } from "../input/options.js";
+import {
+  aFunction,
+  anything,
+  checkAllOptions,
+  isNonEmptyString,
+  isSeconds,
+  type Rule,
+  type Rules,
+} from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {
@@ -53,7 +61,7 @@ export function checkFilterOptions<T>(options: unknown = {}): {
 
 /** The value if it is a text that is neither empty nor too long: requests are not trusted. */
 export function requestedText(value: unknown, mostCharacters: number): string | undefined {
-  return isText(value) && value.length <= mostCharacters ? value : undefined;
+  return isNonEmptyString(value) && value.length <= mostCharacters ? value : undefined;
 }
 
 /** A valid `Seen-Held`. */

@@ -1,7 +1,7 @@
 /** Reads a device's report, from the request's body in any framework's form. */
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, IMPRESSIONS } from "../input/impressions.js";
-import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../input/options.js";
+import { anything, checkEach, isObject, isNonEmptyString, REQUIRED, type Rules } from "../input/options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
 import { call, serverEngine } from "./engine.js";
@@ -11,7 +11,7 @@ const REPORTED = `must be a list, ${IMPRESSIONS}`;
 
 /** The common rules of reports from devices and received reports. */
 const commonRules = {
-  namespace: ["a text", isText, REQUIRED],
+  namespace: ["a text", isNonEmptyString, REQUIRED],
   impressions: anything,
   unseen: anything,
   pending: anything,
@@ -78,7 +78,7 @@ function checkReport<Time extends string>(report: unknown, rules: Rules): Checke
       impressions: copyImpressions(impressions) ?? badReport(`impressions ${REPORTED}`),
       unseen: copyImpressions(unseen) ?? badReport(`unseen ${REPORTED}`),
       // An invalid pending list does not invalidate the report.
-      ...(isText(pending) && { pending }),
+      ...(isNonEmptyString(pending) && { pending }),
     };
   });
 }

@@ -128,7 +128,7 @@ export class ShardChain implements Api.ShardChain {
     const { id, now, pending } = checkFilterOptions<T>(options);
     const list = copyList(items);
     const collected = collectOne(list, id);
-    return freshItems(list, collected.places, this.fresh(collected.ids, now, pending));
+    return freshItems(list, collected.indices, this.fresh(collected.ids, now, pending));
   }
 
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
@@ -178,7 +178,7 @@ export function makePage<T>(
     const shipped = make(writer.batch, size, repeats === "last", cursor, held, pending);
     const { next = null, snapshot } = shipped as { next?: string; snapshot?: Api.Snapshot };
     const indices = writer.indices(writer.batch.answered());
-    const items = Array.from(indices, (index) => list[collected.places?.[index] ?? index] as T);
+    const items = Array.from(indices, (index) => list[collected.indices?.[index] ?? index] as T);
     return { items, next, ...(snapshot ? { snapshot } : { degraded: true }) };
   });
 }

@@ -17,7 +17,7 @@ import {
   checkAllOptions,
   isFunction,
   isSeconds,
-  isText,
+  isNonEmptyString,
   wholeNumber,
   type Rules,
 } from "../../input/options.js";
@@ -216,7 +216,7 @@ export class ChainStore implements Api.SeenStore {
   ): Promise<Begun> {
     checkUser(user);
     const namespace: unknown = this.checked.namespaceOf?.(user);
-    if (this.checked.namespaceOf && !isText(namespace)) refuse("namespaceOf must return a text");
+    if (this.checked.namespaceOf && !isNonEmptyString(namespace)) refuse("namespaceOf must return a text");
     const module = (this.module ??= this.moduleOf(await loadServerEngine()));
     const all = [user, (namespace as string | undefined) ?? "", ...texts];
     const now = this.now();
@@ -351,7 +351,7 @@ export class ChainStore implements Api.SeenStore {
 const OVER = { kind: "done" } as Step;
 
 function checkUser(user: unknown): void {
-  if (!isText(user)) refuse("a store's user must be a text that is not empty");
+  if (!isNonEmptyString(user)) refuse("a store's user must be a text that is not empty");
   // All lone surrogates are encoded as the same character: such users would share a list.
   if (!isWellFormed(user)) refuse("a store's user must be well-formed: it has half of a character");
 }
