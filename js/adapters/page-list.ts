@@ -23,8 +23,8 @@ export interface PageSource<T, C> extends PageOptions<T> {
 export const WAITING: PageListState<never> = { items: [], loading: true, error: undefined, done: false };
 
 /**
- * Lists with a key, as long as their guard lives: a component that mounts again shows its list. As many as the keys
- * with verdicts of a namespace, unless more are on screen.
+ * The lists with a key, for as long as their guard exists: a component that mounts again shows its list. At most
+ * `MAX_KEYS` of a guard, unless more are on screen.
  */
 const keyed = new WeakMap<SeenGuard, Map<string, PageList<unknown, unknown>>>();
 
@@ -45,7 +45,7 @@ export function pageListOf<T, C>(
   return list as PageList<T, C>;
 }
 
-/** A component's calls to its list. There is none before the guard is open: then the first pages load by themselves. */
+/** A component's calls of its list. Before the guard is open there is none: later the first pages load by themselves. */
 export class PageListCalls<T, C> {
   private readonly source: () => PageSource<T, C>;
   private list: PageList<T, C> | undefined;

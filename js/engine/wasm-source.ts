@@ -14,7 +14,7 @@ export async function compileSource(source?: WasmSource): Promise<WebAssembly.Mo
 
 /** Compiles while the module is downloaded, if the platform and the server support it. */
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
+  if (!response.ok) throw new Error(`${response.url} responded with status ${response.status}`);
   // With another MIME type streaming fails, but the bytes can be compiled; Safari 14 has no streaming.
   const isStreamable =
     "compileStreaming" in WebAssembly && response.headers.get("content-type")?.toLowerCase() === "application/wasm";

@@ -157,7 +157,7 @@ export function checkClear(namespace: unknown, storage: unknown): Pick<GuardOpti
 
 /** Checks options in every build. */
 function checkAlways(what: string, options: unknown, rules: Rules): Record<string, unknown> {
-  return readGiven("bad-option", `what ${what} was given`, () => checkEach(options as Record<string, unknown>, rules));
+  return readGiven("bad-option", `the options of ${what}`, () => checkEach(options as Record<string, unknown>, rules));
 }
 
 /** Checks the options of `report`. Without a `url` or `send` a build for production delivers nothing. */

@@ -1,6 +1,6 @@
 /** Clears a namespace. It needs no engine. */
 import { errorNameOf } from "../errors.js";
-import { inTime } from "../platform/host.js";
+import { rejectAfter } from "../platform/host.js";
 import { indexedDb } from "./indexeddb.js";
 import * as keys from "./keys.js";
 import { CALL_TIMEOUT_MS, type Store } from "./port.js";
@@ -72,7 +72,7 @@ function removeStashes(name: string, generation: number): void {
  * generation in its key. Resolves to the highest generation in the store.
  */
 async function clearStore(store: Store, name: string, generation: number): Promise<number> {
-  const call = <T>(work: Promise<T>) => inTime(CALL_TIMEOUT_MS, "the storage", work);
+  const call = <T>(work: Promise<T>) => rejectAfter(CALL_TIMEOUT_MS, "the storage", work);
   const [prefix, below] = [keys.prefixOf(name), keys.generationPrefixOf(name, generation)];
   const key = new keys.KeyMaker().make(name, generation, "r", Date.now());
   try {

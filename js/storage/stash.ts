@@ -111,4 +111,5 @@ export class Stash {
   }
 }
 
-const sizeOf = (stashes: readonly OtherStash[]): number => stashes.reduce((sum, { encoded }) => sum + encoded.length, 0);
+const sizeOf = (stashes: readonly OtherStash[]): number =>
+  stashes.reduce((sum, { encoded }) => sum + encoded.length, 0);

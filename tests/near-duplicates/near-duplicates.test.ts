@@ -45,11 +45,11 @@ describe("simhash", () => {
     ["null", null, /list of features/],
     ["a number", 7, /list of features/],
     ["an object", { harbour: 1 }, /list of features/],
-    ["a number as feature", [7], /a text, or a list of a text and its weight/],
-    ["null as feature", [null], /a text, or a list of a text and its weight/],
-    ["a hole", new Array(1), /a text, or a list of a text and its weight/],
-    ["a feature without its weight", [["a"]], /a text, or a list of a text and its weight/],
-    ["a text as weight", [["a", "1"]], /a text, or a list of a text and its weight/],
+    ["a number as feature", [7], /a string, or a list of a string and its weight/],
+    ["null as feature", [null], /a string, or a list of a string and its weight/],
+    ["a hole", new Array(1), /a string, or a list of a string and its weight/],
+    ["a feature without its weight", [["a"]], /a string, or a list of a string and its weight/],
+    ["a text as weight", [["a", "1"]], /a string, or a list of a string and its weight/],
     ["a negative weight", [["a", -1]], /weight must be a number from 0 to 2\^53/],
     ["a weight that is not a number", [["a", NaN]], /weight must be a number from 0 to 2\^53/],
     ["an infinite weight", [["a", Infinity]], /weight must be a number from 0 to 2\^53/],
@@ -102,7 +102,7 @@ describe("near-duplicates", () => {
 
   test.each(["", 1, 2n, null, undefined, ["a"]])("refuse the id %o", async (id) => {
     const near = await createGroups();
-    expect(() => near.groupOf("0000000000000000", id as string)).toThrow(refusal(/an id must be a text/));
+    expect(() => near.groupOf("0000000000000000", id as string)).toThrow(refusal(/an id must be a string/));
     expect(near.groupOf("0000000000000000", "id")).toBe("id");
   });
 

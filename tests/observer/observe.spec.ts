@@ -127,7 +127,7 @@ test.describe("observing", () => {
     });
     const END = "(https://seenguard.example/errors.html#misuse)";
     const ofNode = (takes: string) => (given: string) =>
-      `misuse: ${takes} that is there already; what it was given ${given} ${END}`;
+      `misuse: ${takes} that exists already; this one ${given} ${END}`;
     const ofRoot = ofNode("observe takes an element, a document or a shadow root");
     const ofItem = ofNode("observeItem takes an element");
     const ofId = (given: string) =>

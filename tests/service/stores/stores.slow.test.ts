@@ -62,9 +62,9 @@ describe.each(stores)("%s", (_, open) => {
   });
 
   test.each([
-    ["no user", /user must be a text/, (store: SeenStore) => store.read(undefined as unknown as string)],
-    ["an empty one", /user must be a text/, (store: SeenStore) => store.update("", () => 0)],
-    ["a number", /user must be a text/, (store: SeenStore) => store.read(7 as unknown as string)],
+    ["no user", /user must be a string/, (store: SeenStore) => store.read(undefined as unknown as string)],
+    ["an empty one", /user must be a string/, (store: SeenStore) => store.update("", () => 0)],
+    ["a number", /user must be a string/, (store: SeenStore) => store.read(7 as unknown as string)],
     ["no change", /function/, (store: SeenStore) => store.update("ada", undefined as unknown as () => void)],
     ["a change that takes its time", /async/, (store: SeenStore) => store.update("ada", async () => Promise.resolve())],
   ])("refuses %s", async (_what, message, use) => {
@@ -170,7 +170,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await redis.client.info("commandstats")).toMatch(/^cmdstat_evalsha:calls=1,/m);
   });
 
-  test("gives up when others change the chain all the time, and says so", async () => {
+  test("gives up with a `storage` error when others change the chain in each attempt", async () => {
     const store = open({ deadlineMs: 2_000 });
     let changes = 0;
     const losing = store.update("ada", (chain) => {

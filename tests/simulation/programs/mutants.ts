@@ -135,7 +135,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
   ),
-  "a clear of a silent store does not end": clear('inTime(CALL_TIMEOUT_MS, "the storage", work)', "(void inTime, work)"),
+  "a clear of a silent store does not end": clear('rejectAfter(CALL_TIMEOUT_MS, "the storage", work)', "(void rejectAfter, work)"),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending ids are returned without reading the signal": {
     file: "guard/namespace.ts",
