@@ -141,8 +141,7 @@ export function collectRecorded(given: unknown, isValid = isUsable, onOther = (_
   };
   try {
     if (typeof given !== "object" || given === null || !(Symbol.iterator in given)) add(given);
-    else
-      for (const value of Array.isArray(given) ? copyList<unknown>(given) : (given as Iterable<unknown>)) add(value);
+    else for (const value of Array.isArray(given) ? copyList<unknown>(given) : (given as Iterable<unknown>)) add(value);
   } catch {
     // The iterable has thrown: the ids before that are used.
   }

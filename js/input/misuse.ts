@@ -60,15 +60,15 @@ function lengthOf(items: object): number | undefined {
 
 /** An object without a usable id as an argument of `record` or `unsee`. */
 export function misuseOfRecorded(value: unknown): SeenGuardError {
-  return misuse(
-    `record and unsee take ids, or objects with a usable \`id\`; this one ${describeValue(value)}`,
-  );
+  return misuse(`record and unsee take ids, or objects with a usable \`id\`; this one ${describeValue(value)}`);
 }
 
 /** The page has copies of the package in several versions, which cannot share a registry. */
 export function misuseOfCopies(versions: readonly string[]): SeenGuardError {
   const all = versions.join(" and ");
-  return misuse(`the page has seenguard ${all}, which do not share the state of a guard: import one version everywhere`);
+  return misuse(
+    `the page has seenguard ${all}, which do not share the state of a guard: import one version everywhere`,
+  );
 }
 
 /** The misuse in a page of `fill` without items. */

@@ -73,8 +73,7 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
 /** Calls into the engine with strings in its batch. */
 export function callWith<T>(engine: ServerEngine, strings: readonly ItemId[], run: () => T): T {
   return call(engine, () => {
-    if (!engine.writer.write(strings))
-      throw new SeenGuardError("too-large", "out of memory: pass less at once");
+    if (!engine.writer.write(strings)) throw new SeenGuardError("too-large", "out of memory: pass less at once");
     const result = run();
     engine.writer.done();
     return result;
@@ -107,8 +106,7 @@ export function refusalOf(cause: unknown): SeenGuardError | undefined {
     code === "wrong-namespace"
   )
     return new SeenGuardError(code, message);
-  if (code === "out-of-memory")
-    return new SeenGuardError("too-large", "out of memory: pass less at once");
+  if (code === "out-of-memory") return new SeenGuardError("too-large", "out of memory: pass less at once");
   // The reasons of the format's description: "bad-base64".
   return new SeenGuardError("bad-snapshot", `${code}: ${message}`);
 }

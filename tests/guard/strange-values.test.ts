@@ -167,7 +167,7 @@ test("an item may have as many ids as one call takes", async () => {
 });
 
 test.each(["record", "unsee"] as const)(
-  "a chain that is freed while %s reads the ids says so, and other chains go on",
+  "a chain that is freed while %s reads the ids says so, and other chains continue",
   async (method) => {
     const [chain, other] = [await ShardChain.create(), await ShardChain.create()];
     const ids = function* () {

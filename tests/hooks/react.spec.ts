@@ -46,7 +46,7 @@ test("a virtual list records each row that was in view, though its elements are 
   expect(reader.complaints).toEqual([]);
 });
 
-test("what `<Activity>` hides is neither seen nor reported on; shown again the list is as it was, and both go on", async ({
+test("what `<Activity>` hides is neither seen nor reported on; shown again the list is as it was, and both continue", async ({
   reader,
 }) => {
   const { page } = reader;

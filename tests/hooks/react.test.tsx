@@ -205,7 +205,7 @@ describe("useSeenGuard", () => {
       return { options, hook, guard: hook.latest() };
     };
 
-    test("while a component is mounted, whose lists go on with it", async () => {
+    test("while a component is mounted, whose lists continue with it", async () => {
       const { hook, guard, options } = await set();
       const items = ["a", "b"];
       const list = await renderHook(() => useSeenFeed(useGuard(options), items, { key: "home" }).items, undefined);
@@ -754,7 +754,7 @@ describe("useReport", () => {
     expect(sent).toContain("new b");
   });
 
-  test("with inline options goes on, with those of the latest rendering", async () => {
+  test("with inline options continues, with those of the latest rendering", async () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     const running = vi.spyOn(guard, "report");
@@ -818,7 +818,7 @@ describe("useReport", () => {
     expect(sent).toEqual(["ada a"]);
   });
 
-  test("lets a guard that the app closes deliver what waits, and goes on with the next one", async () => {
+  test("lets a guard that the app closes deliver what waits, and continues with the next one", async () => {
     const { sent, to } = collector();
     const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
     const { latest } = await renderHook(() => {
@@ -884,7 +884,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
     return { track, stop, show: (next: Props) => show(<Item {...next} />) };
   }
 
-  test("goes on with the same item", async () => {
+  test("continues with the same item", async () => {
     const { track, stop, show } = await renderItem({ id: "a" });
     for (let index = 0; index < 5; index++) await show({ id: "a" });
     await settle();

@@ -72,7 +72,7 @@ test("i7: a guard that is closed gives its memory back: a thousand in turn get a
 });
 
 describe("a guard without memory left", () => {
-  test("i5: refuses a snapshot for which there is no memory, and goes on", async () => {
+  test("i5: refuses a snapshot for which there is no memory, and continues", async () => {
     const { guard, codes } = await openGuard(...withLittleMemory());
     expect(guard.record(["a", "b"])).toBe(2);
     const shards = [Buffer.alloc(6 * MEGABYTE).toString("base64")];

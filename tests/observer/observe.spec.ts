@@ -173,7 +173,9 @@ test.describe("observing", () => {
     expect(await codes(page)).toEqual([]);
   });
 
-  test("ends with its own stop, a signal, and the guard that is closed, while another goes on", async ({ reader }) => {
+  test("ends with its own stop, a signal, and the guard that is closed, while another continues", async ({
+    reader,
+  }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await page.evaluate(async (namespace) => {
       const onImpression = (id: string) => (document.title += `${id} `);

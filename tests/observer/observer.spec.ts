@@ -799,7 +799,7 @@ test.describe("the page", () => {
   });
 });
 
-test("an impression handler that throws is reported, and the others go on", async ({ observed }) => {
+test("an impression handler that throws is reported, and the others continue", async ({ observed }) => {
   await observed.show(item("a", "height:50px") + item("b", "height:50px"));
   await observed.page.evaluate(async () => {
     const onImpression = (id: string) => {

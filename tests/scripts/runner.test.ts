@@ -26,7 +26,7 @@ test("a step that prints nothing and uses no processor for 3 minutes ends", () =
 test.each([
   { what: "prints something", seconds: 30, characters: 101 },
   { what: "uses a processor", seconds: 32, characters: 100 },
-])("a step that $what goes on", ({ seconds, characters }) => {
+])("a step that $what continues", ({ seconds, characters }) => {
   const isOver = limitOf("none of this name", false);
   isOver(30, 100);
   vi.advanceTimersByTime(2 * MINUTE_MS);

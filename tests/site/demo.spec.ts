@@ -127,7 +127,7 @@ test.describe("the demo without a server", () => {
     expect(page.workers()).toHaveLength(1);
   });
 
-  test("when the worker has died, the page says so, and goes on with another one", async ({ page }) => {
+  test("when the worker has died, the page says so, and continues with another one", async ({ page }) => {
     const reader = await open(page, "killed-alone");
     await reader.look();
     const [worker] = page.workers();

@@ -1,6 +1,6 @@
 /**
  * The largest snapshot that a guard takes, on a processor that is as slow as a phone's: what it costs in time and
- * memory, printed with SEENGUARD_MEASURE=1 and kept in SECURITY.md, and that the page goes on.
+ * memory, printed with SEENGUARD_MEASURE=1 and kept in SECURITY.md, and that the page continues.
  */
 import { createHash } from "node:crypto";
 import type { Page } from "@playwright/test";

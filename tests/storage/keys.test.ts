@@ -169,7 +169,8 @@ test("keys of a lower generation are one range below those of a higher one", () 
   const property = fc.property(namespaces, generations, generations, (namespace, one, other) => {
     const [lower, higher] = [Math.min(one, other), Math.max(one, other)];
     const below = generationPrefixOf(nameOf(namespace), higher);
-    if (one !== other) expect(`${generationPrefixOf(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
+    if (one !== other)
+      expect(`${generationPrefixOf(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
     expect(below > prefixOf(nameOf(namespace))).toBe(true);
   });
   fc.assert(property, { numRuns: 5_000 });

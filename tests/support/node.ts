@@ -8,7 +8,7 @@ import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
 import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/tools.js";
 
-// A test that waits for ever is wrong; one that a busy machine slows down is not.
+// A test that waits forever is wrong; one that a busy machine slows down is not.
 vi.setConfig({ testTimeout: 60_000 });
 
 /** A time on the server's clock, Unix seconds. */

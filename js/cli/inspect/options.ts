@@ -57,7 +57,9 @@ function formatOf({ format, hashes, capacity, rate }: Values): ShardFormat | und
   };
   const isGo = format === "go-bloomfilter" || (format === undefined && Object.keys(numbers).length > 0);
   if (!isGo && Object.keys(numbers).length > 0)
-    throw badUsage("--hashes, --capacity and --rate are for go-bloomfilter alone: shards of other formats contain theirs");
+    throw badUsage(
+      "--hashes, --capacity and --rate are for go-bloomfilter alone: shards of other formats contain theirs",
+    );
   const named: unknown = isGo ? { kind: "go-bloomfilter", ...numbers } : format;
   checkFormat(named, () => {
     throw badUsage(

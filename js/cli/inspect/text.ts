@@ -14,8 +14,7 @@ export function asText(inspected: Inspected): string {
     ];
     blocks.unshift([`snapshot, ${facts.join(", ")}: ${counted(shards.length, "shard")}`]);
   }
-  if (shards.length > 1)
-    blocks.push([`all shards together: false positive rate ${rate(falsePositiveRate)}`]);
+  if (shards.length > 1) blocks.push([`all shards together: false positive rate ${rate(falsePositiveRate)}`]);
   if (has.length > 0) {
     const lines = has.map(({ id, contained, shards }) => {
       const where = shards.map(String).join(", ");

@@ -190,7 +190,7 @@ describe("the job", () => {
     }
   });
 
-  test("loses nothing when it is killed, and goes on from its checkpoint with more or fewer tasks", async () => {
+  test("loses nothing when it is killed, and continues from its checkpoint with more or fewer tasks", async () => {
     onTestFailed(() => void (failed = true));
     const histories = new Histories("killed", 200);
     const producer = new Producer(kafka.address, TOPIC);

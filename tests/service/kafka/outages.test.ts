@@ -56,7 +56,7 @@ test("a broker that is killed and started again has lost nothing that was acknow
   expect(refused).toBeGreaterThanOrEqual(PEOPLE);
 });
 
-test("while a broker is stopped for 15 s reports are refused and pages are filled, and then all goes on", async () => {
+test("while a broker is stopped for 15 s reports are refused and pages are filled, and then all continues", async () => {
   const refused = await whilePeopleRead("stopped", async ([person]) => {
     deployment.broker.pause();
     const waking = pause(STOPPED_MS);
@@ -75,7 +75,7 @@ test("two consumers share the partitions, and one takes over the other's records
   consumer = other;
 });
 
-test("a consumer that is stopped is given up by its group, and has a part again once it goes on", async () => {
+test("a consumer that is stopped is given up by its group, and has a part again once it continues", async () => {
   const other = await deployment.consume();
   await eachHasAPart(consumer, other);
   await whilePeopleRead("given-up", async () => {

@@ -110,7 +110,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
       expect(await redis.client.ttl(key)).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
       expect(await redis.client.ttl(key)).toBeLessThanOrEqual(Math.ceil(ttl * (1 + 1 / 19)));
     }
-    // One that keeps chains for a shorter time goes on in the same shard, and takes nothing from it.
+    // One that keeps chains for a shorter time continues in the same shard, and takes nothing from it.
     await open({ ttlSeconds: 100 }).update("ada", (chain) => chain.record("b2"));
     expect(await list()).toHaveLength(1);
     expect(await redis.client.ttl("seen:ada")).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
@@ -136,7 +136,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect((await bytesReceived()) - before).toBeLessThan(2 * newest.length + 1000);
   });
 
-  test("goes on after Redis has forgotten the scripts", async () => {
+  test("continues after Redis has forgotten the scripts", async () => {
     const store = open();
     await store.update("ada", (chain) => chain.record("a"));
     await redis.client.script("FLUSH");

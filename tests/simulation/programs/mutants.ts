@@ -37,7 +37,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   "a signal starts no load": storage("if (!isHidden()) void this.loader.load();", ""),
-  "a row that is gone is not looked for": loader("return values.every((value) => value !== undefined);", "return true;"),
+  "a row that is gone is not looked for": loader(
+    "return values.every((value) => value !== undefined);",
+    "return true;",
+  ),
   "what was read for another generation is merged": loader(
     "if (!context.isCurrent(generation)) return false;",
     "if (context.isEnded()) return false;",
@@ -61,7 +64,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "    this.readSignal();\n    keys.writeGeneration",
     "    keys.writeGeneration",
   ),
-  "a call of the store may be silent for ever": context(
+  "a call of the store may be silent forever": context(
     "const cancel = this.timers.after(CALL_TIMEOUT_MS, () => reject(NO_RESPONSE));",
     "const cancel = () => void NO_RESPONSE;",
   ),
@@ -135,7 +138,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
   ),
-  "a clear of a silent store does not end": clear('rejectAfter(CALL_TIMEOUT_MS, "the storage", work)', "(void rejectAfter, work)"),
+  "a clear of a silent store does not end": clear(
+    'rejectAfter(CALL_TIMEOUT_MS, "the storage", work)',
+    "(void rejectAfter, work)",
+  ),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending ids are returned without reading the signal": {
     file: "guard/namespace.ts",
@@ -154,7 +160,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // The end.
-  "timers go on after close": context(
+  "timers continue after close": context(
     "    this.isStopped = true;\n    this.timers.stop();",
     "    this.isStopped = true;",
   ),
