@@ -2,7 +2,7 @@
 import { SeenGuardError, ShardChain, type ChainOptions, type ItemId, type Snapshot } from "seenguard/server";
 import { describe, expect, test, vi } from "vitest";
 import { fakeTimers } from "../support/clocks.js";
-import { bytesOf, shardOf, textOf } from "../support/shards.js";
+import { bytesOf, shardOf, encode } from "../support/shards.js";
 import { chainFrom, createChain, idsOf, NOW } from "../support/node.js";
 
 /** The fields of a shard's header. */
@@ -100,7 +100,7 @@ describe("a chain that continues a stored one", () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
     const [newest = "", middle = "", oldest = ""] = chain.snapshot({ now: NOW }).shards;
-    const cut = textOf(bytesOf(middle).subarray(0, 30));
+    const cut = encode(bytesOf(middle).subarray(0, 30));
     const stored = [undefined, newest, "!", null, cut, middle, 7, shardOf({ hashes: 33 }), oldest, {}, `${oldest} `];
     // A hole, as `delete` leaves it.
     stored.length = 13;

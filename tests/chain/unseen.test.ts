@@ -147,7 +147,7 @@ test("an item with several ids is refused: on a server it has one", async () => 
 
 /** A shard's reference without the tilde. */
 function nameOf(shard: string): string {
-  return xxh64(Buffer.from(text)).toString(16).padStart(16, "0").slice(0, 12);
+  return xxh64(Buffer.from(shard)).toString(16).padStart(16, "0").slice(0, 12);
 }
 
 describe("references", () => {

@@ -11,7 +11,9 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
-test("more events on the way than items seen here are explained: a copy of an article has two ids", async ({ page }) => {
+test("more events on the way than items seen here are explained: a copy of an article has two ids", async ({
+  page,
+}) => {
   const reader = new Reader(page, demo.url, "puzzled");
   await reader.open();
   await reader.setStream(false);

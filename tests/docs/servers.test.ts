@@ -78,7 +78,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     let shown: string[] = [];
     const fetchPage = async (request: PageRequest) => {
       requested.push(request.cursor);
-      // What the page before brought was seen meanwhile.
+      // The items of the page before were seen meanwhile.
       const arriving = shown.filter((_, index) => index < share * shown.length);
       if (arriving.length > 0) expect((await post(user, reportOf(user, arriving))).status).toBe(204);
       guard.record(shown);

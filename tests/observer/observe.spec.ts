@@ -1,4 +1,4 @@
-/** `observe` of a guard on a page: what it records, by which ids, in which roots, and until when. */
+/** `observe` of a guard on a page: its recordings, their ids, its roots, and its end. */
 import type { Page } from "@playwright/test";
 import { codes, expect, fresh, NAMESPACE, openGuard, test } from "../support/chromium.js";
 
@@ -84,7 +84,7 @@ test.describe("observing", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["17"]);
   });
 
-  test("records all ids of an item that has several, and its own if the app cannot name the others", async ({
+  test("records all ids of an item that has several, and only its own if the app's function throws", async ({
     reader,
   }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
@@ -142,7 +142,7 @@ test.describe("observing", () => {
     );
   });
 
-  test("finds the items of a document, of an open shadow root and of a closed one that is given", async ({
+  test("finds the items of a document, of an open shadow root and of a closed one that is passed", async ({
     reader,
   }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
@@ -173,9 +173,7 @@ test.describe("observing", () => {
     expect(await codes(page)).toEqual([]);
   });
 
-  test("ends with its own stop, a signal, and the guard that is closed, while another continues", async ({
-    reader,
-  }) => {
+  test("ends with its own stop, a signal, and the close of its guard, while another continues", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await page.evaluate(async (namespace) => {
       const onImpression = (id: string) => (document.title += `${id} `);
