@@ -59,7 +59,7 @@ describe("a list of records in Redis", () => {
   });
   afterAll(() => redis.stop());
 
-  test("is sent as stored, answers as the library that wrote it, and is continued by a ShardChain", async () => {
+  test("is sent as stored, has the results of the library that wrote it, and is continued by a ShardChain", async () => {
     const program = await buildGo(directory.path, ["go snapshot", "go list"], "list.go");
     const send = async (held = "") =>
       JSON.parse(await run(program, [redis.url, "ada", held], { cwd: directory.path })) as Snapshot & {
