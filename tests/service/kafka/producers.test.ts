@@ -1,5 +1,5 @@
 /**
- * The producers of docs/streams.md, in Go, Java and Python, write to the service's topic: a user's records are in
+ * The producers of examples/kafka, in Go, Java and Python, write to the service's topic: a user's records are in
  * the partition that the service takes, and in the user's chain.
  */
 import { join } from "node:path";

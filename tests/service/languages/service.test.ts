@@ -112,7 +112,6 @@ test("every example in another language is one that a test runs", () => {
     "java Seenguard",
     "python client",
     "go snapshot",
-    "go list",
     "java Snapshot",
     "python snapshot",
     "python native",
