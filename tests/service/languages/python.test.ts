@@ -35,7 +35,7 @@ describe("RedisBloom", () => {
     return JSON.parse(await drive([redis.url], JSON.stringify({ filters, ask: ids, held }))) as Result;
   }
 
-  /** Fills the filters, and expects a guard that applies their dumps to answer as Redis. */
+  /** Fills the filters, and expects that a guard with their dumps has the results of Redis. */
   async function expectAgreement(filters: Record<string, Filter>): Promise<Snapshot & { shards: string[][] }> {
     const result = await fillAndServe(filters);
     expect(result.answers).toHaveLength(ids.length);
@@ -71,12 +71,12 @@ describe("RedisBloom", () => {
   });
 });
 
-describe("the native format, written in Python from the page alone", () => {
+describe("the native format, written in Python by the documentation alone", () => {
   const directory = makeTempDirectory();
   afterAll(directory.remove);
   const { cases, ids: all } = readVectors("native");
 
-  test("equals the vectors byte for byte where they are raw, and answers as they do elsewhere", async () => {
+  test("equals the raw vectors byte for byte, and has the results of the others", async () => {
     const drive = preparePython(directory.path, "native", "write.py");
     const wanted = cases.map(({ bits, hashes, seed, epoch, inserted }, index) => ({
       ...{ bits, hashes, seed, epoch, expires: expiryOf(cases[index]?.base64 ?? "") },
@@ -120,7 +120,7 @@ describe("devices' pending impressions, stored in Python", () => {
     return { ...result, leftOut: ask.filter((_, index) => result.answers[index]) };
   }
 
-  test.each([1, 3, 40, 900])("leaves out what a guard and a store do, of %i pending ids", async (count) => {
+  test.each([1, 3, 40, 900])("leaves out the same ids as a guard and a store, of %i pending ids", async (count) => {
     const guard = await SeenGuard.open({ namespace, storage: "none" });
     guard.record(ids.slice(0, count));
     const { "Seen-Pending": unnamed = "" } = guard.headers();
@@ -137,7 +137,7 @@ describe("devices' pending impressions, stored in Python", () => {
     }
   });
 
-  test("stores the latest of each device, of 8 devices, for 2 days", async () => {
+  test("stores the latest list of each device, of 8 devices, for 2 days", async () => {
     const [one, two] = [new Device(namespace, 1), new Device(namespace, 2)];
     const [a = "", b = "", c = ""] = ids;
     const [older, newer, empty] = [one.pending([a]), one.pending([b]), one.pending([])];
@@ -153,7 +153,7 @@ describe("devices' pending impressions, stored in Python", () => {
     expect(devices).toEqual([8, 7, 6, 5, 4, 3, 2, 1].map((number) => deviceName(namespace, number)));
   });
 
-  test("counts nothing that is damaged or from before a deletion", async () => {
+  test("ignores lists that are damaged or from before a deletion", async () => {
     const [a = ""] = ids;
     const header = new Device(namespace, 1).pending([a]);
     for (const sent of [header.slice(0, -1), header.slice(1), `${header}=`, header.replace(/\.0\./, "."), "", ".0.0."])

@@ -143,8 +143,8 @@ export function preparePython(directory: string, example: string, driver: string
 }
 
 /**
- * Expects a device that has taken a server's whole snapshot to resolve what it is sent for what it holds. Returns the
- * whole snapshot.
+ * Expects that a device with a server's whole snapshot resolves the references that it then gets. Returns the whole
+ * snapshot.
  */
 export async function expectReferences<T extends Snapshot>(serve: (held: string) => Promise<T>): Promise<T> {
   const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
@@ -168,7 +168,7 @@ export async function expectReferences<T extends Snapshot>(serve: (held: string)
 
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The answers of a guard with this snapshot, one for each id. */
+/** The result of a guard with this snapshot for each id. */
 export async function answersOf(snapshot: Snapshot, queried: readonly string[] = ids): Promise<boolean[]> {
   const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
   const report = guard.apply(snapshot);
