@@ -2,12 +2,12 @@
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// The shortest text of a number.
+/// Writes a number with the fewest digits.
 pub(crate) fn base36(number: u64) -> String {
     base36_of_length(number, 1)
 }
 
-/// The text of a number, with zeros before it up to this length.
+/// Writes a number, padded with zeros to this length.
 pub(crate) fn base36_of_length(mut number: u64, length: usize) -> String {
     let mut text = String::new();
     while number > 0 || text.len() < length {

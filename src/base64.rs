@@ -1,4 +1,4 @@
-//! Base64 as shards travel: written in the standard alphabet with padding; read in the standard or the URL-safe one,
+//! The base64 of shards: written in the standard alphabet with padding; read in the standard or the URL-safe one,
 //! padded canonically or not at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are
 //! refused.
 
@@ -8,7 +8,8 @@ use ::base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::Error;
 
-/// A second engine would bring further tables: text of the other alphabet is written in this one first.
+/// The standard alphabet alone: a second engine would add its tables to the module. Input in the other alphabet is
+/// translated first.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -16,18 +17,18 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
 
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = vec![0; encoded_len(bytes.len())];
-    // The crate's own `encode` brings the messages of errors that cannot occur.
+    // The crate's own `encode` would add the messages of errors that cannot occur.
     let written = ENGINE.encode_slice(bytes, &mut text);
     debug_assert_eq!(written, Ok(text.len()));
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// The length of the text of this many bytes.
+/// The length of the base64 of this many bytes.
 pub(crate) fn encoded_len(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
 
-/// Reads base64 text.
+/// Decodes base64.
 ///
 /// # Errors
 /// [`Error::BadBase64`] or [`Error::OutOfMemory`].
@@ -48,7 +49,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// A text of the URL-safe alphabet in the standard one.
+/// Translates the URL-safe alphabet to the standard one.
 fn as_standard(text: &[u8]) -> Result<Vec<u8>, Error> {
     let mut standard = Vec::new();
     standard.try_reserve_exact(text.len())?;

@@ -1,15 +1,14 @@
-//! Lists of ids in any memory layout: in a Rust slice, or in the one text in which a batch is transferred from
-//! JavaScript.
+//! Lists of ids in any memory layout: a Rust slice, or the one string in which a batch is transferred from JavaScript.
 
 use std::collections::hash_map::Entry;
 
 use crate::hash::{HashedId, hash_id};
 use crate::id_map::{IdMap, MultiplyShift};
 
-/// The bytes that stay reserved for the next list.
+/// Most bytes that stay reserved for the next list.
 const KEPT_BYTES: usize = 1 << 18;
 
-/// A list of ids, each the UTF-8 bytes of its text.
+/// A list of ids, each as UTF-8 bytes.
 pub trait IdList {
     /// The number of ids.
     fn len(&self) -> usize;
@@ -17,7 +16,7 @@ pub trait IdList {
     /// The id at `index`, which is below [`IdList::len`].
     fn get(&self, index: usize) -> &[u8];
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -59,17 +58,18 @@ impl<S: AsRef<[u8]>> IdList for Vec<S> {
 /// A split list of items, as indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// In order.
+    /// The fresh items, in order.
     pub fresh: Vec<u32>,
-    /// Those seen longest ago first.
+    /// The others, those seen longest ago first.
     pub seen: Vec<u32>,
 }
 
-/// The hashes of a list's ids, and which of them were kept. Its memory is reused for each list.
+/// The hashes of a list's ids, and the distinct ones among those that were inserted. Its memory is reused for each
+/// list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HashedList {
     hashes: Vec<u64>,
-    /// The index of the first id of each hash that was kept.
+    /// The index of the first inserted id of each hash.
     kept: IdMap<u32>,
 }
 
@@ -108,8 +108,8 @@ impl HashedList {
         HashedId::with_hash(ids.get(index), self.hashes[index])
     }
 
-    /// Keeps an id unless the same was kept before. Returns whether it is kept. Repetitions of ids that collide with
-    /// the hash of another one are not recognised: they are kept.
+    /// Inserts an id. Returns whether it is new. A repetition of an id whose hash collides with an earlier one's counts
+    /// as new.
     #[inline]
     pub(crate) fn keep(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
         match self.kept.entry(self.hashes[index]) {
@@ -121,7 +121,7 @@ impl HashedList {
         }
     }
 
-    /// Gives back the memory of an unusually long list.
+    /// Frees the memory after an unusually long list.
     pub(crate) fn shrink(&mut self) {
         let entry = size_of::<(u64, u32)>();
         if self.hashes.capacity() * size_of::<u64>() + self.kept.capacity() * entry > KEPT_BYTES {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Whether each id of a list is the first of its text.
+    /// Whether each id of a list is its first occurrence.
     fn firsts(list: &mut HashedList, ids: &[String]) -> Vec<bool> {
         list.read(ids);
         (0..ids.len()).map(|index| list.keep(ids, index)).collect()

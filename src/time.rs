@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time, to the millisecond. The methods that make and read it name seconds or milliseconds, so that they
-/// are not confused. It is serialized as Unix milliseconds; a reader also accepts a fraction of them, as of
-/// JavaScript's clocks, and rounds it down.
+/// A point in time, to the millisecond. Its methods name seconds or milliseconds, so that they are not confused. It is
+/// serialized as Unix milliseconds; a reader also accepts a fraction of them, as of JavaScript's clocks, and rounds it
+/// down.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -51,7 +51,7 @@ impl Time {
     }
 }
 
-/// From a server's clock. A time before 1970 becomes 1970.
+/// A time of a server's clock. A time before 1970 becomes 1970.
 impl From<SystemTime> for Time {
     fn from(time: SystemTime) -> Self {
         Time::from_unix_ms(0) + time.duration_since(UNIX_EPOCH).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The cursor: where a page ended, as a short text that is safe in a URL: `<place>.<id>`, or `<place>.<id>.<marks>`.
+//! The cursor: where a page ended, as a short URL-safe string: `<position>.<id>`, or `<position>.<id>.<marks>`.
 //!
 //! It names the last candidate examined by its position and its first id. Where seen items fill up pages, it also lists
 //! the ids of the pages so far: their impressions may have arrived by the next page, and then only this list
@@ -16,13 +16,13 @@ const MARKS: u64 = 36u64.pow(MARK_DIGITS as u32);
 const MAX_PLACE_DIGITS: usize = 8;
 const MAX_ID_DIGITS: usize = 7;
 
-/// A cursor as it is read and written.
+/// A parsed cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
     pub(super) place: usize,
-    /// The fingerprint of the candidate's first id; none if it has no id.
+    /// The fingerprint of the candidate's first id; `None` if it has no id.
     pub(super) id: Option<u32>,
-    /// The returned ids; none if there are too many, or if seen items are left out.
+    /// The ids of the pages so far; `None` if there are too many, or if seen items are left out.
     pub(super) given: Option<Given>,
 }
 

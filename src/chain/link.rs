@@ -1,4 +1,4 @@
-//! One shard of a chain with its text, and its union with a shard of another chain.
+//! One shard of a chain with its encoding, and its union with a shard of another chain.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,15 @@ use crate::hash::HashedId;
 use crate::params::Parameters;
 use crate::shard::{Shard, has_expired};
 
-/// A shard, its text, and when it began.
+/// A shard, its encoding, and when it began.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     shard: Shard,
-    /// The stored text, or the one written when the shard was sealed. None once the shard has changed.
+    /// The shard as a string: as it is stored, or as it was encoded when it was sealed. `None` once the shard has
+    /// changed.
     text: Option<String>,
-    /// Unix seconds. For a united shard the earlier beginning, which does not follow from its expiry.
+    /// When the shard was begun, Unix seconds. For a united shard the earlier of two times, which does not follow from
+    /// its expiry.
     begun: u64,
     is_unread: bool,
 }
@@ -31,10 +33,10 @@ impl Link {
         }
     }
 
-    /// The shard of a stored text.
+    /// A shard with the string that is stored for it.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if it is not UTF-8.
+    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if the string is not UTF-8.
     pub(super) fn stored(shard: Shard, text: &[u8], begun: u64) -> Result<Self, Error> {
         let text = std::str::from_utf8(text).map_err(|_| Error::BadBase64)?;
         let mut kept = String::new();
@@ -46,8 +48,8 @@ impl Link {
         })
     }
 
-    /// A stored text that cannot be read, of a newer version or another library: a shard that is full, contains nothing
-    /// and never expires.
+    /// Stands for a stored string of a newer version or another library, which cannot be read: a shard that is full,
+    /// contains nothing and never expires.
     ///
     /// # Errors
     /// As [`Link::stored`].
@@ -67,12 +69,12 @@ impl Link {
         self.is_unread
     }
 
-    /// Sets its position in the chain: as new as the shard of this number.
+    /// Sets the epoch of the shard, which orders the chain.
     pub(super) fn set_epoch(&mut self, epoch: u32) {
         self.shard.epoch = epoch;
     }
 
-    /// The same shard, to be continued under another number.
+    /// The same shard with another epoch, to be continued.
     pub(super) fn renumbered(self, epoch: u32) -> Self {
         let shard = Shard { epoch, ..self.shard };
         Link::new(shard, self.begun)
@@ -87,7 +89,7 @@ impl Link {
         !has_expired(self.shard.expires, now.into())
     }
 
-    /// The text to store and to send: for an unchanged shard, the stored one.
+    /// The shard as a string, to store and to send: for an unchanged shard, the stored one.
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
@@ -98,7 +100,7 @@ impl Link {
         }
     }
 
-    /// Writes the text of a shard that takes no more ids.
+    /// Encodes a shard to which no more ids are added.
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
@@ -116,7 +118,7 @@ impl Link {
         }
     }
 
-    /// Whether both are copies of one shard, to one of which ids may have been added: one can replace the other.
+    /// Whether both are copies of one shard, so that one can replace the other. Ids may have been added to one of them.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
         if self.is_unread || other.is_unread {
             return self.text == other.text;
@@ -124,7 +126,7 @@ impl Link {
         self.replaces(other) || other.replaces(self)
     }
 
-    /// Keeps the copy that contains the other, with the higher epoch and count of the two.
+    /// Becomes the copy that contains the other one, with the higher epoch and count of the two.
     pub(super) fn unite_copy(&mut self, other: &Link) {
         if self.is_unread {
             return;
@@ -151,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Whether this shard contains all ids of `other`, and keeps them for as long.
+    /// Whether this shard contains all ids of `other`, and expires no earlier.
     fn replaces(&self, other: &Link) -> bool {
         // Shards of formats without epochs get new numbers whenever a chain is restored.
         let is_as_new = self.shard.epoch >= other.shard.epoch || !self.shard.filter.is_native();
@@ -160,8 +162,8 @@ impl Link {
             && self.shard.filter.contains_all_of(&other.shard.filter)
     }
 
-    /// The union, if the rule allows it: neither is full, the expiries lie within one slice, and the estimated number
-    /// of items stays within the capacity. Its count is the estimate.
+    /// The union of two shards; `None` if one is full, if their expiries are more than a slice apart, or if the
+    /// estimated number of items exceeds the capacity. Its count is the estimate.
     pub(super) fn union(&self, other: &Link, capacity: u32, schedule: RotationSchedule) -> Option<Link> {
         let is_full = self.shard.count >= capacity || other.shard.count >= capacity;
         if is_full || !schedule.allow_union(self.lifetime(), other.lifetime()) {

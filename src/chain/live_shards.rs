@@ -5,10 +5,10 @@ use crate::error::Error;
 use crate::hash::HashedId;
 use crate::shard::Shard;
 
-/// Slicing the filters of a few shards takes as long as this many single queries.
+/// From this many ids on the filters are bit-sliced, which takes as long as this many single queries.
 const FEWEST_TO_SLICE: usize = 400;
 
-/// The live shards of a chain. A shard's place is its index among them, with 0 for the newest.
+/// The live shards of a chain. A shard's index counts from 0 for the newest.
 pub(super) enum LiveShards<'a> {
     /// Queried one after the other.
     Each(Vec<&'a Shard>),
@@ -19,7 +19,7 @@ pub(super) enum LiveShards<'a> {
 /// Shards of one spec side by side.
 pub(super) struct SlicedShards {
     filters: BitSlicedFilters,
-    /// The place of each slot's shard, in ascending order.
+    /// The index of each slot's shard, in ascending order.
     places: Vec<usize>,
 }
 
@@ -37,7 +37,7 @@ impl<'a> LiveShards<'a> {
         })
     }
 
-    /// The place of the newest shard that contains an id.
+    /// The index of the newest shard that contains an id.
     pub(super) fn newest_with(&self, id: HashedId<'_>) -> Option<usize> {
         match self {
             LiveShards::Each(shards) => shards.iter().position(|shard| shard.filter.contains_hashed(id)),

@@ -15,10 +15,10 @@ pub const MAX_PAGE_SIZE: usize = 10_000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
-    /// They are left out.
+    /// Seen candidates are left out.
     #[default]
     Drop,
-    /// They follow if there are too few fresh ones, those seen longest ago first, each once over all pages.
+    /// Seen candidates follow if there are too few fresh ones, those seen longest ago first, each once over all pages.
     Last,
 }
 
@@ -27,13 +27,13 @@ pub enum Repeats {
 pub struct PageRequest<'a> {
     /// 1 to [`MAX_PAGE_SIZE`] items.
     pub size: usize,
-    /// [`Page::next`] of the previous page. Any other text requests the first page.
+    /// [`Page::next`] of the previous page. Any other string requests the first page.
     pub cursor: Option<&'a str>,
     /// The treatment of seen candidates.
     pub repeats: Repeats,
     /// The shards that the device holds: [`Guard::held`](crate::device::Guard::held).
     pub held: Option<&'a str>,
-    /// Impressions of devices that have not arrived through the stream.
+    /// Impressions of the user's devices that the chain does not have yet.
     pub pending: Pending<'a>,
 }
 
@@ -43,17 +43,17 @@ pub struct PageRequest<'a> {
 pub struct Page {
     /// The indices of its items, the fresh ones first.
     pub items: Vec<u32>,
-    /// The cursor of the next page: short, and safe in a URL. None: this is the last page.
+    /// The cursor of the next page, short and URL-safe; `None` on the last page.
     pub next: Option<String>,
     /// The snapshot to send: the state against which the items were filtered.
     pub snapshot: ChainSnapshot,
 }
 
 impl ShardChain {
-    /// A page of `ranked`: all candidates, the best first, including the seen ones.
+    /// Makes a page of `ranked`, which has all candidates, the best first, including the seen ones.
     ///
-    /// Its cursor names the position and id of the last candidate examined, which is found again by its id, else by its
-    /// position: no item is skipped or shown twice, even if impressions arrive between two pages. With
+    /// The cursor has the position and the id of the last candidate examined. The next page finds it by the id, else by
+    /// the position, so that no item is skipped or shown twice even if impressions arrive in between. With
     /// [`Repeats::Last`], each returned id adds 4 characters to the cursor, and after 500 of them no seen items follow.
     ///
     /// ```
@@ -145,7 +145,7 @@ fn fingerprint_at(ranked: &(impl IdList + ?Sized), item: usize) -> Option<u32> {
     (item < ranked.len()).then(|| fingerprint(ranked.get(item)))
 }
 
-/// The position of the first candidate that was not examined.
+/// The position of the first candidate that the previous page has not examined.
 fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
     let items = ranked.len();
     let place = cursor.place.min(items);
@@ -160,6 +160,6 @@ fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
             return place + 1;
         }
     }
-    // It was removed, and its successors have moved up.
+    // It was removed, and the candidates after it have moved up.
     place
 }

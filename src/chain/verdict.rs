@@ -22,12 +22,12 @@ impl ShardChain {
         Ok(contained(self.live(shard_seconds(now)?), id) && !self.unseen.contains(id))
     }
 
-    /// The indices of the fresh ids, in order; of equal ids the first. An id is fresh if it is unseen or in no live
-    /// shard nor pending on another device, and not pending on the requesting one. An id of over [`MAX_ID_BYTES`]
-    /// passes.
+    /// Returns the indices of the fresh ids, in order; equal ids count once. An id is fresh unless it is pending on the
+    /// requesting device, or in a live shard or pending on another device without being unseen. An id of over
+    /// [`MAX_ID_BYTES`] is always fresh.
     ///
-    /// `pending` is a [`Pending`], or the requesting device's `Seen-Pending`. It applies to this call only. A list that
-    /// cannot be read, or of a device that does not know of the deletion of the history, is ignored.
+    /// `pending` is a [`Pending`], or the requesting device's `Seen-Pending`. It applies to this call only. A list is
+    /// ignored if it is invalid, or if its device has not received the deletion of the history.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -40,8 +40,9 @@ impl ShardChain {
         self.decide(ids, pending.into(), now, None)
     }
 
-    /// All ids once: the fresh ones as from [`ShardChain::filter`], and the others, those seen longest ago first: by
-    /// the newest shard that contains them, with pending ids at the end.
+    /// Splits the ids into the fresh ones, as [`ShardChain::filter`] returns them, and the others, those seen longest
+    /// ago first: ordered by the newest shard that contains them, with pending ids at the end. Each id is in one list,
+    /// once.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -58,7 +59,7 @@ impl ShardChain {
         Ok(Split { fresh, seen })
     }
 
-    /// The fresh ids. Puts the others into `seen`, if it is given, each with where it was seen last.
+    /// Returns the fresh ids. Adds the others to `seen`, if it is given, each with where it was seen last.
     fn decide(
         &self,
         ids: &(impl IdList + ?Sized),
@@ -103,7 +104,7 @@ impl ShardChain {
 /// Where an id was seen last, in the order of time from the latest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SeenIn {
-    /// On a device, and not arrived through the stream.
+    /// Pending on a device.
     Pending,
     /// In the live shard of this index, with 0 for the newest.
     Shard(usize),

@@ -1,7 +1,7 @@
-//! The devices' pending impressions in a store: the latest text of each device.
+//! The devices' pending impressions in a store: the latest list of each device.
 //!
-//! They are lines of `<unix seconds> <text>`, in Redis the values of a hash. An empty list is kept, too: its counter
-//! shows that a list that arrives later is older.
+//! They are lines of `<unix seconds> <list>`, in Redis the values of a hash. An empty list is stored, too: by its
+//! counter an older list that arrives later is recognized.
 
 use std::cmp::Reverse;
 use std::fmt::{self, Write};
@@ -16,25 +16,25 @@ use crate::hash::hash_id;
 use crate::impression::Impression;
 use crate::time::{Time, as_unix_seconds};
 
-/// The number of a user's devices, the latest ones, whose pending impressions a store keeps.
+/// Most devices of a user whose pending impressions a store has; the latest ones stay.
 pub const MAX_PENDING_DEVICES: usize = 8;
 
-/// How long a store keeps a text after its last change by default, in seconds: 2 days.
+/// The default time in seconds for which a list is stored after its last change: 2 days.
 pub const PENDING_SECONDS: u32 = 2 * 86_400;
 
-/// After how many seconds an unchanged text is written again.
+/// Time in seconds after which an unchanged list is written again.
 const REWRITTEN_AFTER_SECONDS: u32 = 3_600;
 
-/// The line of one device.
+/// A parsed line: the list of one device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeptLine<'a> {
     pub(super) device: DeviceName,
-    /// When it was kept, in whole seconds.
+    /// When it was stored, in whole seconds.
     pub(super) at: Time,
     pub(super) text: PendingText<'a>,
 }
 
-/// The readable lines that were not kept before `since`.
+/// Parses the lines that were stored at `since` or later. Unreadable lines are skipped.
 pub(super) fn kept_lines(kept: &str, since: Time) -> impl Iterator<Item = KeptLine<'_>> {
     let read = |line| {
         let (at, text) = str::split_once(line, ' ')?;
@@ -54,8 +54,8 @@ impl fmt::Display for KeptLine<'_> {
     }
 }
 
-/// Keeps the lines of the latest `most` devices, those with ids first, and that of unnamed ones. Returns the others. Of
-/// devices of the same second `preferred` stays.
+/// Retains the lines of the latest `most` devices, those with ids first, and the unnamed one. Returns the others. Of
+/// devices with the same second, `preferred` is retained.
 pub(super) fn keep_latest<'a>(
     lines: &mut Vec<KeptLine<'a>>,
     most: usize,
@@ -75,7 +75,8 @@ pub(super) fn keep_latest<'a>(
     lines.split_off((most + unnamed).min(lines.len()))
 }
 
-/// The lines beyond the limit: each device's name and its line. Of devices of the same second the one of `latest` stays.
+/// The lines beyond [`MAX_PENDING_DEVICES`], each with its device's name before it. Of devices with the same second,
+/// that of `latest` is retained.
 pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec<[String; 2]> {
     let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
     let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES, latest.map(|latest| latest.device));
@@ -85,7 +86,7 @@ pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec
         .collect()
 }
 
-/// A device's pending impressions to keep in a store.
+/// A device's pending impressions, to be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PendingToKeep {
@@ -93,25 +94,26 @@ pub struct PendingToKeep {
     device: DeviceName,
     #[serde(skip)]
     counter: u64,
-    /// The text, with its numbers in their shortest form.
+    /// The list, with its numbers in their shortest form.
     text: String,
-    /// When it arrived.
+    /// When the server received it.
     #[serde(serialize_with = "as_unix_seconds")]
     at: Time,
     life_seconds: u32,
 }
 
 impl PendingToKeep {
-    /// Reads the value in a page's request or a report that arrives now, to keep for `life_seconds`. `None` for an
-    /// invalid text, one without a device name, and one of another namespace than the user's, if that is known.
+    /// Parses the value of `Seen-Pending`, or of a report's `pending`, received at `now`, to be stored for
+    /// `life_seconds`. `None` if it is invalid, has no device name, or is of another namespace than the user's, if that
+    /// is known.
     pub fn of(text: &str, namespace: Option<&str>, now: Time, life_seconds: u32) -> Option<Self> {
         let device = PendingText::parse(text)?.device?;
         let is_of_user = namespace.is_none_or(|namespace| device.is_of(namespace));
         PendingToKeep::stored(text, now, life_seconds).filter(|_| is_of_user)
     }
 
-    /// What to store of a report that arrives now and waits in a stream: the device's list, or, without a usable one,
-    /// the ids of its impressions, which are added to one list of all such reports of the user.
+    /// The pending impressions of a report that goes into a stream: the device's list or, without a usable one, the ids
+    /// of the report's impressions, which are added to one list of all such reports of the user.
     pub fn of_report(
         pending: Option<&str>,
         impressions: &[Impression],
@@ -135,7 +137,7 @@ impl PendingToKeep {
         })
     }
 
-    /// Reads [`PendingToKeep::text`] again.
+    /// Parses [`PendingToKeep::text`].
     pub fn stored(text: &str, at: Time, life_seconds: u32) -> Option<Self> {
         let text = PendingText::parse_stored(text)?;
         Some(PendingToKeep {
@@ -147,22 +149,22 @@ impl PendingToKeep {
         })
     }
 
-    /// The device's text, with its numbers in their shortest form.
+    /// The device's list as a string, with its numbers in their shortest form.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// When it arrived, in whole seconds.
+    /// When the server received it, in whole seconds.
     pub fn at(&self) -> Time {
         self.at
     }
 
-    /// How many seconds after that it is kept.
+    /// For how many seconds after that it is stored.
     pub fn life_seconds(&self) -> u32 {
         self.life_seconds
     }
 
-    /// The device name, and the counter in base 36: of two texts of a device the one with the lower counter is older.
+    /// The device name, and the counter in base 36. Of two lists of a device, that with the lower counter is older.
     pub(crate) fn key(&self) -> (String, String) {
         (self.device.to_string(), base36(self.counter))
     }
@@ -175,8 +177,9 @@ impl PendingToKeep {
         PendingText::parse_stored(&self.text)
     }
 
-    /// The new lines; `None` if nothing changes, or the kept text has a higher counter. Of more than
-    /// [`MAX_PENDING_DEVICES`] devices the latest stay, those with ids first; expired lines are removed.
+    /// Returns the user's stored lines with this list in them; `None` if nothing changes, or the stored list has a
+    /// higher counter. Of more than [`MAX_PENDING_DEVICES`] devices the latest stay, those with ids first; expired
+    /// lines are removed.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -188,7 +191,7 @@ impl PendingToKeep {
             Some(known) if self.device == DeviceName::UNNAMED => self.parsed().map(|text| text.joined(&known.text)),
             _ => None,
         };
-        // The text was parsed before, so it is valid.
+        // It was parsed before, so it is valid.
         let Some(text) = joined
             .as_deref()
             .map_or_else(|| self.parsed(), PendingText::parse_stored)
@@ -196,7 +199,7 @@ impl PendingToKeep {
             return Ok(None);
         };
         let is_news = match known {
-            // An equal one is written again after an hour: it would expire while its device still sends it.
+            // An unchanged list is written again after an hour: it would expire while its device still sends it.
             Some(known) if text == known.text => kept_since(self.at, REWRITTEN_AFTER_SECONDS) > known.at,
             Some(known) => text.counter >= known.text.counter,
             None => !text.list.is_empty(),
@@ -215,7 +218,7 @@ impl PendingToKeep {
         let mut after = String::new();
         after.try_reserve_exact(kept.len() + text.list.len() + 64)?;
         for line in &lines {
-            // Writing to a text cannot fail.
+            // Writing to a string cannot fail.
             let _ = writeln!(after, "{line}");
         }
         Ok(Some(after))

@@ -1,6 +1,6 @@
-//! Pending impressions of a user's devices, which have not arrived through the stream yet.
+//! Pending impressions of a user's devices, which the chain does not have yet.
 //!
-//! A device sends them with each request and report, as a [`PendingText`]. A server keeps the latest text of each
+//! A device sends them with each request and report, as a [`PendingText`]. A server stores the latest list of each
 //! device next to the user's chain ([`PendingToKeep`]), and leaves the listed ids out of pages ([`Pending`]). They are
 //! never in the chain nor in a snapshot, so a listed id is not covered.
 

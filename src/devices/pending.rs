@@ -1,7 +1,7 @@
 //! The pending impressions that are left out of a page.
 //!
-//! The requesting device's list counts as in its request, never as kept. A list of another device stops an id unless
-//! the chain lists it as unseen.
+//! The list of the requesting device is read from its request, never from the store. A list of another device stops an
+//! id unless the chain lists it as unseen.
 
 use super::kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, keep_latest, kept_lines, kept_since};
 use super::name::DeviceName;
@@ -12,12 +12,12 @@ use crate::time::Time;
 /// Pending impressions of a user's devices.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending<'a> {
-    /// The list in the device's request: [`Guard::pending_list`](crate::device::Guard::pending_list). It is not
-    /// trusted.
+    /// The list in the device's request: [`Guard::pending_list`](crate::device::Guard::pending_list). It is untrusted.
     pub asking: Option<&'a str>,
-    /// The kept lists of the user's devices, one in each line, from [`PendingToKeep`](crate::PendingToKeep).
+    /// The stored lists of the user's devices, one in each line:
+    /// [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
     pub kept: &'a str,
-    /// How many seconds these are valid; [`PENDING_SECONDS`].
+    /// For how many seconds a stored list is valid; [`PENDING_SECONDS`].
     pub kept_seconds: u32,
     /// The namespace of the user, if the store knows it: lists of another one are ignored.
     pub namespace: Option<&'a str>,
@@ -86,7 +86,7 @@ impl PendingLists {
         self.asking.binary_search(&listed(hash)).is_ok()
     }
 
-    /// Whether another device has.
+    /// Whether another device has shown an id of this hash.
     #[inline]
     pub(crate) fn others_contain(&self, hash: u64) -> bool {
         self.others.binary_search(&listed(hash)).is_ok()

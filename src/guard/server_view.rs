@@ -1,9 +1,9 @@
-//! The server's shards as this device holds them: the snapshot in use.
+//! The server's shards on this device: the snapshot in use.
 //!
 //! A shard is one filter, or several in formats whose filters grow by adding further ones: an id is in the shard if it
 //! is in any of them. Each of these filters counts against the limits of a snapshot.
 //!
-//! An element of a snapshot may be the reference of a shard in use, which stays in use then.
+//! An element of a snapshot may be the reference of a shard in use, which is then used again.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire::{self, Format, Reference};
 
-/// Most bytes of the shards' texts, together, that are kept for the storage.
+/// Most bytes of all shards as strings: larger snapshots are not stored.
 const MAX_TEXT_BYTES: usize = 512 * 1024;
 
 /// One shard of the snapshot.
 #[derive(Debug, Clone)]
 struct ShardInUse {
-    /// The reference of its text.
+    /// The reference of the shard.
     reference: Reference,
     expires: u32,
-    /// Empty if the texts of all shards are too long to be kept.
+    /// The shard as a string; empty if the snapshot is too large to be stored.
     text: Arc<Vec<u8>>,
 }
 
@@ -72,7 +72,7 @@ impl ServerView {
     /// not in use.
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is wrong, or that there is no memory for.
+    /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is invalid, or too large for the memory.
     pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
         if texts.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge(message("a snapshot has at most 64 shards")));
@@ -95,14 +95,14 @@ impl ServerView {
         Ok(true)
     }
 
-    /// The index of the shard in use of this reference.
+    /// The index of the shard in use with this reference.
     fn position(&self, reference: Reference, format: Format) -> Option<usize> {
         let mut held = self.shards.iter();
         held.position(|held| format == self.format && held.reference == reference)
     }
 
-    /// The view of these shards, each `held` or new. Bits of several filters lie side by side, so the filters that stay
-    /// in use are copied out first.
+    /// Makes the view of these shards, each in use at the index in `held`, or new. The bits of several filters are
+    /// interleaved, so the filters that stay in use are copied.
     fn with(
         &self,
         texts: &(impl IdList + ?Sized),
@@ -170,7 +170,7 @@ impl ServerView {
         });
     }
 
-    /// The shards' texts, newest first; `None` if they are too long to be stored.
+    /// The shards as strings, newest first; `None` if they are too large to be stored.
     pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
         let is_kept = self.shards.iter().all(|shard| !shard.text.is_empty());
         is_kept.then(|| self.shards.iter().map(|shard| shard.text.as_slice()))

@@ -3,7 +3,7 @@
 use crate::chain::StoredChain;
 use crate::time::Time;
 
-/// The field of the hash that has the revision.
+/// The name of the hash's field with the revision.
 const REVISION: &str = "revision";
 
 /// The response of [`RedisScript::Load`](super::RedisScript::Load).
@@ -18,12 +18,12 @@ pub struct LoadedFromRedis {
     pub kept: String,
     /// Redis's clock.
     pub now: Option<Time>,
-    /// The error with which Redis refused to keep the device's pending impressions.
+    /// The error with which Redis refused to store the device's pending impressions.
     pub refusal: Option<String>,
 }
 
 impl LoadedFromRedis {
-    /// Reads the response's texts in their order, with the length before those of each list. None: it is another
+    /// Reads a response: its strings in their order, each list with its length before it. `None` for any other
     /// response.
     ///
     /// ```
@@ -66,7 +66,8 @@ pub struct KeptInRedis {
 }
 
 impl KeptInRedis {
-    /// Reads the response's texts, with the length before those of a list. None: it is another response.
+    /// Reads a response: its strings in their order, each list with its length before it. `None` for any other
+    /// response.
     pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
         let mut texts = texts.into_iter();
         Some(KeptInRedis {

@@ -10,27 +10,28 @@ use crate::devices::{PendingToKeep, dropped_devices};
 /// A script that runs in Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedisScript {
-    /// Loads a user, all as of one moment (a history that was deleted must not meet the shards from before), after
-    /// storing the device's pending list: [`LoadedFromRedis`](super::LoadedFromRedis) reads the response.
+    /// Stores the device's pending list, if there is one, and loads a user's data. All of it is of one moment: shards
+    /// from before a deletion of the history must not be combined with its time.
+    /// [`LoadedFromRedis`](super::LoadedFromRedis) reads the response.
     Load,
     /// Stores a device's pending list: [`KeptInRedis`](super::KeptInRedis) reads the response.
     Keep,
     /// Removes devices' pending lists.
     Drop,
-    /// Replaces a user's list and hash, and returns 1; or 0 if another process has changed either. In a full Redis it
-    /// fails before it has changed anything, unless it deletes a history.
+    /// Replaces a user's list and hash, and returns 1; returns 0 if another process has changed either. In a full Redis
+    /// it fails before it has changed anything, unless it deletes a history.
     Replace,
-    /// The same even where Redis is full, from version 7 on.
+    /// [`RedisScript::Replace`] that also writes to a full Redis. Redis 7 or newer.
     ReplaceInFull,
 }
 
 impl RedisScript {
-    /// Each of them, in the order of their numbers.
+    /// All scripts, in the order of their numbers.
     pub const ALL: [Self; 5] = [Self::Load, Self::Keep, Self::Drop, Self::Replace, Self::ReplaceInFull];
-    /// What every script begins with.
+    /// The functions with which every script begins.
     pub const BEGINNING: &'static str = include_str!("run.lua");
 
-    /// The script's text.
+    /// The source of the script.
     pub fn text(self) -> &'static str {
         const LOAD: &str = concat!(
             include_str!("run.lua"),
@@ -59,14 +60,14 @@ impl RedisScript {
     }
 }
 
-/// As its number.
+/// Serialized as its number.
 impl Serialize for RedisScript {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(*self as u32)
     }
 }
 
-/// A script to run. Whether one has run whose connection was lost is not known: to run it again does no harm.
+/// A script to run, with its keys and arguments. It may run twice, as after a lost connection, without harm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RedisCommand {
@@ -79,7 +80,7 @@ pub struct RedisCommand {
 }
 
 impl StoreKeys {
-    /// Loads all that there is, after storing the device's pending list.
+    /// Stores the device's pending list, if there is one, and loads the user's data.
     pub fn load(self, pending: Option<&PendingToKeep>) -> RedisCommand {
         RedisCommand {
             script: RedisScript::Load,
@@ -97,8 +98,8 @@ impl StoreKeys {
         }
     }
 
-    /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES), as they were loaded; `None` if
-    /// there are none. One that has changed meanwhile stays, as does the one just stored.
+    /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES); `None` if there are none.
+    /// `kept`: the lists as they were loaded: a list that has changed since is not removed, nor is `latest`.
     pub fn drop_devices(self, kept: &str, latest: Option<&PendingToKeep>) -> Option<RedisCommand> {
         let arguments: Vec<String> = dropped_devices(kept, latest).into_iter().flatten().collect();
         (!arguments.is_empty()).then(|| RedisCommand {
@@ -108,8 +109,8 @@ impl StoreKeys {
         })
     }
 
-    /// Makes one chain of another if the revision is still this one, and stores it for these seconds, 0: without expiry.
-    /// `forgets`: removes the devices' pending lists, too.
+    /// Replaces a chain by another one if the revision is unchanged, and stores it for this many seconds; 0: without
+    /// expiry. `forgets`: also removes the devices' pending lists.
     ///
     /// ```
     /// use seenguard::{StoreKeys, StoredChain};
@@ -155,8 +156,8 @@ impl StoreKeys {
     }
 }
 
-/// The device name, the counter, the text, when it arrived and how long it is stored, both in seconds, and whether it
-/// lists anything.
+/// The arguments of a script that stores a pending list: device name, counter, list, when it arrived and how long it is
+/// stored, both in seconds, and whether it lists anything.
 fn keep_arguments(pending: &PendingToKeep) -> Vec<String> {
     let (device, counter) = pending.key();
     let [at, life] = [pending.at().unix_seconds(), pending.life_seconds().into()].map(|seconds| seconds.to_string());

@@ -1,15 +1,15 @@
-//! How a store makes one list of shards of another: most of them stay where they are.
+//! The change from one list of shards to another, of which most shards are unchanged.
 
 use crate::id_list::IdList;
 
-/// A change of a list: new elements come before those that stay, and all others go.
+/// A change of a list: new elements are added before the unchanged ones, and all others are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListChange {
-    /// How many elements of the new list come before those that stay.
+    /// The number of new elements, which come first.
     pub(super) added: usize,
-    /// The index in the old list of the first element that stays; its length if none does.
+    /// The index in the old list of the first unchanged element; its length if there is none.
     pub(super) first: usize,
-    /// How many elements stay.
+    /// The number of unchanged elements.
     pub(super) kept: usize,
 }
 

@@ -1,11 +1,11 @@
--- A user's list and hash, and the devices' pending lists, as of one moment.
+-- Returns a user's list and hash, and the devices' pending lists.
 return answer_of(function()
   local _, refused
   if ARGV[1] then
-    -- Where Redis refuses the write, all else goes on.
+    -- If Redis refuses the write, the rest is loaded all the same.
     _, refused = attempt(keep, unpack(ARGV))
   end
-  -- Something else than a hash was refused above, and has nothing to load.
+  -- A key of another type was reported above.
   local kept = redis.pcall('HVALS', KEYS[3])
   local revision = run('HGET', KEYS[2], 'revision') or '0'
   return {

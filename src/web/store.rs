@@ -1,8 +1,8 @@
-//! The class `StoreCalls`, with which the stores of `js/server/store/` make their calls, and the pending impressions of
-//! devices for backends in JavaScript.
+//! The class `StoreCalls`, which has the logic of the stores in `js/server/store/`, and a function for backends in
+//! JavaScript.
 //!
-//! All texts of a call are in the batch, in which a store's response has the form of Redis's: its texts, with the length
-//! before those of each list.
+//! All strings of a call are in the batch. A store's response is in it as in Redis's protocol, flattened: its strings,
+//! and before each list its length.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, Stor
 use crate::store_call::{StoreCall, StoreClock, StoreFailure, StoreReplacement, StoreStep, StoreUse, check_namespace};
 use crate::time::Time;
 
-/// The new value of a user's pending lists; undefined if nothing changes.
+/// Returns the new value of a user's pending lists; undefined if nothing changes.
 #[wasm_bindgen(js_name = keepPending)]
 pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
     match PendingToKeep::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
@@ -29,14 +29,14 @@ pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Resul
     }
 }
 
-/// A script by its number.
+/// The source of a script, by its number.
 #[wasm_bindgen(js_name = redisScript)]
 pub fn redis_script(number: usize) -> String {
     let script = RedisScript::ALL.get(number);
     script.map(|script| script.text().to_owned()).unwrap_or_default()
 }
 
-/// The calls in progress of a store. Each continues by the step that its last method returned.
+/// The calls in progress of a store. Each method returns the call's next step.
 #[wasm_bindgen]
 pub struct StoreCalls {
     store: Store,
@@ -59,16 +59,16 @@ struct Call {
     /// The user's namespace, if it is known.
     namespace: Option<String>,
     work: Work,
-    /// The device's list to store.
+    /// The device's pending list, to be stored.
     list: Option<PendingToKeep>,
     call: StoreCall,
-    /// The loaded lists of devices.
+    /// The loaded pending lists of the user's devices.
     kept: String,
     /// The number of ids that no live shard contained.
     unknown: usize,
 }
 
-/// What is done with a user's chain, by its number in [`StoreCalls::begin`].
+/// The work of a call, by its number in [`StoreCalls::begin`].
 enum Work {
     Read,
     Update,
@@ -78,7 +78,7 @@ enum Work {
     Accept(ReceivedReport),
 }
 
-/// What a call continues with.
+/// The event with which a call continues.
 enum Event<'a> {
     Begun,
     /// The response to a step that loads, or that stores a device's list.
@@ -88,7 +88,7 @@ enum Event<'a> {
     Failed(StoreFailure, u64),
 }
 
-/// The next step of a call, with what it needs.
+/// The next step of a call, with its data.
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Step<'a> {
@@ -97,7 +97,7 @@ struct Step<'a> {
     wait_ms: u64,
     /// For Redis.
     command: Option<RedisCommand>,
-    /// For Redis: removes lists beyond the limit. The call does not depend on it.
+    /// For Redis: removes lists beyond the limit. Its result does not matter.
     drop: Option<RedisCommand>,
     /// For other backends.
     reported: Option<&'a PendingToKeep>,
@@ -113,7 +113,7 @@ struct Step<'a> {
 
 #[wasm_bindgen]
 impl StoreCalls {
-    /// `prefix`: of keys in Redis; absent over another backend. `has_fixed_clock`: the app's clock counts, not the
+    /// `prefix`: of keys in Redis; absent over another backend. `has_fixed_clock`: use the app's clock instead of the
     /// store's.
     #[wasm_bindgen(constructor)]
     pub fn new(
@@ -137,10 +137,10 @@ impl StoreCalls {
         })
     }
 
-    /// Begins a call that may take `limit_ms`. The batch has the user and the user's namespace (empty: any is right),
-    /// and then
+    /// Begins a call that may take `limit_ms`. The batch has the user and the user's namespace (empty: any is
+    /// accepted), and then
     ///
-    /// | work | texts | numbers |
+    /// | work | strings | numbers |
     /// | --- | --- | --- |
     /// | 0, read | the value of `Seen-Pending` | |
     /// | 1, update; 2, forget | | |
@@ -178,7 +178,7 @@ impl StoreCalls {
         self.go_on(call, Event::Begun)
     }
 
-    /// Continues with the texts of the response to `load` or `keep`.
+    /// Continues with the strings of the response to `load` or `keep`.
     pub fn loaded(&mut self, call: u32, texts: &TextBatch, now: f64) -> JsValue {
         self.go_on(call, Event::Loaded(texts, now))
     }
@@ -207,7 +207,7 @@ impl StoreCalls {
         index.is_none_or(|index| self.calls[index].1.call.expired() == StoreFailure::Timeout)
     }
 
-    /// The loaded chain, for the app to read or to change. Ends a call that reads.
+    /// Takes the loaded chain, for the app to read or to change. Ends a call that reads.
     pub fn take(&mut self, call: u32) -> Option<Chain> {
         let index = self.index(call)?;
         let job = &mut self.calls[index].1;
@@ -224,8 +224,8 @@ impl StoreCalls {
         self.go_on(call, Event::Changed(changed.chain))
     }
 
-    /// A page of the batch's items, whose indices are left with the batch: a degraded one if nothing was loaded. Ends
-    /// the call.
+    /// Makes a page of the batch's items, a degraded one if nothing was loaded, and puts the indices of its items into
+    /// the batch. Ends the call.
     #[allow(clippy::too_many_arguments)]
     pub fn page(
         &mut self,
@@ -255,7 +255,7 @@ impl StoreCalls {
         }
     }
 
-    /// Ends a call, at its limit or because the app's function has thrown: later responses are ignored.
+    /// Ends a call, at its limit or because the app's function has thrown. Later responses are ignored.
     pub fn end(&mut self, call: u32) {
         if let Some(index) = self.index(call) {
             self.calls.swap_remove(index);
@@ -279,7 +279,7 @@ impl StoreCalls {
             ..Step::default()
         };
         let step = job.go_on(&self.store, event, &mut shown);
-        // A page is made of a call that has failed, too.
+        // A failed read stays: a degraded page is made of it.
         let is_over = match step {
             Ok(StoreStep::Done | StoreStep::Failed) => !matches!(job.work, Work::Read),
             Ok(_) => false,
@@ -315,7 +315,7 @@ impl Store {
         }
     }
 
-    /// Checks what a call is given.
+    /// Checks the arguments of a call.
     fn begun(&self, texts: &TextBatch, numbers: &[f64], work: u8, bytes: usize, now: Time) -> Result<Call, Error> {
         let [user, namespace] = [0, 1].map(|index| text(texts, index));
         let (prefix, is_cluster) = self
@@ -417,7 +417,7 @@ impl Call {
         self.call.changed()
     }
 
-    /// What JavaScript has to do for this step.
+    /// The step for JavaScript to perform.
     fn shown<'a>(&'a self, step: StoreStep, mut shown: Step<'a>) -> Step<'a> {
         let forgets = matches!(step, StoreStep::Forget(_));
         let (list, keys) = (self.list.as_ref(), || self.keys.clone());
@@ -455,7 +455,7 @@ impl Call {
     }
 }
 
-/// The report of a batch, as [`StoreCalls::begin`] has it.
+/// The report in a batch, as [`StoreCalls::begin`] describes.
 fn received(texts: &TextBatch, numbers: &[f64]) -> ReceivedReport {
     let &[received_ms, unseen, forgotten, ref times_ms @ ..] = numbers else {
         return report_of(texts, 4, &[], 0, 0.0);
