@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_an_engine_of_either_alphabet_writes_is_read() {
+    fn output_of_an_engine_with_either_alphabet_is_decoded() {
         for length in 0..300usize {
             let bytes: Vec<u8> = (0..length).map(|index| (index * 89 + length * 7) as u8).collect();
             assert_eq!(decode(encode(&bytes).as_bytes()), Ok(bytes.clone()));
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn of_short_texts_of_any_bytes_exactly_those_are_read_that_an_engine_reads() {
+    fn a_short_string_is_decoded_exactly_if_an_engine_decodes_it() {
         let symbols = b"Ag/+-_=\n \0\xFF9";
         for length in 0..=5u32 {
             for mut number in 0..symbols.len().pow(length) {

@@ -6,7 +6,7 @@ use crate::hash::{HashedId, hash_id};
 use crate::id_map::{IdMap, MultiplyShift};
 
 /// Most bytes that stay reserved for the next list.
-const KEPT_BYTES: usize = 1 << 18;
+const RESERVED_BYTES: usize = 1 << 18;
 
 /// A list of ids, each as UTF-8 bytes.
 pub trait IdList {
@@ -69,21 +69,21 @@ pub struct Split {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HashedList {
     hashes: Vec<u64>,
-    /// The index of the first inserted id of each hash.
-    kept: IdMap<u32>,
+    /// The index of the first id of each hash.
+    firsts: IdMap<u32>,
 }
 
 impl HashedList {
     pub(crate) fn new(hasher: MultiplyShift) -> Self {
         HashedList {
             hashes: Vec::new(),
-            kept: IdMap::with_hasher(hasher),
+            firsts: IdMap::with_hasher(hasher),
         }
     }
 
     /// An empty list that hashes like this one.
     pub(crate) fn empty(&self) -> Self {
-        HashedList::new(*self.kept.hasher())
+        HashedList::new(*self.firsts.hasher())
     }
 
     /// Hashes the ids of a list.
@@ -92,8 +92,8 @@ impl HashedList {
         // A separate loop lets the processor compute several hashes at once.
         self.hashes
             .extend((0..ids.len()).map(|index| hash_id(ids.get(index), 0)));
-        self.kept.clear();
-        self.kept.reserve(ids.len());
+        self.firsts.clear();
+        self.firsts.reserve(ids.len());
     }
 
     /// The hash (seed 0) of the id at `index`.
@@ -111,8 +111,8 @@ impl HashedList {
     /// Inserts an id. Returns whether it is new. A repetition of an id whose hash collides with an earlier one's counts
     /// as new.
     #[inline]
-    pub(crate) fn keep(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
-        match self.kept.entry(self.hashes[index]) {
+    pub(crate) fn insert(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
+        match self.firsts.entry(self.hashes[index]) {
             Entry::Vacant(first) => {
                 first.insert(index as u32);
                 true
@@ -124,7 +124,7 @@ impl HashedList {
     /// Frees the memory after an unusually long list.
     pub(crate) fn shrink(&mut self) {
         let entry = size_of::<(u64, u32)>();
-        if self.hashes.capacity() * size_of::<u64>() + self.kept.capacity() * entry > KEPT_BYTES {
+        if self.hashes.capacity() * size_of::<u64>() + self.firsts.capacity() * entry > RESERVED_BYTES {
             *self = self.empty();
         }
     }
@@ -138,7 +138,7 @@ mod tests {
     /// Whether each id of a list is its first occurrence.
     fn firsts(list: &mut HashedList, ids: &[String]) -> Vec<bool> {
         list.read(ids);
-        (0..ids.len()).map(|index| list.keep(ids, index)).collect()
+        (0..ids.len()).map(|index| list.insert(ids, index)).collect()
     }
 
     fn expected(ids: &[String]) -> Vec<bool> {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_ids_the_first_is_known_in_lists_of_any_length() {
+    fn repetitions_are_recognized_in_lists_of_any_length() {
         let mut list = HashedList::default();
         for (count, kinds) in [(0, 1), (1, 1), (7, 2), (300, 300), (5000, 100), (100_000, 90_000)] {
             let ids: Vec<String> = (0..count).map(|id| (id * 7919 % kinds).to_string()).collect();
@@ -156,17 +156,17 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_hash_are_distinguished_by_their_texts() {
+    fn ids_with_one_hash_are_distinguished() {
         let ids = ["a", "b", "a", "c"];
         let mut list = HashedList::default();
         list.read(&ids);
         list.hashes.fill(17);
-        let kept: Vec<bool> = (0..ids.len()).map(|index| list.keep(&ids, index)).collect();
-        assert_eq!(kept, [true, true, false, true]);
+        let new: Vec<bool> = (0..ids.len()).map(|index| list.insert(&ids, index)).collect();
+        assert_eq!(new, [true, true, false, true]);
     }
 
     #[test]
-    fn an_unusually_long_list_leaves_no_memory_behind() {
+    fn memory_of_an_unusually_long_list_is_freed() {
         let mut list = HashedList::default();
         firsts(&mut list, &vec![String::new(); 100_000]);
         list.shrink();

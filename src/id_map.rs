@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_agree_in_most_of_their_bits_do_not_meet_in_one_bucket() {
+    fn keys_that_share_most_of_their_bits_are_spread_over_the_buckets() {
         let state = MultiplyShift::default();
         for shift in [0, 16, 32, 47] {
             let mut buckets = vec![0u32; 1 << 13];

@@ -170,14 +170,14 @@ pub use chain::{
     ChainOptions, ChainSnapshot, MAX_ID_BYTES, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats,
     Report, ShardChain, StoredChain,
 };
-pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
+pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingUpdate};
 pub use error::Error;
 pub use id_list::{IdList, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanJson, PlanOptions, plan};
-pub use redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
+pub use redis::{PendingFromRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
 #[cfg(feature = "server")]

@@ -152,12 +152,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_what_1000_items_at_a_rate_of_0_001_need() {
+    fn the_default_is_for_1000_items_at_a_rate_of_0_001() {
         assert_eq!(Parameters::for_capacity(1000, 0.001), Ok(Parameters::DEFAULT));
     }
 
     #[test]
-    fn a_capacity_may_need_all_bits_of_a_filter_and_no_more() {
+    fn a_capacity_that_needs_over_2_24_bits_is_refused() {
         let for_bits = |bits: f64| {
             let rate = (-bits / 1e6 * LN_2 * LN_2).exp();
             Parameters::for_capacity(1_000_000, rate).map(Parameters::bits)

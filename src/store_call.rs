@@ -97,7 +97,7 @@ impl StoreFailure {
     pub fn of_redis(error: &str) -> Self {
         match error.trim_start_matches('-').split(' ').next() {
             Some("READONLY" | "NOREPLICAS" | "MISCONF") => StoreFailure::ReadOnly,
-            // `LIMIT`: keep.lua has refused a further device of a user.
+            // `LIMIT`: store_pending.lua has refused a further device of a user.
             Some("OOM" | "LIMIT") => StoreFailure::OutOfMemory,
             Some("WRONGTYPE") => StoreFailure::WrongType,
             Some("NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED") => StoreFailure::Denied,

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_beyond_all_others_is_the_last_one() {
+    fn times_saturate_at_the_largest() {
         let last = Time::from_unix_ms(u64::MAX);
         assert_eq!(Time::from_unix_seconds(u64::MAX), last);
         assert_eq!(last + Duration::from_millis(1), last);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_before_1970_says_1970() {
+    fn a_time_before_1970_becomes_1970() {
         let before = UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(Time::from(before), Time::from_unix_ms(0));
         assert_eq!(

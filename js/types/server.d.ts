@@ -128,11 +128,11 @@ export interface StoreOptions extends ChainOptions {
   clock?: () => number;
   /**
    * Receives errors: stored data that cannot be read and is ignored; degraded pages, once until a read succeeds; and,
-   * once, that pending impressions cannot be kept (a read-only replica, a full Redis). They name no user.
+   * once, that pending impressions cannot be stored (a read-only replica, a full Redis). They name no user.
    * @default console.warn once for each code
    */
   onError?: (error: SeenGuardError) => void;
-  /** How long a device's pending impressions are kept after their last change. @default 172800 */
+  /** How long a device's pending impressions are stored after their last change, in seconds. @default 172800 */
   pendingSeconds?: number;
   /** How long a page waits for the store before it is degraded. @default 300 */
   patienceMs?: number;
@@ -150,11 +150,11 @@ export interface Loaded {
   stored?: StoredChain;
   /** Differs after each change of the stored chain; 0 while there is none. */
   revision: number;
-  /** The devices' pending impressions, as `keepPending` returned them; initially an empty text. */
-  kept: string;
+  /** The devices' pending impressions, as `addPending` returned them; initially an empty string. */
+  pending: string;
   /** The time of the storage's clock, Unix seconds, which all servers share, if it has one. */
   now?: number;
-  /** Why the requesting device's pending impressions could not be kept, if so: the page is made without them. */
+  /** Why the requesting device's pending impressions could not be stored, if so: the page is made without them. */
   refusal?: unknown;
 }
 /** A user's new chain, for a backend. */
@@ -164,11 +164,11 @@ export interface Replacement {
   /** The chain that it replaces. */
   readonly before: StoredChain;
   readonly after: StoredChain;
-  /** How long to keep it, in seconds; 0: without expiry. */
+  /** How long to store it, in seconds; 0: without expiry. */
   readonly lifeSeconds: number;
 }
-/** A device's pending impressions to keep: JSON. */
-export interface PendingToKeep {
+/** A device's pending impressions, to be stored. JSON. */
+export interface PendingUpdate {
   readonly text: string;
   /** Unix seconds. */
   readonly at: number;
@@ -179,12 +179,12 @@ export interface PendingToKeep {
  * other one intervenes. A rejection is retried, unless its property `isTransient` is false.
  */
 export interface Backend {
-  /** Keeps a device's pending impressions, then loads the user's data. */
-  load(user: string, reported?: PendingToKeep): Promise<Loaded>;
+  /** Stores a device's pending impressions, then loads the user's data. */
+  load(user: string, reported?: PendingUpdate): Promise<Loaded>;
   /**
    * Stores a device's pending impressions. Resolves to the time of the storage's clock, Unix seconds, if it has one.
    */
-  keep(user: string, reported: PendingToKeep): Promise<number | undefined>;
+  storePending(user: string, reported: PendingUpdate): Promise<number | undefined>;
   /**
    * Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and resolves to
    * false.
@@ -195,8 +195,10 @@ export interface Backend {
 }
 /** A store over a backend of the package or of the app. */
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
-/** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
-export declare function keepPending(kept: string, reported: PendingToKeep): string | undefined;
+/**
+ * For a backend's `load` and `storePending`: returns the new value of `Loaded.pending`; `undefined`: nothing changes.
+ */
+export declare function addPending(pending: string, reported: PendingUpdate): string | undefined;
 /** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are forgotten. */
 export declare function memoryBackend(): Backend;
 /** A store in the memory of this process: for development and tests. */

@@ -148,7 +148,7 @@ mod tests {
     use std::time::Duration;
 
     use async_trait::async_trait;
-    use seenguard::{PendingToKeep, Report, Time};
+    use seenguard::{PendingUpdate, Report, Time};
 
     use super::*;
     use crate::backend::{Backend, Loaded, Replacement};
@@ -159,11 +159,11 @@ mod tests {
 
     #[async_trait]
     impl Backend for Hung {
-        async fn load(&self, _: &str, _: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        async fn load(&self, _: &str, _: Option<&PendingUpdate>) -> Result<Loaded, Error> {
             pending().await
         }
 
-        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
+        async fn store_pending(&self, _: &str, _: &PendingUpdate) -> Result<Option<Time>, Error> {
             pending().await
         }
 

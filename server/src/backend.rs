@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use seenguard::{PendingToKeep, StoreFailure, StoreReplacement, StoredChain, Time};
+use seenguard::{PendingUpdate, StoreFailure, StoreReplacement, StoredChain, Time};
 
 use crate::error::Error;
 
@@ -15,8 +15,8 @@ pub struct Loaded {
     pub stored: Arc<StoredChain>,
     /// Differs after each change of the stored chain; 0 while there is none.
     pub revision: u64,
-    /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`].
-    pub kept: String,
+    /// The devices' pending impressions, in the lines of [`PendingUpdate::added_to`].
+    pub pending: String,
     /// The time of the storage's clock, which all servers share; `None`: it has no clock, and this process's is used.
     pub now: Option<Time>,
     /// Why the requesting device's pending impressions could not be stored, if so: the page is made without them.
@@ -29,7 +29,7 @@ impl Loaded {
     ///
     /// # Errors
     /// [`StoreFailure::WrongType`] for any other text.
-    pub fn of_text(text: &str, revision: u64, kept: impl Into<String>) -> Result<Self, Error> {
+    pub fn of_text(text: &str, revision: u64, pending: impl Into<String>) -> Result<Self, Error> {
         let stored = match text {
             "" => StoredChain::default(),
             // serde's message would quote the text.
@@ -38,7 +38,7 @@ impl Loaded {
         Ok(Loaded {
             stored: Arc::new(stored),
             revision,
-            kept: kept.into(),
+            pending: pending.into(),
             ..Loaded::default()
         })
     }
@@ -93,13 +93,13 @@ pub trait Backend: Send + Sync + 'static {
     ///
     /// # Errors
     /// Errors of the backend. If the pending impressions cannot be stored, it succeeds with [`Loaded::refusal`].
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error>;
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error>;
 
     /// Stores a device's pending impressions. Returns the time of the storage's clock, if it has one.
     ///
     /// # Errors
     /// Errors of the backend.
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error>;
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error>;
 
     /// Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and returns
     /// false.
@@ -122,12 +122,12 @@ pub trait Backend: Send + Sync + 'static {
 
 #[async_trait]
 impl<B: Backend + ?Sized> Backend for Arc<B> {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         (**self).load(user, reported).await
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
-        (**self).keep(user, reported).await
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
+        (**self).store_pending(user, reported).await
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {

@@ -10,14 +10,14 @@
 //! use std::collections::HashMap;
 //! use std::sync::{Arc, Mutex};
 //!
-//! use seenguard::{PageRequest, PendingToKeep, Time};
+//! use seenguard::{PageRequest, PendingUpdate, Time};
 //! use seenguard_server::{Backend, Error, Loaded, Replacement, SeenStore, StoreOptions, async_trait};
 //!
 //! #[derive(Clone, Default)]
 //! struct Row {
 //!     text: String,
 //!     revision: u64,
-//!     kept: String,
+//!     pending: String,
 //! }
 //!
 //! #[derive(Default)]
@@ -33,8 +33,8 @@
 //!         Ok(self.change(user, |row| {
 //!             let is_current = row.revision == replacement.revision;
 //!             if is_current {
-//!                 let kept = if forgets { String::new() } else { row.kept.clone() };
-//!                 *row = Row { text, revision: row.revision + 1, kept };
+//!                 let pending = if forgets { String::new() } else { row.pending.clone() };
+//!                 *row = Row { text, revision: row.revision + 1, pending };
 //!             }
 //!             is_current
 //!         }))
@@ -43,18 +43,18 @@
 //!
 //! #[async_trait]
 //! impl Backend for Table {
-//!     async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+//!     async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
 //!         if let Some(reported) = reported {
-//!             self.keep(user, reported).await?;
+//!             self.store_pending(user, reported).await?;
 //!         }
 //!         let row = self.change(user, |row| row.clone());
-//!         Loaded::of_text(&row.text, row.revision, row.kept)
+//!         Loaded::of_text(&row.text, row.revision, row.pending)
 //!     }
 //!
-//!     async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+//!     async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
 //!         self.change(user, |row| {
-//!             if let Some(kept) = reported.added_to(&row.kept)? {
-//!                 row.kept = kept;
+//!             if let Some(pending) = reported.added_to(&row.pending)? {
+//!                 row.pending = pending;
 //!             }
 //!             Ok(None) // this storage has no clock
 //!         })

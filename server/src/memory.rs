@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use lru::LruCache;
 use metrics::counter;
-use seenguard::{PendingToKeep, StoredChain, Time};
+use seenguard::{PendingUpdate, StoredChain, Time};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::Error;
@@ -37,7 +37,7 @@ struct Users {
 struct User {
     stored: Arc<StoredChain>,
     revision: u64,
-    kept: String,
+    pending: String,
 }
 
 impl MemoryBackend {
@@ -66,7 +66,7 @@ impl MemoryBackend {
             user.stored = replacement.after.clone();
             user.revision = revision;
             if forgets {
-                user.kept.clear();
+                user.pending.clear();
             }
         }
         is_current
@@ -91,24 +91,24 @@ impl Default for MemoryBackend {
 
 #[async_trait]
 impl Backend for MemoryBackend {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         if let Some(reported) = reported {
-            self.keep(user, reported).await?;
+            self.store_pending(user, reported).await?;
         }
-        let User { stored, revision, kept } = self.users().all.get(user).cloned().unwrap_or_default();
+        let User { stored, revision, pending } = self.users().all.get(user).cloned().unwrap_or_default();
         Ok(Loaded {
             stored,
             revision,
-            kept,
+            pending,
             ..Loaded::default()
         })
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
         let mut users = self.users();
-        let kept = users.all.peek(user).map_or("", |user| &user.kept);
-        if let Some(lines) = reported.added_to(kept)? {
-            users.get(user).kept = lines;
+        let pending = users.all.peek(user).map_or("", |user| &user.pending);
+        if let Some(lines) = reported.added_to(pending)? {
+            users.get(user).pending = lines;
         }
         Ok(None)
     }

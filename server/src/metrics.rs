@@ -12,7 +12,7 @@ counter seenguard_degraded_pages_total: Pages made without the user's stored cha
 /readyz?storage, and the memory, slowlog and network of Redis.
 counter seenguard_conflicts_total: Changes repeated because another process changed the chain. Harmless.
 counter seenguard_retries_total: Calls repeated after a transient failure. If it keeps growing, check Redis.
-counter seenguard_pending_not_kept_total: Pending impressions that could not be stored. If it grows, free memory in \
+counter seenguard_pending_not_stored_total: Pending impressions that could not be stored. If it grows, free memory in \
 Redis, or connect to the master.
 counter seenguard_ids_left_out_total: Ids in reports over 4,096 bytes, or over 256 if unseen. If it grows, use shorter \
 ids.

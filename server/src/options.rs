@@ -17,7 +17,7 @@ pub enum StoreEvent<'a> {
     /// A page was made without the user's stored chain: it may repeat items that another device has shown.
     Degraded(&'a Error),
     /// A device's pending impressions cannot be stored, as on a read-only replica or in a full Redis. Its page is made.
-    NotKept(&'a Error),
+    PendingNotStored(&'a Error),
     /// Another process has changed the user's chain meanwhile: the change is repeated.
     Conflict,
     /// A call is retried after a transient failure, such as a failover.

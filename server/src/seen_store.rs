@@ -6,7 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use metrics::counter;
 use seenguard::{
-    ChainSnapshot, IdList, Impression, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
+    ChainSnapshot, IdList, Impression, PageRequest, Pending, PendingUpdate, ReceivedReport, Report, ShardChain,
     StoreCall, StoreClock, StoreFailure, StoreKeys, StoreStep, StoreUse, Time, check_namespace,
 };
 use tokio::sync::Semaphore;
@@ -152,7 +152,7 @@ impl SeenStore {
     }
 
     /// Keeps the device's pending impressions, and makes a page of `ranked` as [`ShardChain::page`] does. Pending
-    /// impressions of the user's other devices are left out, too, unless they are unseen. Only `asking` of the
+    /// impressions of the user's other devices are left out, too, unless they are unseen. Only `requesting` of the
     /// request's `pending` is read: the store has the rest. If the backend fails, the page is degraded.
     ///
     /// ```
@@ -182,13 +182,13 @@ impl SeenStore {
         check_user(user)?;
         let namespace = self.options.namespace_for(user);
         let namespace = namespace.as_deref();
-        let asking = request.pending.asking;
+        let requesting = request.pending.requesting;
         let life_seconds = self.options.pending_seconds;
-        let reported = asking.and_then(|text| PendingToKeep::of(text, namespace, self.now(None), life_seconds));
+        let reported = requesting.and_then(|text| PendingUpdate::of(text, namespace, self.now(None), life_seconds));
         let loaded = match self.load(user, reported).await {
             Ok(loaded) => {
                 if let Some(refusal) = &loaded.refusal {
-                    self.note(&StoreEvent::NotKept(refusal));
+                    self.note(&StoreEvent::PendingNotStored(refusal));
                 }
                 Some(loaded)
             }
@@ -198,9 +198,9 @@ impl SeenStore {
             }
         };
         let pending = Pending {
-            asking,
-            kept: loaded.as_ref().map_or("", |loaded| &loaded.kept),
-            kept_seconds: life_seconds,
+            requesting,
+            stored: loaded.as_ref().map_or("", |loaded| &loaded.pending),
+            stored_seconds: life_seconds,
             namespace,
         };
         let bytes = loaded.as_ref().map_or(0, |loaded| bytes_of(&loaded.stored.shards));
@@ -250,14 +250,14 @@ impl SeenStore {
     pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         let mut report = self.check(user, body)?;
         let namespace = self.options.namespace_for(user);
-        let reported = PendingToKeep::of_report(
+        let reported = PendingUpdate::of_report(
             report.pending.as_deref(),
             &report.impressions,
             namespace.as_deref(),
             report.received_at,
             self.options.pending_seconds,
         );
-        if let Some(now) = self.keep(user, reported).await? {
+        if let Some(now) = self.store_pending(user, reported).await? {
             report.stamp(self.now(Some(now)));
         }
         Ok(report)
@@ -276,20 +276,20 @@ impl SeenStore {
 
     /// Stores the pending list of a report that is ingested at once.
     #[cfg(feature = "axum")]
-    pub(crate) async fn keep_list(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+    pub(crate) async fn store_list(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         let namespace = self.options.namespace_for(user);
         let reported = report.pending.as_deref().and_then(|text| {
             let at = report.received_at;
-            PendingToKeep::of(text, namespace.as_deref(), at, self.options.pending_seconds)
+            PendingUpdate::of(text, namespace.as_deref(), at, self.options.pending_seconds)
         });
-        self.keep(user, reported).await.map(drop)
+        self.store_pending(user, reported).await.map(drop)
     }
 
     /// Stores a list. Returns the backend's time.
-    async fn keep(&self, user: &str, reported: Option<PendingToKeep>) -> Result<Option<Time>, Error> {
+    async fn store_pending(&self, user: &str, reported: Option<PendingUpdate>) -> Result<Option<Time>, Error> {
         let Some(reported) = reported else { return Ok(None) };
-        let keep = || self.backend.keep(user, &reported);
-        self.within_deadline(StoreUse::Append, keep).await
+        let store = || self.backend.store_pending(user, &reported);
+        self.within_deadline(StoreUse::Append, store).await
     }
 
     #[cfg(feature = "axum")]
@@ -414,7 +414,7 @@ impl SeenStore {
 
     /// Loads within the patience. A later response is awaited in the background until the deadline, and holds its
     /// permit until then.
-    async fn load(&self, user: &str, reported: Option<PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<PendingUpdate>) -> Result<Loaded, Error> {
         let Ok(permit) = self.reads.clone().try_acquire_owned() else {
             return Err(Error::new(StoreFailure::Unavailable, "too many reads wait for it"));
         };
@@ -552,8 +552,8 @@ impl SeenStore {
                     tracing::warn!(%error, "pages are made without the users' stored chains");
                 }
             }
-            StoreEvent::NotKept(error) => {
-                counter!("seenguard_pending_not_kept_total").increment(1);
+            StoreEvent::PendingNotStored(error) => {
+                counter!("seenguard_pending_not_stored_total").increment(1);
                 if may_log("pending", error.code()) {
                     tracing::warn!(%error, "pending impressions cannot be stored: pages are made without them");
                 }
@@ -670,14 +670,14 @@ mod tests {
 
     #[async_trait]
     impl Backend for Refusing {
-        async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
             match self.hangs_as_it_loads && self.refused.load(Ordering::SeqCst) > 0 {
                 true => pending().await,
                 false => self.memory.load(user, reported).await,
             }
         }
 
-        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
+        async fn store_pending(&self, _: &str, _: &PendingUpdate) -> Result<Option<Time>, Error> {
             self.write().await.map(|()| None)
         }
 

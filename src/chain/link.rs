@@ -19,7 +19,7 @@ pub(super) struct Link {
     /// When the shard was begun, Unix seconds. For a united shard the earlier of two times, which does not follow from
     /// its expiry.
     begun: u64,
-    is_unread: bool,
+    is_unreadable: bool,
 }
 
 impl Link {
@@ -29,7 +29,7 @@ impl Link {
             shard,
             text: None,
             begun,
-            is_unread: false,
+            is_unreadable: false,
         }
     }
 
@@ -39,11 +39,11 @@ impl Link {
     /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if the string is not UTF-8.
     pub(super) fn stored(shard: Shard, text: &[u8], begun: u64) -> Result<Self, Error> {
         let text = std::str::from_utf8(text).map_err(|_| Error::BadBase64)?;
-        let mut kept = String::new();
-        kept.try_reserve_exact(text.len())?;
-        kept.push_str(text);
+        let mut owned = String::new();
+        owned.try_reserve_exact(text.len())?;
+        owned.push_str(text);
         Ok(Link {
-            text: Some(kept),
+            text: Some(owned),
             ..Link::new(shard, begun)
         })
     }
@@ -53,20 +53,20 @@ impl Link {
     ///
     /// # Errors
     /// As [`Link::stored`].
-    pub(super) fn unread(text: &[u8]) -> Result<Self, Error> {
+    pub(super) fn unreadable(text: &[u8]) -> Result<Self, Error> {
         let filter = BloomFilter::with_spec(FilterSpec::native(Parameters::unchecked(1, 1), 0))?;
         let shard = Shard {
             count: u32::MAX,
             ..Shard::new(filter, 0, 0)
         };
         Ok(Link {
-            is_unread: true,
+            is_unreadable: true,
             ..Link::stored(shard, text, 0)?
         })
     }
 
-    pub(super) fn is_unread(&self) -> bool {
-        self.is_unread
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.is_unreadable
     }
 
     /// Sets the epoch of the shard, which orders the chain.
@@ -75,7 +75,7 @@ impl Link {
     }
 
     /// The same shard with another epoch, to be continued.
-    pub(super) fn renumbered(self, epoch: u32) -> Self {
+    pub(super) fn with_epoch(self, epoch: u32) -> Self {
         let shard = Shard { epoch, ..self.shard };
         Link::new(shard, self.begun)
     }
@@ -120,7 +120,7 @@ impl Link {
 
     /// Whether both are copies of one shard, so that one can replace the other. Ids may have been added to one of them.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
-        if self.is_unread || other.is_unread {
+        if self.is_unreadable || other.is_unreadable {
             return self.text == other.text;
         }
         self.replaces(other) || other.replaces(self)
@@ -128,7 +128,7 @@ impl Link {
 
     /// Becomes the copy that contains the other one, with the higher epoch and count of the two.
     pub(super) fn unite_copy(&mut self, other: &Link) {
-        if self.is_unread {
+        if self.is_unreadable {
             return;
         }
         let is_one_shard = self.shard.epoch == other.shard.epoch;

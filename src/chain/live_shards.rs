@@ -20,7 +20,7 @@ pub(super) enum LiveShards<'a> {
 pub(super) struct SlicedShards {
     filters: BitSlicedFilters,
     /// The index of each slot's shard, in ascending order.
-    places: Vec<usize>,
+    indices: Vec<usize>,
 }
 
 impl<'a> LiveShards<'a> {
@@ -50,25 +50,25 @@ impl SlicedShards {
     #[inline]
     fn newest_with(&self, id: HashedId<'_>) -> Option<usize> {
         let slots = self.filters.query(u64::MAX).matches(id.unseeded(), || id.bytes());
-        self.places.get(slots.trailing_zeros() as usize).copied()
+        self.indices.get(slots.trailing_zeros() as usize).copied()
     }
 }
 
 /// Groups shards by their specs, in their order.
 fn slice(shards: &[&Shard]) -> Result<Vec<SlicedShards>, Error> {
     let mut groups: Vec<SlicedShards> = Vec::new();
-    for (place, shard) in shards.iter().enumerate() {
+    for (index, shard) in shards.iter().enumerate() {
         let spec = shard.filter.spec();
         match groups.iter_mut().find(|group| group.filters.spec() == spec) {
-            Some(group) => group.places.push(place),
+            Some(group) => group.indices.push(index),
             None => groups.push(SlicedShards {
                 filters: BitSlicedFilters::new(spec),
-                places: vec![place],
+                indices: vec![index],
             }),
         }
     }
-    for SlicedShards { filters, places } in &mut groups {
-        filters.fill(places.iter().map(|&place| &shards[place].filter))?;
+    for SlicedShards { filters, indices } in &mut groups {
+        filters.fill(indices.iter().map(|&index| &shards[index].filter))?;
     }
     Ok(groups)
 }

@@ -1,6 +1,6 @@
 //! A page of a ranked list, and the cursor of the next one.
 
-use super::cursor::{Cursor, Given, fingerprint};
+use super::cursor::{Cursor, ReturnedIds, fingerprint};
 use super::shard_chain::ShardChain;
 use super::snapshot::ChainSnapshot;
 use crate::devices::Pending;
@@ -99,16 +99,16 @@ fn next_page(
     request: &PageRequest<'_>,
 ) -> Result<(Vec<u32>, Option<Cursor>), Error> {
     let cursor = request.cursor.and_then(Cursor::parse);
-    let start = cursor.as_ref().map_or(0, |cursor| place_after(cursor, ranked));
-    // The first page has no previous ones; after a cursor without returned ids, no seen items follow.
-    let given = match (request.repeats, cursor) {
+    let start = cursor.as_ref().map_or(0, |cursor| position_after(cursor, ranked));
+    // The first page has no previous pages; after a cursor without ids, no seen items follow.
+    let returned = match (request.repeats, cursor) {
         (Repeats::Drop, _) => None,
-        (Repeats::Last, None) => Some(Given::default()),
-        (Repeats::Last, Some(cursor)) => cursor.given,
+        (Repeats::Last, None) => Some(ReturnedIds::default()),
+        (Repeats::Last, Some(cursor)) => cursor.returned,
     };
     fresh.retain(|&item| item as usize >= start);
-    match &given {
-        Some(given) => seen.retain(|&item| !given.contains(ranked.get(item as usize))),
+    match &returned {
+        Some(returned) => seen.retain(|&item| !returned.contains(ranked.get(item as usize))),
         None => seen.clear(),
     }
     let is_last = fresh.len() + seen.len() <= request.size;
@@ -123,19 +123,19 @@ fn next_page(
     if is_last {
         return Ok((items, None));
     }
-    let given = match given {
-        Some(mut given) => {
+    let returned = match returned {
+        Some(mut returned) => {
             for &item in &items {
-                given.add(ranked.get(item as usize))?;
+                returned.add(ranked.get(item as usize))?;
             }
-            Some(given)
+            Some(returned)
         }
         None => None,
     };
     let next = Cursor {
-        place: last,
+        position: last,
         id: fingerprint_at(ranked, last),
-        given,
+        returned,
     };
     Ok((items, Some(next)))
 }
@@ -146,20 +146,20 @@ fn fingerprint_at(ranked: &(impl IdList + ?Sized), item: usize) -> Option<u32> {
 }
 
 /// The position of the first candidate that the previous page has not examined.
-fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
+fn position_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
     let items = ranked.len();
-    let place = cursor.place.min(items);
+    let position = cursor.position.min(items);
     if cursor.id.is_none() {
-        return place + 1;
+        return position + 1;
     }
-    let is_last = |place: &usize| *place < items && fingerprint_at(ranked, *place) == cursor.id;
+    let is_last = |position: &usize| *position < items && fingerprint_at(ranked, *position) == cursor.id;
     // Its position may have changed: take the nearest candidate with its id.
     for distance in 0..=items {
-        let nearest = [place.checked_sub(distance), place.checked_add(distance)];
-        if let Some(place) = nearest.into_iter().flatten().find(is_last) {
-            return place + 1;
+        let nearest = [position.checked_sub(distance), position.checked_add(distance)];
+        if let Some(position) = nearest.into_iter().flatten().find(is_last) {
+            return position + 1;
         }
     }
     // It was removed, and the candidates after it have moved up.
-    place
+    position
 }

@@ -40,11 +40,11 @@ pub struct Report {
     /// Ids that became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// The device's pending impressions: see [`PendingToKeep`](crate::PendingToKeep). An invalid value does not
+    /// The device's pending impressions: see [`PendingUpdate`](crate::PendingUpdate). An invalid value does not
     /// invalidate the report.
     #[serde(
         default,
-        deserialize_with = "text_or_nothing",
+        deserialize_with = "string_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub pending: Option<String>,
@@ -70,7 +70,7 @@ pub struct ReceivedReport {
     /// As in the report.
     #[serde(
         default,
-        deserialize_with = "text_or_nothing",
+        deserialize_with = "string_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub pending: Option<String>,
@@ -146,15 +146,15 @@ fn is_short(id: &[u8], is_unseen: bool) -> bool {
 }
 
 /// Deserializes a string; any other value becomes `None`.
-fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+fn string_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Anything {
-        Text(String),
+        String(String),
         Other(IgnoredAny),
     }
     Ok(match Anything::deserialize(deserializer)? {
-        Anything::Text(text) => Some(text),
+        Anything::String(string) => Some(string),
         Anything::Other(_) => None,
     })
 }
@@ -219,7 +219,7 @@ impl ShardChain {
         counting.extend(each.map(|impression| (impression.id.as_bytes(), at(impression))));
         let unknown = self.record_each(counting.into_iter(), now)?;
         if !report.unseen.is_empty() {
-            self.drop_needless_unseen();
+            self.drop_unneeded_unseen();
         }
         Ok(unknown)
     }

@@ -95,8 +95,8 @@ impl ShardChain {
             match chain.read_stored(text, epoch) {
                 Ok(link) => chain.links.push(link),
                 Err(error) => {
-                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_right(options.format, text, &error) {
-                        chain.links.push(Link::unread(text)?);
+                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_valid(options.format, text, &error) {
+                        chain.links.push(Link::unreadable(text)?);
                     }
                     rejected.push(Rejected { index, error });
                 }
@@ -104,7 +104,7 @@ impl ShardChain {
         }
         let mut below = 0;
         for link in chain.links.iter_mut().rev() {
-            if link.is_unread() {
+            if link.is_unreadable() {
                 link.set_epoch(below);
             }
             below = link.shard().epoch;
@@ -132,7 +132,7 @@ impl ShardChain {
         for Impression { id, at } in unseen {
             self.unseen.insert(id.as_bytes(), *at, false);
         }
-        self.drop_needless_unseen();
+        self.drop_unneeded_unseen();
         self.forget_before = self.forget_before.max(forget_before);
         Ok(())
     }
@@ -180,7 +180,7 @@ impl ShardChain {
 
     /// The shards, newest first, the expired ones included until the next `record`.
     pub fn shards(&self) -> impl Iterator<Item = &Shard> {
-        self.links.iter().filter(|link| !link.is_unread()).map(Link::shard)
+        self.links.iter().filter(|link| !link.is_unreadable()).map(Link::shard)
     }
 
     /// Inserts each id that the newest shard does not contain, and removes all ids from the unseen ones. Returns how
@@ -216,14 +216,14 @@ impl ShardChain {
         ids: impl Iterator<Item = (&'a [u8], Time)>,
         now: u32,
     ) -> Result<usize, Error> {
-        let mut shards_left = self.drop_expired(now);
+        let mut may_have_dropped = self.drop_expired(now);
         let mut unknown = 0;
         for (id, at) in ids {
             let id = HashedId::new(id);
             unknown += usize::from(!self.live(now).any(|shard| shard.filter.contains_hashed(id)));
             if self.newest_is_due(now) {
                 self.begin(now)?;
-                shards_left = true;
+                may_have_dropped = true;
             }
             if let Some(newest) = self.links.first_mut() {
                 newest.insert(id);
@@ -231,8 +231,8 @@ impl ShardChain {
             self.unseen.see(id.bytes(), at);
         }
         // Only a dropped shard can make unseen ids needless.
-        if shards_left {
-            self.drop_needless_unseen();
+        if may_have_dropped {
+            self.drop_unneeded_unseen();
         }
         Ok(unknown)
     }
@@ -261,7 +261,7 @@ impl ShardChain {
         for index in 0..ids.len() {
             self.unseen.insert(ids.get(index), now, false);
         }
-        self.drop_needless_unseen();
+        self.drop_unneeded_unseen();
         Ok(())
     }
 
@@ -284,10 +284,10 @@ impl ShardChain {
     }
 
     /// Drops unseen ids that no shard contains, and all but the newest of the others.
-    pub(super) fn drop_needless_unseen(&mut self) {
+    pub(super) fn drop_unneeded_unseen(&mut self) {
         let links = &self.links;
         self.unseen
-            .keep_newest(|id| contained(links.iter().map(Link::shard), id));
+            .retain_newest(|id| contained(links.iter().map(Link::shard), id));
     }
 
     /// The snapshot to send: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest
@@ -327,11 +327,11 @@ impl ShardChain {
                 return Ok(Some(reference.to_element()));
             }
         }
-        Ok((!link.is_unread()).then(|| text.into_owned()))
+        Ok((!link.is_unreadable()).then(|| text.into_owned()))
     }
 
     pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
-        let live = move |link: &&Link| link.is_live(now) && !link.is_unread();
+        let live = move |link: &&Link| link.is_live(now) && !link.is_unreadable();
         self.links.iter().filter(live).map(Link::shard)
     }
 
@@ -348,8 +348,8 @@ impl ShardChain {
     /// Whether a new shard must begin before the next insertion.
     fn newest_is_due(&self, now: u32) -> bool {
         // With another epoch there was a newer shard, and versions must grow.
-        let goes_on = |newest: &Link| self.has_room(newest, now) && Some(newest.shard().epoch) == self.last_epoch;
-        !self.links.first().is_some_and(goes_on)
+        let can_continue = |newest: &Link| self.has_room(newest, now) && Some(newest.shard().epoch) == self.last_epoch;
+        !self.links.first().is_some_and(can_continue)
     }
 
     /// Whether ids that are recorded now may be inserted into this shard.
@@ -364,7 +364,7 @@ impl ShardChain {
     /// The capacity of a shard: with other parameters than the options', the number of items that set half of its bits.
     fn capacity_of(&self, link: &Link) -> u32 {
         let parameters = link.shard().filter.parameters();
-        match link.is_unread() || parameters == self.spec.parameters {
+        match link.is_unreadable() || parameters == self.spec.parameters {
             true => self.options.capacity,
             false => parameters.capacity(),
         }
@@ -376,7 +376,7 @@ impl ShardChain {
         let next = self.last_epoch.map_or(now, |last| last.saturating_add(1));
         self.links.retain(|link| link.is_live(now));
         // The epoch of an unreadable shard is unknown, but below the time.
-        let is_above_unread = self.links.first().is_none_or(Link::is_unread);
+        let is_above_unread = self.links.first().is_none_or(Link::is_unreadable);
         let epoch = if is_above_unread { next.max(now) } else { next };
         // The other formats have no ttl, and only an estimated count.
         let has_room = |link: &Link| self.options.format.is_native() && self.has_room(link, now);
@@ -387,14 +387,14 @@ impl ShardChain {
         self.last_epoch = Some(epoch);
         if let Some(index) = with_room {
             let link = self.links.remove(index);
-            self.links.insert(0, link.renumbered(epoch));
+            self.links.insert(0, link.with_epoch(epoch));
             return Ok(());
         }
         let begun = u64::from(now);
         let shard = Shard::new(BloomFilter::with_spec(self.spec)?, epoch, self.schedule.expires(begun));
         self.links.insert(0, Link::new(shard, begun));
         self.drop_oldest_full();
-        self.drop_what_no_snapshot_holds();
+        self.drop_beyond_snapshot_limits();
         Ok(())
     }
 
@@ -421,22 +421,22 @@ impl ShardChain {
         // ids.
         let is_own_kind = |link: &Link| (link.shard().expires != 0) == (self.options.ttl_seconds > 0);
         let items = |&index: &usize| match &self.links[index] {
-            link if link.is_unread() || !link.shard().filter.is_native() => self.capacity_of(link),
+            link if link.is_unreadable() || !link.shard().filter.is_native() => self.capacity_of(link),
             link if is_own_kind(link) => link.shard().count.min(self.capacity_of(link)),
             _ => 0,
         };
-        let held: u64 = between.iter().map(|index| u64::from(items(index))).sum();
+        let items_between: u64 = between.iter().map(|index| u64::from(items(index))).sum();
         let promised_shards = self.options.shards as u64 - u64::from(is_own_kind(&self.links[oldest]));
         let promised = promised_shards * u64::from(self.options.capacity);
-        let is_needless = counting.len() > self.options.shards && held >= promised;
-        if is_needless {
+        let is_unneeded = counting.len() > self.options.shards && items_between >= promised;
+        if is_unneeded {
             self.links.remove(oldest);
         }
-        is_needless
+        is_unneeded
     }
 
     /// Drops the oldest shards while the chain exceeds the limits of a snapshot.
-    pub(super) fn drop_what_no_snapshot_holds(&mut self) {
+    pub(super) fn drop_beyond_snapshot_limits(&mut self) {
         while self.links.len() > MAX_SNAPSHOT_SHARDS || self.bits() > MAX_SNAPSHOT_BITS {
             self.links.pop();
         }
@@ -445,12 +445,12 @@ impl ShardChain {
 
 /// Whether an unreadable stored string may be valid in a newer version or another library: not if it begins as the
 /// chain's own shards do and is damaged, nor if a client has decoded it from bytes.
-fn may_be_right(format: Format, text: &[u8], error: &Error) -> bool {
+fn may_be_valid(format: Format, text: &[u8], error: &Error) -> bool {
     use Error::{BadEncoding, BadMagic, BadParameters, OutOfMemory};
     let is_whole = matches!(error, BadMagic | BadEncoding | BadParameters(_) | OutOfMemory);
-    let is_anothers = format.is_native() && !text.starts_with(wire::native::TEXT_BEGINNING);
+    let is_foreign = format.is_native() && !text.starts_with(wire::native::TEXT_BEGINNING);
     let is_text = text.is_ascii() && !text.is_empty() && Reference::from_element(text).is_none();
-    is_text && (is_whole || is_anothers)
+    is_text && (is_whole || is_foreign)
 }
 
 /// Whether any of these shards contains the id.

@@ -90,8 +90,8 @@ impl ShardChain {
                 None => left_out += 1,
             }
         }
-        left_out += self.unseen.keep_newest(|_| true);
-        self.drop_needless_unseen();
+        left_out += self.unseen.retain_newest(|_| true);
+        self.drop_unneeded_unseen();
         Ok(left_out)
     }
 }

@@ -27,8 +27,8 @@ impl ShardChain {
         self.unseen.retain(|_, at| at >= counts_from);
         self.last_epoch = self.last_epoch.max(other.last_epoch);
         while self.drop_oldest_full() {}
-        self.drop_what_no_snapshot_holds();
-        self.drop_needless_unseen();
+        self.drop_beyond_snapshot_limits();
+        self.drop_unneeded_unseen();
     }
 
     fn unite_links(&mut self, others: &[Link]) {

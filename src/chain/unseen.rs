@@ -66,13 +66,13 @@ impl Unseen {
         }
     }
 
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], Time) -> bool) {
-        self.ids.retain(|id, known| keep(id, known.at));
+    pub(super) fn retain(&mut self, mut is_needed: impl FnMut(&[u8], Time) -> bool) {
+        self.ids.retain(|id, known| is_needed(id, known.at));
     }
 
     /// Retains the ids selected by `is_needed`, up to the limits: unseen ones before those seen again, each newest
     /// first. Returns how many exceed the limits.
-    pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
+    pub(super) fn retain_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
         self.retain(|id, _| is_needed(id));
         let mut bytes = self.ids.keys().map(|id| id.len() + BYTES_WITHOUT_ID).sum::<usize>();
         if self.ids.len() <= MAX_SNAPSHOT_UNSEEN && bytes <= MAX_BYTES {

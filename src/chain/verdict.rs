@@ -6,7 +6,7 @@ use super::live_shards::LiveShards;
 use super::report::MAX_ID_BYTES;
 use super::seconds::shard_seconds;
 use super::shard_chain::{ShardChain, contained};
-use crate::devices::{Pending, PendingLists};
+use crate::devices::{Pending, PendingIds};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList, Split};
@@ -68,15 +68,15 @@ impl ShardChain {
         mut seen: Option<&mut Vec<(SeenIn, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let now_seconds = shard_seconds(now)?;
-        let pending = PendingLists::read(pending, self.forget_before, now)?;
+        let pending = PendingIds::read(pending, self.forget_before, now)?;
         let mut list = HashedList::default();
         list.read(ids);
         let live = LiveShards::new(self.live(now_seconds), ids.len())?;
         let mut fresh = Vec::new();
         for index in 0..ids.len() {
             match (self.seen_in(&pending, &live, list.id(ids, index)), &mut seen) {
-                (None, _) if list.keep(ids, index) => fresh.push(index as u32),
-                (Some(seen_in), Some(seen)) if list.keep(ids, index) => seen.push((seen_in, index as u32)),
+                (None, _) if list.insert(ids, index) => fresh.push(index as u32),
+                (Some(seen_in), Some(seen)) if list.insert(ids, index) => seen.push((seen_in, index as u32)),
                 _ => {}
             }
         }
@@ -85,11 +85,11 @@ impl ShardChain {
 
     /// Where an id was seen last.
     #[inline]
-    fn seen_in(&self, pending: &PendingLists, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
+    fn seen_in(&self, pending: &PendingIds, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
         if id.bytes().len() > MAX_ID_BYTES {
             return None;
         }
-        if pending.asking_contains(id.unseeded()) {
+        if pending.requesting_contains(id.unseeded()) {
             return Some(SeenIn::Pending);
         }
         let seen_in = if pending.others_contain(id.unseeded()) {

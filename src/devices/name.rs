@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_of_its_namespace_alone() {
+    fn a_name_belongs_to_its_namespace_only() {
         let name = DeviceName::new("home:ada", u64::MAX);
         assert!(name.is_of("home:ada") && !name.is_of("home:bob"));
     }

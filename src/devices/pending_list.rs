@@ -34,7 +34,7 @@ const CHARACTERS: usize = 4;
 
 /// A parsed string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PendingText<'a> {
+pub(crate) struct PendingList<'a> {
     pub(crate) device: Option<DeviceName>,
     pub(crate) counter: u64,
     /// Unix seconds; 0: no deletion is known.
@@ -42,10 +42,10 @@ pub(crate) struct PendingText<'a> {
     pub(super) list: &'a str,
 }
 
-impl<'a> PendingText<'a> {
+impl<'a> PendingList<'a> {
     /// An empty list.
     pub(crate) fn new(device: Option<DeviceName>, counter: u64, forgotten: u32) -> Self {
-        PendingText {
+        PendingList {
             device,
             counter,
             forgotten,
@@ -56,7 +56,7 @@ impl<'a> PendingText<'a> {
     /// Parses the string of a request; `None` if it is invalid.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let is_short = text.len() <= MAX_TEXT_CHARACTERS;
-        PendingText::parse_stored(text).filter(|text| is_short && !text.is_unnamed())
+        PendingList::parse_stored(text).filter(|text| is_short && !text.is_unnamed())
     }
 
     /// Parses the string of a store, which may also be the unnamed one; `None` if it is invalid.
@@ -70,7 +70,7 @@ impl<'a> PendingText<'a> {
             "" => None,
             name => Some(DeviceName::parse(name)?),
         };
-        let text = PendingText {
+        let text = PendingList {
             device,
             counter: from_base36(counter.as_bytes())?,
             forgotten: from_base36(forgotten.as_bytes())?.try_into().ok()?,
@@ -94,14 +94,14 @@ impl<'a> PendingText<'a> {
     }
 
     /// Appends the older unnamed list to this one, up to [`MAX_IDS`].
-    pub(super) fn joined(&self, older: &PendingText<'_>) -> String {
+    pub(super) fn joined(&self, older: &PendingList<'_>) -> String {
         let mut list = older.list.to_owned();
         // A repeated report is already in it.
         if !list.starts_with(self.list) {
             list.insert_str(0, self.list);
             list.truncate(MAX_IDS * self.entry());
         }
-        PendingText { list: &list, ..*self }.text()
+        PendingList { list: &list, ..*self }.text()
     }
 
     fn text(&self) -> String {
@@ -117,7 +117,7 @@ impl<'a> PendingText<'a> {
     /// The string with a list of as many ids as fit into these characters. `numbers` are their hashes (XXH64, seed 0),
     /// the newest first; for the unnamed list each with its Unix seconds after it.
     pub(crate) fn with_list(self, numbers: impl Iterator<Item = u64>, max_characters: usize) -> String {
-        let mut text = PendingText { list: "", ..self }.text();
+        let mut text = PendingList { list: "", ..self }.text();
         let ids = (max_characters.saturating_sub(text.len()) / self.entry()).min(MAX_IDS);
         let mut bytes = Vec::new();
         for number in numbers.take(ids * self.entry() / CHARACTERS) {
@@ -168,7 +168,7 @@ pub(super) fn listed(hash: u64) -> u32 {
     (hash & 0xFF_FFFF) as u32
 }
 
-impl fmt::Display for PendingText<'_> {
+impl fmt::Display for PendingList<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text())
     }
@@ -180,32 +180,32 @@ mod tests {
 
     fn listed_in(text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
-        let text = PendingText::parse_stored(text).unwrap();
+        let text = PendingList::parse_stored(text).unwrap();
         text.read_list(Time::from_unix_seconds(1_764_000_000), 1_763_999_000, &mut ids)
             .unwrap();
         ids
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_lists_are_read_back() {
         let device = Some(DeviceName::new("home:ada", 17));
         for (device, list) in [(device, "Dn4SjG5b"), (device, ""), (None, "__-_")] {
-            let text = PendingText {
+            let text = PendingList {
                 device,
                 counter: 1_295,
                 forgotten: 1_764_000_000,
                 list,
             };
-            assert_eq!(PendingText::parse(&text.to_string()), Some(text));
+            assert_eq!(PendingList::parse(&text.to_string()), Some(text));
         }
-        assert_eq!(PendingText::parse(".0.0.").map(|text| text.list), Some(""));
+        assert_eq!(PendingList::parse(".0.0.").map(|text| text.list), Some(""));
     }
 
     #[test]
     fn a_list_has_the_low_24_bits_of_each_hash() {
         // The ids `1r8bq8r7q4izgx` and `a`, as the format's description has them.
         let hashes = [0x3fcb_4702_b20e_7e12, 0xd24e_c4f1_a98c_6e5b];
-        let text = PendingText::new(None, 1, 0);
+        let text = PendingList::new(None, 1, 0);
         let listing = text.with_list(hashes.into_iter(), usize::MAX);
         assert_eq!(listing, ".1.0.Dn4SjG5b");
         assert_eq!(listed_in(&listing), hashes.map(listed));
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_as_many_ids_as_there_is_room_for_and_no_more_than_1000() {
-        let text = PendingText::new(None, 0, 0);
+    fn a_list_has_as_many_ids_as_fit_and_at_most_1000() {
+        let text = PendingList::new(None, 0, 0);
         for (most, ids) in [
             (0, 0),
             (8, 0),
@@ -230,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn of_reports_without_a_list_each_impression_has_its_time() {
-        let text = PendingText::new(Some(DeviceName::UNNAMED), 0, 0);
+    fn the_unnamed_list_has_the_time_of_each_impression() {
+        let text = PendingList::new(Some(DeviceName::UNNAMED), 0, 0);
         // One from before the deletion, and one of a server whose clock is ahead of the one that stores.
         let [late, new, ahead] = [1_763_998_999, 1_763_999_000, 1_764_000_900];
         let listing = text.with_list([1, new, 2, late, 3, ahead].into_iter(), usize::MAX);
         assert_eq!(listed_in(&listing), [1, 3]);
-        assert_eq!(PendingText::parse(&listing), None, "no device sends it");
+        assert_eq!(PendingList::parse(&listing), None, "no device sends it");
         let joined = |listing: &str, older: &str| {
-            let [listing, older] = [listing, older].map(|text| PendingText::parse_stored(text).unwrap());
+            let [listing, older] = [listing, older].map(|text| PendingList::parse_stored(text).unwrap());
             listing.joined(&older)
         };
         assert_eq!(joined(&listing, &listing), listing);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_read() {
+    fn invalid_lists_are_refused() {
         let long = format!(".0.0.{}", "AAAA".repeat(1_001));
         let padded = format!(".{:0>4096}.0.", 0);
         for text in [
@@ -274,7 +274,7 @@ mod tests {
             &long,
             &padded,
         ] {
-            assert_eq!(PendingText::parse(text), None, "{text}");
+            assert_eq!(PendingList::parse(text), None, "{text}");
         }
     }
 }

@@ -63,8 +63,8 @@ impl Guard {
             // A pending impression indicates a lost delivery only if a snapshot was applied on this visit, and within
             // the window: other impressions are never covered.
             let may_repeat = self.has_applied && self.table.is_live(recording, now.unix_ms());
-            let may_go = undelivered.origin == Origin::Own || scope == Scope::All;
-            if !may_go || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
+            let is_in_scope = undelivered.origin == Origin::Own || scope == Scope::All;
+            if !is_in_scope || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;
             }
             bytes += undelivered.id.len() + JSON_OVERHEAD;

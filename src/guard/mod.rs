@@ -13,7 +13,7 @@ mod verdict;
 pub use delivery::{DeliveryBatch, Scope};
 pub use types::{Applied, CoveredImpression, Explanation, GuardStats, NotApplied, Recorded};
 
-use crate::devices::PendingText;
+use crate::devices::PendingList;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
@@ -228,7 +228,7 @@ impl Guard {
         let (device, counter) = (self.table.device_name(), self.table.counter());
         let pending = self.stopped_as_pending(now);
         let newest_first = pending.iter().rev().map(|(hash, _, _)| *hash);
-        PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
+        PendingList::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
     }
 
     /// A counter that grows when an id becomes unseen or is deleted, on this device or by the server. Then verdicts

@@ -172,8 +172,8 @@ impl ServerView {
 
     /// The shards as strings, newest first; `None` if they are too large to be stored.
     pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        let is_kept = self.shards.iter().all(|shard| !shard.text.is_empty());
-        is_kept.then(|| self.shards.iter().map(|shard| shard.text.as_slice()))
+        let fits = self.shards.iter().all(|shard| !shard.text.is_empty());
+        fits.then(|| self.shards.iter().map(|shard| shard.text.as_slice()))
     }
 
     /// The filters that have not expired at this time of the server's clock, Unix seconds.

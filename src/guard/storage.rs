@@ -4,7 +4,7 @@ use super::Guard;
 use super::server_view::ServerView;
 use super::types::recorded_at;
 use super::unseen::Unseen;
-use crate::table::{Due, Mark, Source, WrittenText, row};
+use crate::table::{Due, Mark, Source, EncodedRow, row};
 use crate::time::Time;
 
 /// Storage. A store is a bag of rows, each a string: rows of several tabs may be merged in any order, any number of
@@ -42,7 +42,7 @@ impl Guard {
     }
 
     /// [`Guard::unsaved`] with the number of the row's recordings.
-    pub(crate) fn unsaved_row(&mut self, after: Mark, due: Due, now: Time) -> Option<(WrittenText, Mark)> {
+    pub(crate) fn unsaved_row(&mut self, after: Mark, due: Due, now: Time) -> Option<(EncodedRow, Mark)> {
         self.table.unsaved(after, due, recorded_at(now))
     }
 
@@ -97,7 +97,7 @@ impl Guard {
     }
 
     /// [`Guard::rewrite`], each row with the number of its recordings.
-    pub(crate) fn rewritten<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Vec<WrittenText> {
+    pub(crate) fn rewritten<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Vec<EncodedRow> {
         let (mut hashes, mut is_readable) = (Vec::new(), false);
         for row in texts.filter_map(row::read) {
             is_readable = true;
@@ -118,8 +118,8 @@ impl Guard {
 
     /// Begins another generation, after a clear: removes all impressions, the snapshot in use and the device name, and
     /// invalidates all marks. `keep_own`: retains this guard's recordings, as unsaved; only if nothing was merged yet.
-    pub fn reset(&mut self, keeps: bool) {
-        self.table.reset(keeps);
+    pub fn reset(&mut self, keep_own: bool) {
+        self.table.reset(keep_own);
         self.forget_snapshot();
         self.has_applied = false;
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn rewriting_counts_nothing_as_saved_and_loses_no_facts() {
+    fn rewriting_marks_nothing_as_saved_and_loses_no_facts() {
         let mut writer = guard(1);
         let (facts_alone, mark) = writer.unsaved(Mark::default(), Due::Facts, NOW).unwrap();
         writer.saved(mark);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_delivered_by_a_batch_of_all_and_what_another_tab_recorded_is_not() {
+    fn found_impressions_are_delivered_by_a_batch_of_all_and_those_of_another_tab_are_not() {
         let mut writer = guard(1);
         writer.loaded();
         writer.record(&["a"], NOW);

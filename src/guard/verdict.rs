@@ -61,8 +61,8 @@ impl Guard {
             };
             let verdict = self.verdict(list.hash(index), now, is_in_shards);
             match (verdict, &mut seen) {
-                (None, _) if list.keep(ids, index) => fresh.push(index as u32),
-                (Some(by), Some(seen)) if list.keep(ids, index) => {
+                (None, _) if list.insert(ids, index) => fresh.push(index as u32),
+                (Some(by), Some(seen)) if list.insert(ids, index) => {
                     let (group, at) = self.last_seen(by, list.id(ids, index), now);
                     seen.push((group, at, index as u64));
                 }

@@ -14,8 +14,8 @@ pub struct LoadedFromRedis {
     pub stored: StoredChain,
     /// Differs after each change; 0 while nothing is stored.
     pub revision: u64,
-    /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
-    pub kept: String,
+    /// The devices' pending impressions, in the lines of [`PendingUpdate::added_to`](crate::PendingUpdate::added_to).
+    pub pending: String,
     /// Redis's clock.
     pub now: Option<Time>,
     /// The error with which Redis refused to store the device's pending impressions.
@@ -41,7 +41,7 @@ impl LoadedFromRedis {
         Some(LoadedFromRedis {
             stored: StoredChain { shards, fields },
             revision: texts.next()?.parse().ok()?,
-            kept: list(&mut texts)?.join("\n"),
+            pending: list(&mut texts)?.join("\n"),
             refusal: texts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
             now: time(&texts.next()?),
         })
@@ -54,24 +54,24 @@ fn list(texts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
     (list.len() == length).then_some(list)
 }
 
-/// The response of [`RedisScript::Keep`](super::RedisScript::Keep).
+/// The response of [`RedisScript::StorePending`](super::RedisScript::StorePending).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KeptInRedis {
+pub struct PendingFromRedis {
     /// The devices' pending impressions if they are of more than 8 devices, for
     /// [`StoreKeys::drop_devices`](crate::StoreKeys::drop_devices).
-    pub kept: String,
+    pub pending: String,
     /// Redis's clock.
     pub now: Option<Time>,
 }
 
-impl KeptInRedis {
+impl PendingFromRedis {
     /// Reads a response: its strings in their order, each list with its length before it. `None` for any other
     /// response.
     pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
         let mut texts = texts.into_iter();
-        Some(KeptInRedis {
-            kept: list(&mut texts)?.join("\n"),
+        Some(PendingFromRedis {
+            pending: list(&mut texts)?.join("\n"),
             now: time(&texts.next()?),
         })
     }
@@ -86,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_was_cut_is_none() {
-        let answer = ["1", "AAAA", "2", "revision", "7", "7", "1", "kept", "", "1"].map(String::from);
+    fn a_truncated_response_is_none() {
+        let answer = ["1", "AAAA", "2", "revision", "7", "7", "1", "pending", "", "1"].map(String::from);
         assert!(LoadedFromRedis::read(answer.clone()).is_some());
         for length in 0..answer.len() {
             assert_eq!(LoadedFromRedis::read(answer[..length].to_vec()), None, "{length}");

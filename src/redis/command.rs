@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 use super::keys::StoreKeys;
 use super::list_change::ListChange;
 use crate::chain::StoredChain;
-use crate::devices::{PendingToKeep, dropped_devices};
+use crate::devices::{PendingUpdate, dropped_devices};
 
 /// A script that runs in Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub enum RedisScript {
     /// from before a deletion of the history must not be combined with its time.
     /// [`LoadedFromRedis`](super::LoadedFromRedis) reads the response.
     Load,
-    /// Stores a device's pending list: [`KeptInRedis`](super::KeptInRedis) reads the response.
-    Keep,
+    /// Stores a device's pending list: [`PendingFromRedis`](super::PendingFromRedis) reads the response.
+    StorePending,
     /// Removes devices' pending lists.
     Drop,
     /// Replaces a user's list and hash, and returns 1; returns 0 if another process has changed either. In a full Redis
@@ -27,7 +27,7 @@ pub enum RedisScript {
 
 impl RedisScript {
     /// All scripts, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Load, Self::Keep, Self::Drop, Self::Replace, Self::ReplaceInFull];
+    pub const ALL: [Self; 5] = [Self::Load, Self::StorePending, Self::Drop, Self::Replace, Self::ReplaceInFull];
     /// The functions with which every script begins.
     pub const BEGINNING: &'static str = include_str!("run.lua");
 
@@ -35,13 +35,13 @@ impl RedisScript {
     pub fn text(self) -> &'static str {
         const LOAD: &str = concat!(
             include_str!("run.lua"),
-            include_str!("keep.lua"),
+            include_str!("store_pending.lua"),
             include_str!("load.lua")
         );
-        const KEEP: &str = concat!(
+        const STORE_PENDING: &str = concat!(
             include_str!("run.lua"),
-            include_str!("keep.lua"),
-            include_str!("kept.lua")
+            include_str!("store_pending.lua"),
+            include_str!("pending.lua")
         );
         const DROP: &str = concat!(include_str!("run.lua"), include_str!("drop.lua"));
         const REPLACE: &str = concat!(include_str!("run.lua"), include_str!("replace.lua"));
@@ -52,7 +52,7 @@ impl RedisScript {
         );
         match self {
             RedisScript::Load => LOAD,
-            RedisScript::Keep => KEEP,
+            RedisScript::StorePending => STORE_PENDING,
             RedisScript::Drop => DROP,
             RedisScript::Replace => REPLACE,
             RedisScript::ReplaceInFull => REPLACE_IN_FULL,
@@ -81,27 +81,27 @@ pub struct RedisCommand {
 
 impl StoreKeys {
     /// Stores the device's pending list, if there is one, and loads the user's data.
-    pub fn load(self, pending: Option<&PendingToKeep>) -> RedisCommand {
+    pub fn load(self, pending: Option<&PendingUpdate>) -> RedisCommand {
         RedisCommand {
             script: RedisScript::Load,
             keys: vec![self.list, self.meta, self.pending],
-            arguments: pending.map(keep_arguments).unwrap_or_default(),
+            arguments: pending.map(pending_arguments).unwrap_or_default(),
         }
     }
 
     /// Stores a device's pending list, and loads nothing.
-    pub fn keep(self, pending: &PendingToKeep) -> RedisCommand {
+    pub fn store_pending(self, pending: &PendingUpdate) -> RedisCommand {
         RedisCommand {
-            script: RedisScript::Keep,
+            script: RedisScript::StorePending,
             keys: vec![self.pending],
-            arguments: keep_arguments(pending),
+            arguments: pending_arguments(pending),
         }
     }
 
     /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES); `None` if there are none.
-    /// `kept`: the lists as they were loaded: a list that has changed since is not removed, nor is `latest`.
-    pub fn drop_devices(self, kept: &str, latest: Option<&PendingToKeep>) -> Option<RedisCommand> {
-        let arguments: Vec<String> = dropped_devices(kept, latest).into_iter().flatten().collect();
+    /// `stored`: the lists as they were loaded: a list that has changed since is not removed, nor is `latest`.
+    pub fn drop_devices(self, stored: &str, latest: Option<&PendingUpdate>) -> Option<RedisCommand> {
+        let arguments: Vec<String> = dropped_devices(stored, latest).into_iter().flatten().collect();
         (!arguments.is_empty()).then(|| RedisCommand {
             script: RedisScript::Drop,
             keys: vec![self.pending],
@@ -131,8 +131,8 @@ impl StoreKeys {
         life_seconds: u64,
         forgets: bool,
     ) -> RedisCommand {
-        let ListChange { added, first, kept } = ListChange::between(&before.shards, &after.shards);
-        let last = (first + kept) as i64 - 1;
+        let ListChange { added, first, unchanged } = ListChange::between(&before.shards, &after.shards);
+        let last = (first + unchanged) as i64 - 1;
         let numbers = [
             revision.to_string(),
             first.to_string(),
@@ -158,7 +158,7 @@ impl StoreKeys {
 
 /// The arguments of a script that stores a pending list: device name, counter, list, when it arrived and how long it is
 /// stored, both in seconds, and whether it lists anything.
-fn keep_arguments(pending: &PendingToKeep) -> Vec<String> {
+fn pending_arguments(pending: &PendingUpdate) -> Vec<String> {
     let (device, counter) = pending.key();
     let [at, life] = [pending.at().unix_seconds(), pending.life_seconds().into()].map(|seconds| seconds.to_string());
     let lists_any = u8::from(pending.lists_any()).to_string();

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_cluster_the_keys_of_a_user_share_a_slot_whatever_the_names() {
+    fn on_a_cluster_the_keys_of_a_user_share_a_slot() {
         let names = ["a", "{", "}", "}x", "{}", "{a}b", "a}{", "%7D", "%", "\u{0}", "é"];
         let mut lists = Vec::new();
         for prefix in ["", "seen:", "seen{}:", "{", "}", "{}", "{a}", "a{b"] {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_whose_list_would_be_another_ones_hash_or_whose_name_is_too_long_is_refused() {
+    fn a_user_with_a_reserved_suffix_or_too_long_a_name_is_refused() {
         StoreKeys::of("seen:", &"a".repeat(512), false).unwrap();
         for user in ["", "ada:meta", "ada:pending", ":meta", &"é".repeat(257)] {
             assert_eq!(

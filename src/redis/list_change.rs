@@ -10,29 +10,29 @@ pub(super) struct ListChange {
     /// The index in the old list of the first unchanged element; its length if there is none.
     pub(super) first: usize,
     /// The number of unchanged elements.
-    pub(super) kept: usize,
+    pub(super) unchanged: usize,
 }
 
 impl ListChange {
     /// The change from one list to another.
     pub(super) fn between(before: &(impl IdList + ?Sized), after: &(impl IdList + ?Sized)) -> Self {
-        let place_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
+        let index_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
         let stays = |added: usize, first: usize| {
-            let kept = after.len() - added;
-            first + kept <= before.len() && (0..kept).all(|index| after.get(added + index) == before.get(first + index))
+            let unchanged = after.len() - added;
+            first + unchanged <= before.len() && (0..unchanged).all(|index| after.get(added + index) == before.get(first + index))
         };
         let change = (0..after.len()).find_map(|added| {
-            let first = place_of(after.get(added)).filter(|&first| stays(added, first))?;
+            let first = index_of(after.get(added)).filter(|&first| stays(added, first))?;
             Some(ListChange {
                 added,
                 first,
-                kept: after.len() - added,
+                unchanged: after.len() - added,
             })
         });
         change.unwrap_or(ListChange {
             added: after.len(),
             first: before.len(),
-            kept: 0,
+            unchanged: 0,
         })
     }
 }
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_change_makes_the_new_list_of_the_old_one() {
+    fn a_change_turns_the_old_list_into_the_new_one() {
         let lists: [&[&str]; 8] = [
             &[],
             &["a"],
@@ -55,9 +55,9 @@ mod tests {
         ];
         for before in lists {
             for after in lists {
-                let ListChange { added, first, kept } = ListChange::between(before, after);
-                let made = [&after[..added], &before[first..first + kept]].concat();
-                assert_eq!(made, after, "{before:?} to {after:?}: {added}, {first}, {kept}");
+                let ListChange { added, first, unchanged } = ListChange::between(before, after);
+                let made = [&after[..added], &before[first..first + unchanged]].concat();
+                assert_eq!(made, after, "{before:?} to {after:?}: {added}, {first}, {unchanged}");
             }
         }
     }

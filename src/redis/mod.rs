@@ -9,6 +9,6 @@ mod command;
 mod keys;
 mod list_change;
 
-pub use answer::{KeptInRedis, LoadedFromRedis};
+pub use answer::{PendingFromRedis, LoadedFromRedis};
 pub use command::{RedisCommand, RedisScript};
 pub use keys::StoreKeys;

@@ -129,14 +129,14 @@ impl Table {
 
     /// Begins another generation: removes all but the counter, and resets the facts to those of a new table.
     /// `keep_own`: retains the recordings, as unsaved; only if all are of this tab.
-    pub(crate) fn reset(&mut self, keeps: bool) {
+    pub(crate) fn reset(&mut self, keep_own: bool) {
         self.unseen_revision += 1;
         self.facts = Facts::of_window(self.window_ms);
         self.facts.reported = self.reports;
         self.stored = Facts::default();
         self.written.clear();
         self.rename();
-        if !keeps {
+        if !keep_own {
             self.early.clear();
             self.retain(u64::MAX);
         }

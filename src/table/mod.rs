@@ -22,7 +22,7 @@ pub(crate) use facts::{Deletion, MAX_WINDOW_DAYS};
 pub use merge::Source;
 pub(crate) use recording::{Kind, MAX_AT, Origin, Recording, Undelivered};
 pub use unsaved::{Due, Mark};
-pub(crate) use written::WrittenText;
+pub(crate) use written::EncodedRow;
 
 use crate::devices::DeviceName;
 use crate::hash::{HashedId, hash_id};

@@ -6,7 +6,7 @@
 
 use super::facts::Facts;
 use super::row;
-use super::written::{WrittenRow, WrittenText};
+use super::written::{WrittenRow, EncodedRow};
 use super::{MAX_ROW, Table};
 use crate::rank::{Rank, sorted};
 
@@ -33,7 +33,7 @@ pub enum Due {
 impl Table {
     /// The next row to save, with up to 1,000 changes after `after` and the facts as of `now_ms`, and its mark. `None`
     /// if nothing after that is due. Facts are due only after the default mark.
-    pub(crate) fn unsaved(&mut self, after: Mark, due: Due, now_ms: u64) -> Option<(WrittenText, Mark)> {
+    pub(crate) fn unsaved(&mut self, after: Mark, due: Due, now_ms: u64) -> Option<(EncodedRow, Mark)> {
         let facts = self.facts_at(now_ms);
         let mut is_due = due != Due::Changes && after == Mark::default() && !self.stored.include(&facts);
         if !is_due && due != Due::All && self.tally.unsaved == 0 {
@@ -122,7 +122,7 @@ impl Table {
     }
 
     /// Rows with the table's recordings of these ids, up to 1,000 each; at least one row, for the facts.
-    pub(crate) fn rows_of(&self, hashes: Vec<u64>) -> Vec<WrittenText> {
+    pub(crate) fn rows_of(&self, hashes: Vec<u64>) -> Vec<EncodedRow> {
         let mut ids = Vec::new();
         for hash in hashes {
             ids.extend(self.get(hash).map(|recording| recording.rank(hash)));
@@ -140,7 +140,7 @@ impl Table {
     }
 
     /// A row of these ids, each once.
-    fn row_of(&self, mut ids: Vec<Rank>) -> WrittenText {
+    fn row_of(&self, mut ids: Vec<Rank>) -> EncodedRow {
         for id in &mut ids {
             // A recording's rank orders a row.
             *id = self.get(id.2).map_or(*id, |recording| recording.rank(id.2));
@@ -148,8 +148,8 @@ impl Table {
         self.write(&sorted(ids))
     }
 
-    fn write(&self, ids: &[Rank]) -> WrittenText {
-        WrittenText {
+    fn write(&self, ids: &[Rank]) -> EncodedRow {
+        EncodedRow {
             text: row::write(self, &self.facts, ids),
             recordings: ids.len(),
         }

@@ -4,7 +4,7 @@ use super::facts::Facts;
 
 /// A row as a string.
 #[derive(Debug)]
-pub(crate) struct WrittenText {
+pub(crate) struct EncodedRow {
     pub(crate) text: String,
     /// The number of its recordings. Only the page's class returns it.
     #[cfg_attr(not(all(target_arch = "wasm32", feature = "client")), allow(dead_code))]

@@ -177,7 +177,7 @@ impl Chain {
 
     /// Restores the data stored with the shards: the batch's unseen ids with their times, and the deletion of the
     /// history, in Unix seconds.
-    #[wasm_bindgen(js_name = restoreExceptions)]
+    #[wasm_bindgen(js_name = restore)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
         let unseen = unseen.impressions(0, times_ms);
         let forget_before = forget_before.map(|seconds| Time::from_unix_seconds(seconds.into()));

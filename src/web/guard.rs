@@ -32,7 +32,7 @@ pub struct Guard {
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum ApplyStatus {
-    Taken,
+    Applied,
     OlderVersion,
     MissingShard,
     BadSnapshot,
@@ -212,14 +212,14 @@ impl Guard {
             }
         });
         match applied {
-            Ok(None) => ApplyStatus::Taken,
+            Ok(None) => ApplyStatus::Applied,
             Ok(Some(applied)) => {
                 self.numbers = vec![applied.covered as f64, f64::from(u8::from(applied.saturated))];
                 for covered in applied.lags {
                     self.add_id(&covered.id, covered.lag_ms);
                 }
                 match applied.reason {
-                    None => ApplyStatus::Taken,
+                    None => ApplyStatus::Applied,
                     Some(NotApplied::OlderVersion) => ApplyStatus::OlderVersion,
                     Some(NotApplied::MissingShard) => ApplyStatus::MissingShard,
                 }
@@ -427,8 +427,8 @@ impl Guard {
     }
 
     /// Begins another generation. `keep_own`: retains this guard's recordings; only if nothing was merged yet.
-    pub fn reset(&mut self, keeps: bool) {
-        self.guard.reset(keeps);
+    pub fn reset(&mut self, keep_own: bool) {
+        self.guard.reset(keep_own);
     }
 
     /// Leaves the shards in use as strings, each followed by a line feed. Returns false if they are too large to be

@@ -35,9 +35,9 @@ use crate::id_map;
 fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
     std::panic::set_hook(Box::new(|panic| {
-        if let Some(place) = panic.location() {
+        if let Some(location) = panic.location() {
             let what = "seenguard: internal error at".into();
-            web_sys::console::error_3(&what, &place.file().into(), &place.line().into());
+            web_sys::console::error_3(&what, &location.file().into(), &location.line().into());
         }
     }));
 }

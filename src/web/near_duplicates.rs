@@ -44,7 +44,7 @@ impl NearDuplicates {
     /// its id.
     #[wasm_bindgen(js_name = groupOf)]
     pub fn group_of(&mut self, fingerprint_and_id: &TextBatch) -> Result<String, JsValue> {
-        self.group_of_texts(fingerprint_and_id).map_err(|error| {
+        self.group_of_strings(fingerprint_and_id).map_err(|error| {
             self.spare = Vec::new();
             failure(error)
         })
@@ -52,7 +52,7 @@ impl NearDuplicates {
 }
 
 impl NearDuplicates {
-    fn group_of_texts(&mut self, fingerprint_and_id: &TextBatch) -> Result<String, Error> {
+    fn group_of_strings(&mut self, fingerprint_and_id: &TextBatch) -> Result<String, Error> {
         self.spare.try_reserve_exact(SPARE_BYTES)?;
         let [fingerprint, id] = [0, 1].map(|index| String::from_utf8_lossy(fingerprint_and_id.get(index)));
         let group = self.groups.group_of(parse(&fingerprint)?, &id)?;

@@ -13,18 +13,18 @@ use super::batch::TextBatch;
 use super::chain::{Chain, GivenOptions, page_request, rejected, report_of, shipped, time};
 use super::{Failure, failure, to_js};
 use crate::chain::{ChainOptions, ReceivedReport, Report, ShardChain};
-use crate::devices::{PENDING_SECONDS, Pending, PendingToKeep};
+use crate::devices::{PENDING_SECONDS, Pending, PendingUpdate};
 use crate::error::Error;
 use crate::id_list::IdList;
-use crate::redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
+use crate::redis::{PendingFromRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
 use crate::store_call::{StoreCall, StoreClock, StoreFailure, StoreReplacement, StoreStep, StoreUse, check_namespace};
 use crate::time::Time;
 
 /// Returns the new value of a user's pending lists; undefined if nothing changes.
-#[wasm_bindgen(js_name = keepPending)]
-pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
-    match PendingToKeep::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
-        Some(list) => list.added_to(kept).map_err(failure),
+#[wasm_bindgen(js_name = addPending)]
+pub fn add_pending(stored: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
+    match PendingUpdate::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
+        Some(list) => list.added_to(stored).map_err(failure),
         None => Ok(None),
     }
 }
@@ -60,10 +60,10 @@ struct Call {
     namespace: Option<String>,
     work: Work,
     /// The device's pending list, to be stored.
-    list: Option<PendingToKeep>,
+    list: Option<PendingUpdate>,
     call: StoreCall,
     /// The loaded pending lists of the user's devices.
-    kept: String,
+    pending: String,
     /// The number of ids that no live shard contained.
     unknown: usize,
 }
@@ -100,7 +100,7 @@ struct Step<'a> {
     /// For Redis: removes lists beyond the limit. Its result does not matter.
     drop: Option<RedisCommand>,
     /// For other backends.
-    reported: Option<&'a PendingToKeep>,
+    reported: Option<&'a PendingUpdate>,
     replacement: Option<StoreReplacement>,
     unknown: usize,
     report: Option<&'a ReceivedReport>,
@@ -162,7 +162,7 @@ impl StoreCalls {
         now: f64,
     ) -> JsValue {
         let now = self.store.now(now, None);
-        let mut call = match self.store.begun(texts, numbers, work, bytes, now) {
+        let mut call = match self.store.new_call(texts, numbers, work, bytes, now) {
             Ok(call) => call,
             Err(error) => return failure(error),
         };
@@ -170,22 +170,22 @@ impl StoreCalls {
         call.call = StoreCall::new(self.store.options, kind, limit_ms as u64, random.to_bits());
         self.latest = self.latest.wrapping_add(1);
         self.calls.push((self.latest, Box::new(call)));
-        self.go_on(self.latest, Event::Begun)
+        self.advance(self.latest, Event::Begun)
     }
 
     /// Begins again, after a wait.
     pub fn again(&mut self, call: u32) -> JsValue {
-        self.go_on(call, Event::Begun)
+        self.advance(call, Event::Begun)
     }
 
-    /// Continues with the strings of the response to `load` or `keep`.
+    /// Continues with the strings of the response to `load` or `storePending`.
     pub fn loaded(&mut self, call: u32, texts: &TextBatch, now: f64) -> JsValue {
-        self.go_on(call, Event::Loaded(texts, now))
+        self.advance(call, Event::Loaded(texts, now))
     }
 
     /// Continues after `replace` or `forget`.
     pub fn stored(&mut self, call: u32) -> JsValue {
-        self.go_on(call, Event::Stored)
+        self.advance(call, Event::Stored)
     }
 
     /// Continues after a step has failed, `elapsed_ms` after the call began. `kind`: 0 is a permanent failure, 1 a
@@ -197,7 +197,7 @@ impl StoreCalls {
             2 => StoreFailure::of_redis(&text(texts, 0)),
             _ => StoreFailure::Conflict,
         };
-        self.go_on(call, Event::Failed(why, elapsed_ms as u64))
+        self.advance(call, Event::Failed(why, elapsed_ms as u64))
     }
 
     /// Whether a call at its limit fails because the store is silent, and not by its last failure.
@@ -221,7 +221,7 @@ impl StoreCalls {
 
     /// Continues with the chain that the app has changed.
     pub fn changed(&mut self, call: u32, changed: Chain) -> JsValue {
-        self.go_on(call, Event::Changed(changed.chain))
+        self.advance(call, Event::Changed(changed.chain))
     }
 
     /// Makes a page of the batch's items, a degraded one if nothing was loaded, and puts the indices of its items into
@@ -243,9 +243,9 @@ impl StoreCalls {
         };
         let job = self.calls.swap_remove(index).1;
         let pending = Pending {
-            asking: pending.as_deref(),
-            kept: &job.kept,
-            kept_seconds: self.store.pending_seconds,
+            requesting: pending.as_deref(),
+            stored: &job.pending,
+            stored_seconds: self.store.pending_seconds,
             namespace: job.namespace.as_deref(),
         };
         let request = page_request(size, last, cursor.as_deref(), held.as_deref(), pending);
@@ -269,16 +269,16 @@ impl StoreCalls {
     }
 
     /// Continues a call. Returns its next step.
-    fn go_on(&mut self, call: u32, event: Event<'_>) -> JsValue {
+    fn advance(&mut self, call: u32, event: Event<'_>) -> JsValue {
         let Some(index) = self.index(call) else {
             return JsValue::UNDEFINED;
         };
         let job = &mut self.calls[index].1;
-        let mut shown = Step {
+        let mut next = Step {
             call,
             ..Step::default()
         };
-        let step = job.go_on(&self.store, event, &mut shown);
+        let step = job.advance(&self.store, event, &mut next);
         // A failed read stays: a degraded page is made of it.
         let is_over = match step {
             Ok(StoreStep::Done | StoreStep::Failed) => !matches!(job.work, Work::Read),
@@ -286,7 +286,7 @@ impl StoreCalls {
             Err(_) => true,
         };
         let step = match step {
-            Ok(step) => to_js(&job.shown(step, shown)),
+            Ok(step) => to_js(&job.to_step(step, next)),
             Err(error) => failure(error),
         };
         if is_over {
@@ -316,7 +316,7 @@ impl Store {
     }
 
     /// Checks the arguments of a call.
-    fn begun(&self, texts: &TextBatch, numbers: &[f64], work: u8, bytes: usize, now: Time) -> Result<Call, Error> {
+    fn new_call(&self, texts: &TextBatch, numbers: &[f64], work: u8, bytes: usize, now: Time) -> Result<Call, Error> {
         let [user, namespace] = [0, 1].map(|index| text(texts, index));
         let (prefix, is_cluster) = self
             .redis
@@ -327,7 +327,7 @@ impl Store {
         let mut list = None;
         let work = match work {
             0 => {
-                list = PendingToKeep::of(&text(texts, 2), wanted, now, self.pending_seconds);
+                list = PendingUpdate::of(&text(texts, 2), wanted, now, self.pending_seconds);
                 Work::Read
             }
             1 => Work::Update,
@@ -335,13 +335,13 @@ impl Store {
             3 => Work::Unsee((2..texts.len()).map(|index| text(texts, index)).collect()),
             4 => Work::Ingest(received(texts, numbers)),
             _ => {
-                let of_texts = (0..texts.len()).map(|index| texts.get(index).len()).sum();
-                Report::check_size(bytes.max(of_texts))?;
+                let batch_bytes = (0..texts.len()).map(|index| texts.get(index).len()).sum();
+                Report::check_size(bytes.max(batch_bytes))?;
                 let mut report = received(texts, numbers);
                 report.stamp(now);
                 report.limit()?;
                 let (pending, impressions) = (report.pending.as_deref(), &report.impressions);
-                list = PendingToKeep::of_report(pending, impressions, wanted, now, self.pending_seconds);
+                list = PendingUpdate::of_report(pending, impressions, wanted, now, self.pending_seconds);
                 Work::Accept(report)
             }
         };
@@ -354,25 +354,25 @@ impl Store {
             call: StoreCall::new(self.options, work.kind(), 0, 0),
             work,
             list,
-            kept: String::new(),
+            pending: String::new(),
             unknown: 0,
         })
     }
 }
 
 impl Call {
-    fn go_on(&mut self, store: &Store, event: Event<'_>, shown: &mut Step<'_>) -> Result<StoreStep, Error> {
+    fn advance(&mut self, store: &Store, event: Event<'_>, next: &mut Step<'_>) -> Result<StoreStep, Error> {
         let step = match (event, &mut self.work) {
             (Event::Begun, Work::Accept(_)) if self.list.is_none() => StoreStep::Done,
             (Event::Begun, _) => self.call.begin(),
             (Event::Loaded(texts, now), Work::Accept(report)) => {
-                let Some(kept) = KeptInRedis::read(all(texts)) else {
+                let Some(loaded) = PendingFromRedis::read(all(texts)) else {
                     return Ok(StoreStep::Failed);
                 };
-                if kept.now.is_some() {
-                    report.stamp(store.now(now, kept.now));
+                if loaded.now.is_some() {
+                    report.stamp(store.now(now, loaded.now));
                 }
-                self.kept = kept.kept;
+                self.pending = loaded.pending;
                 StoreStep::Done
             }
             (Event::Loaded(texts, now), _) => {
@@ -381,10 +381,10 @@ impl Call {
                 };
                 let now = store.now(now, loaded.now);
                 let step = self.call.loaded(Arc::new(loaded.stored), loaded.revision, now)?;
-                shown.refusal = loaded.refusal;
-                shown.damage = self.call.damage().iter().map(Failure::of).collect();
-                shown.now = now.unix_ms() as f64 / 1000.0;
-                self.kept = loaded.kept;
+                next.refusal = loaded.refusal;
+                next.damage = self.call.damage().iter().map(Failure::of).collect();
+                next.now = now.unix_ms() as f64 / 1000.0;
+                self.pending = loaded.pending;
                 step
             }
             (Event::Changed(changed), _) => {
@@ -397,7 +397,7 @@ impl Call {
             (Event::Failed(failure, elapsed_ms), _) => self.call.failed(failure, elapsed_ms),
         };
         let keys = self.keys.clone();
-        shown.drop = keys.and_then(|keys| keys.drop_devices(&self.kept, self.list.as_ref()));
+        next.drop = keys.and_then(|keys| keys.drop_devices(&self.pending, self.list.as_ref()));
         match step {
             StoreStep::Change => self.change(),
             step => Ok(step),
@@ -418,40 +418,40 @@ impl Call {
     }
 
     /// The step for JavaScript to perform.
-    fn shown<'a>(&'a self, step: StoreStep, mut shown: Step<'a>) -> Step<'a> {
+    fn to_step<'a>(&'a self, step: StoreStep, mut next: Step<'a>) -> Step<'a> {
         let forgets = matches!(step, StoreStep::Forget(_));
         let (list, keys) = (self.list.as_ref(), || self.keys.clone());
-        shown.kind = match step {
+        next.kind = match step {
             StoreStep::Load if matches!(self.work, Work::Accept(_)) => {
-                shown.command = keys().zip(list).map(|(keys, list)| keys.keep(list));
-                shown.reported = list.filter(|_| self.keys.is_none());
-                "keep"
+                next.command = keys().zip(list).map(|(keys, list)| keys.store_pending(list));
+                next.reported = list.filter(|_| self.keys.is_none());
+                "storePending"
             }
             StoreStep::Load => {
-                shown.command = keys().map(|keys| keys.load(list));
-                shown.reported = list.filter(|_| self.keys.is_none());
+                next.command = keys().map(|keys| keys.load(list));
+                next.reported = list.filter(|_| self.keys.is_none());
                 "load"
             }
             StoreStep::Change => "change",
             StoreStep::Replace(new) | StoreStep::Forget(new) => {
                 let command =
                     |keys: StoreKeys| keys.replace(new.revision, &new.before, &new.after, new.life_seconds, forgets);
-                shown.command = keys().map(command);
-                shown.replacement = self.keys.is_none().then_some(new);
+                next.command = keys().map(command);
+                next.replacement = self.keys.is_none().then_some(new);
                 if forgets { "forget" } else { "replace" }
             }
             StoreStep::Wait(ms) => {
-                shown.wait_ms = ms;
+                next.wait_ms = ms;
                 "wait"
             }
             StoreStep::Done => "done",
             StoreStep::Failed => "failed",
         };
-        shown.unknown = self.unknown;
-        if let (Work::Accept(report), "done") = (&self.work, shown.kind) {
-            shown.report = Some(report);
+        next.unknown = self.unknown;
+        if let (Work::Accept(report), "done") = (&self.work, next.kind) {
+            next.report = Some(report);
         }
-        shown
+        next
     }
 }
 

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_of_a_format_is_known() {
+    fn every_format_has_a_number() {
         let go = Format::GoBloomfilter { hashes: 7, bits: None };
         let known = [
             Format::Native,

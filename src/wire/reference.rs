@@ -132,7 +132,7 @@ mod tests {
 
     #[cfg(feature = "formats")]
     #[test]
-    fn that_of_chunks_is_that_of_their_texts_one_after_the_other() {
+    fn the_reference_of_chunks_ignores_the_commas() {
         let chunks = Reference::of(Format::RedisBloom, b"AAAA,BBBB");
         assert_eq!(chunks, Reference::of(Format::Native, b"AAAABBBB"));
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redis::Value;
 use seenguard::{
-    KeptInRedis, LoadedFromRedis, PendingToKeep, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
+    PendingFromRedis, LoadedFromRedis, PendingUpdate, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
 };
 
 use self::failures::refusal;
@@ -109,10 +109,10 @@ impl RedisBackend {
 
 #[async_trait]
 impl Backend for RedisBackend {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         let keys = self.keys_of(user)?;
         let loaded = loaded(run(&self.connection, &keys.clone().load(reported)).await?)?;
-        self.drop_devices(keys.drop_devices(&loaded.kept, reported)).await;
+        self.drop_devices(keys.drop_devices(&loaded.pending, reported)).await;
         let is_of_a_replica = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
         if loaded.refusal.as_ref().is_some_and(is_of_a_replica) {
             self.connection.renew();
@@ -120,12 +120,12 @@ impl Backend for RedisBackend {
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
         let keys = self.keys_of(user)?;
-        let answer = run(&self.connection, &keys.clone().keep(reported)).await?;
-        let kept = KeptInRedis::read(texts_of(answer)).ok_or_else(strange)?;
-        self.drop_devices(keys.drop_devices(&kept.kept, Some(reported))).await;
-        Ok(kept.now)
+        let answer = run(&self.connection, &keys.clone().store_pending(reported)).await?;
+        let answer = PendingFromRedis::read(texts_of(answer)).ok_or_else(strange)?;
+        self.drop_devices(keys.drop_devices(&answer.pending, Some(reported))).await;
+        Ok(answer.now)
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
@@ -151,7 +151,7 @@ fn loaded(answer: Value) -> Result<Loaded, Error> {
     Ok(Loaded {
         stored: Arc::new(loaded.stored),
         revision: loaded.revision,
-        kept: loaded.kept,
+        pending: loaded.pending,
         now: loaded.now,
         refusal: loaded.refusal.map(|text| Arc::new(refusal(text))),
     })

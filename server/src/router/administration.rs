@@ -46,7 +46,7 @@ pub(super) async fn export(State(service): State<Arc<Service>>, User(user): User
         unseen: of_kind("unseen"),
         seen: of_kind("seen"),
         forget_before: forget_before.and_then(|(_, at)| at.parse().ok()),
-        pending: loaded.kept.lines().map(str::to_owned).collect(),
+        pending: loaded.pending.lines().map(str::to_owned).collect(),
         shard_bytes: loaded.stored.shards.iter().map(String::len).collect(),
     };
     Ok(private(None, &export))

@@ -306,9 +306,9 @@ async fn impressions(
         return Ok(StatusCode::NO_CONTENT);
     }
     let report = store.check(&user, &body)?;
-    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep_list(&user, &report));
+    let (ingested, stored) = tokio::join!(store.ingest(&user, &report), store.store_list(&user, &report));
     ingested?;
-    kept?;
+    stored?;
     note_taken(&[report], false);
     Ok(StatusCode::NO_CONTENT)
 }

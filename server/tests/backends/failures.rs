@@ -31,7 +31,7 @@ fn store_at(url: String) -> (SeenStore, Events) {
     let counted = events.clone();
     let count = move |event: &StoreEvent<'_>| {
         let name = match event {
-            StoreEvent::NotKept(_) => "not kept".to_owned(),
+            StoreEvent::PendingNotStored(_) => "pending not stored".to_owned(),
             StoreEvent::Retry(error) => format!("retry {:?}", error.kind()),
             StoreEvent::Degraded(_) => "degraded".to_owned(),
             _ => return,
@@ -121,7 +121,7 @@ pub async fn i5_pages_are_made_while_redis_is_full() {
     cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec(&mut client).unwrap();
     let pending = shows(&mut device("ada", 1), &["b"], now());
     assert_eq!(page(&store, &["a", "b", "c"], Some(&pending)).await, [2]);
-    assert_eq!(count(&events, "not kept"), 1);
+    assert_eq!(count(&events, "pending not stored"), 1);
     assert_eq!(
         record(&store, "c").await.unwrap_err().kind(),
         StoreFailure::OutOfMemory.into()
@@ -146,7 +146,7 @@ pub async fn i5_pages_are_made_over_a_replica_that_only_reads() {
     let (store, events) = store_over(&replica);
     let pending = shows(&mut device("ada", 1), &["b"], now());
     assert_eq!(page(&store, &["a", "b", "c"], Some(&pending)).await, [2]);
-    assert_eq!(count(&events, "not kept"), 1);
+    assert_eq!(count(&events, "pending not stored"), 1);
     // A write waits for a master, and then says so.
     assert_read_only(&store, &events).await;
 }
@@ -311,7 +311,7 @@ pub async fn a_redis_that_refuses_writes_is_not_left() {
         assert!(!page_of(&store, &["a", "b"], Some(&pending)).await.degraded);
         sleep(Duration::from_millis(100)).await;
     }
-    assert!(count(&events, "not kept") > 0);
+    assert!(count(&events, "pending not stored") > 0);
     assert_read_only(&store, &events).await;
     assert_eq!(proxy.opened(), 1);
 }

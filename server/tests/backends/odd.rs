@@ -1,6 +1,6 @@
 //! A backend in memory that does something odd.
 
-use seenguard::{PendingToKeep, Time};
+use seenguard::{PendingUpdate, Time};
 use seenguard_server::{Backend, Error, Loaded, MemoryBackend, Replacement, async_trait};
 
 /// It does this before it loads, and before it replaces something.
@@ -34,15 +34,15 @@ where
     F: Fn(Option<&Replacement>) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send,
 {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         (self.before)(None).await;
         let mut loaded = self.memory.load(user, reported).await?;
         loaded.now = self.clock.map(|clock| clock());
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
-        self.memory.keep(user, reported).await?;
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
+        self.memory.store_pending(user, reported).await?;
         Ok(self.clock.map(|clock| clock()))
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use seenguard::{ChainOptions, PENDING_SECONDS, PendingToKeep, ShardChain, Time};
+use seenguard::{ChainOptions, PENDING_SECONDS, PendingUpdate, ShardChain, Time};
 use seenguard_lab::Result;
 
 use crate::people::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
@@ -119,7 +119,7 @@ pub struct Store<'a> {
     chain: ShardChain,
     replica: ShardChain,
     /// What devices have pending, next to the chain.
-    kept: String,
+    stored: String,
     on_the_way: VecDeque<Event>,
     to_the_replica: VecDeque<Event>,
     is_flushed: bool,
@@ -136,7 +136,7 @@ impl<'a> Store<'a> {
             ids,
             chain: chain.clone(),
             replica: chain.clone(),
-            kept: String::new(),
+            stored: String::new(),
             on_the_way: VecDeque::new(),
             to_the_replica: VecDeque::new(),
             is_flushed: false,
@@ -163,7 +163,7 @@ impl<'a> Store<'a> {
         if is_flushed_now {
             ingest_due(&mut self.chain, &mut self.on_the_way, self.measured_from, 0)?;
             self.chain = ShardChain::new(*self.chain.options())?;
-            self.kept.clear();
+            self.stored.clear();
             self.is_flushed = true;
         }
         if self.condition.replica_behind_ms.is_some() {
@@ -186,19 +186,19 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Keeps what the asking device has pending, and reads all that is kept of devices and the chain: in one script,
+    /// Keeps what the requesting device has pending, and reads all that is stored of devices and the chain: in one script,
     /// which writes, so no replica answers.
-    pub fn keep_and_read(&mut self, pending: &str, at: u64) -> Result<(&ShardChain, &str)> {
-        self.keep(pending, at)?;
-        Ok((&self.chain, &self.kept))
+    pub fn store_and_read(&mut self, pending: &str, at: u64) -> Result<(&ShardChain, &str)> {
+        self.store_pending(pending, at)?;
+        Ok((&self.chain, &self.stored))
     }
 
     /// Keeps what a device has pending. Calls come in order of time.
-    pub fn keep(&mut self, pending: &str, at: u64) -> Result<()> {
-        if let Some(pending) = PendingToKeep::of(pending, Some(NAMESPACE), Time::from_unix_ms(at), PENDING_SECONDS)
-            && let Some(kept) = pending.added_to(&self.kept)?
+    pub fn store_pending(&mut self, pending: &str, at: u64) -> Result<()> {
+        if let Some(pending) = PendingUpdate::of(pending, Some(NAMESPACE), Time::from_unix_ms(at), PENDING_SECONDS)
+            && let Some(stored) = pending.added_to(&self.stored)?
         {
-            self.kept = kept;
+            self.stored = stored;
         }
         Ok(())
     }
@@ -305,7 +305,7 @@ mod tests {
         store.send("a", MIDNIGHT);
         store.advance(MIDNIGHT + MINUTE_MS).expect("a time");
         for number in 0..100 {
-            let (chain, _) = store.keep_and_read("", MIDNIGHT + MINUTE_MS + number).expect("a text");
+            let (chain, _) = store.store_and_read("", MIDNIGHT + MINUTE_MS + number).expect("a text");
             assert_eq!(chain.shards().count(), 1);
         }
     }

@@ -55,7 +55,7 @@ impl Seenguard {
         device.report_at = None;
         let pending = device.guard.pending_list(usize::MAX, now(at));
         self.reported += pending.len();
-        store.keep(&pending, at)
+        store.store_pending(&pending, at)
     }
 }
 
@@ -75,8 +75,8 @@ impl Remedy for Seenguard {
         let mut cursor = None;
         while fill.wants_more() {
             let held = guard.held();
-            let asking = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at));
-            let (chain, kept) = store.keep_and_read(&asking, at)?;
+            let requesting = guard.pending_list(MAX_HEADER_CHARACTERS.saturating_sub(held.len()), now(at));
+            let (chain, stored) = store.store_and_read(&requesting, at)?;
             let request = PageRequest {
                 size: ask.refresh.size,
                 cursor: cursor.as_deref(),
@@ -86,14 +86,14 @@ impl Remedy for Seenguard {
                 },
                 held: Some(&held),
                 pending: Pending {
-                    asking: Some(&asking),
-                    kept,
+                    requesting: Some(&requesting),
+                    stored,
                     namespace: Some(NAMESPACE),
                     ..Pending::default()
                 },
             };
             let page = chain.page(&ids, &request, ask.time())?;
-            fill.add_bytes(held.len() + asking.len(), serde_json::to_string(&page.snapshot)?.len());
+            fill.add_bytes(held.len() + requesting.len(), serde_json::to_string(&page.snapshot)?.len());
             apply(guard, &page.snapshot, at)?;
             let answer = Answer {
                 places: page.items.into_iter().map(|item| item as usize).collect(),

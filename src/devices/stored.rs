@@ -9,7 +9,7 @@ use std::fmt::{self, Write};
 use serde::Serialize;
 
 use super::name::DeviceName;
-use super::pending_list::PendingText;
+use super::pending_list::PendingList;
 use crate::base36::base36;
 use crate::error::Error;
 use crate::hash::hash_id;
@@ -27,28 +27,28 @@ const REWRITTEN_AFTER_SECONDS: u32 = 3_600;
 
 /// A parsed line: the list of one device.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KeptLine<'a> {
+pub(super) struct StoredLine<'a> {
     pub(super) device: DeviceName,
     /// When it was stored, in whole seconds.
     pub(super) at: Time,
-    pub(super) text: PendingText<'a>,
+    pub(super) text: PendingList<'a>,
 }
 
 /// Parses the lines that were stored at `since` or later. Unreadable lines are skipped.
-pub(super) fn kept_lines(kept: &str, since: Time) -> impl Iterator<Item = KeptLine<'_>> {
+pub(super) fn stored_lines(stored: &str, since: Time) -> impl Iterator<Item = StoredLine<'_>> {
     let read = |line| {
         let (at, text) = str::split_once(line, ' ')?;
-        let text = PendingText::parse_stored(text)?;
-        Some(KeptLine {
+        let text = PendingList::parse_stored(text)?;
+        Some(StoredLine {
             device: text.device?,
             at: Time::from_unix_seconds(at.parse().ok()?),
             text,
         })
     };
-    kept.lines().filter_map(read).filter(move |line| line.at >= since)
+    stored.lines().filter_map(read).filter(move |line| line.at >= since)
 }
 
-impl fmt::Display for KeptLine<'_> {
+impl fmt::Display for StoredLine<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} {}", self.at.unix_seconds(), self.text)
     }
@@ -56,12 +56,12 @@ impl fmt::Display for KeptLine<'_> {
 
 /// Retains the lines of the latest `most` devices, those with ids first, and the unnamed one. Returns the others. Of
 /// devices with the same second, `preferred` is retained.
-pub(super) fn keep_latest<'a>(
-    lines: &mut Vec<KeptLine<'a>>,
+pub(super) fn retain_latest<'a>(
+    lines: &mut Vec<StoredLine<'a>>,
     most: usize,
     preferred: Option<DeviceName>,
-) -> Vec<KeptLine<'a>> {
-    let is_named = |line: &KeptLine<'_>| !line.text.is_unnamed();
+) -> Vec<StoredLine<'a>> {
+    let is_named = |line: &StoredLine<'_>| !line.text.is_unnamed();
     lines.sort_unstable_by_key(|line| {
         let is_preferred = Some(line.device) == preferred;
         (
@@ -77,9 +77,9 @@ pub(super) fn keep_latest<'a>(
 
 /// The lines beyond [`MAX_PENDING_DEVICES`], each with its device's name before it. Of devices with the same second,
 /// that of `latest` is retained.
-pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec<[String; 2]> {
-    let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, Time::from_unix_seconds(0)).collect();
-    let dropped = keep_latest(&mut lines, MAX_PENDING_DEVICES, latest.map(|latest| latest.device));
+pub(crate) fn dropped_devices(stored: &str, latest: Option<&PendingUpdate>) -> Vec<[String; 2]> {
+    let mut lines: Vec<StoredLine<'_>> = stored_lines(stored, Time::from_unix_seconds(0)).collect();
+    let dropped = retain_latest(&mut lines, MAX_PENDING_DEVICES, latest.map(|latest| latest.device));
     dropped
         .iter()
         .map(|line| [line.device.to_string(), line.to_string()])
@@ -89,7 +89,7 @@ pub(crate) fn dropped_devices(kept: &str, latest: Option<&PendingToKeep>) -> Vec
 /// A device's pending impressions, to be stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PendingToKeep {
+pub struct PendingUpdate {
     #[serde(skip)]
     device: DeviceName,
     #[serde(skip)]
@@ -102,14 +102,14 @@ pub struct PendingToKeep {
     life_seconds: u32,
 }
 
-impl PendingToKeep {
+impl PendingUpdate {
     /// Parses the value of `Seen-Pending`, or of a report's `pending`, received at `now`, to be stored for
     /// `life_seconds`. `None` if it is invalid, has no device name, or is of another namespace than the user's, if that
     /// is known.
     pub fn of(text: &str, namespace: Option<&str>, now: Time, life_seconds: u32) -> Option<Self> {
-        let device = PendingText::parse(text)?.device?;
+        let device = PendingList::parse(text)?.device?;
         let is_of_user = namespace.is_none_or(|namespace| device.is_of(namespace));
-        PendingToKeep::stored(text, now, life_seconds).filter(|_| is_of_user)
+        PendingUpdate::stored(text, now, life_seconds).filter(|_| is_of_user)
     }
 
     /// The pending impressions of a report that goes into a stream: the device's list or, without a usable one, the ids
@@ -121,7 +121,7 @@ impl PendingToKeep {
         now: Time,
         life_seconds: u32,
     ) -> Option<Self> {
-        let listed = pending.and_then(|text| PendingToKeep::of(text, namespace, now, life_seconds));
+        let listed = pending.and_then(|text| PendingUpdate::of(text, namespace, now, life_seconds));
         listed.or_else(|| {
             let mut newest: Vec<(Reverse<Time>, usize)> = (0..)
                 .zip(impressions)
@@ -132,15 +132,15 @@ impl PendingToKeep {
                 let hash = hash_id(impressions[index].id.as_bytes(), 0);
                 [hash, at.unix_seconds()]
             });
-            let text = PendingText::new(Some(DeviceName::UNNAMED), 0, 0).with_list(numbers, usize::MAX);
-            PendingToKeep::stored(&text, now, life_seconds).filter(PendingToKeep::lists_any)
+            let text = PendingList::new(Some(DeviceName::UNNAMED), 0, 0).with_list(numbers, usize::MAX);
+            PendingUpdate::stored(&text, now, life_seconds).filter(PendingUpdate::lists_any)
         })
     }
 
-    /// Parses [`PendingToKeep::text`].
+    /// Parses [`PendingUpdate::text`].
     pub fn stored(text: &str, at: Time, life_seconds: u32) -> Option<Self> {
-        let text = PendingText::parse_stored(text)?;
-        Some(PendingToKeep {
+        let text = PendingList::parse_stored(text)?;
+        Some(PendingUpdate {
             device: text.device?,
             counter: text.counter,
             text: text.to_string(),
@@ -173,8 +173,8 @@ impl PendingToKeep {
         !self.text.ends_with('.')
     }
 
-    fn parsed(&self) -> Option<PendingText<'_>> {
-        PendingText::parse_stored(&self.text)
+    fn parsed(&self) -> Option<PendingList<'_>> {
+        PendingList::parse_stored(&self.text)
     }
 
     /// Returns the user's stored lines with this list in them; `None` if nothing changes, or the stored list has a
@@ -183,9 +183,9 @@ impl PendingToKeep {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn added_to(&self, kept: &str) -> Result<Option<String>, Error> {
-        let since = kept_since(self.at, self.life_seconds);
-        let mut lines: Vec<KeptLine<'_>> = kept_lines(kept, since).collect();
+    pub fn added_to(&self, stored: &str) -> Result<Option<String>, Error> {
+        let since = valid_since(self.at, self.life_seconds);
+        let mut lines: Vec<StoredLine<'_>> = stored_lines(stored, since).collect();
         let known = lines.iter().find(|line| line.device == self.device).copied();
         let joined = match known {
             Some(known) if self.device == DeviceName::UNNAMED => self.parsed().map(|text| text.joined(&known.text)),
@@ -194,13 +194,13 @@ impl PendingToKeep {
         // It was parsed before, so it is valid.
         let Some(text) = joined
             .as_deref()
-            .map_or_else(|| self.parsed(), PendingText::parse_stored)
+            .map_or_else(|| self.parsed(), PendingList::parse_stored)
         else {
             return Ok(None);
         };
         let is_news = match known {
             // An unchanged list is written again after an hour: it would expire while its device still sends it.
-            Some(known) if text == known.text => kept_since(self.at, REWRITTEN_AFTER_SECONDS) > known.at,
+            Some(known) if text == known.text => valid_since(self.at, REWRITTEN_AFTER_SECONDS) > known.at,
             Some(known) => text.counter >= known.text.counter,
             None => !text.list.is_empty(),
         };
@@ -208,15 +208,15 @@ impl PendingToKeep {
             return Ok(None);
         }
         lines.retain(|line| line.device != self.device);
-        keep_latest(
+        retain_latest(
             &mut lines,
             MAX_PENDING_DEVICES - usize::from(self.device != DeviceName::UNNAMED),
             None,
         );
         let (device, at) = (self.device, self.at);
-        lines.insert(0, KeptLine { device, at, text });
+        lines.insert(0, StoredLine { device, at, text });
         let mut after = String::new();
-        after.try_reserve_exact(kept.len() + text.list.len() + 64)?;
+        after.try_reserve_exact(stored.len() + text.list.len() + 64)?;
         for line in &lines {
             // Writing to a string cannot fail.
             let _ = writeln!(after, "{line}");
@@ -226,6 +226,6 @@ impl PendingToKeep {
 }
 
 /// The earliest time of lines that are still valid.
-pub(super) fn kept_since(now: Time, life_seconds: u32) -> Time {
+pub(super) fn valid_since(now: Time, life_seconds: u32) -> Time {
     Time::from_unix_seconds(now.unix_seconds().saturating_sub(life_seconds.into()))
 }
