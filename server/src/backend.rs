@@ -11,28 +11,29 @@ use crate::error::Error;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Loaded {
-    /// The chain as it is stored.
+    /// The chain in its stored form.
     pub stored: Arc<StoredChain>,
     /// Differs after each change of the stored chain; 0 while there is none.
     pub revision: u64,
     /// The devices' pending impressions, in the lines of [`PendingUpdate::added_to`].
     pub pending: String,
-    /// The time of the storage's clock, which all servers share; `None`: it has no clock, and this process's is used.
+    /// The time of the storage's clock, which all servers share. `None` if it has no clock: then this process's is
+    /// used.
     pub now: Option<Time>,
-    /// Why the requesting device's pending impressions could not be stored, if so: the page is made without them.
+    /// The error if the requesting device's pending impressions could not be stored. The page is made all the same.
     pub refusal: Option<Arc<Error>>,
 }
 
 impl Loaded {
-    /// From the text of [`Replacement::text`], or an empty one if nothing is stored, its revision, and the devices'
+    /// User data from the JSON of [`Replacement::json`], empty if nothing is stored, its revision, and the devices'
     /// pending impressions.
     ///
     /// # Errors
-    /// [`StoreFailure::WrongType`] for any other text.
+    /// [`StoreFailure::WrongType`] for any other string.
     pub fn of_text(text: &str, revision: u64, pending: impl Into<String>) -> Result<Self, Error> {
         let stored = match text {
             "" => StoredChain::default(),
-            // serde's message would quote the text.
+            // serde's message would quote the JSON.
             text => serde_json::from_str(text).map_err(|_| StoreFailure::WrongType)?,
         };
         Ok(Loaded {
@@ -54,7 +55,7 @@ pub struct Replacement {
     pub before: Arc<StoredChain>,
     /// The new chain.
     pub after: Arc<StoredChain>,
-    /// How long to keep it, in seconds; 0: without expiry.
+    /// How long to store it, in seconds; 0: without expiry.
     pub life_seconds: u64,
     /// Whether to store it even if the storage is full: a consumer's change frees more space in the stream than it
     /// uses.
@@ -72,7 +73,7 @@ impl Replacement {
         }
     }
 
-    /// The new chain as one text.
+    /// The new chain as JSON.
     ///
     /// # Errors
     /// [`StoreFailure::OutOfMemory`].
@@ -81,12 +82,12 @@ impl Replacement {
     }
 }
 
-/// The storage of users' chains: four methods over an opaque text with a revision, and the lines with the devices'
+/// The storage of users' chains: four methods over an opaque string with a revision, and the lines with the devices'
 /// pending impressions.
 ///
-/// Examples are [`MemoryBackend`](crate::MemoryBackend) and `RedisBackend`. `testing::promises` tests other ones. A call may
-/// take any time: [`SeenStore`](crate::SeenStore) has the deadlines, retries after transient failures, and repeats a
-/// change until no other one intervenes.
+/// Implementations are [`MemoryBackend`](crate::MemoryBackend) and `RedisBackend`; `testing::promises` has the tests
+/// for others. A call may take any time: [`SeenStore`](crate::SeenStore) has the deadlines, retries after transient
+/// failures, and repeats a change until no other one intervenes.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// Stores a device's pending impressions, then loads the user's data.
@@ -108,13 +109,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Errors of the backend.
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
-    /// The same, and atomically removes the pending impressions of the user's devices.
+    /// [`Backend::replace`] that also removes the pending impressions of the user's devices, atomically.
     ///
     /// # Errors
     /// Errors of the backend.
     async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
-    /// Whether it was ever connected: a page waits a little longer for the first connection.
+    /// Whether the backend was ever connected. A page waits longer for the first connection.
     fn is_connected(&self) -> bool {
         true
     }

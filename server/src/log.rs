@@ -1,4 +1,4 @@
-//! How often the same is logged.
+//! Rate limit of the log.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Limits the log to one line a second for each event and cause: in an outage everything fails for the same reason.
+/// Returns whether an event may be logged: once a second for each event and cause, since in an outage everything fails
+/// for the same reason.
 #[doc(hidden)]
 pub fn may_log(event: &'static str, cause: impl Into<Cow<'static, str>>) -> bool {
     static LAST: Mutex<BTreeMap<(&str, Cow<'static, str>), Instant>> = Mutex::new(BTreeMap::new());

@@ -1,4 +1,4 @@
-//! Users' chains in the memory of this process.
+//! The backend in the memory of this process.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -15,8 +15,9 @@ use crate::error::Error;
 /// The default number of users.
 const MAX_USERS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not 0");
 
-/// A backend in the memory of this process: for development and tests, and for a service that need not remember. Above
-/// 100,000 users, the least recently used ones are removed, and counted as `seenguard_users_forgotten_total`.
+/// A backend in the memory of this process, for development and tests, and for a service that may lose its data at a
+/// restart. Above 100,000 users the least recently used ones are evicted, and counted as
+/// `seenguard_users_forgotten_total`.
 ///
 /// ```
 /// use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
@@ -41,7 +42,7 @@ struct User {
 }
 
 impl MemoryBackend {
-    /// A backend for this many users.
+    /// A backend for at most this many users.
     pub fn with_users(most: NonZeroUsize) -> Self {
         MemoryBackend {
             users: Mutex::new(Users {

@@ -1,4 +1,4 @@
-//! Tests of the contract that every backend must keep: run them over your own.
+//! Tests of the contract of backends. Run them over your own backend.
 //!
 //! ```
 //! # #[tokio::main(flavor = "multi_thread")]
@@ -25,7 +25,7 @@ use crate::error::ErrorKind;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::seen_store::SeenStore;
 
-/// The time at which a test begins.
+/// The time at the beginning of a test.
 const START: Time = Time::from_unix_seconds(1_764_000_000);
 
 /// One test of the contract.
@@ -35,12 +35,12 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The promise, in words with `_` between them.
+    /// The name of the test: a sentence with `_` between its words.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Panics if the backend does not keep it. Needs a Tokio runtime.
+    /// Runs the test: panics if the backend breaks the promise. Needs a Tokio runtime.
     pub async fn check(self) {
         (self.test)().await;
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for Promise {
     }
 }
 
-/// All promises. `make_backend` gets the promise's name and returns an empty backend.
+/// Returns all tests. `make_backend` gets a test's name and returns an empty backend.
 pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
     make_backend: impl Fn(&'static str) -> F + Send + Sync + 'static,
 ) -> Vec<Promise> {
@@ -93,7 +93,7 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
 
 type Make = Arc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = Arc<dyn Backend>> + Send>> + Send + Sync>;
 
-/// The backend of a promise.
+/// Makes the backends of a test.
 struct Place {
     make: Make,
     name: &'static str,
@@ -138,7 +138,7 @@ fn namespace_of(user: &str) -> String {
     format!("home:{user}")
 }
 
-/// A device of a user, with a name that an empty storage has received.
+/// A device of a user, whose name is stored.
 pub fn device(user: &str, number: u64) -> Guard {
     let mut guard = Guard::with_storage(&namespace_of(user), number, 30.0, DEFAULT_REMEMBER).unwrap();
     guard.loaded();
@@ -147,7 +147,7 @@ pub fn device(user: &str, number: u64) -> Guard {
     guard
 }
 
-/// The value of a device's `Seen-Pending` after it has shown these.
+/// Records impressions on a device. Returns the value of its `Seen-Pending`.
 pub fn shows(device: &mut Guard, ids: &[&str], now: Time) -> String {
     device.record(ids, now);
     device.pending_list(4_000, now)
@@ -259,7 +259,7 @@ async fn pages_go_on_where_the_one_before_ended(place: Place) {
 
 async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     let store = place.store(options()).await;
-    // A lone surrogate is an id like others.
+    // A lone surrogate is a valid id.
     let body = br#"{ "namespace": "home:ada", "now": 1000, "impressions": [{ "id": "a", "at": 0.5 }, { "id": "\ud800", "at": 1000 }], "pending": 7 }"#;
     let report = store.at(START).accept("ada", body).await.unwrap();
     assert_eq!(
@@ -268,7 +268,7 @@ async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     );
     assert_eq!(store.at(after(1)).ingest("ada", &report).await.unwrap(), 2);
     let stored = store.backend.load("ada", None).await.unwrap().stored;
-    // From a stream, as JSON.
+    // Once more, as JSON from a stream.
     let again = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(report, again);
     assert_eq!(store.at(after(60)).ingest("ada", &again).await.unwrap(), 0);
@@ -350,7 +350,7 @@ async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: 
     assert_eq!(page(&store, "ada", &ranked, Some(&of_laptop), START).await, ["b", "d"]);
     assert_eq!(page(&store, "ada", &ranked, Some(&of_phone), START).await, ["b", "d"]);
     assert_eq!(page(&store, "bob", &ranked, None, START).await, ranked);
-    // It is in no chain and in no snapshot.
+    // Pending impressions are in no chain and no snapshot.
     assert_eq!(store.at(START).read("ada").await.unwrap().shards().count(), 0);
 }
 
@@ -366,13 +366,13 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
     assert_eq!(page(&store, "ada", &ranked, None, after(1)).await, ["e"]);
     assert_eq!(page(&store, "bob", &ranked, None, after(1)).await, ranked);
     assert_eq!(store.at(after(1)).read("ada").await.unwrap().shards().count(), 0);
-    // Devices with lists of their own do not displace it.
+    // Devices with their own lists do not displace the impressions.
     for number in 2..12 {
         let pending = shows(&mut device("ada", number), &["x"], after(number));
         page(&store, "ada", &[], Some(&pending), after(number)).await;
     }
     assert_eq!(page(&store, "ada", &ranked, None, after(12)).await, ["e"]);
-    // It has the newest 1,000.
+    // The newest 1,000 are stored.
     for (begin, at) in [(0, after(13)), (600, after(14))] {
         let ids: Vec<String> = (begin..begin + 600).map(|number| format!("article-{number}")).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -390,7 +390,7 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
         page(&store, "ada", &ranked_later, None, after(15)).await,
         ["a", "article-400"]
     );
-    // With the history it is deleted.
+    // A deletion of the history deletes them, too.
     store.at(after(20)).forget("ada").await.unwrap();
     assert_eq!(page(&store, "ada", &ranked, None, after(20)).await, ranked);
 }
@@ -399,7 +399,7 @@ async fn an_impression_from_before_a_deletion_that_is_reported_late_changes_noth
     let store = place.store(options()).await;
     store.at(after(20)).forget("ada").await.unwrap();
     let ranked = ["a", "b", "c", "d", "e"];
-    // Without a usable pending list; of both reports one impression is from before the deletion.
+    // Both reports have no usable pending list, and one impression from before the deletion.
     for (at, impressions) in [
         (after(30), [("a", after(10)), ("b", after(25))]),
         (after(40), [("c", after(5)), ("d", after(35))]),
@@ -422,7 +422,7 @@ async fn of_a_device_the_latest_counts(place: Place) {
     // A request that arrives late.
     page(&store, "ada", &[], Some(&first), after(2)).await;
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(2)).await, ["c"]);
-    // Nothing is pending any more: a counter that is not lower, and an empty list. The late list stays older.
+    // Nothing is pending any more: an empty list, whose counter is not lower. The late list stays older.
     let nothing = &later[..=later.rfind('.').unwrap()];
     for pending in [nothing, &first] {
         page(&store, "ada", &[], Some(pending), after(3)).await;
@@ -486,7 +486,7 @@ async fn what_is_unseen_is_fresh(place: Place) {
         store.at(after(30)).ingest("ada", &report).await.unwrap();
         assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(30)).await, left);
     }
-    // A repeated `unsee` arrives too late.
+    // A repeated `unsee` arrives late.
     let mut report = Report::new(namespace_of("ada"), after(10));
     report.unseen = vec![Impression {
         id: "b".into(),
@@ -500,7 +500,7 @@ async fn what_is_unseen_is_fresh(place: Place) {
         store.backend.load("ada", None).await.unwrap().stored.fields,
         [seen_again]
     );
-    // An id that is too long is left out of a report.
+    // Too long an id cannot become unseen.
     let too_long = "x".repeat(257);
     let refused = store.at(after(40)).unsee("ada", &[&too_long]).await.unwrap_err();
     assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadReport, "bad-report"));
@@ -523,7 +523,7 @@ async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) 
         page(&store, "ada", &["a", "b", "c"], None, after(10)).await,
         ["a", "b", "c"]
     );
-    // A device that does not know of the deletion yet, and an earlier report from a stream.
+    // A device that has not received the deletion yet, and an earlier report from a stream.
     assert_eq!(
         page(&store, "ada", &["a", "b", "c"], Some(&pending), after(11)).await,
         ["a", "b", "c"]
@@ -700,7 +700,7 @@ async fn settings_may_change_while_a_user_has_a_history(place: Place) {
             SeenStore::new(backend.clone(), options).unwrap()
         })
         .collect();
-    // Each keeps this many for at least a minute.
+    // Each chain has at least this many ids for at least a minute.
     let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
     for (id, store) in ids.iter().zip(stores.iter().cycle()) {
         store

@@ -1,43 +1,44 @@
-//! The records of a consumer's partitions that are read and not acknowledged.
+//! The unacknowledged records of a consumer's partitions.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::record::Record;
 use crate::applying::EntryId;
 
-/// The partitions that this consumer has now.
+/// The partitions that are assigned to this consumer.
 #[derive(Default)]
 pub(super) struct Partitions {
     all: BTreeMap<i32, Partition>,
     /// Whether the group has assigned partitions to this consumer.
     pub(super) is_assigned: bool,
-    /// Whether librdkafka reads none of them.
+    /// Whether reading is paused.
     pub(super) is_paused: bool,
-    /// Records that were not returned yet, in the order of arrival.
+    /// Records that [`Partitions::take`] has not returned yet, in the order of arrival.
     fresh: VecDeque<EntryId>,
     bytes: usize,
-    /// Whether no offset is committed, also not of events that the mapping skips: the mapping may be wrong, since the group
-    /// had no committed offset at the start, and nothing was applied since.
+    /// Whether the event mapping may be wrong, so that no offset is committed, not even of skipped events: the group
+    /// had no committed offset at the start, and no record was applied since.
     pub(super) is_unproven: bool,
     /// The fatal error of the client.
     pub(super) fatal: Option<String>,
 }
 
-/// A partition.
+/// The state of a partition.
 #[derive(Default)]
 struct Partition {
     /// Unacknowledged records by offset.
     unacknowledged: BTreeMap<i64, Record>,
-    /// Whether its leader has answered.
+    /// Whether its leader has responded.
     has_answered: bool,
-    /// The next offset to read; `None`: not known yet.
+    /// The next offset to read; `None` if it is not known yet.
     read_to: Option<i64>,
-    /// The first offset with a record of a newer version, and its time in Unix ms.
+    /// The first offset with a record of a newer version, at which the partition is stopped, and the record's time in
+    /// Unix ms.
     newer_from: Option<(i64, u64)>,
 }
 
 impl Partition {
-    /// The offset before which all records are acknowledged.
+    /// The offset below which all records are acknowledged.
     fn next(&self) -> Option<i64> {
         self.unacknowledged.keys().next().copied().or(self.read_to)
     }
@@ -65,7 +66,7 @@ impl Partitions {
         self.all.keys().copied().collect()
     }
 
-    /// Those that wait for a newer version, or the others.
+    /// The partitions that are stopped at a record of a newer version, or all others.
     pub(super) fn that_wait(&self, wait: bool) -> impl Iterator<Item = i32> {
         let those = self.all.iter().filter(move |(_, of)| of.newer_from.is_some() == wait);
         those.map(|(&partition, _)| partition)
@@ -83,15 +84,14 @@ impl Partitions {
         self.fresh.push_back(EntryId(partition as u64, offset as u64));
     }
 
-    /// Stops a partition at this record.
+    /// Stops a partition at this record, which a newer version has written at this time, in Unix ms.
     pub(super) fn stop_at(&mut self, partition: i32, offset: i64, written: u64) {
         if let Some(of) = self.all.get_mut(&partition) {
             of.newer_from.get_or_insert((offset, written));
         }
     }
 
-    /// The leader of a partition has answered that it has no more records before this position, which may be after the
-    /// markers of transactions.
+    /// Notes that a partition has no more records before this position, which may be after markers of transactions.
     pub(super) fn note_end(&mut self, partition: i32, position: Option<i64>) {
         if let Some(of) = self.all.get_mut(&partition) {
             of.has_answered = true;
@@ -101,7 +101,8 @@ impl Partitions {
         }
     }
 
-    /// Whether all of them are read: none waits for a newer version, and each leader has answered.
+    /// Whether all partitions are read: none is stopped, and each leader has responded. `None` if that is not known
+    /// yet.
     pub(super) fn are_read(&self) -> Option<bool> {
         if self.that_wait(true).next().is_some() {
             return Some(false);
@@ -114,19 +115,19 @@ impl Partitions {
         self.all.get(&partition)?.read_to
     }
 
-    /// A partition is read from this offset on.
+    /// Sets the next offset to read of a partition.
     pub(super) fn start_at(&mut self, partition: i32, offset: i64) {
         if let Some(of) = self.all.get_mut(&partition) {
             of.read_to = Some(offset);
         }
     }
 
-    /// The number of records that were not returned yet.
+    /// The number of records that [`Partitions::take`] has not returned yet.
     pub(super) fn fresh(&self) -> usize {
         self.fresh.len()
     }
 
-    /// Whether there are two batches of these sizes: one in progress, and one more.
+    /// Whether there are records of two batches of these sizes: one in progress and one queued.
     pub(super) fn is_full(&self, batch: usize, batch_bytes: usize) -> bool {
         self.fresh.len() >= batch || self.bytes >= 2 * batch_bytes
     }
@@ -149,7 +150,7 @@ impl Partitions {
         self.all.get(&(partition as i32))?.unacknowledged.get(&(offset as i64))
     }
 
-    /// Marks all unacknowledged records as new.
+    /// Queues all unacknowledged records again.
     pub(super) fn redeliver(&mut self) {
         let ids = |(&partition, of): (&i32, &Partition)| -> Vec<EntryId> {
             let offsets = of.unacknowledged.keys();
@@ -192,7 +193,7 @@ impl Partitions {
         self.all.values().filter_map(first).min()
     }
 
-    /// The offset of a partition before which all records are acknowledged, if it is known.
+    /// The offset of a partition below which all records are acknowledged, if it is known.
     pub(super) fn next(&self, partition: i32) -> Option<i64> {
         self.all.get(&partition)?.next()
     }
@@ -202,7 +203,7 @@ impl Partitions {
         self.next(partition).filter(|&next| next > 0 && !self.is_unproven)
     }
 
-    /// Whether all records before these ends are acknowledged, as far as the partitions are this consumer's.
+    /// Whether all records below these ends are acknowledged, in the partitions that are assigned to this consumer.
     pub(super) fn have_reached(&self, ends: &[(i32, i64)]) -> bool {
         let next = |partition| self.all.get(partition).map(|of| of.next().unwrap_or(-1));
         ends.iter()

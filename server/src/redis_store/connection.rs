@@ -1,4 +1,4 @@
-//! The connection to Redis: redis-rs's own, and another one once it has failed.
+//! The connection to Redis: one of redis-rs, which is replaced when it has failed.
 
 use std::fmt;
 use std::slice;
@@ -24,15 +24,16 @@ use super::failures::error_of;
 use crate::error::{Error, ErrorKind, in_time};
 use crate::log::may_log;
 
-/// Timeout of a connection, without its first command.
+/// Timeout of establishing a connection, without its first command.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Timeout of opening a connection. In a cluster a node that hangs takes a second as a seed, and a second as a master.
+/// Timeout of opening a connection. In a cluster a hanging node delays it by a second as a seed, and by a second as a
+/// master.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
-/// If no command is answered for this long while one waits, another connection is opened.
+/// If no command gets a response for this long while one waits, the connection is replaced.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Timeout of an answer: the deadline of calls.
+/// Timeout of a response: the deadline of calls.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same of a cluster's node: during a slot refresh all commands wait.
+/// Timeout of a response of a cluster's node. It is shorter, since all commands wait during a slot refresh.
 const NODE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between attempts to open a connection.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -56,7 +57,7 @@ impl RedisTarget {
         Self::of([url], false)
     }
 
-    /// The Redis Cluster with nodes at these URLs. One that answers is enough.
+    /// The Redis Cluster with nodes at these URLs, of which one must respond.
     ///
     /// # Errors
     /// As [`RedisTarget::single`].
@@ -93,7 +94,7 @@ impl RedisTarget {
         RedisTarget { certificates, ..self }
     }
 
-    /// Opens a connection, and closes it.
+    /// Opens and closes a connection.
     ///
     /// # Errors
     /// [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates, [`Denied`](seenguard::StoreFailure::Denied) for
@@ -151,7 +152,7 @@ impl Target {
                     cmd("PING").exec_async(&mut line).await?;
                     Ok(Line::Single(line))
                 }
-                // One of its nodes has answered: to wait for all would be to wait for one that hangs.
+                // One node has responded. Waiting for all would mean waiting for one that hangs.
                 Target::Cluster(client) => client.get_async_connection().await.map(Line::Cluster),
             }
         };
@@ -165,14 +166,14 @@ enum Line {
     Cluster(ClusterConnection),
 }
 
-/// A connection to Redis, or to a Redis Cluster, which reconnects. A clone shares it, as do concurrent calls. It is
-/// opened in the background: until then each command fails at once. Another connection is opened if this one is lost, if
-/// no command is answered for a second, or if Redis has become a replica. For each the target is read and the host's
-/// name resolved again; it takes over once it has answered. The former one may still bring an answer that a call waits
-/// for.
+/// A connection to Redis, or to a Redis Cluster, which reconnects. Clones and concurrent calls share it. It is opened
+/// in the background: until then each command fails at once. It is replaced if it is lost, if no command gets a
+/// response for a second, or if Redis has become a replica. For each new connection the target is read and the host's
+/// name resolved again; it is used once it has responded. Calls in progress may still get a response by the previous
+/// one.
 ///
-/// It is redis-rs's `MultiplexedConnection`, or `ClusterConnection`. A `ConnectionManager` would reconnect with the
-/// credentials that it was made with, and never again after they were refused.
+/// It wraps redis-rs's `MultiplexedConnection` or `ClusterConnection`. A `ConnectionManager` would reconnect only with
+/// the credentials that it was created with, and never again after they were refused.
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
@@ -192,12 +193,12 @@ struct Shared {
     line: watch::Sender<Option<Line>>,
     is_opening: AtomicBool,
     begun: Instant,
-    /// Microseconds since `begun`: when a command was answered last.
+    /// The time of the latest response, in microseconds since `started`.
     answered: AtomicU64,
 }
 
 impl RedisConnection {
-    /// To the Redis at this URL. Within a runtime of Tokio.
+    /// Connects to the Redis at this URL. Needs a Tokio runtime.
     ///
     /// # Errors
     /// As [`RedisTarget::single`].
@@ -206,7 +207,7 @@ impl RedisConnection {
         Self::reading(move || Ok(target.clone()))
     }
 
-    /// To the cluster with nodes at these URLs.
+    /// Connects to the cluster with nodes at these URLs. Needs a Tokio runtime.
     ///
     /// # Errors
     /// As [`RedisTarget::cluster`].
@@ -215,13 +216,13 @@ impl RedisConnection {
         Self::reading(move || Ok(target.clone()))
     }
 
-    /// To the target that `read` returns, now and for each next connection: credentials and certificates may change
-    /// meanwhile.
+    /// Connects to the target that `read` returns, now and for each reconnection, since credentials and certificates
+    /// may change. Needs a Tokio runtime.
     ///
     /// # Errors
     /// Those of `read`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
     pub fn reading(read: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static) -> Result<Self, Error> {
-        // An app may have several providers, of which rustls would choose none.
+        // If an app has several providers, rustls chooses none.
         #[cfg(feature = "tls")]
         let _ = rustls::crypto::ring::default_provider().install_default();
         let target = read()?;
@@ -238,7 +239,7 @@ impl RedisConnection {
         Ok(connection)
     }
 
-    /// Whether it is to a cluster.
+    /// Whether it is a connection to a cluster.
     pub fn is_cluster(&self) -> bool {
         self.0.is_cluster
     }
@@ -250,18 +251,18 @@ impl RedisConnection {
 
     /// Waits for the first connection.
     pub async fn opened(&self) {
-        // The sender lives as long as this.
+        // It cannot fail: `self` has the sender.
         let _ = self.0.line.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Opens another connection, which takes over.
+    /// Replaces the connection, unless that is in progress.
     pub(super) fn renew(&self) {
         if !self.0.is_opening.swap(true, Ordering::Relaxed) {
             tokio::spawn(open(Arc::downgrade(&self.0)));
         }
     }
 
-    /// Checks that Redis responds: in a cluster, all masters.
+    /// Sends a PING; in a cluster, to all masters.
     ///
     /// # Errors
     /// Errors of Redis, or of a missing connection.
@@ -272,10 +273,10 @@ impl RedisConnection {
 
     fn connected(&self) -> RedisResult<Line> {
         let line = self.0.line.borrow().clone();
-        line.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "there is no connection to Redis yet")))
+        line.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "not connected to Redis yet")))
     }
 
-    /// Awaits an answer. Opens another connection if this one has failed.
+    /// Awaits a response. Replaces the connection if it has failed.
     async fn watched<T>(&self, mut answer: RedisFuture<'_, T>, parts: fn(&T) -> &[Value]) -> RedisResult<T> {
         let sent = self.0.micros();
         let answer = match timeout(SILENCE, &mut answer).await {
@@ -306,7 +307,7 @@ impl RedisConnection {
         answer
     }
 
-    /// Renews the connection if no command was answered for a second, nor since this moment.
+    /// Replaces the connection if no command got a response for a second, nor since this one was sent.
     fn renew_if_silent(&self, sent: u64) {
         let answered = self.0.answered.load(Ordering::Relaxed);
         if answered <= sent && self.0.micros() - answered >= SILENCE.as_micros() as u64 {
@@ -329,7 +330,7 @@ fn is_of_a_replica(answer: &Value) -> bool {
     matches!(answer, Value::ServerError(error) if error.code() == "READONLY")
 }
 
-/// Against lost packets: the kernel of a process that hangs still acknowledges.
+/// TCP settings that detect lost packets. They do not detect a process that hangs, whose kernel still acknowledges.
 fn tcp() -> TcpSettings {
     let keepalive = TcpKeepalive::new()
         .with_time(Duration::from_secs(10))
@@ -340,7 +341,7 @@ fn tcp() -> TcpSettings {
     settings
 }
 
-/// Opens a connection, again and again while it fails and somebody has a handle of it.
+/// Opens a connection. Retries until it succeeds or the last handle is dropped.
 async fn open(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
         let opened = in_time(OPEN_TIMEOUT, shared.open_line()).await;
@@ -358,7 +359,7 @@ async fn open(shared: Weak<Shared>) {
             }
             Err(_) => {}
         }
-        // If what is there now is a replica, too, it is not left at once.
+        // Do not reconnect at once if the new connection is to a replica, too.
         sleep(PAUSE).await;
         if is_open {
             return shared.is_opening.store(false, Ordering::Relaxed);
@@ -376,7 +377,7 @@ impl ConnectionLike for RedisConnection {
                 Line::Cluster(line) => line.req_packed_command(command),
             };
             let answer = self.watched(answer, slice::from_ref).await;
-            // This one waits for entries.
+            // It blocks until there are entries.
             if !matches!(command.args_iter().next(), Some(Arg::Simple(b"XREADGROUP"))) {
                 histogram!("seenguard_redis_command_seconds").record(begun.elapsed().as_secs_f64());
             }

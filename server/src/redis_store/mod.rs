@@ -1,4 +1,4 @@
-//! Users' chains in Redis: for each user a list and two hashes.
+//! The backend in Redis: for each user a list and two hashes.
 
 mod connection;
 mod failures;
@@ -30,9 +30,9 @@ const DEFAULT_PREFIX: &str = "seen:";
 /// A backend in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's
 /// `redisStore`: servers in Node and in Rust can serve the same users at the same time.
 ///
-/// For each user it has a list, `<prefix><user>` (one shard an element, newest first), and two hashes:
-/// `<prefix><user>:meta` for the revision, unseen ids and the deletion of the history, which changes atomically with
-/// the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for the devices' pending
+/// Each user has a list, `<prefix><user>` (one shard in each element, newest first), and two hashes:
+/// `<prefix><user>:meta` has the revision, the unseen ids and the deletion of the history; a compare-and-set script
+/// changes it atomically with the list, and it expires with the list. `<prefix><user>:pending` has the devices' pending
 /// impressions. On a cluster a user's keys share a slot: [`StoreKeys`].
 ///
 /// ```no_run
@@ -60,7 +60,7 @@ pub struct RedisBackend {
 }
 
 impl RedisBackend {
-    /// A backend in the Redis, or the cluster, of this connection.
+    /// A backend over this connection.
     pub fn new(connection: RedisConnection) -> Self {
         RedisBackend {
             connection,
@@ -68,7 +68,7 @@ impl RedisBackend {
         }
     }
 
-    /// The prefix of all keys; `seen:`.
+    /// Sets the prefix of all keys; `seen:`.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         RedisBackend { prefix, ..self }
@@ -78,7 +78,7 @@ impl RedisBackend {
         Ok(StoreKeys::of(&self.prefix, user, self.connection.is_cluster())?)
     }
 
-    /// Removes lists of devices beyond the limit. If it fails, the next call tries again.
+    /// Removes devices' lists beyond the limit. After a failure the next call removes them.
     async fn drop_devices(&self, command: Option<RedisCommand>) {
         if let Some(command) = command {
             let _ = run(&self.connection, &command).await;
@@ -98,7 +98,7 @@ impl RedisBackend {
         let answer = match run(&self.connection, &command).await {
             Err(error) if *even_if_full && error.kind() == StoreFailure::OutOfMemory.into() => {
                 command.script = RedisScript::ReplaceInFull;
-                // Redis 6.2 does not know the flag.
+                // Redis 6.2 does not support the flag.
                 run(&self.connection, &command).await.map_err(|_| error)?
             }
             answer => answer?,
@@ -142,7 +142,7 @@ impl Backend for RedisBackend {
 }
 
 fn strange() -> Error {
-    let what = "a script answers what it never does: something else is at the address of Redis";
+    let what = "unexpected response of a script: check that Redis is at the address";
     Error::new(StoreFailure::WrongType, what)
 }
 
@@ -163,8 +163,8 @@ fn texts_of(answer: Value) -> Vec<String> {
     texts
 }
 
-/// Flattens a response to texts, with the length before those of each list. Bytes that are not UTF-8 are not base64
-/// either: the core reports them as damaged.
+/// Flattens a response to strings, each list with its length before it. Bytes that are not UTF-8 become damaged base64,
+/// which the core reports.
 fn flatten(answer: Value, texts: &mut Vec<String>) {
     match answer {
         Value::BulkString(bytes) => texts.push(

@@ -1,4 +1,4 @@
-//! The scripts that run in Redis: the core's, and those of streams.
+//! Runs the scripts in Redis: those of the core, and that of streams.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use super::connection::RedisConnection;
 use super::failures::error_of;
 use crate::error::Error;
 
-/// The scripts of the core, in the order of their numbers.
+/// The scripts of the core, by their numbers.
 static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
     LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
@@ -21,7 +21,7 @@ static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
 static OF_STREAMS: LazyLock<Script> =
     LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/stream.lua")].concat()));
 
-/// An operation of `stream.lua`, which describes them.
+/// The name of an operation of `stream.lua`.
 #[cfg(feature = "consumer")]
 pub(crate) struct StreamOperation(&'static str);
 
@@ -46,16 +46,16 @@ impl StreamOperation {
     }
 }
 
-/// Sends a command of the core.
+/// Runs a command of the core.
 pub(super) async fn run(connection: &RedisConnection, command: &RedisCommand) -> Result<Value, Error> {
     let script = &OF_THE_CORE[command.script as usize];
     script.run(connection, &command.keys, None, &command.arguments).await
 }
 
-/// Runs each script on keys that no user has, and deletes them: for `seenguard-server check`.
+/// Runs each script on test keys, and deletes these: for `seenguard-server check`.
 ///
 /// # Errors
-/// Those of Redis, with the name of the script or command.
+/// Errors of Redis, with the name of the script or command.
 #[cfg(feature = "consumer")]
 #[doc(hidden)]
 pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result<(), Error> {
@@ -76,7 +76,7 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
     let core = |script: RedisScript| &OF_THE_CORE[script as usize];
     let all = [&keys.list, &keys.meta, &keys.pending];
     let delete = async || -> Result<(), Error> {
-        // One by one: on a cluster each is in a slot of its own for some prefixes.
+        // One by one: on a cluster they may be in several slots.
         for key in all.into_iter().chain([&stream, &letters]) {
             send(cmd("DEL").arg(key)).await?;
         }
@@ -93,7 +93,7 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
         &[DEVICE, &format!("1 {LIST}")],
     )
     .await?;
-    // A new chain without expiry, then another one in its place.
+    // A new chain without expiry, then its replacement.
     let new = ["0", "0", "-1", "0", "1", "check", "unseen:check", "1"];
     run("replace", core(RedisScript::Replace), &all[..2], &new).await?;
     let revision = send(cmd("HGET").arg(&keys.meta).arg("revision")).await?;
@@ -122,7 +122,7 @@ fn named(name: &str, error: Error) -> Error {
     Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// A script, which Redis identifies by its hash.
+/// A script and its hash, by which Redis identifies it.
 struct Script {
     text: String,
     hash: String,
@@ -148,8 +148,8 @@ impl Script {
             call
         };
         let answer = match call("EVALSHA", &self.hash).query_async(&mut connection).await {
-            // This node has not loaded the script yet, or has dropped it. `SCRIPT LOAD` to all nodes of a cluster would
-            // fail if one of them does not respond.
+            // This node does not have the script. `SCRIPT LOAD` on all nodes of a cluster would fail if one does not
+            // respond.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
                 call("EVAL", &self.text).query_async(&mut connection).await
             }

@@ -1,4 +1,5 @@
-//! Limits of a group of routes: beyond them a request is refused at once, so that one kind cannot take another's room.
+//! Limits of a group of routes. A request beyond them is refused at once, so that one group cannot exhaust the
+//! resources of another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +34,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// These routes, within the limits.
+    /// Applies the limits to these routes.
     pub(super) fn around<S>(self, routes: OpenApiRouter<S>) -> OpenApiRouter<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -58,7 +59,7 @@ async fn shed(_: BoxError) -> Problem {
 fn busy() -> Problem {
     Problem::unavailable(
         "busy",
-        "there are too many requests at the same time: send it again in a moment, or start more services",
+        "too many concurrent requests: send it again in a moment, or start more services",
     )
 }
 
@@ -69,7 +70,7 @@ struct Bodies {
     most: usize,
 }
 
-/// Receives the body before the route sees the request. Its memory is reserved until there is a response.
+/// Receives the body before the route gets the request. Its memory stays reserved until the response.
 async fn received(State(bodies): State<Bodies>, request: Request, next: Next) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let received = timeout(BODY_WITHIN, bodies.receive(body)).await;
@@ -79,8 +80,8 @@ async fn received(State(bodies): State<Bodies>, request: Request, next: Next) ->
 }
 
 impl Bodies {
-    /// Reserves memory for what has arrived, not for what is announced. It never waits for memory: bodies that have
-    /// arrived in part would wait for each other.
+    /// Receives a body, and reserves memory for each frame as it arrives. It never waits for memory, since incomplete
+    /// bodies would wait for each other.
     async fn receive(&self, body: Body) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
         let mut frames = body.into_data_stream();
         let (mut bytes, mut room) = (Vec::new(), None::<OwnedSemaphorePermit>);

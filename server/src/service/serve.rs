@@ -1,4 +1,4 @@
-//! The service: connects its parts.
+//! The service: assembles its parts.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,13 +15,13 @@ use crate::store::topic;
 use crate::store::{connect, open};
 use crate::{Failure, listen, shutdown};
 
-/// The stream in which reports wait for consumers, if there is one.
+/// The stream of reports, if the options have one.
 pub fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
     #[cfg(feature = "kafka")]
     if let Some(kafka) = topic(&options.common, &options.kafka)? {
         let stream: Arc<dyn ReportStream> = Arc::new(kafka);
         let warmed = stream.clone();
-        // Connect before the first record, and report errors of the configuration now.
+        // Connect before the first record, and log errors of the configuration now.
         tokio::spawn(async move { warmed.ping().await });
         return Ok(Some(stream));
     }

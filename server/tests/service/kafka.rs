@@ -707,7 +707,7 @@ pub fn wrong_settings_of_kafka_end_the_service_with_a_message() {
     let file = std::env::temp_dir().join(format!("seenguard-kafka-{}.properties", std::process::id()));
     for (text, named) in [
         ("security.protocol=SSL\nssl.truststore.location=/a", "ssl.ca.location"),
-        ("acks=1", "is set by the service"),
+        ("acks=1", "is reserved"),
         ("no.such.key=1", "no.such.key"),
     ] {
         std::fs::write(&file, text).unwrap();
@@ -830,7 +830,7 @@ pub fn a_wrong_mapping_holds_events_also_after_others_were_skipped() {
     });
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     assert_eq!(consumer.get("/readyz").status, 503);
-    assert!(consumer.log().contains("are held"), "{}", consumer.log());
+    assert!(consumer.log().contains("holding entries"), "{}", consumer.log());
     write("view", 70);
     let (status, log) = consumer.ended();
     assert_eq!(status.code(), Some(78), "{log}");
@@ -1164,7 +1164,7 @@ pub fn check_reads_the_topic_and_its_namespaces() {
     };
     let (code, printed) = run(TOPIC, "home:{user}");
     assert!(
-        code == 0 && printed.contains("namespace: nothing to compare"),
+        code == 0 && printed.contains("namespace: no entries to check"),
         "{printed}"
     );
     // The mock cluster does not have this request, like a broker that denies it.

@@ -789,7 +789,7 @@ pub fn check_has_a_line_for_each_step() {
         lines.len() == 5 && lines.iter().all(|line| line.starts_with("ok ")),
         "{printed}"
     );
-    assert!(printed.contains("namespace: nothing to compare"), "{printed}");
+    assert!(printed.contains("namespace: no entries to check"), "{printed}");
     let left: Vec<String> = redis::Commands::keys(&mut redis.client(), "*").unwrap();
     assert_eq!(left, [""; 0], "it leaves nothing");
     // A consumer's options, too, and a service in memory.

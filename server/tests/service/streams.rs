@@ -342,12 +342,12 @@ pub fn what_is_damaged_or_set_aside_is_one_line_a_second() {
     let most = begun.elapsed().as_secs() as usize + 1;
     assert_eq!(service.number("seenguard_damaged_total"), EACH as f64);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), EACH as f64);
-    for (program, line) in [(&service, "cannot be read"), (&consumer, "is set aside")] {
+    for (program, line) in [(&service, "cannot be read"), (&consumer, "moved to the dead letters")] {
         let logged = program.log().matches(line).count();
         assert!((1..=most).contains(&logged), "{line}: {logged} of {most}");
     }
     // Each outage is logged, and not only the first one.
-    let outages = || service.log().matches("pages are made without").count();
+    let outages = || service.log().matches("degraded page").count();
     for number in 1..=2 {
         redis.pause();
         service.page_for("ada", &["a"], 1, &[]);
@@ -832,7 +832,7 @@ pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
         (consumer.get("/readyz").status == 503).then_some(())
     });
     assert_eq!((stream.len(), stream.unacknowledged(), dead()), (3, 3, 0));
-    assert!(consumer.log().contains("are held"), "{}", consumer.log());
+    assert!(consumer.log().contains("holding entries"), "{}", consumer.log());
     service.report("ada", &["a"]);
     eventually("they are set aside", || (stream.len() == 0).then_some(()));
     assert_eq!(dead(), 3);
