@@ -74,7 +74,7 @@ function readShard(inspect: Inspector, text: string, named: ShardFormat | undefi
 /** Reads a shard of unknown format. The error of a damaged one is that of the format that it resembles. */
 function recognise(inspect: Inspector, text: string): { format: ShardFormat; inspection: Inspection } {
   if (/^\d+::/.test(text)) {
-    throw badUsage("this is a go-bloomfilter record, which does not tell k: add --hashes, or --capacity and --rate");
+    throw badUsage("a go-bloomfilter record does not contain k: add --hashes, or --capacity and --rate");
   }
   const looksLike: ShardFormat | undefined = text.startsWith("{")
     ? "bits-and-blooms"
