@@ -11,7 +11,7 @@ use futures_util::{FutureExt, StreamExt};
 use seenguard::{ReceivedReport, StoreFailure};
 
 use crate::error::{Error, ErrorKind, Retry};
-use crate::metrics::note_taken;
+use crate::metrics::count_applied;
 use crate::seen_store::SeenStore;
 
 /// The number of users' chains that are changed concurrently.
@@ -121,7 +121,7 @@ async fn apply_for_user(
     let ingested = AssertUnwindSafe(store.ingest_all(user, reports, left)).catch_unwind();
     match ingested.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into())) {
         Ok(_) => {
-            note_taken(reports, options.is_replay);
+            count_applied(reports, options.is_replay);
             outcome.done.extend(ids);
         }
         Err(error) if matches!(error.kind().retry(), Retry::Caller | Retry::Operator) => outcome.failure = Some(error),
@@ -185,13 +185,13 @@ mod tests {
             id: EntryId(0, number as u64),
             content: Ok((format!("user-{number}"), Report::new("home", at).received(at))),
         };
-        let begun = Instant::now();
+        let start = Instant::now();
         let options = ApplyOptions {
-            deadline: begun + WITHIN,
+            deadline: start + WITHIN,
             is_replay: false,
         };
         let outcome = apply_all(&store, (0..10 * USERS_AT_ONCE).map(entry).collect(), options).await;
-        assert!(begun.elapsed() < 4 * WITHIN, "{:?}", begun.elapsed());
+        assert!(start.elapsed() < 4 * WITHIN, "{:?}", start.elapsed());
         assert_eq!(outcome.failure.unwrap().kind(), StoreFailure::Timeout.into());
         assert!(outcome.done.is_empty() && outcome.dead.is_empty() && outcome.failed.is_empty());
     }

@@ -30,11 +30,11 @@ impl Loaded {
     ///
     /// # Errors
     /// [`StoreFailure::WrongType`] for any other string.
-    pub fn of_text(text: &str, revision: u64, pending: impl Into<String>) -> Result<Self, Error> {
-        let stored = match text {
+    pub fn from_json(json: &str, revision: u64, pending: impl Into<String>) -> Result<Self, Error> {
+        let stored = match json {
             "" => StoredChain::default(),
             // serde's message would quote the JSON.
-            text => serde_json::from_str(text).map_err(|_| StoreFailure::WrongType)?,
+            json => serde_json::from_str(json).map_err(|_| StoreFailure::WrongType)?,
         };
         Ok(Loaded {
             stored: Arc::new(stored),
@@ -77,7 +77,7 @@ impl Replacement {
     ///
     /// # Errors
     /// [`StoreFailure::OutOfMemory`].
-    pub fn text(&self) -> Result<String, Error> {
+    pub fn json(&self) -> Result<String, Error> {
         serde_json::to_string(&*self.after).map_err(|error| Error::new(StoreFailure::OutOfMemory, error))
     }
 }
@@ -86,7 +86,7 @@ impl Replacement {
 /// pending impressions.
 ///
 /// Implementations are [`MemoryBackend`](crate::MemoryBackend) and `RedisBackend`; `testing::promises` has the tests
-/// for others. A call may take any time: [`SeenStore`](crate::SeenStore) has the deadlines, retries after transient
+/// for others. A call may take any time: [`SeenStore`](crate::SeenStore) applies deadlines, retries after transient
 /// failures, and repeats a change until no other one intervenes.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {

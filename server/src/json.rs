@@ -23,8 +23,8 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Err
 fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
     let mut whole = None;
     let mut index = 0;
-    while let Some(place) = json.iter().skip(index).position(|&byte| byte == b'\\') {
-        let escape = index + place;
+    while let Some(offset) = json.iter().skip(index).position(|&byte| byte == b'\\') {
+        let escape = index + offset;
         index = escape + 2;
         let Some(unit) = unit_at(json, escape) else { continue };
         index = escape + 6;

@@ -29,7 +29,7 @@
 //!     }
 //!
 //!     fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
-//!         let text = replacement.text()?;
+//!         let text = replacement.json()?;
 //!         Ok(self.change(user, |row| {
 //!             let is_current = row.revision == replacement.revision;
 //!             if is_current {
@@ -48,7 +48,7 @@
 //!             self.store_pending(user, reported).await?;
 //!         }
 //!         let row = self.change(user, |row| row.clone());
-//!         Loaded::of_text(&row.text, row.revision, row.pending)
+//!         Loaded::from_json(&row.text, row.revision, row.pending)
 //!     }
 //!
 //!     async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
@@ -111,7 +111,7 @@ mod backend;
 #[cfg(feature = "consumer")]
 mod consumer;
 mod error;
-mod heavy;
+mod cpu_bound;
 pub mod json;
 #[cfg(feature = "kafka")]
 mod kafka;

@@ -139,7 +139,7 @@ mod tests {
     use crate::seen_store::SeenStore;
 
     #[tokio::test]
-    async fn those_who_were_used_least_recently_are_forgotten() {
+    async fn the_least_recently_used_users_are_evicted() {
         let backend = Arc::new(MemoryBackend::with_users(NonZeroUsize::new(2).unwrap()));
         let store = SeenStore::new(backend.clone(), StoreOptions::default()).unwrap();
         let is_known = async |user: &str| store.read(user).await.unwrap().shards().count() > 0;

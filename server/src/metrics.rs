@@ -100,7 +100,7 @@ fn describe(table: &'static str) {
 
 /// Counts applied reports, and records their lag unless they were replayed.
 #[cfg(any(feature = "axum", feature = "consumer"))]
-pub(crate) fn note_taken(reports: &[seenguard::ReceivedReport], is_replay: bool) {
+pub(crate) fn count_applied(reports: &[seenguard::ReceivedReport], is_replay: bool) {
     let now = seenguard::Time::from(std::time::SystemTime::now());
     counter!("seenguard_reports_total").increment(reports.len() as u64);
     let lag = metrics::histogram!("seenguard_lag_seconds");

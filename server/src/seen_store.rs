@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::{Error, ErrorKind};
-use crate::heavy::{bytes_of, work_on};
+use crate::cpu_bound::{bytes_of, run_cpu_bound};
 use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;
@@ -100,7 +100,7 @@ impl SeenStore {
     /// [`ErrorKind::BadOption`] for an invalid user; errors of the backend, or [`StoreFailure::Timeout`].
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
         let loaded = self.loaded(user).await?;
-        work_on(bytes_of(&loaded.stored.shards), || {
+        run_cpu_bound(bytes_of(&loaded.stored.shards), || {
             Ok(self.restored(&loaded)?.into_chain().ok_or(ErrorKind::Internal)?)
         })
     }
@@ -119,7 +119,7 @@ impl SeenStore {
     pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
-        work_on(bytes_of(&loaded.stored.shards), || {
+        run_cpu_bound(bytes_of(&loaded.stored.shards), || {
             let mut call = self.restored(&loaded)?;
             let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
             Ok(chain.snapshot(now, held)?)
@@ -204,7 +204,7 @@ impl SeenStore {
             namespace,
         };
         let bytes = loaded.as_ref().map_or(0, |loaded| bytes_of(&loaded.stored.shards));
-        let made = work_on(bytes, || {
+        let made = run_cpu_bound(bytes, || {
             let call = match &loaded {
                 Some(loaded) => self.restored(loaded)?,
                 None => self.call(StoreUse::Read, Duration::ZERO),
@@ -428,7 +428,7 @@ impl SeenStore {
             attempts.call.begin();
             let (backend, subject) = (self.backend.clone(), subject.clone());
             let mut loading = Box::pin(async move { backend.load(&subject.0, subject.1.as_ref()).await });
-            match timeout_at((attempts.begun + patience).into(), &mut loading).await {
+            match timeout_at((attempts.started + patience).into(), &mut loading).await {
                 Ok(Ok(loaded)) => return Ok(loaded),
                 Ok(Err(error)) => attempts.failed(error).await?,
                 Err(_) => {
@@ -474,7 +474,7 @@ impl SeenStore {
         change: &mut (impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send),
     ) -> Result<R, Error> {
         let loaded = self.backend.load(user, None).await?;
-        let (result, step) = work_on(bytes_of(&loaded.stored.shards), || {
+        let (result, step) = run_cpu_bound(bytes_of(&loaded.stored.shards), || {
             self.restore(call, &loaded)?;
             let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
             let result = change(chain, now)?;
@@ -505,7 +505,7 @@ impl SeenStore {
         Attempts {
             store: self,
             call: self.call(kind, limit),
-            begun: Instant::now(),
+            started: Instant::now(),
             retried: None,
         }
     }
@@ -571,7 +571,7 @@ impl SeenStore {
 struct Attempts<'a> {
     store: &'a SeenStore,
     call: StoreCall,
-    begun: Instant,
+    started: Instant,
     /// The error of the last attempt.
     retried: Option<Error>,
 }
@@ -579,7 +579,7 @@ struct Attempts<'a> {
 impl Attempts<'_> {
     /// Waits for the next attempt after a failure. Returns the error if there is none.
     async fn failed(&mut self, error: Error) -> Result<(), Error> {
-        let elapsed_ms = self.begun.elapsed().as_millis() as u64;
+        let elapsed_ms = self.started.elapsed().as_millis() as u64;
         let ErrorKind::Storage(failure) = error.kind() else {
             return Err(error);
         };
@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn at_the_deadline_a_call_says_why_it_was_refused_unless_a_write_may_have_been_done() {
+    async fn a_call_that_reaches_its_deadline_returns_the_refusal_unless_a_write_may_have_succeeded() {
         let failure = async |hangs_as_it_loads, reports: bool| {
             let backend = Refusing {
                 memory: MemoryBackend::default(),
@@ -717,7 +717,7 @@ mod tests {
 
     /// The only worker runs the page and the other task.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn a_page_of_a_large_chain_holds_up_nothing_else() {
+    async fn a_page_of_a_large_chain_does_not_block_other_requests() {
         let chain = ChainOptions {
             capacity: 50_000,
             shards: 18,

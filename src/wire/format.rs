@@ -100,7 +100,7 @@ impl Format {
             Format::Guava => guava::spec(capacity, rate),
             #[cfg(feature = "formats")]
             Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(crate::error::message(
-                "bits-and-blooms and redisbloom are only read: store a chain in \"seenguard\", \"go-bloomfilter\" or \\"guava\"",
+                "bits-and-blooms and redisbloom are only read: store a chain in \"seenguard\", \"go-bloomfilter\" or \"guava\"",
             ))),
         }
     }

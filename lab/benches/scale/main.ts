@@ -1,7 +1,6 @@
 /**
- * What many users take: in Redis, on the processors and on the wire. `npm run bench -- --scale` measures and prints;
- * with `--readme` it also writes the tables into docs/scale.md. `--smoke` hardly repeats anything.
- */
+ * The costs of many users in Redis, on the processors and on the wire. `npm run bench -- --scale` measures and prints;
+ * * with `--readme` it also writes the tables into docs/scale.md. `--smoke` measures with the fewest repetitions. /
 import { parseArgs } from "node:util";
 import { writeTables } from "../../../scripts/lib/tables.mjs";
 import { describeRun } from "../machine.ts";
@@ -34,13 +33,13 @@ async function main(): Promise<void> {
   if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);
 }
 
-/** In a Redis of its own, so that nothing that was deleted before counts. */
+/** Measures in a new Redis, so that deleted data does not count. */
 async function memoryOf(sizes: Sizes, age: Age): Promise<UserMemory> {
   say(`memory: ${age.name}`);
   return withMaster((master) => fill(master, sizes, age, effort.users));
 }
 
-/** Full chains of all users, updated and read; the fragmentation is that after all of it. */
+/** Updates and reads full chains of all users. The fragmentation is measured at the end. */
 async function loadRedis(sizes: Sizes): Promise<Pick<ScaleResults, "costs" | "fragmentation" | "redisVersion">> {
   say("operations: filling Redis");
   return withMaster(async (master) => {

@@ -29,17 +29,17 @@ pub use self::stream::Stream;
 /// Pauses after a failure, the first and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
 /// The error codes of all entries if an option is wrong: another namespace, or a key of another type.
-const MISTAKES: [&str; 2] = ["wrong-namespace", "storage"];
+const WRONG_OPTION_CODES: [&str; 2] = ["wrong-namespace", "storage"];
 /// The number of held entries, with none applied, from which on the options are wrong.
 const MAX_HELD: usize = 100;
-/// If over half of this many latest entries have one of the codes of [`MISTAKES`], the consumer pauses for
+/// If over half of this many latest entries have one of the codes of [`WRONG_OPTION_CODES`], the consumer pauses for
 /// [`THROTTLE_PAUSE`] after each batch.
-const LATEST: usize = 1_000;
-const THROTTLED: Duration = Duration::from_secs(60);
+const LATEST_ENTRIES: usize = 1_000;
+const THROTTLE_PAUSE: Duration = Duration::from_secs(60);
 /// How often progress is logged.
-const PROGRESS: Duration = Duration::from_secs(30);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(30);
 /// The least number of attempts before an entry that fails because of its user's data becomes a dead letter.
-const ATTEMPTS: u32 = 5;
+const MIN_ATTEMPTS: u32 = 5;
 
 /// Applies the reports of a [`Stream`] to their users' chains. Any number of consumers can share the stream.
 ///
@@ -117,7 +117,7 @@ struct Rounds {
     last_retry: Instant,
     /// Whether any entry was applied, so that the options are right.
     has_applied: bool,
-    /// Whether each of the latest entries had one of the codes of [`MISTAKES`].
+    /// Whether each of the latest entries had one of the codes of [`WRONG_OPTION_CODES`].
     latest: VecDeque<bool>,
     applied: usize,
     next_progress: Instant,
@@ -279,7 +279,7 @@ impl Rounds {
             has_applied: false,
             latest: VecDeque::new(),
             applied: 0,
-            next_progress: now + PROGRESS,
+            next_progress: now + PROGRESS_INTERVAL,
         }
     }
 
@@ -287,7 +287,7 @@ impl Rounds {
     /// `retry_for`. Drops entries that were not redelivered last time, since other consumers have claimed or deleted
     /// them.
     fn is_retry_due(&mut self, retry_for: Duration) -> bool {
-        let is_due = !self.retried.is_empty() && self.last_retry.elapsed() >= retry_for / (ATTEMPTS - 1);
+        let is_due = !self.retried.is_empty() && self.last_retry.elapsed() >= retry_for / (MIN_ATTEMPTS - 1);
         if is_due {
             self.retried.retain(|_, attempts| attempts.last >= self.last_retry);
             self.last_retry = Instant::now();
@@ -309,7 +309,7 @@ impl Rounds {
         }
         let dead = mem::take(&mut outcome.dead).into_iter().map(|letter| (letter, true));
         for (letter, is_final) in dead.chain(outcome.failed.drain(..).map(|letter| (letter, false))) {
-            let is_mistake = MISTAKES.contains(&letter.code);
+            let has_wrong_option_code = WRONG_OPTION_CODES.contains(&letter.code);
             let attempts = self.retried.entry(letter.id).or_insert(Attempts {
                 count: 0,
                 first: now,
@@ -317,12 +317,12 @@ impl Rounds {
                 is_held: false,
             });
             if attempts.count == 0 {
-                self.latest.push_back(is_mistake);
+                self.latest.push_back(has_wrong_option_code);
             }
             attempts.count += 1;
             attempts.last = now;
-            attempts.is_held = may_hold && (is_mistake || may_misread);
-            let is_given_up = attempts.count >= ATTEMPTS && attempts.first.elapsed() >= options.retry_for;
+            attempts.is_held = may_hold && (has_wrong_option_code || may_misread);
+            let is_given_up = attempts.count >= MIN_ATTEMPTS && attempts.first.elapsed() >= options.retry_for;
             if !attempts.is_held && (is_final || is_given_up) {
                 outcome.dead.push(letter);
             }
@@ -331,7 +331,7 @@ impl Rounds {
             self.retried.remove(id);
         }
         self.latest.extend(outcome.done.iter().map(|_| false));
-        self.latest.drain(..self.latest.len().saturating_sub(LATEST));
+        self.latest.drain(..self.latest.len().saturating_sub(LATEST_ENTRIES));
         if self.held() > held && may_log("held", "") {
             tracing::warn!(
                 held = self.held(),
@@ -358,11 +358,11 @@ impl Rounds {
 
     /// The pause before the next batch if most of the latest entries have the codes of a wrong option.
     fn throttle(&self) -> Option<Duration> {
-        let wrong = self.latest.iter().filter(|&&is_mistake| is_mistake).count();
-        let is_due = self.latest.len() == LATEST && wrong > LATEST / 2;
+        let wrong = self.latest.iter().filter(|&&is_wrong| is_wrong).count();
+        let is_due = self.latest.len() == LATEST_ENTRIES && wrong > LATEST_ENTRIES / 2;
         if is_due && may_log("throttled", "") {
-            let pause_seconds = THROTTLED.as_secs();
-            let latest = LATEST;
+            let pause_seconds = THROTTLE_PAUSE.as_secs();
+            let latest = LATEST_ENTRIES;
             tracing::error!(
                 wrong,
                 latest,
@@ -370,7 +370,7 @@ impl Rounds {
                 "most entries are of another namespace or key, consuming slowly"
             );
         }
-        is_due.then_some(THROTTLED)
+        is_due.then_some(THROTTLE_PAUSE)
     }
 
     fn note_progress(&mut self, applied: usize) {
@@ -378,7 +378,7 @@ impl Rounds {
         if Instant::now() >= self.next_progress {
             let retried = self.retried.len();
             tracing::info!(reports = self.applied, retried, held = self.held(), "progress");
-            self.next_progress = Instant::now() + PROGRESS;
+            self.next_progress = Instant::now() + PROGRESS_INTERVAL;
         }
     }
 }

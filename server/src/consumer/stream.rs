@@ -42,12 +42,12 @@ const FIRST_BYTES: usize = 1 << 20;
 pub struct Stream {
     connection: RedisConnection,
     name: String,
-    room: Option<Arc<Room>>,
+    size_limit: Option<Arc<SizeLimit>>,
 }
 
 /// The limit of the stream's size, and the size at the latest check.
 #[derive(Debug)]
-struct Room {
+struct SizeLimit {
     max_bytes: u64,
     bytes: AtomicU64,
     next_check: Mutex<Instant>,
@@ -59,19 +59,19 @@ impl Stream {
         Stream {
             connection,
             name: name.into(),
-            room: None,
+            size_limit: None,
         }
     }
 
     /// Limits the bytes that the stream uses in Redis, so that there is space for the users' chains: appending fails
     /// beyond it.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
-        let room = Some(Arc::new(Room {
+        let size_limit = Some(Arc::new(SizeLimit {
             max_bytes,
             bytes: AtomicU64::new(0),
             next_check: Mutex::new(Instant::now()),
         }));
-        Stream { room, ..self }
+        Stream { size_limit, ..self }
     }
 
     /// The name of the stream of dead letters, to be consumed once the cause is removed. A letter expires after 7 days.
@@ -112,9 +112,9 @@ impl Stream {
     /// Whether the stream is full, as of the latest check. One of the concurrent calls repeats the check when it is
     /// due.
     async fn is_full(&self) -> bool {
-        let Some(room) = &self.room else { return false };
+        let Some(size_limit) = &self.size_limit else { return false };
         let is_due = {
-            let mut next_check = room.next_check.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next_check = size_limit.next_check.lock().unwrap_or_else(PoisonError::into_inner);
             let is_due = Instant::now() >= *next_check;
             if is_due {
                 *next_check = Instant::now() + SIZE_CHECK;
@@ -126,14 +126,14 @@ impl Stream {
             usage.arg("USAGE").arg(&self.name);
             let bytes: RedisResult<Option<u64>> = usage.query_async(&mut self.connection.clone()).await;
             match bytes {
-                Ok(bytes) => room.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
+                Ok(bytes) => size_limit.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
                 Err(error) if may_log("stream size", "") => {
                     tracing::warn!(%error, "cannot read the size of the stream")
                 }
                 Err(_) => {}
             }
         }
-        room.bytes.load(Ordering::Relaxed) > room.max_bytes
+        size_limit.bytes.load(Ordering::Relaxed) > size_limit.max_bytes
     }
 }
 

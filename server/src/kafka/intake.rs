@@ -92,9 +92,9 @@ impl Reader {
         let consumer = Arc::new(consumer);
         let reader = Arc::downgrade(&consumer);
         let (closing, closed) = oneshot::channel();
-        let (polling, of_thread) = (shared.clone(), options.clone());
+        let (polling, thread_options) = (shared.clone(), options.clone());
         thread::spawn(move || {
-            polling.poll(&consumer, &of_thread);
+            polling.poll(&consumer, &thread_options);
             drop(consumer);
             drop(closing);
         });
@@ -167,18 +167,18 @@ impl Reader {
 
     /// Acknowledges entries. Offsets are committed at the next interval or when the partition is revoked.
     fn acknowledge_ids(&self, ids: impl Iterator<Item = EntryId>) {
-        let touched = self.shared.lock().acknowledge(ids);
+        let changed = self.shared.lock().acknowledge(ids);
         if let Some(consumer) = self.consumer.upgrade() {
-            self.shared.store_offsets(&consumer, touched);
+            self.shared.store_offsets(&consumer, changed);
         }
         self.shared.has_acknowledged.notify_all();
     }
 
     /// Starts committing offsets, since the event mapping has proved to be right.
-    fn prove(&self) {
+    fn start_committing(&self) {
         let assigned = {
             let mut partitions = self.shared.lock();
-            partitions.is_unproven = false;
+            partitions.is_mapping_unverified = false;
             partitions.assigned()
         };
         if let Some(consumer) = self.consumer.upgrade() {
@@ -193,7 +193,7 @@ impl Reader {
             return Ok(());
         };
         let bytes = record.value.as_ref().map_or(0, Vec::len);
-        let about = [
+        let letter_headers = [
             ("seenguard-topic", self.kafka.topic.clone()),
             ("seenguard-partition", id.0.to_string()),
             ("seenguard-offset", id.1.to_string()),
@@ -202,7 +202,7 @@ impl Reader {
             ("seenguard-code", code.to_owned()),
         ];
         let letter = |most: usize, headers: OwnedHeaders| {
-            let headers = about.iter().fold(headers, |headers, &(key, ref value)| {
+            let headers = letter_headers.iter().fold(headers, |headers, &(key, ref value)| {
                 let value = Some(value);
                 headers.insert(Header { key, value })
             });
@@ -229,16 +229,16 @@ impl Intake for Reader {
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
         let Shared { has_arrived, .. } = &*self.shared;
         let end = Instant::now() + self.options.wait;
-        while self.shared.lock().fresh() == 0 && Instant::now() < end {
+        while self.shared.lock().queued() == 0 && Instant::now() < end {
             let _ = timeout(end.saturating_duration_since(Instant::now()), has_arrived.notified()).await;
         }
-        let fresh = self.shared.lock().fresh();
-        if !self.has_checked_group && fresh > 0 {
+        let queued = self.shared.lock().queued();
+        if !self.has_checked_group && queued > 0 {
             let committed = self.committed().await?;
             self.has_checked_group = true;
-            self.shared.lock().is_unproven = committed.iter().all(|(offset, _)| *offset < 0);
+            self.shared.lock().is_mapping_unverified = committed.iter().all(|(offset, _)| *offset < 0);
         }
-        if (1..most).contains(&fresh) {
+        if (1..most).contains(&queued) {
             sleep(LINGER).await;
         }
         let (entries, skipped) = self.take(most)?;
@@ -260,7 +260,7 @@ impl Intake for Reader {
 
     async fn acknowledge(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
         if self.may_misread() && !(done.is_empty() && dead.is_empty()) {
-            self.prove();
+            self.start_committing();
         }
         self.acknowledge_ids(done.iter().copied());
         for DeadLetter { id, code } in dead {
@@ -275,12 +275,12 @@ impl Intake for Reader {
     }
 
     fn may_misread(&self) -> bool {
-        self.shared.lock().is_unproven
+        self.shared.lock().is_mapping_unverified
     }
 
     fn is_full(&self) -> bool {
         let partitions = self.shared.lock();
-        partitions.fresh() == 0 && partitions.is_full(self.options.batch, self.options.batch_bytes)
+        partitions.queued() == 0 && partitions.is_full(self.options.batch, self.options.batch_bytes)
     }
 
     /// Whether the group, including its other consumers, has committed all records that the topic had at the start.
@@ -292,7 +292,7 @@ impl Intake for Reader {
         // Without an applied record, the mapping is right only if it has skipped all.
         let ends = self.ends().await?;
         if self.may_misread() && self.shared.lock().have_reached(&ends) {
-            self.prove();
+            self.start_committing();
         }
         let committed = self.committed().await?;
         Ok(committed.iter().all(|(offset, end)| offset >= end))
@@ -409,7 +409,7 @@ impl Shared {
                     restarted = Instant::now();
                     self.note_result(result, "cannot restart partitions");
                 }
-                self.count();
+                self.update_gauges();
                 counted = Instant::now();
             }
         }
@@ -422,7 +422,7 @@ impl Shared {
         let committed = committed_of(consumer, &self.topic, assigned.iter().copied())?;
         let (mut starts, mut list) = (Vec::new(), TopicPartitionList::new());
         for (partition, committed) in assigned.into_iter().zip(committed) {
-            let next = self.lock().read_to(partition).unwrap_or(committed);
+            let next = self.lock().position(partition).unwrap_or(committed);
             let (first, end) = consumer.fetch_watermarks(&self.topic, partition, RESPONSE_TIMEOUT)?;
             let start = if (first..=end).contains(&next) { next } else { first };
             list.add_partition_offset(&self.topic, partition, Offset::Offset(start))?;
@@ -449,13 +449,13 @@ impl Shared {
         Ok(())
     }
 
-    fn count(&self) {
+    fn update_gauges(&self) {
         let partitions = self.lock();
         let now = Time::from(SystemTime::now()).unix_ms();
         let lag = partitions.oldest().map_or(0, |oldest| now.saturating_sub(oldest));
         gauge!("seenguard_kafka_lag_seconds").set(lag as f64 / 1000.0);
         gauge!("seenguard_kafka_assigned_partitions").set(partitions.assigned().len() as f64);
-        gauge!("seenguard_kafka_newer_partitions").set(partitions.that_wait(true).count() as f64);
+        gauge!("seenguard_kafka_newer_partitions").set(partitions.stopped().count() as f64);
         gauge!("seenguard_kafka_paused").set(f64::from(partitions.is_paused));
     }
 
@@ -510,7 +510,7 @@ impl Shared {
         let list = {
             let mut partitions = self.lock();
             partitions.is_paused = is_paused;
-            list_of(&self.topic, partitions.that_wait(false))
+            list_of(&self.topic, partitions.running())
         };
         let result = match is_paused {
             true => consumer.pause(&list),
@@ -527,7 +527,7 @@ impl Shared {
 
     /// Waits until the records in progress of these partitions are acknowledged, up to [`REVOKE_TIMEOUT`].
     fn wait_for(&self, partitions: &[i32]) {
-        let is_waiting = |of: &mut Partitions| of.are_in_progress(partitions) && !self.is_ending();
+        let is_waiting = |all: &mut Partitions| all.are_in_progress(partitions) && !self.is_ending();
         let waited = self
             .has_acknowledged
             .wait_timeout_while(self.lock(), REVOKE_TIMEOUT, is_waiting);
@@ -608,18 +608,18 @@ impl ClientContext for Context {
         }
         let partitions = shared.lock();
         let assigned = partitions.assigned();
-        for of in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
+        for stats in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
             // librdkafka's own lag is missing until the first record is acknowledged, as in an outage.
             let next = [
-                partitions.next(of.partition),
-                Some(of.committed_offset),
-                Some(of.lo_offset),
+                partitions.next(stats.partition),
+                Some(stats.committed_offset),
+                Some(stats.lo_offset),
             ];
             let next = next.into_iter().flatten().find(|&offset| offset >= 0);
             // Before the first fetch there is no end.
-            if let (true, Some(next), 0..) = (assigned.contains(&of.partition), next, of.hi_offset) {
-                let lag = (of.hi_offset - next).max(0);
-                gauge!("seenguard_kafka_lag_records", "partition" => of.partition.to_string()).set(lag as f64);
+            if let (true, Some(next), 0..) = (assigned.contains(&stats.partition), next, stats.hi_offset) {
+                let lag = (stats.hi_offset - next).max(0);
+                gauge!("seenguard_kafka_lag_records", "partition" => stats.partition.to_string()).set(lag as f64);
             }
         }
     }

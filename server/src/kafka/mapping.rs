@@ -307,10 +307,10 @@ mod tests {
                 WRITTEN,
             ),
         ] {
-            let (of, report) = read(more, event.clone()).unwrap().unwrap();
-            let ids = |of: &[Impression]| of.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+            let (read_user, report) = read(more, event.clone()).unwrap().unwrap();
+            let ids = |entries: &[Impression]| entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
             assert_eq!(
-                (of.as_str(), ids(&report.impressions), ids(&report.unseen)),
+                (read_user.as_str(), ids(&report.impressions), ids(&report.unseen)),
                 (
                     user,
                     seen.iter().map(|id| id.to_string()).collect(),

@@ -46,9 +46,9 @@ impl Producer {
             .payload(value)
             .timestamp(at.unix_ms() as i64)
             .headers(headers);
-        let begun = Instant::now();
+        let start = Instant::now();
         self.send(kafka, record).await?;
-        histogram!("seenguard_kafka_produce_seconds").record(begun.elapsed().as_secs_f64());
+        histogram!("seenguard_kafka_produce_seconds").record(start.elapsed().as_secs_f64());
         Ok(())
     }
 

@@ -75,7 +75,7 @@ impl Properties {
     }
 
     fn add_to(&self, config: &mut ClientConfig, side: Side) {
-        for (_, key, value) in self.0.iter().filter(|(of, _, _)| of.is_none_or(|of| of == side)) {
+        for (_, key, value) in self.0.iter().filter(|(only, _, _)| only.is_none_or(|only| only == side)) {
             config.set(key, value);
         }
     }

@@ -141,19 +141,19 @@ enum Target {
 }
 
 impl Target {
-    async fn connect(&self) -> Result<Line, Error> {
+    async fn connect(&self) -> Result<Connection, Error> {
         let opened = async {
             match self {
                 Target::Single(client) => {
                     let config = AsyncConnectionConfig::new()
                         .set_connection_timeout(Some(CONNECTION_TIMEOUT))
                         .set_response_timeout(Some(RESPONSE_TIMEOUT));
-                    let mut line = client.get_multiplexed_async_connection_with_config(&config).await?;
-                    cmd("PING").exec_async(&mut line).await?;
-                    Ok(Line::Single(line))
+                    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+                    cmd("PING").exec_async(&mut connection).await?;
+                    Ok(Connection::Single(connection))
                 }
                 // One node has responded. Waiting for all would mean waiting for one that hangs.
-                Target::Cluster(client) => client.get_async_connection().await.map(Line::Cluster),
+                Target::Cluster(client) => client.get_async_connection().await.map(Connection::Cluster),
             }
         };
         opened.await.map_err(error_of)
@@ -161,7 +161,7 @@ impl Target {
 }
 
 #[derive(Clone)]
-enum Line {
+enum Connection {
     Single(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
@@ -188,11 +188,11 @@ enum Line {
 pub struct RedisConnection(Arc<Shared>);
 
 struct Shared {
-    read: Box<dyn Fn() -> Result<RedisTarget, Error> + Send + Sync>,
+    read_target: Box<dyn Fn() -> Result<RedisTarget, Error> + Send + Sync>,
     is_cluster: bool,
-    line: watch::Sender<Option<Line>>,
+    current: watch::Sender<Option<Connection>>,
     is_opening: AtomicBool,
-    begun: Instant,
+    started: Instant,
     /// The time of the latest response, in microseconds since `started`.
     answered: AtomicU64,
 }
@@ -216,23 +216,23 @@ impl RedisConnection {
         Self::reading(move || Ok(target.clone()))
     }
 
-    /// Connects to the target that `read` returns, now and for each reconnection, since credentials and certificates
+    /// Connects to the target that `read_target` returns, now and for each reconnection, since credentials and certificates
     /// may change. Needs a Tokio runtime.
     ///
     /// # Errors
-    /// Those of `read`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
-    pub fn reading(read: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static) -> Result<Self, Error> {
+    /// Those of `read_target`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
+    pub fn reading(read_target: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static) -> Result<Self, Error> {
         // If an app has several providers, rustls chooses none.
         #[cfg(feature = "tls")]
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let target = read()?;
+        let target = read_target()?;
         target.client()?;
         let connection = RedisConnection(Arc::new(Shared {
-            read: Box::new(read),
+            read_target: Box::new(read_target),
             is_cluster: target.is_cluster,
-            line: watch::Sender::new(None),
+            current: watch::Sender::new(None),
             is_opening: AtomicBool::new(false),
-            begun: Instant::now(),
+            started: Instant::now(),
             answered: AtomicU64::new(0),
         }));
         connection.renew();
@@ -246,13 +246,13 @@ impl RedisConnection {
 
     /// Whether it was ever connected.
     pub fn was_connected(&self) -> bool {
-        self.0.line.borrow().is_some()
+        self.0.current.borrow().is_some()
     }
 
     /// Waits for the first connection.
     pub async fn opened(&self) {
         // It cannot fail: `self` has the sender.
-        let _ = self.0.line.subscribe().wait_for(Option::is_some).await;
+        let _ = self.0.current.subscribe().wait_for(Option::is_some).await;
     }
 
     /// Replaces the connection, unless that is in progress.
@@ -271,9 +271,9 @@ impl RedisConnection {
         answer.map(drop).map_err(error_of)
     }
 
-    fn connected(&self) -> RedisResult<Line> {
-        let line = self.0.line.borrow().clone();
-        line.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "not connected to Redis yet")))
+    fn connected(&self) -> RedisResult<Connection> {
+        let current = self.0.current.borrow().clone();
+        current.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "not connected to Redis yet")))
     }
 
     /// Awaits a response. Replaces the connection if it has failed.
@@ -299,7 +299,7 @@ impl RedisConnection {
             answered => {
                 self.0.answered.fetch_max(self.0.micros(), Ordering::Relaxed);
                 let values = answered.as_ref().map(parts).unwrap_or_default();
-                if values.iter().any(is_of_a_replica) && !self.is_cluster() {
+                if values.iter().any(is_read_only_error) && !self.is_cluster() {
                     self.renew();
                 }
             }
@@ -318,15 +318,15 @@ impl RedisConnection {
 
 impl Shared {
     fn micros(&self) -> u64 {
-        self.begun.elapsed().as_micros() as u64
+        self.started.elapsed().as_micros() as u64
     }
 
-    async fn open_line(&self) -> Result<Line, Error> {
-        (self.read)()?.client()?.connect().await
+    async fn connect(&self) -> Result<Connection, Error> {
+        (self.read_target)()?.client()?.connect().await
     }
 }
 
-fn is_of_a_replica(answer: &Value) -> bool {
+fn is_read_only_error(answer: &Value) -> bool {
     matches!(answer, Value::ServerError(error) if error.code() == "READONLY")
 }
 
@@ -344,12 +344,12 @@ fn tcp() -> TcpSettings {
 /// Opens a connection. Retries until it succeeds or the last handle is dropped.
 async fn open(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
-        let opened = in_time(OPEN_TIMEOUT, shared.open_line()).await;
+        let opened = in_time(OPEN_TIMEOUT, shared.connect()).await;
         let is_open = opened.is_ok();
         match opened {
-            Ok(line) => {
+            Ok(connection) => {
                 shared.answered.fetch_max(shared.micros(), Ordering::Relaxed);
-                if shared.line.send_replace(Some(line)).is_some() {
+                if shared.current.send_replace(Some(connection)).is_some() {
                     counter!("seenguard_redis_reconnects_total").increment(1);
                 }
                 tracing::info!("connected to Redis");
@@ -370,16 +370,16 @@ async fn open(shared: Weak<Shared>) {
 impl ConnectionLike for RedisConnection {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
-            let begun = Instant::now();
-            let mut line = self.connected()?;
-            let answer = match &mut line {
-                Line::Single(line) => line.req_packed_command(command),
-                Line::Cluster(line) => line.req_packed_command(command),
+            let start = Instant::now();
+            let mut connection = self.connected()?;
+            let answer = match &mut connection {
+                Connection::Single(connection) => connection.req_packed_command(command),
+                Connection::Cluster(connection) => connection.req_packed_command(command),
             };
             let answer = self.watched(answer, slice::from_ref).await;
             // It blocks until there are entries.
             if !matches!(command.args_iter().next(), Some(Arg::Simple(b"XREADGROUP"))) {
-                histogram!("seenguard_redis_command_seconds").record(begun.elapsed().as_secs_f64());
+                histogram!("seenguard_redis_command_seconds").record(start.elapsed().as_secs_f64());
             }
             answer
         })
@@ -392,19 +392,19 @@ impl ConnectionLike for RedisConnection {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         Box::pin(async move {
-            let mut line = self.connected()?;
-            let answers = match &mut line {
-                Line::Single(line) => line.req_packed_commands(pipeline, offset, count),
-                Line::Cluster(line) => line.req_packed_commands(pipeline, offset, count),
+            let mut connection = self.connected()?;
+            let answers = match &mut connection {
+                Connection::Single(connection) => connection.req_packed_commands(pipeline, offset, count),
+                Connection::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
             };
             self.watched(answers, Vec::as_slice).await
         })
     }
 
     fn get_db(&self) -> i64 {
-        self.connected().map_or(0, |line| match line {
-            Line::Single(line) => line.get_db(),
-            Line::Cluster(line) => line.get_db(),
+        self.connected().map_or(0, |connection| match connection {
+            Connection::Single(connection) => connection.get_db(),
+            Connection::Cluster(connection) => connection.get_db(),
         })
     }
 }

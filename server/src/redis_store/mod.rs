@@ -113,8 +113,8 @@ impl Backend for RedisBackend {
         let keys = self.keys_of(user)?;
         let loaded = loaded(run(&self.connection, &keys.clone().load(reported)).await?)?;
         self.drop_devices(keys.drop_devices(&loaded.pending, reported)).await;
-        let is_of_a_replica = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
-        if loaded.refusal.as_ref().is_some_and(is_of_a_replica) {
+        let is_read_only = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
+        if loaded.refusal.as_ref().is_some_and(is_read_only) {
             self.connection.renew();
         }
         Ok(loaded)
@@ -123,7 +123,7 @@ impl Backend for RedisBackend {
     async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
         let keys = self.keys_of(user)?;
         let answer = run(&self.connection, &keys.clone().store_pending(reported)).await?;
-        let answer = PendingFromRedis::read(texts_of(answer)).ok_or_else(strange)?;
+        let answer = PendingFromRedis::read(strings_of(answer)).ok_or_else(unexpected_response)?;
         self.drop_devices(keys.drop_devices(&answer.pending, Some(reported))).await;
         Ok(answer.now)
     }
@@ -141,13 +141,13 @@ impl Backend for RedisBackend {
     }
 }
 
-fn strange() -> Error {
+fn unexpected_response() -> Error {
     let what = "unexpected response of a script: check that Redis is at the address";
     Error::new(StoreFailure::WrongType, what)
 }
 
 fn loaded(answer: Value) -> Result<Loaded, Error> {
-    let loaded = LoadedFromRedis::read(texts_of(answer)).ok_or_else(strange)?;
+    let loaded = LoadedFromRedis::read(strings_of(answer)).ok_or_else(unexpected_response)?;
     Ok(Loaded {
         stored: Arc::new(loaded.stored),
         revision: loaded.revision,
@@ -157,25 +157,25 @@ fn loaded(answer: Value) -> Result<Loaded, Error> {
     })
 }
 
-fn texts_of(answer: Value) -> Vec<String> {
-    let mut texts = Vec::new();
-    flatten(answer, &mut texts);
-    texts
+fn strings_of(answer: Value) -> Vec<String> {
+    let mut strings = Vec::new();
+    flatten(answer, &mut strings);
+    strings
 }
 
 /// Flattens a response to strings, each list with its length before it. Bytes that are not UTF-8 become damaged base64,
 /// which the core reports.
-fn flatten(answer: Value, texts: &mut Vec<String>) {
+fn flatten(answer: Value, strings: &mut Vec<String>) {
     match answer {
-        Value::BulkString(bytes) => texts.push(
+        Value::BulkString(bytes) => strings.push(
             String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
         ),
         Value::Array(parts) => {
             for part in parts {
                 if let Value::Array(list) = &part {
-                    texts.push(list.len().to_string());
+                    strings.push(list.len().to_string());
                 }
-                flatten(part, texts);
+                flatten(part, strings);
             }
         }
         _ => {}

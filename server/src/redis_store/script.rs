@@ -14,11 +14,11 @@ use super::failures::error_of;
 use crate::error::Error;
 
 /// The scripts of the core, by their numbers.
-static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
+static CORE_SCRIPTS: LazyLock<[Script; RedisScript::ALL.len()]> =
     LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
 
 #[cfg(feature = "consumer")]
-static OF_STREAMS: LazyLock<Script> =
+static STREAM_SCRIPT: LazyLock<Script> =
     LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/stream.lua")].concat()));
 
 /// The name of an operation of `stream.lua`.
@@ -42,13 +42,13 @@ impl StreamOperation {
         keys: &[String],
         arguments: &[impl ToRedisArgs],
     ) -> Result<Value, Error> {
-        OF_STREAMS.run(connection, keys, Some(self.0), arguments).await
+        STREAM_SCRIPT.run(connection, keys, Some(self.0), arguments).await
     }
 }
 
 /// Runs a command of the core.
 pub(super) async fn run(connection: &RedisConnection, command: &RedisCommand) -> Result<Value, Error> {
-    let script = &OF_THE_CORE[command.script as usize];
+    let script = &CORE_SCRIPTS[command.script as usize];
     script.run(connection, &command.keys, None, &command.arguments).await
 }
 
@@ -69,11 +69,11 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
     };
     let run = async |name: &'static str, script: &Script, keys: &[&String], arguments: &[&str]| -> Result<(), Error> {
         let keys: Vec<String> = keys.iter().copied().cloned().collect();
-        let operation = std::ptr::eq(script, &*OF_STREAMS).then_some(name);
+        let operation = std::ptr::eq(script, &*STREAM_SCRIPT).then_some(name);
         let answer = script.run(connection, &keys, operation, arguments).await;
         answer.map(drop).map_err(|error| named(name, error))
     };
-    let core = |script: RedisScript| &OF_THE_CORE[script as usize];
+    let core = |script: RedisScript| &CORE_SCRIPTS[script as usize];
     let all = [&keys.list, &keys.meta, &keys.pending];
     let delete = async || -> Result<(), Error> {
         // One by one: on a cluster they may be in several slots.
@@ -97,23 +97,23 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
     let new = ["0", "0", "-1", "0", "1", "check", "unseen:check", "1"];
     run("replace", core(RedisScript::Replace), &all[..2], &new).await?;
     let revision = send(cmd("HGET").arg(&keys.meta).arg("revision")).await?;
-    let revision: String = redis::from_redis_value(revision).map_err(|_| super::strange())?;
+    let revision: String = redis::from_redis_value(revision).map_err(|_| super::unexpected_response())?;
     let other = [&revision, "1", "-1", "60", "1", "check", "unseen:check", ""];
     run("replace", core(RedisScript::Replace), &all, &other).await?;
-    run("prepare", &OF_STREAMS, &[&stream], &["check"]).await?;
+    run("prepare", &STREAM_SCRIPT, &[&stream], &["check"]).await?;
     let entry = send(cmd("XADD").arg(&stream).arg(&["*", "check", "check"])).await?;
-    let entry: String = redis::from_redis_value(entry).map_err(|_| super::strange())?;
+    let entry: String = redis::from_redis_value(entry).map_err(|_| super::unexpected_response())?;
     let group = ["GROUP", "check", "check", "COUNT", "1", "STREAMS", &stream, ">"];
     send(cmd("XREADGROUP").arg(&group)).await?;
     run(
         "set_aside",
-        &OF_STREAMS,
+        &STREAM_SCRIPT,
         &[&stream, &letters],
         &["check", &entry, "check"],
     )
     .await?;
-    run("acknowledge", &OF_STREAMS, &[&stream], &["check", &entry]).await?;
-    run("tidy", &OF_STREAMS, &[&stream, &letters], &["check", "check", "0"]).await?;
+    run("acknowledge", &STREAM_SCRIPT, &[&stream], &["check", &entry]).await?;
+    run("tidy", &STREAM_SCRIPT, &[&stream, &letters], &["check", "check", "0"]).await?;
     delete().await
 }
 

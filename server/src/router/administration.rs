@@ -77,7 +77,7 @@ struct Export {
     path = "/v1/users/forget",
     request_body = ForgetBody,
     responses(
-        (status = 200, description = "The result for each person", body = ForgetAnswer),
+        (status = 200, description = "The result for each person", body = ForgetResponse),
         (status = 400, description = "The body has another form", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
     )
@@ -85,7 +85,7 @@ struct Export {
 pub(super) async fn forget_many(
     State(service): State<Arc<Service>>,
     Body(ForgetBody { users }): Body<ForgetBody>,
-) -> Result<Json<ForgetAnswer>, Problem> {
+) -> Result<Json<ForgetResponse>, Problem> {
     check_count(users.len(), MAX_PEOPLE)?;
     let deadline = Instant::now() + service.store.deadline();
     let forget = async |user: String| {
@@ -98,7 +98,7 @@ pub(super) async fn forget_many(
         Status { code }
     };
     let results = iter(users).map(forget).buffered(AT_ONCE).collect().await;
-    Ok(Json(ForgetAnswer { results }))
+    Ok(Json(ForgetResponse { results }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -109,7 +109,7 @@ pub(super) struct ForgetBody {
 }
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct ForgetAnswer {
+pub(super) struct ForgetResponse {
     /// One result for each person, in their order.
     results: Vec<Status>,
 }

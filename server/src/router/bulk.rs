@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::{Problem, Service};
 use crate::applying::{ApplyOptions, DeadLetter, Entry, EntryId, apply_all};
 use crate::error::ErrorKind;
-use crate::heavy::work_on;
+use crate::cpu_bound::run_cpu_bound;
 use crate::received;
 
 const MAX_USERS: usize = 500;
@@ -33,7 +33,7 @@ const MAX_IDS: usize = 10_000;
     path = "/v1/impressions",
     request_body(content = String, content_type = "application/x-ndjson", description = "At most 1 MB, of 500 users, with 10,000 ids"),
     responses(
-        (status = 200, description = "All reports are stored except the refused ones", body = BulkAnswer),
+        (status = 200, description = "All reports are stored except the refused ones", body = BulkResponse),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Some reports may be stored: send all again in a moment. Code newer-form: a newer version has written a report, upgrade the service", body = Problem, content_type = "application/problem+json"),
     )
@@ -41,7 +41,7 @@ const MAX_IDS: usize = 10_000;
 pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, body: Bytes) -> Result<Response, Problem> {
     let store = &service.store;
     let arrived = store.now(None);
-    let entries = work_on(body.len(), || entries_of(&body, arrived))?;
+    let entries = run_cpu_bound(body.len(), || entries_of(&body, arrived))?;
     check_sizes(&entries)?;
     let lines = entries.len();
     let options = ApplyOptions {
@@ -57,12 +57,12 @@ pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, bod
     let mut refused: Vec<Refused> = refused.collect();
     refused.sort_by_key(|refused| refused.line);
     let taken = lines - refused.len();
-    Ok(Json(BulkAnswer { taken, refused }).into_response())
+    Ok(Json(BulkResponse { taken, refused }).into_response())
 }
 
 /// The outcome of a bulk request.
 #[derive(Serialize, ToSchema)]
-struct BulkAnswer {
+struct BulkResponse {
     /// The number of stored reports.
     taken: usize,
     /// Reports that cannot be applied: do not send them again.

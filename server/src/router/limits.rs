@@ -21,7 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 use super::problem::Problem;
 
 /// Timeout of receiving a body.
-const BODY_WITHIN: Duration = Duration::from_secs(5);
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The limits of a group.
 pub(super) struct Limits {
@@ -73,8 +73,8 @@ struct Bodies {
 /// Receives the body before the route gets the request. Its memory stays reserved until the response.
 async fn received(State(bodies): State<Bodies>, request: Request, next: Next) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let received = timeout(BODY_WITHIN, bodies.receive(body)).await;
-    let (body, _room) = received
+    let received = timeout(BODY_TIMEOUT, bodies.receive(body)).await;
+    let (body, _permit) = received
         .map_err(|_| Problem::unavailable("timeout", "the body did not arrive within 5 s: send it again"))??;
     Ok(next.run(Request::from_parts(parts, body.into())).await)
 }
@@ -84,7 +84,7 @@ impl Bodies {
     /// bodies would wait for each other.
     async fn receive(&self, body: Body) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
         let mut frames = body.into_data_stream();
-        let (mut bytes, mut room) = (Vec::new(), None::<OwnedSemaphorePermit>);
+        let (mut bytes, mut permit) = (Vec::new(), None::<OwnedSemaphorePermit>);
         while let Some(frame) = frames.next().await {
             let frame = frame.map_err(|_| Problem::bad_request("the body is incomplete: send it again"))?;
             if frame.len() > self.most - bytes.len() {
@@ -95,12 +95,12 @@ impl Bodies {
             }
             let more = self.budget.clone().try_acquire_many_owned(frame.len() as u32);
             let more = more.map_err(|_| busy())?;
-            match &mut room {
-                Some(room) => room.merge(more),
-                None => room = Some(more),
+            match &mut permit {
+                Some(permit) => permit.merge(more),
+                None => permit = Some(more),
             }
             bytes.extend_from_slice(&frame);
         }
-        Ok((bytes, room))
+        Ok((bytes, permit))
     }
 }

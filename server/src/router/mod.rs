@@ -30,8 +30,8 @@ use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::ReportStream;
 use crate::error::{Error, ErrorKind};
-use crate::heavy::{bytes_of, work_on};
-use crate::metrics::note_taken;
+use crate::cpu_bound::{bytes_of, run_cpu_bound};
+use crate::metrics::count_applied;
 use crate::seen_store::SeenStore;
 
 pub use self::problem::{Problem, Reason};
@@ -191,7 +191,7 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     ),
     request_body = PageBody,
     responses(
-        (status = 200, description = "The page", body = PageAnswer),
+        (status = 200, description = "The page", body = PageResponse),
         (status = 400, description = "The body has another form, or an option is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
@@ -218,7 +218,7 @@ async fn page(
     if page.items.len() < body.size {
         counter!("seenguard_short_pages_total").increment(1);
     }
-    let answer = PageAnswer {
+    let answer = PageResponse {
         items: IdsAt {
             ids: &body.ranked,
             indices: &page.items,
@@ -259,7 +259,7 @@ enum Repeats {
 /// A page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Page)]
-struct PageAnswer<'a> {
+struct PageResponse<'a> {
     /// The items of the page, by their ids.
     #[schema(value_type = Vec<String>)]
     items: IdsAt<'a>,
@@ -310,7 +310,7 @@ async fn impressions(
     let (ingested, stored) = tokio::join!(store.ingest(&user, &report), store.store_list(&user, &report));
     ingested?;
     stored?;
-    note_taken(&[report], false);
+    count_applied(&[report], false);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -433,7 +433,7 @@ fn check_count(ids: usize, most: usize) -> Result<(), Problem> {
 /// A response for one user, which caches must not store.
 fn private(snapshot: Option<&ChainSnapshot>, answer: &impl Serialize) -> Response {
     let bytes = snapshot.map_or(0, |snapshot| bytes_of(&snapshot.shards));
-    let answer = work_on(bytes, || Json(answer).into_response());
+    let answer = run_cpu_bound(bytes, || Json(answer).into_response());
     ([(header::CACHE_CONTROL, "private, no-store")], answer).into_response()
 }
 
@@ -487,7 +487,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
         };
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|rejection| refused(rejection.body_text()))?;
-        let parsed = work_on(bytes.len(), || crate::json::from_slice(&bytes));
+        let parsed = run_cpu_bound(bytes.len(), || crate::json::from_slice(&bytes));
         Ok(Body(parsed.map_err(|error| refused(error.to_string()))?))
     }
 }

@@ -14,10 +14,10 @@ use subtle::ConstantTimeEq;
 use tokio::time::sleep;
 
 use crate::Failure;
-use crate::cli::{self, about};
+use crate::cli::{self, file_error};
 
 /// The interval at which token files are reloaded.
-const READ_EVERY: Duration = Duration::from_secs(5);
+const RELOAD_INTERVAL: Duration = Duration::from_secs(5);
 const MIN_CHARACTERS: usize = 16;
 
 /// The routes that need a token of --admin-token-file.
@@ -59,7 +59,7 @@ struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
 impl Tokens {
     fn read(file: &Path, option: &'static str) -> Result<Self, Failure> {
         let tokens = Arc::new(RwLock::new(read(file, option)?));
-        tokio::spawn(keep_current(file.to_owned(), option, tokens.clone()));
+        tokio::spawn(reload_periodically(file.to_owned(), option, tokens.clone()));
         Ok(Tokens(Some(tokens)))
     }
 
@@ -81,9 +81,9 @@ impl Tokens {
 
 /// Reloads a token file at intervals, so that tokens can be rotated without a restart: add the new token, change the
 /// clients, remove the old one.
-async fn keep_current(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
+async fn reload_periodically(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
     loop {
-        sleep(READ_EVERY).await;
+        sleep(RELOAD_INTERVAL).await;
         match read(&file, option) {
             Ok(read) => *tokens.write().unwrap_or_else(PoisonError::into_inner) = read,
             Err(error) => tracing::warn!(error, "cannot reload the token file, keeping the previous tokens"),
@@ -96,10 +96,10 @@ fn read(file: &Path, option: &str) -> Result<Vec<String>, String> {
     let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let tokens: Vec<String> = tokens.map(str::to_owned).collect();
     if tokens.is_empty() {
-        return Err(about(option, file, &"the file is empty: write one token in each line"));
+        return Err(file_error(option, file, &"the file is empty: write one token in each line"));
     }
     if tokens.iter().any(|token| token.len() < MIN_CHARACTERS) {
-        return Err(about(
+        return Err(file_error(
             option,
             file,
             &"a token has fewer than 16 characters: make it longer",

@@ -351,11 +351,11 @@ impl Check {
 
 /// Reads a file that an option names.
 pub fn read(option: &str, file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| about(option, file, &error))
+    fs::read_to_string(file).map_err(|error| file_error(option, file, &error))
 }
 
 /// The message of an error with an option's file.
-pub fn about(option: &str, file: &Path, what: &dyn fmt::Display) -> String {
+pub fn file_error(option: &str, file: &Path, what: &dyn fmt::Display) -> String {
     format!("{option} {}: {what}", file.display())
 }
 
@@ -393,7 +393,7 @@ impl Redis {
             let text = read(option, file)?;
             match text.contains("-----BEGIN ") {
                 true => Ok(Some(text.into_bytes())),
-                false => Err(about(option, file, &"the file must be PEM")),
+                false => Err(file_error(option, file, &"the file must be PEM")),
             }
         };
         let client_cert = pem("--redis-tls-cert", &self.redis_tls_cert)?;

@@ -22,8 +22,8 @@ const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Prints the number of letters and the age of the oldest for each code, and with --ids the id of each letter.
 pub async fn list(options: DeadLetters) -> Result<(), Failure> {
     let mut connection = connect(&options.common)?;
-    let begun = Instant::now();
-    while !connection.was_connected() && begun.elapsed() < CONNECTION_TIMEOUT {
+    let start = Instant::now();
+    while !connection.was_connected() && start.elapsed() < CONNECTION_TIMEOUT {
         sleep(CONNECTING).await;
     }
     let letters = Stream::new(connection.clone(), &options.stream).dead_letters();

@@ -22,9 +22,9 @@ use crate::cli::Listening;
 use crate::shutdown::{self, Stage};
 
 /// Timeout of a client that does not read the response.
-const READ_WITHIN: Duration = Duration::from_secs(30);
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout of a header, from its first byte.
-const HEADER_WITHIN: Duration = Duration::from_secs(10);
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most concurrent connections; further ones wait until one ends.
 const MAX_CONNECTIONS: usize = 10_000;
 /// The pause after a failure to accept, such as with too many open files.
@@ -63,11 +63,11 @@ pub async fn serve(
     options: Listening,
 ) -> Result<(), Failure> {
     let connections = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accept = async {
             // The semaphore is never closed.
-            let permit = room.clone().acquire_owned().await.ok();
+            let permit = permits.clone().acquire_owned().await.ok();
             listener.accept().await.map(|(stream, _)| (stream, permit))
         };
         tokio::select! {
@@ -102,7 +102,7 @@ fn begin(
         tracing::debug!(%error, "connection ended before its first byte");
     }
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(READ_WITHIN));
+    stream.set_write_timeout(Some(READ_TIMEOUT));
     let phase = watch::Sender::new(Phase::Idle);
     let overdue = overdue(phase.subscribe(), idle);
     let (reading, writing) = (phase.clone(), phase.clone());
@@ -155,7 +155,7 @@ async fn overdue(mut phase: watch::Receiver<Phase>, idle: Duration) {
         let now = *phase.borrow_and_update();
         let limit = match now {
             Phase::Idle => idle,
-            Phase::Header => HEADER_WITHIN,
+            Phase::Header => HEADER_TIMEOUT,
             // The routes have their own timeouts.
             Phase::Request => Duration::MAX,
         };

@@ -33,7 +33,7 @@ const LAG_SECONDS: [f64; 12] = [
 /// The interval of the recorder's upkeep.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// Timeout of a check of the storage or the stream.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Installs the recorder of the metrics.
 pub fn start() -> Result<PrometheusHandle, Failure> {
@@ -116,7 +116,7 @@ impl Monitoring {
 }
 
 async fn answers(code: &'static str, ping: impl Future<Output = Result<(), Error>>) -> Result<(), Problem> {
-    match timeout(ANSWER_WITHIN, ping).await {
+    match timeout(CHECK_TIMEOUT, ping).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(Problem::unavailable(
             code,
@@ -166,11 +166,11 @@ fn span_of<B>(request: &axum::http::Request<B>) -> Span {
 
 /// Counts and logs a request by its route, which contains no user.
 async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
-    let begun = Instant::now();
+    let start = Instant::now();
     let route = route.map_or_else(|| "none".to_owned(), |route| route.as_str().to_owned());
     let method = method_label(request.method());
     let response = next.run(request).await;
-    let (status, seconds) = (response.status(), begun.elapsed().as_secs_f64());
+    let (status, seconds) = (response.status(), start.elapsed().as_secs_f64());
     let Reason { code, cause } = response.extensions().get::<Reason>().cloned().unwrap_or_default();
     // Clients without a token must not create time series.
     if status != StatusCode::UNAUTHORIZED {

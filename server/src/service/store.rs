@@ -63,7 +63,7 @@ pub fn topic(common: &Common, options: &cli::Kafka) -> Result<Option<Kafka>, Fai
 #[cfg(all(feature = "kafka", unix))]
 fn warn_of_readers(file: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
-    let may_all_read = std::fs::metadata(file).is_ok_and(|of| of.permissions().mode() & 0o004 != 0);
+    let may_all_read = std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0);
     if may_all_read && text.contains("password") {
         tracing::warn!(file = %file.display(), "file with a password is readable by all users of this machine");
     }

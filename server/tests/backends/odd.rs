@@ -1,9 +1,9 @@
-//! A backend in memory that does something odd.
+//! A backend in memory with injected behavior.
 
 use seenguard::{PendingUpdate, Time};
 use seenguard_server::{Backend, Error, Loaded, MemoryBackend, Replacement, async_trait};
 
-/// It does this before it loads, and before it replaces something.
+/// A backend that calls a function before each load (with `None`) and before each replacement.
 pub struct Odd<F> {
     memory: MemoryBackend,
     before: F,
@@ -21,7 +21,7 @@ where
         Odd { memory, before, clock }
     }
 
-    /// It has a clock of its own.
+    /// Gives the backend a clock of its own.
     pub fn clock(self, clock: fn() -> Time) -> Self {
         let clock = Some(clock);
         Odd { clock, ..self }
