@@ -177,7 +177,7 @@ pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanJson, PlanOptions, plan};
-pub use redis::{PendingFromRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
+pub use redis::{LoadedFromRedis, PendingFromRedis, RedisCommand, RedisScript, StoreKeys};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
 #[cfg(feature = "server")]

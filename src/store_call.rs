@@ -147,8 +147,7 @@ struct Loaded {
     damage: Vec<Error>,
 }
 
-const DAMAGED_FIELDS: Error =
-    Error::BadSnapshot("fields stored with a user's shards cannot be read, and are ignored");
+const DAMAGED_FIELDS: Error = Error::BadSnapshot("fields stored with a user's shards cannot be read, and are ignored");
 
 impl StoreCall {
     /// A call that may take `limit_ms`, including retries. `random` is the jitter of the pauses between attempts, by

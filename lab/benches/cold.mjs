@@ -1,6 +1,7 @@
 /**
  * One cold start, in a process or a page without the package. Plain JavaScript, since Node and Chromium load this file
- * * unbundled. Times are milliseconds. /
+ * unbundled. Times are milliseconds.
+ */
 
 /**
  * Measures from the import to the first filtered page.

@@ -6,7 +6,8 @@ const FIRST_LETTER = 65;
 /**
  * Measures the bytes of one Set with its ids, the mean of several.
  * @param {string} json the ids, as a server sends them
- * @param {() => Promise<number>} heapUsed collects garbage, and returns the bytes of the heap /
+ * @param {() => Promise<number>} heapUsed collects garbage, and returns the bytes of the heap
+ */
 export async function heapOf(json, heapUsed) {
   /** @type {(number: number) => object} Each Set has its own ids: engines may store equal strings once. */
   const build = (number) => {

@@ -1,8 +1,9 @@
 /**
- * Measures contenders against each other in many short rounds, in which they take turns sample by sample, in another *
+ * Measures contenders against each other in many short rounds, in which they take turns sample by sample, in another
  * order each time. So a disturbance of the machine affects all of them, ratios are between samples of the same time,
- * and * no contender finds the processor's caches warm, as in an app that filters a page now and then. Tinybench does
- * the * timing. /
+ * and no contender finds the processor's caches warm, as in an app that filters a page now and then. Tinybench does the
+ * timing.
+ */
 import { Bench } from "tinybench";
 import { randomBelow, shuffle } from "./ids.ts";
 

@@ -7,12 +7,16 @@ declare module "bloomfilter" {
     test(id: string): boolean;
     toJSON(): unknown;
     static fromJSON(value: unknown): BloomFilter;
-    /** Makes a filter for a number of items at a false positive rate. */ static withTargetError(items: number, rate: number): BloomFilter;
+    /** Makes a filter for a number of items at a false positive rate. */ static withTargetError(
+      items: number,
+      rate: number,
+    ): BloomFilter;
   }
 }
 
 /**
- * The used types of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not depend on. /
+ * The used types of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not depend on.
+ */
 declare module "bloom-filters/dist/bloom/bloom-filter.js" {
   interface Filter {
     add(id: string): void;

@@ -11,7 +11,8 @@ export interface Item {
 
 /**
  * A contender. After a server's message with seen items, it returns the items that are new to it. Each has a loop of
- * its * own: a shared one would call a function that no engine can inline, and slow down the fastest contender most. /
+ * its own: a shared one would call a function that no engine can inline, and slow down the fastest contender most.
+ */
 export interface Peer {
   readonly name: string;
   /** Makes a server's message with these seen ids, one list for each shard. */
@@ -154,7 +155,14 @@ const sortedHashes: Peer = {
   },
 };
 
-/** All contenders; the first is the baseline. */ export const peers: readonly Peer[] = [seenguard, set, sortedHashes, seenguardAsScript, bloomfilter, bloomFilters];
+/** All contenders; the first is the baseline. */ export const peers: readonly Peer[] = [
+  seenguard,
+  set,
+  sortedHashes,
+  seenguardAsScript,
+  bloomfilter,
+  bloomFilters,
+];
 
 /** The contenders of all workloads; a few workloads measure the others, too. */
 export const usualPeers: readonly Peer[] = [seenguard, set, bloomfilter];

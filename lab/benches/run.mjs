@@ -1,6 +1,7 @@
 /**
  * Sets up, builds and runs the benchmarks: README.md describes them. They run on the current long-term release of Node,
- * * whichever Node runs this script. /
+ * whichever Node runs this script.
+ */
 import { parseArgs } from "node:util";
 import { build } from "../../scripts/build.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";

@@ -1,5 +1,6 @@
 /**
- * Runs the Rust benchmarks and reads criterion's results: many short turns of each contender, alternating. /
+ * Runs the Rust benchmarks and reads criterion's results: many short turns of each contender, alternating.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";

@@ -1,6 +1,7 @@
 /**
  * Compares chains of the same capacity and total false positive rate, in few large shards or many small ones: bytes on
- * * the wire and in the store. /
+ * the wire and in the store.
+ */
 import { SeenGuard, type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
 import { shortIds } from "./ids.ts";

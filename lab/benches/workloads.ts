@@ -74,8 +74,9 @@ async function contender(workload: Workload, peer: Peer): Promise<Contender> {
 }
 
 /**
- * Filters other items each time, parsed from JSON as in a feed: strings that were hashed before are found faster, and *
- * the branch predictor learns the answers of a repeated page. /
+ * Filters other items each time, parsed from JSON as in a feed: strings that were hashed before are found faster, and
+ * the branch predictor learns the answers of a repeated page.
+ */
 function filtering(client: Client, { candidates }: Workload, seen: readonly string[]): Contender["prepare"] {
   let seed = 7;
   return () => {

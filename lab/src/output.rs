@@ -69,7 +69,8 @@ fn pages<'a>(project: &Path, regions: impl IntoIterator<Item = &'a Region>) -> R
             pages.push((path.clone(), current.clone(), current));
         }
         for (_, _, expected) in pages.iter_mut().filter(|(known, ..)| *known == path) {
-            *expected = replace_region(expected, region.name, &region.markdown).map_err(|error| file_error(&path, error))?;
+            *expected =
+                replace_region(expected, region.name, &region.markdown).map_err(|error| file_error(&path, error))?;
         }
     }
     Ok(pages)

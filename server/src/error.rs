@@ -91,9 +91,7 @@ impl ErrorKind {
                 _ => "the storage is not available: try again",
             },
             ErrorKind::BadReport => "the body is not a device's report: forward the device's body unchanged",
-            ErrorKind::WrongNamespace => {
-                "the report is of another namespace than this user's: its session is over"
-            }
+            ErrorKind::WrongNamespace => "the report is of another namespace than this user's: its session is over",
             ErrorKind::BadOption => "invalid option",
             ErrorKind::Internal => "internal error: see the log",
         }

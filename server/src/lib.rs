@@ -110,8 +110,8 @@ mod applying;
 mod backend;
 #[cfg(feature = "consumer")]
 mod consumer;
-mod error;
 mod cpu_bound;
+mod error;
 pub mod json;
 #[cfg(feature = "kafka")]
 mod kafka;

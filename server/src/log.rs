@@ -14,7 +14,9 @@ pub fn may_log(event: &'static str, cause: impl Into<Cow<'static, str>>) -> bool
     static LAST: Mutex<BTreeMap<(&str, Cow<'static, str>), Instant>> = Mutex::new(BTreeMap::new());
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     let (cause, now) = ((event, cause.into()), Instant::now());
-    let is_due = last.get(&cause).is_none_or(|&last| now.duration_since(last) >= INTERVAL);
+    let is_due = last
+        .get(&cause)
+        .is_none_or(|&last| now.duration_since(last) >= INTERVAL);
     if is_due {
         last.insert(cause, now);
     }

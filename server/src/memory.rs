@@ -96,7 +96,11 @@ impl Backend for MemoryBackend {
         if let Some(reported) = reported {
             self.store_pending(user, reported).await?;
         }
-        let User { stored, revision, pending } = self.users().all.get(user).cloned().unwrap_or_default();
+        let User {
+            stored,
+            revision,
+            pending,
+        } = self.users().all.get(user).cloned().unwrap_or_default();
         Ok(Loaded {
             stored,
             revision,

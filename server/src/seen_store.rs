@@ -13,8 +13,8 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::backend::{Backend, Loaded, Replacement};
-use crate::error::{Error, ErrorKind};
 use crate::cpu_bound::{bytes_of, run_cpu_bound};
+use crate::error::{Error, ErrorKind};
 use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;

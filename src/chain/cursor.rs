@@ -54,7 +54,11 @@ impl fmt::Display for Cursor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id.map(|id| base36(id.into())).unwrap_or_default();
         write!(formatter, "{}.{id}", base36(self.position as u64))?;
-        if let Some(returned) = self.returned.as_ref().filter(|returned| returned.marks.len() <= MAX_RETURNED) {
+        if let Some(returned) = self
+            .returned
+            .as_ref()
+            .filter(|returned| returned.marks.len() <= MAX_RETURNED)
+        {
             formatter.write_char('.')?;
             for &mark in &returned.marks {
                 formatter.write_str(&base36_of_length(mark.into(), MARK_DIGITS))?;

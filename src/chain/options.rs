@@ -85,9 +85,7 @@ impl ChainOptions {
             .format
             .filter_spec(self.capacity, self.false_positive_rate, self.seed)?;
         if has_ttl && !(1..=MAX_SHARDS_WITH_TTL).contains(&self.shards) {
-            return Err(Error::BadOption(
-                "the number of shards must be 1 to 32 with a ttl",
-            ));
+            return Err(Error::BadOption("the number of shards must be 1 to 32 with a ttl"));
         }
         if !(1..=MAX_SNAPSHOT_SHARDS).contains(&self.shards) {
             return Err(Error::BadOption("the number of shards must be 1 to 64"));

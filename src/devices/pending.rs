@@ -3,9 +3,9 @@
 //! The list of the requesting device is read from its request, never from the store. A list of another device stops an
 //! id unless the chain lists it as unseen.
 
-use super::stored::{MAX_PENDING_DEVICES, PENDING_SECONDS, retain_latest, stored_lines, valid_since};
 use super::name::DeviceName;
 use super::pending_list::{PendingList, listed};
+use super::stored::{MAX_PENDING_DEVICES, PENDING_SECONDS, retain_latest, stored_lines, valid_since};
 use crate::error::Error;
 use crate::time::Time;
 

@@ -4,7 +4,7 @@ use super::Guard;
 use super::server_view::ServerView;
 use super::types::recorded_at;
 use super::unseen::Unseen;
-use crate::table::{Due, Mark, Source, EncodedRow, row};
+use crate::table::{Due, EncodedRow, Mark, Source, row};
 use crate::time::Time;
 
 /// Storage. A store is a bag of rows, each a string: rows of several tabs may be merged in any order, any number of

@@ -27,7 +27,13 @@ pub enum RedisScript {
 
 impl RedisScript {
     /// All scripts, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Load, Self::StorePending, Self::Drop, Self::Replace, Self::ReplaceInFull];
+    pub const ALL: [Self; 5] = [
+        Self::Load,
+        Self::StorePending,
+        Self::Drop,
+        Self::Replace,
+        Self::ReplaceInFull,
+    ];
     /// The functions with which every script begins.
     pub const BEGINNING: &'static str = include_str!("run.lua");
 
@@ -131,7 +137,11 @@ impl StoreKeys {
         life_seconds: u64,
         forgets: bool,
     ) -> RedisCommand {
-        let ListChange { added, first, unchanged } = ListChange::between(&before.shards, &after.shards);
+        let ListChange {
+            added,
+            first,
+            unchanged,
+        } = ListChange::between(&before.shards, &after.shards);
         let last = (first + unchanged) as i64 - 1;
         let numbers = [
             revision.to_string(),

@@ -19,7 +19,8 @@ impl ListChange {
         let index_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
         let stays = |added: usize, first: usize| {
             let unchanged = after.len() - added;
-            first + unchanged <= before.len() && (0..unchanged).all(|index| after.get(added + index) == before.get(first + index))
+            first + unchanged <= before.len()
+                && (0..unchanged).all(|index| after.get(added + index) == before.get(first + index))
         };
         let change = (0..after.len()).find_map(|added| {
             let first = index_of(after.get(added)).filter(|&first| stays(added, first))?;
@@ -55,7 +56,11 @@ mod tests {
         ];
         for before in lists {
             for after in lists {
-                let ListChange { added, first, unchanged } = ListChange::between(before, after);
+                let ListChange {
+                    added,
+                    first,
+                    unchanged,
+                } = ListChange::between(before, after);
                 let made = [&after[..added], &before[first..first + unchanged]].concat();
                 assert_eq!(made, after, "{before:?} to {after:?}: {added}, {first}, {unchanged}");
             }

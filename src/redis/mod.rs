@@ -9,6 +9,6 @@ mod command;
 mod keys;
 mod list_change;
 
-pub use answer::{PendingFromRedis, LoadedFromRedis};
+pub use answer::{LoadedFromRedis, PendingFromRedis};
 pub use command::{RedisCommand, RedisScript};
 pub use keys::StoreKeys;

@@ -6,7 +6,7 @@
 
 use super::facts::Facts;
 use super::row;
-use super::written::{WrittenRow, EncodedRow};
+use super::written::{EncodedRow, WrittenRow};
 use super::{MAX_ROW, Table};
 use crate::rank::{Rank, sorted};
 

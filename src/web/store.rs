@@ -16,7 +16,7 @@ use crate::chain::{ChainOptions, ReceivedReport, Report, ShardChain};
 use crate::devices::{PENDING_SECONDS, Pending, PendingUpdate};
 use crate::error::Error;
 use crate::id_list::IdList;
-use crate::redis::{PendingFromRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
+use crate::redis::{LoadedFromRedis, PendingFromRedis, RedisCommand, RedisScript, StoreKeys};
 use crate::store_call::{StoreCall, StoreClock, StoreFailure, StoreReplacement, StoreStep, StoreUse, check_namespace};
 use crate::time::Time;
 

@@ -126,7 +126,9 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
     }
 }
 
-const ENDS_EARLY: Error = Error::BadPayload(message("a Rice payload is shorter than its number of set bits requires"));
+const ENDS_EARLY: Error = Error::BadPayload(message(
+    "a Rice payload is shorter than its number of set bits requires",
+));
 
 /// The gaps before each set bit.
 fn gaps(filter: &BloomFilter) -> impl Iterator<Item = u32> + '_ {

@@ -57,7 +57,9 @@ function formatOf({ format, hashes, capacity, rate }: Values): ShardFormat | und
   };
   const isGo = format === "go-bloomfilter" || (format === undefined && Object.keys(numbers).length > 0);
   if (!isGo && Object.keys(numbers).length > 0)
-    throw badUsage("--hashes, --capacity and --rate belong to go-bloomfilter: the records of the other formats contain their parameters");
+    throw badUsage(
+      "--hashes, --capacity and --rate belong to go-bloomfilter: the records of the other formats contain their parameters",
+    );
   const named: unknown = isGo ? { kind: "go-bloomfilter", ...numbers } : format;
   checkFormat(named, () => {
     throw badUsage(

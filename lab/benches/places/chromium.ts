@@ -8,8 +8,9 @@ import type { Outcome } from "../workloads.ts";
 import { type BenchFiles, type Place, say, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
- * After it has made a page, Chromium prepares a process for the next one. On two cores this takes a third of the *
- * processor time of the page, so the benchmark waits. /
+ * After it has made a page, Chromium prepares a process for the next one. On two cores this takes a third of the
+ * processor time of the page, so the benchmark waits.
+ */
 const SETTLE_MS = 500;
 
 export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<Place> {

@@ -1,6 +1,7 @@
 /**
  * The costs of many users in Redis, on the processors and on the wire. `npm run bench -- --scale` measures and prints;
- * * with `--readme` it also writes the tables into docs/scale.md. `--smoke` measures with the fewest repetitions. /
+ * with `--readme` it also writes the tables into docs/scale.md. `--smoke` measures with the fewest repetitions.
+ */
 import { parseArgs } from "node:util";
 import { writeTables } from "../../../scripts/lib/tables.mjs";
 import { describeRun } from "../machine.ts";

@@ -1,6 +1,7 @@
 /**
  * The costs of a server's operations: processor time of the Node process and of Redis, and bytes between them.
- * Processor * times are affected less by other work on the machine than wall-clock times. /
+ * Processor times are affected less by other work on the machine than wall-clock times.
+ */
 import { SeenGuard } from "seenguard";
 import { redisStore, type SeenStore } from "seenguard/server";
 import { candidatesOf, randomBelow, shortIds } from "../ids.ts";

@@ -1,7 +1,7 @@
 /**
- * The service in Rust next to a server in Node with the same routes, each on one core, over one Redis:
- * `npm run bench -- --servers`. They are requested in turns; `--readme` also writes the tables into docs/scale.md, and
- * `--smoke` sends hardly any request.
+ * Compares the service in Rust with a server in Node with the same routes, each on one core, over one Redis: `npm run
+ * bench -- --servers`. They get requests in turns. `--readme` also writes the tables into docs/scale.md; `--smoke`
+ * sends the fewest requests.
  */
 import { parseArgs } from "node:util";
 import { programs } from "../../../scripts/lib/programs.mjs";
@@ -58,8 +58,8 @@ async function compare(
   return comparison;
 }
 
-if (process.platform !== "linux") throw new Error("this reads processor times as Linux tells them");
-if (programs.redis.find() === undefined) throw new Error("this needs a redis-server");
+if (process.platform !== "linux") throw new Error("this benchmark reads processor times from /proc, which needs Linux");
+if (programs.redis.find() === undefined) throw new Error("this benchmark needs redis-server");
 // The servers end when this process exits, and it exits in order.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 await main();

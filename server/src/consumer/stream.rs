@@ -112,7 +112,9 @@ impl Stream {
     /// Whether the stream is full, as of the latest check. One of the concurrent calls repeats the check when it is
     /// due.
     async fn is_full(&self) -> bool {
-        let Some(size_limit) = &self.size_limit else { return false };
+        let Some(size_limit) = &self.size_limit else {
+            return false;
+        };
         let is_due = {
             let mut next_check = size_limit.next_check.lock().unwrap_or_else(PoisonError::into_inner);
             let is_due = Instant::now() >= *next_check;

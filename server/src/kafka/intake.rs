@@ -302,7 +302,9 @@ impl Intake for Reader {
         self.end();
         // Do not wait longer for the thread: no broker may be available for its last commit.
         if timeout(CLOSE_TIMEOUT, &mut self.closed).await.is_err() {
-            tracing::warn!("cannot leave the consumer group, other consumers get the partitions after the session timeout");
+            tracing::warn!(
+                "cannot leave the consumer group, other consumers get the partitions after the session timeout"
+            );
         }
     }
 }
@@ -442,7 +444,12 @@ impl Shared {
             if next >= 0 && next != start {
                 counter!("seenguard_kafka_resets_total").increment(1);
                 if may_log("deleted", partition.to_string()) {
-                    tracing::error!(partition, next, start, "records were deleted before they were read, and are lost");
+                    tracing::error!(
+                        partition,
+                        next,
+                        start,
+                        "records were deleted before they were read, and are lost"
+                    );
                 }
             }
         }

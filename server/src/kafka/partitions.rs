@@ -77,13 +77,18 @@ impl Partitions {
     }
 
     fn filtered(&self, is_stopped: bool) -> impl Iterator<Item = i32> {
-        let filtered = self.all.iter().filter(move |(_, state)| state.newer_from.is_some() == is_stopped);
+        let filtered = self
+            .all
+            .iter()
+            .filter(move |(_, state)| state.newer_from.is_some() == is_stopped);
         filtered.map(|(&partition, _)| partition)
     }
 
     /// Adds a record. Ignores records of a revoked partition.
     pub(super) fn push(&mut self, partition: i32, offset: i64, record: Record) {
-        let Some(state) = self.all.get_mut(&partition) else { return };
+        let Some(state) = self.all.get_mut(&partition) else {
+            return;
+        };
         if state.newer_from.is_some_and(|(newer_from, _)| offset >= newer_from) {
             return;
         }
@@ -209,7 +214,8 @@ impl Partitions {
 
     /// The offset of a partition to commit.
     pub(super) fn to_commit(&self, partition: i32) -> Option<i64> {
-        self.next(partition).filter(|&next| next > 0 && !self.is_mapping_unverified)
+        self.next(partition)
+            .filter(|&next| next > 0 && !self.is_mapping_unverified)
     }
 
     /// Whether all records below these ends are acknowledged, in the partitions that are assigned to this consumer.

@@ -67,7 +67,9 @@ impl Properties {
             let mut config = ClientConfig::new();
             properties.add_to(&mut config, side);
             config.create_native_config().map_err(|error| match error {
-                rdkafka::error::KafkaError::ClientConfig(_, what, key, _) => refused(format!("the Kafka property {key}: {what}")),
+                rdkafka::error::KafkaError::ClientConfig(_, what, key, _) => {
+                    refused(format!("the Kafka property {key}: {what}"))
+                }
                 error => error_of(error),
             })?;
         }
@@ -75,7 +77,11 @@ impl Properties {
     }
 
     fn add_to(&self, config: &mut ClientConfig, side: Side) {
-        for (_, key, value) in self.0.iter().filter(|(only, _, _)| only.is_none_or(|only| only == side)) {
+        for (_, key, value) in self
+            .0
+            .iter()
+            .filter(|(only, _, _)| only.is_none_or(|only| only == side))
+        {
             config.set(key, value);
         }
     }

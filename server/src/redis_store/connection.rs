@@ -221,7 +221,9 @@ impl RedisConnection {
     ///
     /// # Errors
     /// Those of `read_target`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
-    pub fn reading(read_target: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static) -> Result<Self, Error> {
+    pub fn reading(
+        read_target: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
         // If an app has several providers, rustls chooses none.
         #[cfg(feature = "tls")]
         let _ = rustls::crypto::ring::default_provider().install_default();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redis::Value;
 use seenguard::{
-    PendingFromRedis, LoadedFromRedis, PendingUpdate, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
+    LoadedFromRedis, PendingFromRedis, PendingUpdate, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
 };
 
 use self::failures::refusal;
@@ -124,7 +124,8 @@ impl Backend for RedisBackend {
         let keys = self.keys_of(user)?;
         let answer = run(&self.connection, &keys.clone().store_pending(reported)).await?;
         let answer = PendingFromRedis::read(strings_of(answer)).ok_or_else(unexpected_response)?;
-        self.drop_devices(keys.drop_devices(&answer.pending, Some(reported))).await;
+        self.drop_devices(keys.drop_devices(&answer.pending, Some(reported)))
+            .await;
         Ok(answer.now)
     }
 

@@ -85,7 +85,13 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
     delete().await?;
     let device = [DEVICE, "1", LIST, "1", "60", "1"];
     run("load", core(RedisScript::Load), &all, &device).await?;
-    run("store_pending", core(RedisScript::StorePending), &[&keys.pending], &device).await?;
+    run(
+        "store_pending",
+        core(RedisScript::StorePending),
+        &[&keys.pending],
+        &device,
+    )
+    .await?;
     run(
         "drop",
         core(RedisScript::Drop),

@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 
 use super::{Problem, Service};
 use crate::applying::{ApplyOptions, DeadLetter, Entry, EntryId, apply_all};
-use crate::error::ErrorKind;
 use crate::cpu_bound::run_cpu_bound;
+use crate::error::ErrorKind;
 use crate::received;
 
 const MAX_USERS: usize = 500;

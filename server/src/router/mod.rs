@@ -29,8 +29,8 @@ use self::limits::Limits;
 use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::ReportStream;
-use crate::error::{Error, ErrorKind};
 use crate::cpu_bound::{bytes_of, run_cpu_bound};
+use crate::error::{Error, ErrorKind};
 use crate::metrics::count_applied;
 use crate::seen_store::SeenStore;
 
@@ -480,11 +480,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let refused = |error: String| {
-            Problem::bad_request(format!(
-                "the body does not match /openapi.json: {error}"
-            ))
-        };
+        let refused = |error: String| Problem::bad_request(format!("the body does not match /openapi.json: {error}"));
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|rejection| refused(rejection.body_text()))?;
         let parsed = run_cpu_bound(bytes.len(), || crate::json::from_slice(&bytes));

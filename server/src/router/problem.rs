@@ -74,8 +74,7 @@ impl From<Error> for Problem {
             ErrorKind::BadReport if code == "too-large" => Problem::too_large(text),
             ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, text),
             ErrorKind::WrongNamespace => {
-                let todo =
-                    "respond to the device with 409, too, so that it stores its impressions until its person is signed in again";
+                let todo = "respond to the device with 409, too, so that it stores its impressions until its person is signed in again";
                 Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
             }
             ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, text),

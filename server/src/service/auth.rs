@@ -96,7 +96,11 @@ fn read(file: &Path, option: &str) -> Result<Vec<String>, String> {
     let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let tokens: Vec<String> = tokens.map(str::to_owned).collect();
     if tokens.is_empty() {
-        return Err(file_error(option, file, &"the file is empty: write one token in each line"));
+        return Err(file_error(
+            option,
+            file,
+            &"the file is empty: write one token in each line",
+        ));
     }
     if tokens.iter().any(|token| token.len() < MIN_CHARACTERS) {
         return Err(file_error(

@@ -118,10 +118,7 @@ impl Monitoring {
 async fn answers(code: &'static str, ping: impl Future<Output = Result<(), Error>>) -> Result<(), Problem> {
     match timeout(CHECK_TIMEOUT, ping).await {
         Ok(Ok(())) => Ok(()),
-        _ => Err(Problem::unavailable(
-            code,
-            "no response: see the log",
-        )),
+        _ => Err(Problem::unavailable(code, "no response: see the log")),
     }
 }
 

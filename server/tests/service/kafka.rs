@@ -47,11 +47,18 @@ impl Topic {
             cluster.create_topic(topic, PARTITIONS, BROKERS).unwrap();
         }
         let hosts = cluster.bootstrap_servers();
-        Topic { cluster, storage, hosts }
+        Topic {
+            cluster,
+            storage,
+            hosts,
+        }
     }
 
     fn serve(&self) -> Program {
-        let service = Program::serve(&self.storage.arguments, &["--kafka", &self.hosts, "--kafka-topic", TOPIC]);
+        let service = Program::serve(
+            &self.storage.arguments,
+            &["--kafka", &self.hosts, "--kafka-topic", TOPIC],
+        );
         eventually("Kafka responds", || {
             (service.get("/readyz?stream").status == 200).then_some(())
         });

@@ -183,7 +183,9 @@ pub fn requests_in_progress_are_completed_before_the_service_ends() {
     // It has accepted this connection, too: one in the backlog would be reset.
     assert_eq!(program.get("/healthz").status, 200);
     program.terminate();
-    eventually("it accepts no more connections", || (!program.is_listening()).then_some(()));
+    eventually("it accepts no more connections", || {
+        (!program.is_listening()).then_some(())
+    });
     send(&mut stream, second);
     let answer = rest(stream);
     assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
@@ -279,7 +281,10 @@ pub fn a_connection_over_the_limit_waits_for_another_one_to_end() {
         "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     );
     waiting.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-    assert!(waiting.read(&mut answer).is_err(), "it gets a response in addition to {MOST} others");
+    assert!(
+        waiting.read(&mut answer).is_err(),
+        "it gets a response in addition to {MOST} others"
+    );
     open.clear();
     waiting.set_read_timeout(Some(PATIENCE)).unwrap();
     assert!(rest(waiting).starts_with("HTTP/1.1 200"));

@@ -152,7 +152,8 @@ pub fn reports_reach_the_chains_through_the_stream(storage: &Storage) {
     assert_eq!(consumer.number("seenguard_lag_seconds_count"), 5.0);
     assert_eq!(consumer.get("/readyz").status, 200);
     service.report("bob", &["a"]);
-    eventually("it is applied", || (stream.len() == 0).then_some(())); assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["b"]);
+    eventually("it is applied", || (stream.len() == 0).then_some(()));
+    assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["b"]);
     consumer.terminate();
     let (status, log) = consumer.ended();
     assert!(status.success(), "{log}");
@@ -566,7 +567,9 @@ pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(st
     assert_eq!(service.page("ada", &ranked, 4), ["a", "before", "c"]);
     other.kill();
     let other = stream.consume("other", "1");
-    eventually("the other consumer claims its entry", || (stream.len() == 0).then_some(()));
+    eventually("the other consumer claims its entry", || {
+        (stream.len() == 0).then_some(())
+    });
     // An id that was unseen before its impression arrived stays seen.
     assert_eq!(service.page("ada", &ranked, 4), ["before", "c"]);
     // It still processes the entry that the other one has applied, so the entry is applied twice.

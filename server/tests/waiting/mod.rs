@@ -10,7 +10,8 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub fn eventually<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
-        if let Some(value) = poll() { return value;
+        if let Some(value) = poll() {
+            return value;
         }
         assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
         sleep(Duration::from_millis(20));

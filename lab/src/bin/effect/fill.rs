@@ -5,7 +5,7 @@ use seenguard::Time;
 use seenguard::device::Guard;
 use seenguard_lab::Result;
 
-use crate::page::{Answer, Request, Page, Seen};
+use crate::page::{Answer, Page, Request, Seen};
 use crate::stream::Ids;
 
 /// The most requests of a page, as in `feed.fill`.

@@ -8,7 +8,7 @@ use seenguard::{ShardChain, Time};
 use seenguard_lab::Result;
 
 use crate::measure::{Counts, Tally};
-use crate::page::{Request, Page, Seen};
+use crate::page::{Page, Request, Seen};
 use crate::people::{DAY_MS, FIRST_DAY_MS, Habits, Person, Refresh};
 use crate::recall::{Catalogue, Supply, mix};
 use crate::remedies::{Kind, Past, Remedy, apply, deliver};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::page::{Request, Page};
+use crate::page::{Page, Request};
 use crate::people::HOUR_MS;
 
 /// Flags of an item on the measured day.

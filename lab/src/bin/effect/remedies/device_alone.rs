@@ -6,7 +6,7 @@ use seenguard_lab::Result;
 
 use super::{Past, Remedy};
 use crate::fill::Fill;
-use crate::page::{Answer, Request, Page};
+use crate::page::{Answer, Page, Request};
 use crate::stream::Store;
 
 pub struct DeviceAlone {

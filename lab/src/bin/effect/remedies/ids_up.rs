@@ -6,7 +6,7 @@ use std::collections::{HashSet, VecDeque};
 use seenguard_lab::Result;
 
 use super::{Past, Remedy};
-use crate::page::{Request, Page, page_of_server};
+use crate::page::{Page, Request, page_of_server};
 use crate::stream::Store;
 
 /// The most ids of a request.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::seenguard::{apply, deliver};
 
-use crate::page::{Request, Page};
+use crate::page::{Page, Request};
 use crate::stream::Store;
 
 /// The state after a person's past, with which each remedy starts.

@@ -10,7 +10,7 @@ use seenguard_lab::Result;
 
 use super::{Past, Remedy};
 use crate::fill::Fill;
-use crate::page::{Answer, Request, Page, Seen};
+use crate::page::{Answer, Page, Request, Seen};
 use crate::people::SECOND_MS;
 use crate::stream::{NAMESPACE, Store};
 
@@ -93,7 +93,10 @@ impl Remedy for Seenguard {
                 },
             };
             let page = chain.page(&ids, &page_request, request.time())?;
-            fill.add_bytes(held.len() + requesting.len(), serde_json::to_string(&page.snapshot)?.len());
+            fill.add_bytes(
+                held.len() + requesting.len(),
+                serde_json::to_string(&page.snapshot)?.len(),
+            );
             apply(guard, &page.snapshot, at)?;
             let answer = Answer {
                 indices: page.items.into_iter().map(|item| item as usize).collect(),

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use seenguard_lab::Result;
 
 use super::Remedy;
-use crate::page::{Request, Page, page_of_server};
+use crate::page::{Page, Request, page_of_server};
 use crate::stream::Store;
 
 /// The filter only.
