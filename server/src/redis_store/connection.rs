@@ -37,6 +37,8 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 const NODE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between attempts to open a connection.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The pause after a cluster's connection was opened, since a hanging master causes reconnections all the time.
+const CLUSTER_PAUSE: Duration = Duration::from_secs(5);
 
 /// The address of Redis or of some nodes of a Redis Cluster, with credentials and certificates.
 #[derive(Debug, Clone)]
@@ -168,9 +170,9 @@ enum Connection {
 
 /// A connection to Redis, or to a Redis Cluster, which reconnects. Clones and concurrent calls share it. It is opened
 /// in the background: until then each command fails at once. It is replaced if it is lost, if no command gets a
-/// response for a second, or if Redis has become a replica. For each new connection the target is read and the host's
-/// name resolved again; it is used once it has responded. Calls in progress may still get a response by the previous
-/// one.
+/// response for a second, or if Redis has become a replica; in a cluster, if a node does not respond to a command within
+/// a second, at most every five seconds. For each new connection the target is read and the host's name resolved again;
+/// it is used once it has responded. Calls in progress may still get a response by the previous one.
 ///
 /// It wraps redis-rs's `MultiplexedConnection` or `ClusterConnection`. A `ConnectionManager` would reconnect only with
 /// the credentials that it was created with, and never again after they were refused.
@@ -290,7 +292,13 @@ impl RedisConnection {
         };
         match &answer {
             Err(error) if error.code().is_none() => {
-                if error.is_unrecoverable_error() && !self.is_cluster() {
+                // redis-rs reconnects to a cluster's node whose connection is closed, but not to a silent one: the other
+                // nodes may respond, and another master may have its slots.
+                let is_lost = match self.is_cluster() {
+                    true => error.is_timeout(),
+                    false => error.is_unrecoverable_error(),
+                };
+                if is_lost {
                     self.renew();
                 }
                 self.renew_if_silent(sent);
@@ -362,7 +370,12 @@ async fn open(shared: Weak<Shared>) {
             Err(_) => {}
         }
         // Do not reconnect at once if the new connection is to a replica, too.
-        sleep(PAUSE).await;
+        sleep(if is_open && shared.is_cluster {
+            CLUSTER_PAUSE
+        } else {
+            PAUSE
+        })
+        .await;
         if is_open {
             return shared.is_opening.store(false, Ordering::Relaxed);
         }

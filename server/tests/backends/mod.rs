@@ -57,6 +57,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_master_that_hangs_delays_only_its_own_users,
         a_node_that_hangs_does_not_block_the_other_nodes,
         a_master_that_hangs_at_the_start_does_not_block_the_others,
+        a_silent_connection_to_a_master_is_replaced_while_the_others_respond,
         the_stored_pending_lists_of_many_devices_are_bounded,
         an_unchanged_list_is_stored_again_before_it_expires,
         metadata_and_pending_lists_expire_with_the_chain,

@@ -21,7 +21,7 @@ const SPREAD_OF_PAUSES: f64 = 0.9;
 /// The pause between the two parts of a session that changes the device.
 const HAND_OVER_MS: u64 = 30 * SECOND_MS;
 
-/// The average behavior of people. docs/effect.md has the source of each figure.
+/// The average behavior of people. lab/README.md has the source of each figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Habits {
     pub sessions_per_day: f64,
