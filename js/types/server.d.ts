@@ -197,8 +197,11 @@ export interface Backend {
 }
 /** A store over a backend of the package or of the app. */
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
-/** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
-export declare function addPending(kept: string, reported: PendingUpdate): string | undefined;
+/**
+ * For a backend's `load` and `storePending`: adds a device's pending impressions. Returns the new value of
+ * `Loaded.pending`; `undefined` if nothing changes.
+ */
+export declare function addPending(pending: string, reported: PendingUpdate): string | undefined;
 /** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are removed. */
 export declare function memoryBackend(): Backend;
 /** A store in the memory of this process: for development and tests. */
