@@ -30,7 +30,7 @@ import { pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/server
 class Missing extends Error {}
 
 /** @param {string} line */
-const say = (line) => {
+const print = (line) => {
   console.log(`set-up: ${line}`);
 };
 
@@ -126,7 +126,7 @@ function isDebian() {
 /** @param {readonly string[]} packages */
 async function aptInstall(packages) {
   const env = { DEBIAN_FRONTEND: "noninteractive" };
-  say(`installing by apt: ${packages.join(", ")}`);
+  print(`installing by apt: ${packages.join(", ")}`);
   await run("apt-get", ["update", "--quiet"], { env });
   await run("apt-get", ["install", "--yes", "--quiet", "--no-install-recommends", ...packages], { env });
 }
@@ -157,10 +157,10 @@ export async function rustTarget(target) {
 export async function rustup(what, args) {
   if (which("rustup") === undefined) {
     throw new Missing(
-      `${what} is needed; this Rust did not come by rustup, so get it as its packages say, or use https://rustup.rs`,
+      `${what} is needed; this Rust did not come by rustup, so get it as its packages print, or use https://rustup.rs`,
     );
   }
-  say(`adding ${what}`);
+  print(`adding ${what}`);
   await run("rustup", args);
 }
 
@@ -184,7 +184,7 @@ const quickBuild = { CARGO_PROFILE_RELEASE_OPT_LEVEL: "0", CARGO_PROFILE_RELEASE
 /** Builds a missing tool. @param {import("./lib/rust.mjs").CargoTool} tool */
 export async function cargoTool(tool) {
   if ((await findCargoTool(tool)) !== undefined) return;
-  say(`building ${tool.binary} ${tool.version} into ${tool.root} (once)`);
+  print(`building ${tool.binary} ${tool.version} into ${tool.root} (once)`);
   mkdirSync(toolDirectory, { recursive: true });
   const target = mkdtempSync(join(toolDirectory, "target-"));
   const args = ["install", ...tool.install, "--root", tool.root, "--target-dir", target, "--no-track"];
@@ -209,7 +209,7 @@ export async function pythonPackages() {
 export async function pythonEnvironmentWith(directory, packages) {
   const stamp = pythonStamp(directory);
   if (existsSync(stamp)) return;
-  say(`installing Python packages into ${directory} (once; hundreds of MB)`);
+  print(`installing Python packages into ${directory} (once; hundreds of MB)`);
   await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", directory]);
   const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--only-binary", ":all:"];
   await withProgress("pip install", () =>
@@ -221,7 +221,7 @@ export async function pythonEnvironmentWith(directory, packages) {
 /** Installs Kafka's jars by Maven. The directory exists once it is complete. */
 export async function brokerJars() {
   if (existsSync(kafkaJars())) return;
-  say(`copying the jars of a Kafka broker into ${kafkaJars()} (once; 43 MB)`);
+  print(`copying the jars of a Kafka broker into ${kafkaJars()} (once; 43 MB)`);
   mkdirSync(toolDirectory, { recursive: true });
   const directory = mkdtempSync(join(toolDirectory, "jars-"));
   const flags = ["--quiet", "--batch-mode", "--file", kafkaPom, `-DoutputDirectory=${directory}`];

@@ -9,7 +9,7 @@ import { describeRun } from "./machine.ts";
 import { peers, senders } from "./peers.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
-import { bundleAll, type Place, say, type Steps } from "./places/place.ts";
+import { bundleAll, type Place, print, type Steps } from "./places/place.ts";
 import { measureFilters, measureSearches, measureServer } from "./rust.ts";
 import { measureUpdates } from "./server/updates.ts";
 import { spreadOf, type Spread } from "./measure.ts";
@@ -60,20 +60,20 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
   const places: PlaceResults[] = [];
   for (const openPlace of open) {
     const place = await openPlace();
-    say(`${place.title}: every contender in turn`);
+    print(`${place.title}: every contender in turn`);
     const outcomes = await place.suite(effort);
-    say(`${place.title}: starts from nothing`);
+    print(`${place.title}: starts from nothing`);
     const cold = { ...(await coldStarts(place, starts)), ...(await openings(place, starts)) };
     places.push({ name: place.name, title: place.title, outcomes, cold });
     await place.close();
   }
-  say("Rust: the guard next to fastbloom");
+  print("Rust: the guard next to fastbloom");
   const filters = await measureFilters(rust);
-  say("Rust: near-duplicates next to brute force");
+  print("Rust: near-duplicates next to brute force");
   const searches = await measureSearches(rust);
-  say("Rust: a server's chain");
+  print("Rust: a server's chain");
   const serverRust = await measureServer(rust);
-  say("Node: updates through Redis");
+  print("Node: updates through Redis");
   const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
   return {
     at: new Date().toISOString(),

@@ -36,10 +36,10 @@ export interface Outcome {
   readonly measured: readonly Measured[];
 }
 
-export async function runSuite(effort: Effort, say: (line: string) => void): Promise<Outcome[]> {
+export async function runSuite(effort: Effort, print: (line: string) => void): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const workload of workloads) {
-    say(workload.title);
+    print(workload.title);
     outcomes.push(await measurePeers(workload, workload.everyone === true ? peers : usualPeers, effort));
   }
   return outcomes;

@@ -22,11 +22,11 @@ export function none(what: string, findings: readonly string[], of?: number): Ch
 }
 
 /** Prints the checks. Returns whether all asserted ones are met. */
-export function printChecks(title: string, checks: readonly Check[], say: (line: string) => void): boolean {
-  say(`\n${title}`);
+export function printChecks(title: string, checks: readonly Check[], print: (line: string) => void): boolean {
+  print(`\n${title}`);
   for (const { what, isMet, found, isAsserted } of checks) {
     const sign = isMet ? "✓" : isAsserted ? "✗" : "·";
-    say(`  ${sign} ${what}: ${found}${isAsserted ? "" : " (reported, not asserted)"}`);
+    print(`  ${sign} ${what}: ${found}${isAsserted ? "" : " (reported, not asserted)"}`);
   }
   return checks.every(({ isMet, isAsserted }) => isMet || !isAsserted);
 }

@@ -34,7 +34,7 @@ const { positionals, values } = parseArgs({
 });
 const seed = Number(values.seed ?? "1");
 
-const say = (line: string): void => console.log(line);
+const print = (line: string): void => console.log(line);
 
 /** Runs the soak of the browsers, concurrently. */
 async function browsers(names: readonly string[], days: number): Promise<boolean> {
@@ -44,12 +44,12 @@ async function browsers(names: readonly string[], days: number): Promise<boolean
     return driver;
   });
   const run = await describeRun();
-  const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
+  const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, print })));
   const table = browserTable(outcomes);
-  say(`\n${run}.\n\n${table}`);
+  print(`\n${run}.\n\n${table}`);
   if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["lab/soak/README.md"]);
   return outcomes
-    .map((outcome) => printChecks(outcome.version, browserChecksOf(outcome, values.strict), say))
+    .map((outcome) => printChecks(outcome.version, browserChecksOf(outcome, values.strict), print))
     .every((isMet) => isMet);
 }
 
@@ -81,13 +81,13 @@ async function service(users: number, minutes: number): Promise<boolean> {
   const run = await describeRun();
   const seed = Number(values.seed ?? randomInt(2 ** 31));
   const profile = values.record ? "release" : "debug";
-  const outcomes = await soakService({ users, minutes, seed, profile, say });
+  const outcomes = await soakService({ users, minutes, seed, profile, print });
   const headings = outcomes.map(({ topology }) => `over ${topology}`);
   const table = sideBySide(headings, outcomes.map(serviceRowsOf));
-  say(`\n${run}.\n\n${table}`);
+  print(`\n${run}.\n\n${table}`);
   if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/scale.md"]);
   return outcomes
-    .map((outcome) => printChecks(`the service over ${outcome.topology}`, serviceChecksOf(outcome, minutes), say))
+    .map((outcome) => printChecks(`the service over ${outcome.topology}`, serviceChecksOf(outcome, minutes), print))
     .every((isMet) => isMet);
 }
 

@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inProject, toolDirectory } from "./paths.mjs";
-import { endWithUs, freePort, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, waitForOutput } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
 /** The POM with the broker's jars, and the Maven plugin that copies them. */
@@ -33,9 +33,9 @@ const PATIENCE_MS = 60_000;
  * @property {(command: string, ...args: string[]) => Promise<string>} tool runs one of Kafka's commands against it, by
  *   its class in `org.apache.kafka.tools`; resolves to its standard output @property {() => Promise<void>} kill by
  *   SIGKILL; acknowledged records are in its directory
- * @property {() => Promise<void>} startAgain after `kill`; resolves when its topics have leaders
+ * @property {() => Promise<void>} restart after `kill`; resolves when its topics have leaders
  * @property {() => void} pause by SIGSTOP: it does not respond, and its connections stay open
- * @property {() => void} goOn
+ * @property {() => void} resume
  * @property {() => Promise<void>} stop ends it, and removes its data
  */
 
@@ -69,11 +69,11 @@ export async function startKafka({ announce } = {}) {
     },
     tool,
     kill,
-    startAgain: async () => {
+    restart: async () => {
       broker = await spawnBroker(settings);
     },
     pause: () => void broker.process.kill("SIGSTOP"),
-    goOn: () => void broker.process.kill("SIGCONT"),
+    resume: () => void broker.process.kill("SIGCONT"),
     stop: async () => {
       await kill();
       process.removeListener("exit", removeData);
@@ -142,7 +142,7 @@ async function spawnBroker(settings) {
   // In a process group of its own, so that a terminal's Ctrl-C reaches only this process, which ends its writers first.
   const broker = spawn(java(), args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
   const { stop } = endWithUs(broker);
-  await untilItSays(broker, "the Kafka broker", /Kafka Server started/);
+  await waitForOutput(broker, "the Kafka broker", /Kafka Server started/);
   return { process: broker, stop };
 }
 

@@ -40,19 +40,19 @@ export function endWithUs(child) {
  * @param {RegExp} pattern
  * @returns {Promise<RegExpExecArray>}
  */
-export async function untilItSays(child, name, pattern) {
-  let said = "";
+export async function waitForOutput(child, name, pattern) {
+  let output = "";
   const tooLate = setTimeout(() => child.kill("SIGKILL"), READY_WITHIN_MS);
   /** @type {Promise<RegExpExecArray>} */
   const found = new Promise((resolve, reject) => {
     child.stdout?.on("data", (/** @type {Buffer} */ chunk) => {
-      said = (said + chunk.toString()).slice(-10_000);
-      const match = pattern.exec(said);
+      output = (output + chunk.toString()).slice(-10_000);
+      const match = pattern.exec(output);
       if (match !== null) resolve(match);
     });
     child.once("error", reject);
     child.once("exit", () => {
-      reject(new CommandFailed(`${name} ended before it was ready:\n${said}`));
+      reject(new CommandFailed(`${name} ended before it was ready:\n${output}`));
     });
   });
   return found.finally(() => {

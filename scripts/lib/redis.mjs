@@ -4,7 +4,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { endWithUs, freePort, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, waitForOutput } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
 /**
@@ -36,7 +36,7 @@ export async function startRedis(settings = {}) {
   };
   const { stop: end } = endWithUs(server);
   process.once("exit", removeFiles);
-  await untilItSays(server, "redis-server", /Ready to accept connections/);
+  await waitForOutput(server, "redis-server", /Ready to accept connections/);
   const stop = async (/** @type {NodeJS.Signals} */ signal = "SIGTERM") => {
     await end(signal);
     process.removeListener("exit", removeFiles);

@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fromEnvironment, inProject } from "./paths.mjs";
-import { endWithUs, untilItSays } from "./processes.mjs";
+import { endWithUs, waitForOutput } from "./processes.mjs";
 import { run } from "./run.mjs";
 
 /**
@@ -65,6 +65,6 @@ export async function startService(program, args = []) {
   const drain = args[0] === "consume" ? [] : ["--drain-seconds", "0"];
   const service = spawn(program, [...args, ...listen, ...drain], { stdio: ["ignore", "pipe", "inherit"] });
   const { stop } = endWithUs(service);
-  const [, url = ""] = await untilItSays(service, "seenguard-server", /^listening on (\S+)$/m);
+  const [, url = ""] = await waitForOutput(service, "seenguard-server", /^listening on (\S+)$/m);
   return { url, process: service, stop };
 }

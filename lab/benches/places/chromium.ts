@@ -5,7 +5,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
 import type { Outcome } from "../workloads.ts";
-import { type BenchFiles, type Place, say, type Steps, type StoredImpressions } from "./place.ts";
+import { type BenchFiles, type Place, print, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
  * After it has made a page, Chromium prepares a process for the next one. On two cores this takes a third of the
@@ -31,7 +31,7 @@ export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<P
     suite: (effort) =>
       onNewPage(browser, address, async (page) => {
         page.on("console", (message) => {
-          if (message.type() === "info") say(`  ${message.text()}`);
+          if (message.type() === "info") print(`  ${message.text()}`);
         });
         const call = `import("/suite.mjs").then((suite) => suite.runSuite(${JSON.stringify(effort)}, (line) => console.info(line)))`;
         return page.evaluate<Outcome[]>(call);

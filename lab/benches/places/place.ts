@@ -31,7 +31,7 @@ export interface Place {
   close(): Promise<void>;
 }
 
-export const say = (line: string): void => {
+export const print = (line: string): void => {
   console.error(`  ${line}`);
 };
 

@@ -32,14 +32,14 @@ export async function measureOperations(
   master: Master,
   sizes: Sizes,
   { users, times }: { users: number; times: number },
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<Cost[]> {
   const store = redisStore(master.cluster, sizes);
   const below = randomBelow(1);
   const anyone = () => nameOfUser(below(users));
   const costs: Cost[] = [];
   const measure = async (name: string, operation: () => Promise<void>) => {
-    say(`operations: ${name}`);
+    print(`operations: ${name}`);
     costs.push(await costOf(master, name, times, operation));
   };
   for (const batch of [10, 50]) {

@@ -16,17 +16,17 @@ import { tablesOf, type Comparison } from "./tables.ts";
 const { values } = parseArgs({ options: { smoke: { type: "boolean" }, readme: { type: "boolean" } } });
 const effort = values.smoke === true ? { turns: 1, seconds: 1, users: 4 } : { turns: 5, seconds: 5, users: 64 };
 
-const say = (line: string) => {
+const print = (line: string) => {
   console.error(`  ${line}`);
 };
 
 async function main(): Promise<void> {
-  say("compiling seenguard-server");
+  print("compiling seenguard-server");
   const program = await buildService("release");
   const run = await describeRun();
   const redis = await startRedis();
   const servers = { rust: await startRust(program, redis.url), node: await startNode(redis.url) };
-  say("filling the chains");
+  print("filling the chains");
   await fillUsers(servers.rust.url, effort.users);
   const comparisons = [
     await compare("page", servers, (server) => pagesOf(server.url, effort.users)),
@@ -44,7 +44,7 @@ async function compare(
   { rust, node }: Readonly<Record<"rust" | "node", Server>>,
   workFor: (server: Server) => Promise<Work>,
 ): Promise<Comparison> {
-  say(`${name}s`);
+  print(`${name}s`);
   const comparison = { name, rust: [] as Turn[], node: [] as Turn[] };
   const both = [
     { server: rust, work: await workFor(rust), turns: comparison.rust },

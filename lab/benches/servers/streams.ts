@@ -34,7 +34,7 @@ const effort =
     ? { turns: 1, reports: 2_000, seconds: 1, users: 20 }
     : { turns: 5, reports: 10_000, seconds: 10, users: 1_000 };
 
-const say = (line: string) => {
+const print = (line: string) => {
   console.error(`  ${line}`);
 };
 
@@ -109,11 +109,11 @@ function percentile(values: readonly number[], share: number): number {
 }
 
 async function main(): Promise<void> {
-  say("compiling seenguard-server");
+  print("compiling seenguard-server");
   const program = await buildService("release");
   const run = await describeRun();
   const [redis, broker] = [await startRedis(), await startKafka()];
-  say("filling the chains");
+  print("filling the chains");
   const filling = [
     "--redis",
     redis.url,
@@ -142,13 +142,13 @@ async function measure(outcomes: readonly Outcome[], work: Work, chains: Redis):
   for (const { pipeline } of inTurns) await pipeline.fullSpeed(work, effort.reports / 2); // warm
   for (let turn = 0; turn < effort.turns; turn++, inTurns.reverse())
     for (const { pipeline, full } of inTurns) {
-      say(`${pipeline.name}: as fast as it goes`);
+      print(`${pipeline.name}: as fast as it goes`);
       full.push(await pipeline.fullSpeed(work, effort.reports));
     }
   const rate = rateOf(outcomes);
   for (let turn = 0; turn < effort.turns; turn++, inTurns.reverse())
     for (const { pipeline, paced } of inTurns) {
-      say(`${pipeline.name}: ${String(rate)} a second`);
+      print(`${pipeline.name}: ${String(rate)} a second`);
       paced.push(await pipeline.paced(work, rate, effort.seconds, chains));
     }
   chains.disconnect();

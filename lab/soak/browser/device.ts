@@ -60,7 +60,7 @@ export class Device implements Host {
     windowDays: number,
   ): Promise<Device> {
     const profile = await mkdtemp(join(tmpdir(), `seenguard-soak-${driver.name}-`));
-    return new Device(driver, profile, await startAgain(driver, profile), site, ledger, clock, windowDays);
+    return new Device(driver, profile, await restart(driver, profile), site, ledger, clock, windowDays);
   }
 
   get version(): string {
@@ -103,7 +103,7 @@ export class Device implements Host {
     this.isRestarting = true;
     await this.browser.kill();
     await Promise.all(this.slots.map((slot) => slot.end(() => Promise.resolve())));
-    this.browser = await startAgain(this.driver, this.profile);
+    this.browser = await restart(this.driver, this.profile);
     this.isRestarting = false;
   }
 
@@ -156,11 +156,11 @@ export class Device implements Host {
 }
 
 /** Restarts a browser. A killed one may need another attempt. */
-async function startAgain(driver: Driver, profile: string, attempts = START_ATTEMPTS): Promise<DrivenBrowser> {
+async function restart(driver: Driver, profile: string, attempts = START_ATTEMPTS): Promise<DrivenBrowser> {
   try {
     return await driver.start(profile);
   } catch (error) {
     if (attempts === 1) throw error;
-    return startAgain(driver, profile, attempts - 1);
+    return restart(driver, profile, attempts - 1);
   }
 }

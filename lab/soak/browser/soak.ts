@@ -27,7 +27,7 @@ export interface BrowserOptions {
   readonly driver: Driver;
   readonly days: number;
   readonly seed: number;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /** A sample, of the longest-lived tab unless noted otherwise. */
@@ -77,7 +77,7 @@ class Soak {
   private readonly lastUse = new Map<string, number>();
   /** The virtual day on which people start, after the tables are filled. */
   private begunDay = 0;
-  private readonly said = new Set<string>();
+  private readonly printed = new Set<string>();
 
   constructor(
     private readonly options: BrowserOptions,
@@ -132,7 +132,7 @@ class Soak {
       await this.sample().catch((error: unknown) => device.failed(error));
       device.ledger.checkPages();
       this.sayFindings();
-      if (Number.isInteger(next) && next % DAYS_A_MINUTE === 0) options.say(this.progress(next));
+      if (Number.isInteger(next) && next % DAYS_A_MINUTE === 0) options.print(this.progress(next));
     }
   }
 
@@ -140,8 +140,8 @@ class Soak {
   private sayFindings(): void {
     const { ledger, unexpected } = this.device;
     for (const finding of [...ledger.repeats, ...unexpected]) {
-      if (!this.said.has(finding)) this.options.say(`${this.options.driver.name}: ${finding}`);
-      this.said.add(finding);
+      if (!this.printed.has(finding)) this.options.print(`${this.options.driver.name}: ${finding}`);
+      this.printed.add(finding);
     }
   }
 

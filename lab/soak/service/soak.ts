@@ -22,7 +22,7 @@ export interface ServiceOptions {
   readonly seed: number;
   /** The profile with which the service is compiled. */
   readonly profile: "debug" | "release";
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
 /** The results of one topology. */
@@ -51,10 +51,10 @@ const POISON_MS = 120_000;
 /** The share of the run from which on no fault starts. */
 export const QUIET_FROM = 0.7;
 
-export async function soakService({ users, minutes, seed, profile, say }: ServiceOptions): Promise<ServiceOutcome[]> {
+export async function soakService({ users, minutes, seed, profile, print }: ServiceOptions): Promise<ServiceOutcome[]> {
   // Each server and program has a listener that ends it with this process.
   process.setMaxListeners(50);
-  say(`seed ${String(seed)}: --seed ${String(seed)} injects the same faults at the same times`);
+  print(`seed ${String(seed)}: --seed ${String(seed)} injects the same faults at the same times`);
   const program = await buildService(profile);
   const directory = await mkdtemp(join(tmpdir(), "seenguard-soak-"));
   const topologies = [singleRedis, redisCluster, kafka];
@@ -67,7 +67,7 @@ export async function soakService({ users, minutes, seed, profile, say }: Servic
       const topology = await open(directory, { anyKey, programs: PARTS });
       const deployment = await Deployment.start(program, topology);
       try {
-        return await soakOver(deployment, readers, { minutes, seed, say }, random);
+        return await soakOver(deployment, readers, { minutes, seed, print }, random);
       } finally {
         await deployment.stop();
       }
@@ -83,7 +83,7 @@ export async function soakService({ users, minutes, seed, profile, say }: Servic
 async function soakOver(
   deployment: Deployment,
   readers: { readonly first: number; readonly count: number },
-  { minutes, seed, say }: Pick<ServiceOptions, "minutes" | "seed" | "say">,
+  { minutes, seed, print }: Pick<ServiceOptions, "minutes" | "seed" | "print">,
   random: Random,
 ): Promise<ServiceOutcome> {
   const { name, stream } = deployment.topology;
@@ -105,7 +105,7 @@ async function soakOver(
       throw new Error(`over ${name}, after ${what}`, { cause });
     }
     const ms = performance.now() - begun;
-    say(`over ${name}, ${seconds(ms)}: ${what}`);
+    print(`over ${name}, ${seconds(ms)}: ${what}`);
     faults.push({ kind: fault.kind, ms, during, after });
     load.pages = after;
     aftermath = setTimeout(() => (load.pages = load.calm), AFTERMATH_MS);
@@ -117,7 +117,7 @@ async function soakOver(
     injectAll(faultsOf(deployment, durationMs, random), inject),
     sample(deployment, memory, durationMs),
   ]);
-  say(`over ${name} the load has ended: waiting for the stream`);
+  print(`over ${name} the load has ended: waiting for the stream`);
   await deployment.isDrained();
   const missing = await lostIds(load.acknowledged(), (user) => deployment.snapshotOf(user));
   const lost = missing.filter((id) => !load.unsure.has(id));

@@ -73,13 +73,13 @@ export async function kafka(directory: string): Promise<Topology> {
       kind: "killed",
       inject: async () => {
         await broker.kill();
-        await broker.startAgain();
+        await broker.restart();
       },
     },
     {
       part: "the broker",
       kind: "stopped",
-      inject: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.goOn() }),
+      inject: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.resume() }),
     },
     ...linkFaults("the link to Redis", () => toRedis),
     ...linkFaults("the link to the broker", () => toBroker),
