@@ -46,23 +46,23 @@ pub(crate) struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// Whether any of the filters contains the id of this hash (seed 0). `text` returns the id's bytes: it is called
+    /// Whether any of the filters contains the id of this hash (seed 0). `id_bytes` returns the id's bytes: it is called
     /// only if the filters use another hash.
     #[inline]
-    pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
-        self.matches(unseeded, text) != 0
+    pub(crate) fn finds<'id>(&self, unseeded: u64, id_bytes: impl Fn() -> &'id [u8]) -> bool {
+        self.matches(unseeded, id_bytes) != 0
     }
 
-    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `text` is as in [`Query::finds`].
+    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `id_bytes` is as in [`Query::finds`].
     #[inline]
-    pub(crate) fn matches<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> u64 {
+    pub(crate) fn matches<'id>(&self, unseeded: u64, id_bytes: impl Fn() -> &'id [u8]) -> u64 {
         if !self.filters.spec.is_native() {
-            return self.filters.matches(HashedId::with_hash(text(), unseeded)) & self.slots;
+            return self.filters.matches(HashedId::with_hash(id_bytes(), unseeded)) & self.slots;
         }
         let hash = if self.seed == 0 {
             unseeded
         } else {
-            seeded(text(), self.seed)
+            seeded(id_bytes(), self.seed)
         };
         let positions = Positions::new(hash, self.bits);
         if self.width_log2 == BYTE_LOG2 {
@@ -95,8 +95,8 @@ impl Query<'_> {
 
 /// Not inlined into the loop over ids: few filters have a seed.
 #[inline(never)]
-fn seeded(text: &[u8], seed: u64) -> u64 {
-    hash_id(text, seed)
+fn seeded(id_bytes: &[u8], seed: u64) -> u64 {
+    hash_id(id_bytes, seed)
 }
 
 /// A position's slots in the lowest bits, and above them the slots of the positions that follow in the same word.

@@ -303,8 +303,8 @@ export class EngineGuard {
   }
 
   /** The encoded shards in use; `undefined`, too, if they are too long to be stored. */
-  shardTexts(): string[] | undefined {
-    return this.call((guard) => (guard.shardTexts() ? guard.text().split("\n").slice(0, -1) : undefined));
+  encodedShards(): string[] | undefined {
+    return this.call((guard) => (guard.encodedShards() ? guard.text().split("\n").slice(0, -1) : undefined));
   }
 
   private readonly abandon: ErrorListener = (error) => {

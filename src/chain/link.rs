@@ -15,7 +15,7 @@ pub(super) struct Link {
     shard: Shard,
     /// The shard as a string: as it is stored, or as it was encoded when it was sealed. `None` once the shard has
     /// changed.
-    text: Option<String>,
+    encoded: Option<String>,
     /// When the shard was begun, Unix seconds. For a united shard the earlier of two times, which does not follow from
     /// its expiry.
     begun: u64,
@@ -27,7 +27,7 @@ impl Link {
     pub(super) fn new(shard: Shard, begun: u64) -> Self {
         Link {
             shard,
-            text: None,
+            encoded: None,
             begun,
             is_unreadable: false,
         }
@@ -37,13 +37,13 @@ impl Link {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if the string is not UTF-8.
-    pub(super) fn stored(shard: Shard, text: &[u8], begun: u64) -> Result<Self, Error> {
-        let text = std::str::from_utf8(text).map_err(|_| Error::BadBase64)?;
+    pub(super) fn stored(shard: Shard, encoded: &[u8], begun: u64) -> Result<Self, Error> {
+        let encoded = std::str::from_utf8(encoded).map_err(|_| Error::BadBase64)?;
         let mut owned = String::new();
-        owned.try_reserve_exact(text.len())?;
-        owned.push_str(text);
+        owned.try_reserve_exact(encoded.len())?;
+        owned.push_str(encoded);
         Ok(Link {
-            text: Some(owned),
+            encoded: Some(owned),
             ..Link::new(shard, begun)
         })
     }
@@ -53,7 +53,7 @@ impl Link {
     ///
     /// # Errors
     /// As [`Link::stored`].
-    pub(super) fn unreadable(text: &[u8]) -> Result<Self, Error> {
+    pub(super) fn unreadable(encoded: &[u8]) -> Result<Self, Error> {
         let filter = BloomFilter::with_spec(FilterSpec::native(Parameters::unchecked(1, 1), 0))?;
         let shard = Shard {
             count: u32::MAX,
@@ -61,7 +61,7 @@ impl Link {
         };
         Ok(Link {
             is_unreadable: true,
-            ..Link::stored(shard, text, 0)?
+            ..Link::stored(shard, encoded, 0)?
         })
     }
 
@@ -93,9 +93,9 @@ impl Link {
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
-    pub(super) fn text(&self) -> Result<Cow<'_, str>, Error> {
-        match &self.text {
-            Some(text) => Ok(Cow::Borrowed(text)),
+    pub(super) fn encoded(&self) -> Result<Cow<'_, str>, Error> {
+        match &self.encoded {
+            Some(encoded) => Ok(Cow::Borrowed(encoded)),
             None => self.shard.to_base64().map(Cow::Owned),
         }
     }
@@ -105,8 +105,8 @@ impl Link {
     /// # Errors
     /// As [`Shard::to_base64`].
     pub(super) fn seal(&mut self) -> Result<(), Error> {
-        if self.text.is_none() {
-            self.text = Some(self.shard.to_base64()?);
+        if self.encoded.is_none() {
+            self.encoded = Some(self.shard.to_base64()?);
         }
         Ok(())
     }
@@ -114,14 +114,14 @@ impl Link {
     /// Inserts an id unless the shard contains it.
     pub(super) fn insert(&mut self, id: HashedId<'_>) {
         if self.shard.insert_hashed(id) {
-            self.text = None;
+            self.encoded = None;
         }
     }
 
     /// Whether both are copies of one shard, so that one can replace the other. Ids may have been added to one of them.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
         if self.is_unreadable || other.is_unreadable {
-            return self.text == other.text;
+            return self.encoded == other.encoded;
         }
         self.replaces(other) || other.replaces(self)
     }

@@ -91,12 +91,12 @@ impl ShardChain {
         for index in 0..shards.len() {
             // A format without epochs: the order stands for them.
             let epoch = (!options.format.is_native()).then_some((shards.len() - index) as u32);
-            let text = shards.get(index);
-            match chain.read_stored(text, epoch) {
+            let stored = shards.get(index);
+            match chain.read_stored(stored, epoch) {
                 Ok(link) => chain.links.push(link),
                 Err(error) => {
-                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_valid(options.format, text, &error) {
-                        chain.links.push(Link::unreadable(text)?);
+                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_valid(options.format, stored, &error) {
+                        chain.links.push(Link::unreadable(stored)?);
                     }
                     rejected.push(Rejected { index, error });
                 }
@@ -137,24 +137,24 @@ impl ShardChain {
         Ok(())
     }
 
-    fn read_stored(&self, text: &[u8], epoch: Option<u32>) -> Result<Link, Error> {
+    fn read_stored(&self, stored: &[u8], epoch: Option<u32>) -> Result<Link, Error> {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
         }
         // A store has no references: they cannot be resolved here.
-        if Reference::from_element(text).is_some() {
+        if Reference::from_element(stored).is_some() {
             return Err(Error::BadBase64);
         }
-        let encoded = wire::decode(self.options.format, text)?;
-        if self.bits() + encoded.bits() > MAX_SNAPSHOT_BITS {
+        let decoded = wire::decode(self.options.format, stored)?;
+        if self.bits() + decoded.bits() > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
         }
         // The formats in which a chain is stored have one filter in each string.
-        let filter = encoded.filters().first().ok_or(Error::BadMagic)?;
-        let mut shard = encoded.read_shard(filter)?;
+        let filter = decoded.filters().first().ok_or(Error::BadMagic)?;
+        let mut shard = decoded.read_shard(filter)?;
         shard.epoch = epoch.unwrap_or(shard.epoch);
         let begun = self.schedule.begun(shard.expires);
-        Link::stored(shard, text, begun)
+        Link::stored(shard, stored, begun)
     }
 
     /// The options.
@@ -320,14 +320,14 @@ impl ShardChain {
 
     /// A shard as a string, or its reference if the device has it; `None` for an unreadable one that the device lacks.
     fn shipped(&self, link: &Link, held: &[Reference]) -> Result<Option<String>, Error> {
-        let text = link.text()?;
+        let encoded = link.encoded()?;
         if !held.is_empty() {
-            let reference = Reference::of(self.options.format, text.as_bytes());
+            let reference = Reference::of(self.options.format, encoded.as_bytes());
             if held.contains(&reference) {
                 return Ok(Some(reference.to_element()));
             }
         }
-        Ok((!link.is_unreadable()).then(|| text.into_owned()))
+        Ok((!link.is_unreadable()).then(|| encoded.into_owned()))
     }
 
     pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
@@ -445,12 +445,12 @@ impl ShardChain {
 
 /// Whether an unreadable stored string may be valid in a newer version or another library: not if it begins as the
 /// chain's own shards do and is damaged, nor if a client has decoded it from bytes.
-fn may_be_valid(format: Format, text: &[u8], error: &Error) -> bool {
+fn may_be_valid(format: Format, stored: &[u8], error: &Error) -> bool {
     use Error::{BadEncoding, BadMagic, BadParameters, OutOfMemory};
     let is_whole = matches!(error, BadMagic | BadEncoding | BadParameters(_) | OutOfMemory);
-    let is_foreign = format.is_native() && !text.starts_with(wire::native::TEXT_BEGINNING);
-    let is_text = text.is_ascii() && !text.is_empty() && Reference::from_element(text).is_none();
-    is_text && (is_whole || is_foreign)
+    let is_foreign = format.is_native() && !stored.starts_with(wire::native::BASE64_BEGINNING);
+    let is_element = stored.is_ascii() && !stored.is_empty() && Reference::from_element(stored).is_none();
+    is_element && (is_whole || is_foreign)
 }
 
 /// Whether any of these shards contains the id.

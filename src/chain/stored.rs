@@ -40,7 +40,7 @@ impl ShardChain {
     pub fn stored(&self, now: Time) -> Result<StoredChain, Error> {
         let seconds = shard_seconds(now)?;
         let live = self.links.iter().filter(|link| link.is_live(seconds));
-        let shards: Result<Vec<String>, Error> = live.map(|link| Ok(link.text()?.into_owned())).collect();
+        let shards: Result<Vec<String>, Error> = live.map(|link| Ok(link.encoded()?.into_owned())).collect();
         Ok(StoredChain {
             shards: shards?,
             fields: self.stored_fields(now)?,

@@ -59,15 +59,15 @@ impl PendingIds {
     pub(crate) fn read(pending: Pending<'_>, forget_before: Option<u32>, now: Time) -> Result<Self, Error> {
         let is_of_user = |device: DeviceName| pending.namespace.is_none_or(|namespace| device.is_of(namespace));
         let forget_before = forget_before.unwrap_or(0);
-        let counts = |text: &PendingList<'_>| {
-            (text.is_unnamed() || text.forgotten >= forget_before) && text.device.is_none_or(is_of_user)
+        let counts = |list: &PendingList<'_>| {
+            (list.is_unnamed() || list.forgotten >= forget_before) && list.device.is_none_or(is_of_user)
         };
         let (mut requesting, mut others) = (Vec::new(), Vec::new());
         let sent = pending.requesting.and_then(PendingList::parse);
-        if let Some(text) = sent.filter(counts) {
-            text.read_list(now, forget_before, &mut requesting)?;
+        if let Some(list) = sent.filter(counts) {
+            list.read_list(now, forget_before, &mut requesting)?;
         }
-        let device = sent.and_then(|text| text.device);
+        let device = sent.and_then(|list| list.device);
         let mut lines: Vec<_> = stored_lines(pending.stored, valid_since(now, pending.stored_seconds))
             .filter(|line| Some(line.device) != device && counts(&line.text))
             .collect();

@@ -115,8 +115,8 @@ impl Guard {
     }
 
     /// The shards in use as strings, newest first, for the storage; `None` if they exceed 512 KB together.
-    pub fn shard_texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        self.server.texts()
+    pub fn encoded_shards(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        self.server.encoded_shards()
     }
 
     fn applied(&self, reason: Option<NotApplied>, now: Time) -> Applied {

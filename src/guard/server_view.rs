@@ -17,7 +17,7 @@ use crate::shard::has_expired;
 use crate::wire::{self, Format, Reference};
 
 /// Most bytes of all shards as strings: larger snapshots are not stored.
-const MAX_TEXT_BYTES: usize = 512 * 1024;
+const MAX_ENCODED_BYTES: usize = 512 * 1024;
 
 /// One shard of the snapshot.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ struct ShardInUse {
     reference: Reference,
     expires: u32,
     /// The shard as a string; empty if the snapshot is too large to be stored.
-    text: Arc<Vec<u8>>,
+    encoded: Arc<Vec<u8>>,
 }
 
 /// One filter of the snapshot.
@@ -73,23 +73,23 @@ impl ServerView {
     ///
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is invalid, or too large for the memory.
-    pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
-        if texts.len() > MAX_SNAPSHOT_SHARDS {
+    pub(crate) fn replace(&mut self, elements: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
+        if elements.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge(message("a snapshot has at most 64 shards")));
         }
-        let mut held = Vec::with_capacity(texts.len());
-        for shard in 0..texts.len() {
-            let text = texts.get(shard);
-            let element = Reference::from_element(text);
-            let index = self.position(element.unwrap_or_else(|| Reference::of(format, text)), format);
-            if element.is_some() && index.is_none() {
+        let mut held = Vec::with_capacity(elements.len());
+        for shard in 0..elements.len() {
+            let element = elements.get(shard);
+            let reference = Reference::from_element(element);
+            let index = self.position(reference.unwrap_or_else(|| Reference::of(format, element)), format);
+            if reference.is_some() && index.is_none() {
                 return Ok(false);
             }
             held.push(index);
         }
         let is_in_use = |(shard, held): (usize, &Option<usize>)| *held == Some(shard);
         if held.len() != self.shards.len() || !held.iter().enumerate().all(is_in_use) {
-            *self = self.with(texts, &held, format)?;
+            *self = self.with(elements, &held, format)?;
         }
         self.format = format;
         Ok(true)
@@ -105,7 +105,7 @@ impl ServerView {
     /// interleaved, so the filters that stay in use are copied.
     fn with(
         &self,
-        texts: &(impl IdList + ?Sized),
+        elements: &(impl IdList + ?Sized),
         held: &[Option<usize>],
         format: Format,
     ) -> Result<ServerView, Error> {
@@ -126,18 +126,18 @@ impl ServerView {
                     }
                 }
                 None => {
-                    let text = texts.get(shard);
-                    let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
-                    bits += encoded.bits();
+                    let element = elements.get(shard);
+                    let decoded = wire::decode(format, element).map_err(|error| error.in_shard(shard))?;
+                    bits += decoded.bits();
                     // Check the size before memory is allocated for the bits.
-                    check_size(bits, filters.len() + encoded.filters().len())?;
-                    for filter in encoded.filters() {
-                        filters.push(encoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
+                    check_size(bits, filters.len() + decoded.filters().len())?;
+                    for filter in decoded.filters() {
+                        filters.push(decoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
                     }
                     next.shards.push(ShardInUse {
-                        reference: Reference::of(format, text),
-                        expires: encoded.expires,
-                        text: Arc::new(text.to_vec()),
+                        reference: Reference::of(format, element),
+                        expires: decoded.expires,
+                        encoded: Arc::new(element.to_vec()),
                     });
                 }
             }
@@ -149,8 +149,8 @@ impl ServerView {
             let spec = group.spec();
             group.fill(filters.iter().filter(|filter| filter.spec() == spec))?;
         }
-        if next.shards.iter().map(|shard| shard.text.len()).sum::<usize>() > MAX_TEXT_BYTES {
-            next.shards.iter_mut().for_each(|shard| shard.text = Arc::default());
+        if next.shards.iter().map(|shard| shard.encoded.len()).sum::<usize>() > MAX_ENCODED_BYTES {
+            next.shards.iter_mut().for_each(|shard| shard.encoded = Arc::default());
         }
         Ok(next)
     }
@@ -171,9 +171,9 @@ impl ServerView {
     }
 
     /// The shards as strings, newest first; `None` if they are too large to be stored.
-    pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        let fits = self.shards.iter().all(|shard| !shard.text.is_empty());
-        fits.then(|| self.shards.iter().map(|shard| shard.text.as_slice()))
+    pub(crate) fn encoded_shards(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        let fits = self.shards.iter().all(|shard| !shard.encoded.is_empty());
+        fits.then(|| self.shards.iter().map(|shard| shard.encoded.as_slice()))
     }
 
     /// The filters that have not expired at this time of the server's clock, Unix seconds.

@@ -32,25 +32,25 @@ impl LoadedFromRedis {
     /// let loaded = LoadedFromRedis::read(answer.map(String::from)).unwrap();
     /// assert_eq!((loaded.stored.shards.len(), loaded.stored.fields.len(), loaded.revision), (1, 1, 7));
     /// ```
-    pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
-        let mut texts = texts.into_iter();
-        let shards = list(&mut texts)?;
-        let mut names = list(&mut texts)?.into_iter();
+    pub fn read(parts: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let shards = list(&mut parts)?;
+        let mut names = list(&mut parts)?.into_iter();
         let fields = std::iter::from_fn(|| Some((names.next()?, names.next()?)));
         let fields = fields.filter(|(name, _)| name != REVISION).collect();
         Some(LoadedFromRedis {
             stored: StoredChain { shards, fields },
-            revision: texts.next()?.parse().ok()?,
-            pending: list(&mut texts)?.join("\n"),
-            refusal: texts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
-            now: time(&texts.next()?),
+            revision: parts.next()?.parse().ok()?,
+            pending: list(&mut parts)?.join("\n"),
+            refusal: parts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
+            now: time(&parts.next()?),
         })
     }
 }
 
-fn list(texts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
-    let length = texts.next()?.parse().ok()?;
-    let list: Vec<String> = texts.take(length).collect();
+fn list(parts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
+    let length = parts.next()?.parse().ok()?;
+    let list: Vec<String> = parts.take(length).collect();
     (list.len() == length).then_some(list)
 }
 
@@ -68,11 +68,11 @@ pub struct PendingFromRedis {
 impl PendingFromRedis {
     /// Reads a response: its strings in their order, each list with its length before it. `None` for any other
     /// response.
-    pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
-        let mut texts = texts.into_iter();
+    pub fn read(parts: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut parts = parts.into_iter();
         Some(PendingFromRedis {
-            pending: list(&mut texts)?.join("\n"),
-            now: time(&texts.next()?),
+            pending: list(&mut parts)?.join("\n"),
+            now: time(&parts.next()?),
         })
     }
 }

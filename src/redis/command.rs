@@ -38,7 +38,7 @@ impl RedisScript {
     pub const BEGINNING: &'static str = include_str!("run.lua");
 
     /// The source of the script.
-    pub fn text(self) -> &'static str {
+    pub fn source(self) -> &'static str {
         const LOAD: &str = concat!(
             include_str!("run.lua"),
             include_str!("store_pending.lua"),

@@ -47,10 +47,10 @@ impl Table {
         // Only now is it known whether impressions are delivered.
         for recording in self.recordings.values_mut() {
             self.tally.remove(recording);
-            recording.drop_unneeded_text(self.facts.reported);
+            recording.drop_unneeded_id_string(self.facts.reported);
             self.tally.add(recording);
         }
-        self.drop_texts();
+        self.drop_id_strings();
         self.evict();
     }
 
@@ -103,7 +103,7 @@ impl Table {
         }
         // During the first load a later row may still replace recordings of an earlier one.
         if self.has_loaded {
-            self.drop_texts();
+            self.drop_id_strings();
             self.evict();
         }
     }

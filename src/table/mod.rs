@@ -37,9 +37,9 @@ pub const DEFAULT_REMEMBER: usize = 10_000;
 /// Most recordings that can be remembered.
 pub const MAX_REMEMBER: usize = 50_000;
 /// Most ids that are stored as strings and not only as hashes.
-pub(crate) const MAX_TEXTS: usize = 5_000;
+pub(crate) const MAX_ID_STRINGS: usize = 5_000;
 /// Most bytes of these ids together.
-pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_ID_STRING_BYTES: usize = 256 * 1024;
 /// Most unseen ids.
 pub(crate) const MAX_UNSEEN: usize = 1_000;
 
@@ -80,8 +80,8 @@ pub(crate) struct Table {
 /// Counts of recordings, updated by each change.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    texts: usize,
-    text_bytes: usize,
+    id_strings: usize,
+    id_string_bytes: usize,
     undelivered: usize,
     unseen: usize,
     /// Recordings with a change that must be saved.
@@ -90,16 +90,16 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, recording: &Recording) {
-        self.texts += usize::from(recording.undelivered.is_some());
-        self.text_bytes += recording.text_bytes();
+        self.id_strings += usize::from(recording.undelivered.is_some());
+        self.id_string_bytes += recording.id_string_bytes();
         self.undelivered += usize::from(recording.is_undelivered());
         self.unseen += usize::from(recording.is_unseen());
         self.unsaved += usize::from(recording.must_be_saved());
     }
 
     fn remove(&mut self, recording: &Recording) {
-        self.texts -= usize::from(recording.undelivered.is_some());
-        self.text_bytes -= recording.text_bytes();
+        self.id_strings -= usize::from(recording.undelivered.is_some());
+        self.id_string_bytes -= recording.id_string_bytes();
         self.undelivered -= usize::from(recording.is_undelivered());
         self.unseen -= usize::from(recording.is_unseen());
         self.unsaved -= usize::from(recording.must_be_saved());
@@ -210,7 +210,7 @@ impl Table {
         let hash = id.unseeded();
         // An id that is not UTF-8 could not be delivered.
         let text = std::str::from_utf8(id.bytes()).ok();
-        let text = text.filter(|text| text.len() <= MAX_TEXT_BYTES);
+        let text = text.filter(|text| text.len() <= MAX_ID_STRING_BYTES);
         let undelivered = text.map(|text| {
             let mut undelivered = Undelivered::new(text);
             undelivered.origin = Origin::Own;
@@ -234,7 +234,7 @@ impl Table {
             can_wait: false,
         };
         self.insert(hash, recording);
-        let lost = self.drop_texts() + usize::from(text.is_none() && !covered);
+        let lost = self.drop_id_strings() + usize::from(text.is_none() && !covered);
         self.evict();
         lost
     }
@@ -257,7 +257,7 @@ impl Table {
         };
         self.tally.remove(recording);
         change(recording);
-        recording.drop_unneeded_text(self.facts.reported || !self.has_loaded);
+        recording.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
         self.tally.add(recording);
     }
 
@@ -316,20 +316,23 @@ impl Table {
 
     /// Inserts the recording of an id that has none.
     fn insert(&mut self, hash: u64, mut recording: Recording) {
-        recording.drop_unneeded_text(self.facts.reported || !self.has_loaded);
+        recording.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
         self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
 
     /// Reduces the oldest ids to hashes once the strings exceed a limit, until a tenth of it is free. Returns how many.
-    fn drop_texts(&mut self) -> usize {
-        if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
+    fn drop_id_strings(&mut self) -> usize {
+        if self.tally.id_strings <= MAX_ID_STRINGS && self.tally.id_string_bytes <= MAX_ID_STRING_BYTES {
             return 0;
         }
-        let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
+        let (strings, bytes) = (
+            MAX_ID_STRINGS - MAX_ID_STRINGS / 10,
+            MAX_ID_STRING_BYTES - MAX_ID_STRING_BYTES / 10,
+        );
         let mut dropped = 0;
         for (_, _, oldest) in self.in_order(&|recording| recording.undelivered.is_some()) {
-            if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
+            if self.tally.id_strings <= strings && self.tally.id_string_bytes <= bytes {
                 break;
             }
             self.change(oldest, &|recording| recording.undelivered = None);
@@ -379,7 +382,7 @@ impl Table {
     /// any.
     pub(crate) fn undelivered(&self) -> Vec<(u64, &Recording, &Undelivered)> {
         let mut list = Vec::new();
-        if self.tally.texts == 0 {
+        if self.tally.id_strings == 0 {
             return list;
         }
         for (_, _, hash) in self.in_order(&|recording| recording.undelivered.is_some()) {

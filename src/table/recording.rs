@@ -112,13 +112,13 @@ impl Recording {
         self.change != 0 && !self.can_wait
     }
 
-    pub(crate) fn text_bytes(&self) -> usize {
+    pub(crate) fn id_string_bytes(&self) -> usize {
         self.undelivered.as_ref().map_or(0, |undelivered| undelivered.id.len())
     }
 
     /// Drops the id's string once the recording is neither pending nor to be delivered, nor in a batch. `reported`:
     /// whether impressions of this namespace are delivered.
-    pub(crate) fn drop_unneeded_text(&mut self, reported: bool) {
+    pub(crate) fn drop_unneeded_id_string(&mut self, reported: bool) {
         let is_needed = match self.kind {
             Kind::Seen => !self.covered || (self.deliveries == 0 && reported),
             Kind::Unseen => self.deliveries == 0,

@@ -57,7 +57,7 @@ pub(super) fn room_in(characters: usize) -> usize {
 
 /// An upper bound of a recording's bytes in a row.
 pub(super) fn most_bytes_of(recording: &Recording) -> usize {
-    RECORDING_BYTES + recording.text_bytes()
+    RECORDING_BYTES + recording.id_string_bytes()
 }
 
 /// Writes the facts and the table's recordings of these ids, which are in ascending order.

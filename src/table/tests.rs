@@ -462,7 +462,7 @@ fn a_reset_retains_the_counter_and_on_request_this_tabs_recordings() {
         assert!(table.unseen_revision() > revision);
         assert_eq!((table.deletion(), table.device_name()), (None, None));
         assert_eq!(
-            (is_seen(&table, "a"), table.tally.texts),
+            (is_seen(&table, "a"), table.tally.id_strings),
             (keep_own, if keep_own { 2 } else { 0 })
         );
         assert_eq!(table.counter(), NOW + 1);

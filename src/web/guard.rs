@@ -433,10 +433,10 @@ impl Guard {
 
     /// Leaves the shards in use as strings, each followed by a line feed. Returns false if they are too large to be
     /// stored.
-    #[wasm_bindgen(js_name = shardTexts)]
-    pub fn shard_texts(&mut self) -> bool {
+    #[wasm_bindgen(js_name = encodedShards)]
+    pub fn encoded_shards(&mut self) -> bool {
         self.clear_answer();
-        let Some(texts) = self.guard.shard_texts() else {
+        let Some(texts) = self.guard.encoded_shards() else {
             return false;
         };
         for text in texts {

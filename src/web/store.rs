@@ -33,7 +33,7 @@ pub fn add_pending(stored: &str, text: &str, at: f64, life_seconds: u32) -> Resu
 #[wasm_bindgen(js_name = redisScript)]
 pub fn redis_script(number: usize) -> String {
     let script = RedisScript::ALL.get(number);
-    script.map(|script| script.text().to_owned()).unwrap_or_default()
+    script.map(|script| script.source().to_owned()).unwrap_or_default()
 }
 
 /// The calls in progress of a store. Each method returns the call's next step.

@@ -37,7 +37,7 @@ use crate::shard::Shard;
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
 /// The beginning of a shard as base64: those characters that the magic alone determines.
-pub const TEXT_BEGINNING: &[u8] = b"U0dTM";
+pub const BASE64_BEGINNING: &[u8] = b"U0dTM";
 
 const RAW: u8 = 0;
 const RICE: u8 = 1;

@@ -15,7 +15,7 @@ use crate::error::Error;
 
 /// The scripts of the core, by their numbers.
 static CORE_SCRIPTS: LazyLock<[Script; RedisScript::ALL.len()]> =
-    LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
+    LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.source().to_owned())));
 
 #[cfg(feature = "consumer")]
 static STREAM_SCRIPT: LazyLock<Script> =
@@ -130,14 +130,14 @@ fn named(name: &str, error: Error) -> Error {
 
 /// A script and its hash, by which Redis identifies it.
 struct Script {
-    text: String,
+    source: String,
     hash: String,
 }
 
 impl Script {
-    fn new(text: String) -> Self {
-        let hash = redis::Script::new(&text).get_hash().to_owned();
-        Script { text, hash }
+    fn new(source: String) -> Self {
+        let hash = redis::Script::new(&source).get_hash().to_owned();
+        Script { source, hash }
     }
 
     async fn run(
@@ -157,7 +157,7 @@ impl Script {
             // This node does not have the script. `SCRIPT LOAD` on all nodes of a cluster would fail if one does not
             // respond.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                call("EVAL", &self.text).query_async(&mut connection).await
+                call("EVAL", &self.source).query_async(&mut connection).await
             }
             answer => answer,
         };

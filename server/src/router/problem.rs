@@ -69,18 +69,18 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let (code, text) = (error.code(), error.to_string());
+        let (code, message) = (error.code(), error.to_string());
         match error.kind() {
-            ErrorKind::BadReport if code == "too-large" => Problem::too_large(text),
-            ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, text),
+            ErrorKind::BadReport if code == "too-large" => Problem::too_large(message),
+            ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, message),
             ErrorKind::WrongNamespace => {
                 let todo = "respond to the device with 409, too, so that it stores its impressions until its person is signed in again";
-                Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
+                Problem::new(StatusCode::CONFLICT, code, format!("{message}; {todo}"))
             }
-            ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, text),
+            ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, message),
             // The storage's address and error are for the log only.
             _ => Problem {
-                cause: text,
+                cause: message,
                 ..Problem::unavailable(code, "the storage cannot serve the request: send it again in a moment")
             },
         }
