@@ -1,7 +1,8 @@
 /** Each alert rule of docs/ fires when it should, and only then: checked with promtool. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { inProject } from "../../../scripts/lib/paths.mjs";
 import { makeTempDirectory } from "../languages/tools.ts";
 import { alertNames, promtool, RULES } from "./prometheus.ts";
 
@@ -50,6 +51,11 @@ const COMPARED = [
   [`seenguard_lag_seconds_bucket{job="seenguard",le="1800"}`, "0+60x40"],
   [`seenguard_lag_seconds_bucket{job="seenguard",le="+Inf"}`, "0+60x40"],
 ] as const;
+
+test("docs/service.md says what to do at each alert", () => {
+  const page = readFileSync(inProject("docs", "service.md"), "utf8");
+  expect(alertNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
 
 test("each rule fires for its first series, and not for its second", () => {
   expect(Object.keys(alarms)).toEqual(alertNames);

@@ -1,5 +1,5 @@
 /**
- * The producers of docs/streams.md, in Go, Java and Python, write to the service's topic: a user's records are in the
+ * The producers of examples/kafka, in Go, Java and Python, write to the service's topic: a user's records are in the
  * same partition as the service's, and are ingested into the user's chain.
  */
 import { join } from "node:path";

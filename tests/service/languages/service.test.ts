@@ -112,7 +112,6 @@ test("every example in another language is run by a test", () => {
     "java Seenguard",
     "python client",
     "go snapshot",
-    "go list",
     "java Snapshot",
     "python snapshot",
     "python native",
