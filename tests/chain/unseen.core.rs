@@ -151,10 +151,7 @@ fn at_most_the_newest_1000_ids_are_unseen() {
     chain.unsee(&[&all[0]], at_ms(START_MS + 2_000_000)).unwrap();
     let unseen = unseen_ids(&chain, START + 2_000);
     assert!(
-        unseen.len() == 1_000
-            && unseen.contains(&all[300])
-            && unseen.contains(&all[0])
-            && !unseen.contains(&all[301])
+        unseen.len() == 1_000 && unseen.contains(&all[300]) && unseen.contains(&all[0]) && !unseen.contains(&all[301])
     );
 }
 

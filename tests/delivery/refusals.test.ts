@@ -455,7 +455,7 @@ describe("as the page hides", () => {
     const guards = await Promise.all(Array.from({ length: 6 }, () => reporting()));
     for (const [index, { guard }] of guards.entries()) {
       guard.record(idsOf(`${"x".repeat(80)}-${String(index)}`, 240));
-      // Six bytes a character in JSON, of which the engine knows one.
+      // Six bytes a character in JSON, which the engine counts as one.
       guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
     }
     dispatch("pagehide");

@@ -186,7 +186,10 @@ fn i8_a_guard_has_the_librarys_results_whichever_format_came_before() {
         let names = guard.held();
         let references: Vec<String> = names.split('.').map(|name| format!("~{name}")).collect();
         assert_eq!(references.len(), filter.shards.len());
-        assert_eq!(apply_shards(&mut guard, &references, filter.format).unwrap().reason, None);
+        assert_eq!(
+            apply_shards(&mut guard, &references, filter.format).unwrap().reason,
+            None
+        );
         assert_eq!(guard.filter(&filter.ids, at(START)), expected, "{}", filter.name);
     }
 }
@@ -560,7 +563,9 @@ fn errors_of_damaged_dumps_of_redis_have_their_codes() {
     let text = format!("{},{}", base64_of(&many), base64_of(&[0; 65 * 8]));
     let mut guard = crate::common::guard();
     assert_eq!(
-        apply_shards(&mut guard, &[text], Format::RedisBloom).unwrap_err().code(),
+        apply_shards(&mut guard, &[text], Format::RedisBloom)
+            .unwrap_err()
+            .code(),
         "too-large"
     );
 }

@@ -51,7 +51,11 @@ impl Row {
 
     /// The items in it, each once.
     pub fn items(&self, ledger: &Ledger) -> Vec<Item> {
-        let mut items: Vec<Item> = self.contains.keys().map(|&index| ledger.recordings[index].item).collect();
+        let mut items: Vec<Item> = self
+            .contains
+            .keys()
+            .map(|&index| ledger.recordings[index].item)
+            .collect();
         items.sort_unstable();
         items.dedup();
         items

@@ -217,7 +217,9 @@ impl World {
                 (0..tabs).for_each(|_| machine.close(0, false, &mut scene));
             }
             Event::Clear if conditions.clears => machine.clear(tab, &mut scene),
-            Event::Learn if machine.tabs[tab].generation < machine.generation() => machine.learn(tab, false, &mut scene),
+            Event::Learn if machine.tabs[tab].generation < machine.generation() => {
+                machine.learn(tab, false, &mut scene)
+            }
             Event::ClockJump if conditions.clock_jumps => machine.jump_clock(scene.random),
             _ => self.trouble(event),
         }

@@ -132,7 +132,7 @@ export class Ledger {
 
   /**
    * A document reads a generation in localStorage, in the signal or a stash. Where an app has emptied it or it was full,
-   * this may be later than any listing, or come without one: nothing says whether what the document has is older than
+   * this may be later than any listing, or come without one: it is unknown whether what the document has is older than
    * the clear, so it is dropped.
    */
   private readGeneration(document: Tab, generation: number): void {

@@ -115,7 +115,7 @@ export class GuardModel {
     return { fresh, seen: seen.sort((a, b) => lastSeen(a) - lastSeen(b) || a - b) };
   }
 
-  /** What the server alone knows is older than all that this device has shown. */
+  /** When an id was seen. An id that only the server knows counts as older than all that this device has shown. */
   private seenAt(id: string): number {
     const why = this.why(id);
     if (why === undefined) return -Infinity;
@@ -152,7 +152,7 @@ export class FeedModel {
     return indices;
   }
 
-  /** The same for a page: less what earlier pages brought; one that begins as the latest did is that one again. */
+  /** The same for a page, without the ids of earlier pages. A page that begins as the latest did is that page again. */
   admit(items: readonly Ids[]): number[] {
     const ids = items.map(([id]) => id);
     const { latest } = this;
