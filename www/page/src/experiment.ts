@@ -15,7 +15,7 @@ export interface Counts {
   repeatsGuarded: number;
   /** Items that the feed offered again, and that were stopped. */
   stopped: number;
-  /** Of these, the items that the server left out because another device had shown them, which it knows earlier. */
+  /** Of these, the items that the server left out because another device had shown them. */
   elsewhere: number;
   /** Items that the guard stopped though this person had never seen them: its false positives. */
   mistaken: number;
@@ -103,7 +103,7 @@ export class Experiment {
     this.note({ unseen: ids.map((id) => [id, atMs]) });
   }
 
-  /** Applies unseen ids and deletions of other devices, which a snapshot brings. */
+  /** Applies unseen ids and deletions of other devices, which a snapshot contains. */
   applied({ unseen = [], forgetBefore = 0 }: Snapshot): void {
     const forgottenAtMs = Math.min(forgetBefore * 1000, Date.now());
     this.record.merge({ unseen: unseen.map(({ id, at }) => [id, at]), forgottenAtMs });

@@ -55,7 +55,7 @@ export class StoredList {
     this.save();
   }
 
-  /** What an earlier document of this tab has stored, if this one takes its place. */
+  /** What an earlier document of this tab has stored, if this one replaces it. */
   restore(): StoredState | undefined {
     if (!isReturn()) return undefined;
     try {
