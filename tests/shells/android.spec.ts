@@ -82,7 +82,11 @@ test("guard.fetch sends what is pending and applies the snapshot, where the syst
   expect(api.feedHeaders).toEqual([["seen-pending"]]);
 });
 
-test("a report that was refused is sent again as soon as the app's state changes", async ({ api, context, deviceWith }) => {
+test("a report that was refused is sent again as soon as the app's state changes", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
   const device = deviceWith("on");
   const webview = await device.open(await context.newPage(), () => {
     addEventListener("visibilitychange", () => sessionStorage.setItem("hidden", "yes"), true);
