@@ -156,7 +156,7 @@ class Device {
   }
 
   /** From now on holds responses back for the next page. */
-  holdAnswers(): void {
+  holdResponses(): void {
     this.#held = new Map();
     this.#isNext = false;
   }
@@ -285,7 +285,7 @@ test("an app that responds late and in any order loses nothing, over several sta
 
 test("responses to a page that the system has ended are not mistaken for those of the next one", async ({ device }) => {
   await device.store("seenguard/a", "of the page before");
-  device.holdAnswers();
+  device.holdResponses();
   const lost = device.ask("seenguard/a", 30).catch(() => "ended");
   await expect.poll(() => device.held).toBeGreaterThanOrEqual(30);
   await device.showAgain();
