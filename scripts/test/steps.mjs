@@ -9,7 +9,7 @@ import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { kafka, prepareService } from "../lib/service.mjs";
+import { kafka, prepareService, preparedService } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
 import { releasePrograms } from "../release.mjs";
 import { checkInstructions } from "./instructions.mjs";
@@ -36,6 +36,7 @@ import { checkWords } from "./words.mjs";
  *   what another's documentation examples link to, or that would have two browsers run at once
  * @property {true} [low] it runs with the lowest priority next to all others: only what needs it waits for it
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
+ * @property {Readonly<Record<string, string>>} [gives] environment variables of the steps that need it
  */
 
 /** @param {...string} args */
@@ -344,6 +345,7 @@ export const steps = [
     name: "service-program",
     what: "the service is compiled, for all steps that run it",
     run: prepareService,
+    gives: { SEENGUARD_SERVICE: preparedService },
     programs: [librdkafka],
     lane: "cargo",
     slow: true,
