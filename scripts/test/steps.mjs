@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { build } from "../build.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
-import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
+import { pathWith, wasmBindgenTool, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
 import { kafka, prepareService, preparedService } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
@@ -71,19 +71,17 @@ function wasmTestFiles() {
 
 /**
  * Runs the test programs that are for Wasm alone: the others would be compiled for nothing. A run without any
- * fails.
- * @param {...string} args
+ * fails. Compiled for speed, they would take longer in all.
  */
-async function wasmTests(...args) {
+async function wasmTests() {
   const chosen = wasmTestFiles().flatMap((name) => ["--test", name]);
-  // Its tools are on PATH: it must not look for others. Compiled for speed, these tests would take longer in all.
-  const env = { ...(await pathWith([wasmPack, wasmTestRunner])), CARGO_PROFILE_TEST_OPT_LEVEL: "0" };
-  const said = await runAndRead("wasm-pack", ["test", "--mode", "no-install", ...args, "--", ...chosen], { env });
+  const args = ["test", "--profile", "dev", "--target", wasmTarget, ...chosen];
+  const said = await runAndRead("cargo", args, { env: await pathWith([wasmTestRunner]) });
   const passed = [...said.matchAll(/^test result: .*?(\d+) passed/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
     0,
   );
-  if (passed === 0) throw new CommandFailed("wasm-pack ran no test");
+  if (passed === 0) throw new CommandFailed("no test was run");
 }
 
 /** Users of the simulation: they meet every situation that a run must have met. */
@@ -470,22 +468,12 @@ export const steps = [
     slow: true,
   },
   {
-    // With `--all` alone: compiling its tools takes half as long as all of `npm test`, whose other steps run the same
-    // module in Node and Chromium.
+    // With `--all` alone: its runner takes minutes to compile, and other steps run the module in Node and Chromium.
     name: "wasm-node",
     what: "the Wasm classes in Node",
-    run: () => wasmTests("--node"),
-    tools: [wasmPack, wasmTestRunner],
+    run: wasmTests,
+    tools: [wasmTestRunner],
     reads: rustForWasm,
-    lane: "cargo",
-    slow: true,
-  },
-  {
-    name: "toolchain",
-    what: "the module as wasm-pack makes it",
-    run: () => vitest("--project", "toolchain"),
-    tools: [wasmPack, wasmTestRunner],
-    needs: ["build"],
     lane: "cargo",
     slow: true,
   },
