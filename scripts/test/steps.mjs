@@ -9,7 +9,7 @@ import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { kafka, prepareService, preparedService } from "../lib/service.mjs";
+import { kafka, prepareService, preparedService, serviceTests } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
 import { releasePrograms } from "../release.mjs";
 import { checkInstructions } from "./instructions.mjs";
@@ -101,17 +101,17 @@ async function checkLab() {
   await cargo("run", "--quiet", ...ofTheLab, "--bin", "effect", "--", "--check");
 }
 
-/** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
+/** The member in server/. */
 async function checkServer() {
-  const member = ["--package", "seenguard-server"];
-  const all = ["--features", `testing,${kafka}`, ...member];
-  await cargo("test", "--profile", "dev", "--no-fail-fast", ...all);
-  await cargo("clippy", "--all-targets", ...all, ...denyWarnings);
-  // Its library alone, as those compile it who want the stores and nothing else, and with each of its parts.
-  for (const features of ["", "axum", "consumer,formats"]) {
-    await cargo("clippy", "--lib", ...member, "--no-default-features", "--features", features, ...denyWarnings);
-  }
-  await run("cargo", ["doc", "--no-deps", ...all], { env: { RUSTDOCFLAGS: "-D warnings" } });
+  await cargo("test", "--no-fail-fast", ...serviceTests);
+  await cargo("clippy", "--all-targets", ...serviceTests, ...denyWarnings);
+  // As it is released, without what tests need; and its library as those compile it who want stores alone, or consumers
+  // without a service. `publish` compiles it with `axum` alone.
+  const lint = ["clippy", "--package", "seenguard-server"];
+  await cargo(...lint, "--bins", "--features", kafka, ...denyWarnings);
+  for (const features of ["", "consumer,formats"])
+    await cargo(...lint, "--lib", "--no-default-features", "--features", features, ...denyWarnings);
+  await run("cargo", ["doc", "--no-deps", ...serviceTests], { env: { RUSTDOCFLAGS: "-D warnings" } });
 }
 
 /** A server's build of the crate has nothing of the browser in it. */
@@ -198,6 +198,27 @@ export const steps = [
     tools: [wasmBindgenTool],
     needs: ["modules"],
     makesFiles: true,
+  },
+  // One after the other: the crate alone, compiled in between, has other features, and both would be compiled again.
+  {
+    name: "service-program",
+    what: "the service is compiled, for all steps that run it",
+    run: prepareService,
+    gives: { SEENGUARD_SERVICE: preparedService },
+    programs: [librdkafka],
+    lane: "cargo",
+    slow: true,
+    makesFiles: true,
+  },
+  {
+    name: "server",
+    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
+    run: checkServer,
+    programs: [librdkafka, redis],
+    reads: /^(src|server)\/|^rustfmt\.toml$/,
+    needs: ["service-program"],
+    lane: "cargo",
+    slow: true,
   },
   {
     name: "cargo",
@@ -339,25 +360,6 @@ export const steps = [
     needs: ["build"],
   },
   // From here on all are slow, or run by their names alone.
-  {
-    name: "service-program",
-    what: "the service is compiled, for all steps that run it",
-    run: prepareService,
-    gives: { SEENGUARD_SERVICE: preparedService },
-    programs: [librdkafka],
-    lane: "cargo",
-    slow: true,
-    makesFiles: true,
-  },
-  {
-    name: "server",
-    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
-    run: checkServer,
-    programs: [librdkafka, redis],
-    reads: /^(src|server)\/|^rustfmt\.toml$/,
-    lane: "cargo",
-    slow: true,
-  },
   {
     name: "bundlers",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
