@@ -34,7 +34,8 @@ import { checkWords } from "./words.mjs";
  * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
- * @property {true} [low] it runs with the lowest priority next to all others: only what needs it waits for it
+ * @property {true} [low] it computes and nothing else, and nothing waits for it but what needs it: it has the time that
+ *   the others leave, by the lowest priority
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
  * @property {Readonly<Record<string, string>>} [gives] environment variables of the steps that need it
  */
@@ -96,7 +97,7 @@ const ofTheLab = ["--profile", "lab", "--package", "seenguard-lab"];
 /** The members but the service: their lints, the lab's own tests, and what `docs/` holds of its programs. */
 async function checkLab() {
   const others = ["--exclude", "seenguard", "--exclude", "seenguard-server"];
-  await cargo("clippy", "--workspace", ...others, "--all-targets", ...denyWarnings);
+  await cargo("clippy", "--profile", "lab", "--workspace", ...others, "--all-targets", ...denyWarnings);
   await cargo("test", ...ofTheLab);
   await cargo("run", "--quiet", ...ofTheLab, "--bin", "effect", "--", "--check");
 }
@@ -384,6 +385,7 @@ export const steps = [
     run: checkLab,
     needs: ["build"],
     slow: true,
+    low: true,
   },
   {
     name: "fuzz",
@@ -391,6 +393,7 @@ export const steps = [
     run: () => run(process.execPath, [inProject("lab", "fuzz", "run.mjs")]),
     needs: ["build"],
     slow: true,
+    low: true,
   },
   {
     name: "engines",
@@ -466,8 +469,9 @@ export const steps = [
     run: checkInstructions,
     programs: [valgrind],
     reads: allRust,
-    lane: "cargo",
+    needs: ["build"],
     slow: true,
+    low: true,
   },
   {
     // With `--all` alone: its runner takes minutes to compile, and other steps run the module in Node and Chromium.
@@ -484,8 +488,8 @@ export const steps = [
     what: "the registries would take the package and both crates, which an empty app can use",
     run: checkPublish,
     needs: ["build"],
-    lane: "cargo",
     slow: true,
+    low: true,
   },
   {
     name: "soak-minute",
