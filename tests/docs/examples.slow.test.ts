@@ -1,4 +1,4 @@
-/** The documentation's examples run and print what they say. Those in Go, Java and Python are run by tests/service. */
+/** The documentation's examples run and print the output in their comments. Those in Go, Java and Python: tests/service. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const NODE_MS = 30_000;
 const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
-/** Newer ones have a localStorage, of which they warn where it has no file. */
+/** Newer versions of Node have a localStorage, and warn about it where it has no file. */
 const WITHOUT_LOCAL_STORAGE = { NODE_OPTIONS: "--no-experimental-webstorage" };
 
 const RUN_HERE = ["js node", "js redis", "js sqlite", "js page", "tsx page", "rust", "json"];
@@ -36,7 +36,7 @@ test("every example is of a kind that some test runs", () => {
 
 describe("in Node", () => {
   test.each(examplesOf("js node"))(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: NODE_MS },
     (example) => expectOutput(example),
   );
@@ -50,7 +50,7 @@ describe("over Redis", () => {
   afterAll(() => redis.stop());
 
   test.each(examplesOf("js redis"))(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: NODE_MS },
     async (example) => {
       await expectOutput(example, { REDIS_URL: redis.url });
@@ -61,9 +61,9 @@ describe("over Redis", () => {
 
 describe("over SQLite", () => {
   test.each(examplesOf("js sqlite"))(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: COMPILER_MS },
-    // Node 20 has none. Where there is no package of the newer one, the Node that runs has to be it.
+    // Node 20 has none. Where the newer one is not installed as a package, it must be the running Node.
     async (example) => expectOutput(example, WITHOUT_LOCAL_STORAGE, await nodeOf(measuredRelease)),
   );
 });
@@ -89,22 +89,26 @@ describe("in a browser", () => {
   const shown = ({ page }: OpenPage) => page.locator("li").allTextContents();
   const eleven = Array.from({ length: 12 }, (_, index) => `article-${String(index)}`).filter((id) => id !== KNOWN);
 
-  test("the plain list shows fresh items, and never again what was in view", { timeout: BROWSER_MS }, async () => {
-    const entry = `import { more, refresh } from "./example"; Object.assign(globalThis, { more, refresh });`;
-    const opened = await open(exampleWith("js page", "elementOf"), entry);
-    await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
-    await opened.page.evaluate("more()");
-    expect(await shown(opened)).toEqual(eleven);
-    await expectDelivered(opened, eleven.length);
-    await opened.page.evaluate("refresh()");
-    expect(await shown(opened)).toEqual([]);
-    await opened.page.reload();
-    await opened.page.waitForFunction("globalThis.refresh !== undefined");
-    expect(await shown(opened)).toEqual([]);
-    expect(opened.printed()).toBe("");
-  });
+  test(
+    "the plain list shows fresh items, and never again items that were in view",
+    { timeout: BROWSER_MS },
+    async () => {
+      const entry = `import { more, refresh } from "./example"; Object.assign(globalThis, { more, refresh });`;
+      const opened = await open(exampleWith("js page", "elementOf"), entry);
+      await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
+      await opened.page.evaluate("more()");
+      expect(await shown(opened)).toEqual(eleven);
+      await expectDelivered(opened, eleven.length);
+      await opened.page.evaluate("refresh()");
+      expect(await shown(opened)).toEqual([]);
+      await opened.page.reload();
+      await opened.page.waitForFunction("globalThis.refresh !== undefined");
+      expect(await shown(opened)).toEqual([]);
+      expect(opened.printed()).toBe("");
+    },
+  );
 
-  test("the React list does so under StrictMode, and keeps what it shows", { timeout: BROWSER_MS }, async () => {
+  test("the React list does so under StrictMode, and its items stay", { timeout: BROWSER_MS }, async () => {
     const entry = `
       import { StrictMode } from "react";
       import { createRoot } from "react-dom/client";
@@ -123,7 +127,7 @@ describe("in a browser", () => {
 
   const printing = examplesOf("js page", "tsx page").filter((example) => expectedOutput(example) !== "");
   test.each(printing)(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: BROWSER_MS },
     async (example) => {
       const opened = await open(example);
@@ -131,14 +135,14 @@ describe("in a browser", () => {
     },
   );
 
-  test("every example for pages is one of these", () => {
+  test("every example for pages is run by one of these tests", () => {
     const all = examplesOf("js page", "tsx page");
     const lists = all.filter(({ code }) => /elementOf|useSeenPages/.test(code));
     expect(lists).toHaveLength(2);
     expect(all).toHaveLength(printing.length + lists.length);
   });
 
-  /** The body that arrives has the form that docs/delivery.md documents. */
+  /** Expects the body that docs/delivery.md documents. */
   async function expectDelivered({ posted }: OpenPage, count: number): Promise<void> {
     interface Body {
       impressions: { id: string; at: number }[];
@@ -177,7 +181,7 @@ test("the examples in Rust run", { timeout: COMPILER_MS }, async () => {
 });
 
 /**
- * Runs the Rust examples of a page against the crate, and returns rustdoc's output, which says how many passed and failed.
+ * Runs the Rust examples of a page against the crate. Returns rustdoc's output, with the numbers of passed and failed.
  * The crate is compiled apart: its file has one name whatever its features, and the service's own examples may link to it
  * meanwhile.
  */

@@ -1,8 +1,8 @@
 /**
- * The documentation's pages, and the examples in them and in the public declarations. Behind an example's language
- * stands where it runs:
+ * The documentation's pages, and the examples in them and in the public declarations. After an example's language
+ * comes where it runs:
  *
- *     ```js node     in Node; its comments `// → …` are what it prints, in their order
+ *     ```js node     in Node; its comments `// → …` are its output, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
  *     ```js express  a server; hono alike: servers.test.ts runs them
  *     ```ts accounts in Chromium, `js offline` alike: tests/requests runs them
@@ -28,7 +28,7 @@ export interface Page {
 
 export interface Example {
   readonly page: string;
-  /** Where it begins in its page. */
+  /** Its first line in the page. */
   readonly line: number;
   /** Such as "js node". */
   readonly kind: string;
@@ -58,7 +58,7 @@ export function examplesIn({ path, text }: Page): Example[] {
   }));
 }
 
-/** The public declarations, with the margin of their comments taken away: there are examples in them, too. */
+/** The public declarations without the margin of their comments: they have examples, too. */
 const declarations = readdirSync(`${root}js/types`)
   .filter((name) => name.endsWith(".d.ts"))
   .map((name) => readPage(`js/types/${name}`))
@@ -76,7 +76,7 @@ export function exampleWith(kind: string, part: string): Example {
   return found;
 }
 
-/** What the example says that it prints. */
+/** The output in the example's comments. */
 export function expectedOutput({ code }: Example): string {
   return [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, output = ""]) => `${output}\n`).join("");
 }
