@@ -37,6 +37,7 @@ const folders = {
   hooks: { environment: "jsdom" },
   // Vite takes the package's build for development into an app's bundle unless NODE_ENV says so.
   packed: { globalSetup: ["tests/packed/pack.ts"], env: { NODE_ENV: "production" } },
+  "packed/toolchain": oneByOne(2),
   "service/cluster": oneByOne(15),
   // The service is compiled first, if that was not done before; JVMs take their time on a machine with little.
   "service/flink": oneByOne(15, 20),
@@ -86,6 +87,10 @@ export default defineConfig({
           ...settings,
           name: folder.replace(/^.*\//, ""),
           include: [`${within(folder)}/*.test.{ts,tsx}`],
+          // A folder in it has a project of its own.
+          exclude: Object.keys(folders)
+            .filter((other) => other.startsWith(`${folder}/`))
+            .map(within),
         },
       })),
     ],

@@ -14,7 +14,7 @@ import { npmCi } from "./lib/npm.mjs";
 import { inProject, root, toolDirectory } from "./lib/paths.mjs";
 import { programs, which } from "./lib/programs.mjs";
 import { CommandFailed, output, run, withProgress } from "./lib/run.mjs";
-import { findCargoTool, minimumRust, wasmBindgenTool, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
+import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "./lib/rust.mjs";
 import { pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
 /**
@@ -254,6 +254,6 @@ if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href) {
     if (level === "start") return setUp();
     if (level !== undefined) throw new Missing("usage: node scripts/setup.mjs [start]");
     await setUpLinters();
-    await setUp({ programs: Object.values(programs), tools: [wasmTestRunner], python: true, broker: true });
+    await setUp({ programs: Object.values(programs), tools: [wasmTestRunner, wasmPack], python: true, broker: true });
   });
 }

@@ -20,6 +20,7 @@ if (which("cargo") === undefined && existsSync(cargoBin)) {
  * @typedef {object} CargoTool
  * @property {string} binary
  * @property {string} version which the binary names for `--version`
+ * @property {RegExp} [works] other versions that work, if they are on PATH
  * @property {string} root where it is installed: below it, in bin/
  * @property {readonly string[]} install arguments of `cargo install`
  * @property {string} [comesWith] the root of another tool, which brings it, too
@@ -86,6 +87,15 @@ export const wasmBindgenTool = {
   install: ["--path", bindgenSource, "--profile", "tool", "--locked"],
 };
 
+/** @type {CargoTool} */
+export const wasmPack = {
+  binary: "wasm-pack",
+  version: "0.15.1",
+  works: /^0\.15\./,
+  root: installRoot("wasm-pack", "0.15.1"),
+  install: ["wasm-pack", "--version", "0.15.1", "--locked"],
+};
+
 /**
  * Makes mutants: `npm run mutants` installs it.
  * @type {CargoTool}
@@ -115,10 +125,11 @@ function digestOf(file) {
  * @param {CargoTool} tool
  * @returns {Promise<string | undefined>}
  */
-export async function findCargoTool({ binary, version, root, comesWith }) {
+export async function findCargoTool({ binary, version, works, root, comesWith }) {
   const onPath = which(binary);
   const said = onPath === undefined ? undefined : await output(onPath, ["--version"]);
-  if (onPath !== undefined && said?.split(" ")[1] === version) return join(onPath, "..");
+  const there = said?.split(" ")[1] ?? "";
+  if (onPath !== undefined && (there === version || works?.test(there) === true)) return join(onPath, "..");
   const name = process.platform === "win32" ? `${binary}.exe` : binary;
   const directories = [root, comesWith].flatMap((each) => (each === undefined ? [] : join(each, "bin")));
   return directories.find((directory) => existsSync(join(directory, name)));
