@@ -97,6 +97,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // Stashes.
+  "a stash is removed as a save begins": saver(
+    "    const key = context.newKey();",
+    "    context.stash?.remove();\n    const key = context.newKey();",
+  ),
   "a stash stays when all is saved": saver("    context.stash?.remove();", ""),
   "stashes of others stay": stash(
     "    for (const key of [...this.merged]) {",

@@ -7,7 +7,7 @@ const PROPERTIES = {
   "strange arguments": { programs: 400, share: 3 },
   "re-entrant callbacks": { programs: 600, share: 3 },
   "filling a feed": { programs: 200, share: 2 },
-  storage: { programs: 800, share: 7 },
+  storage: { programs: 2_000, share: 7 },
 } as const;
 
 type PropertyName = keyof typeof PROPERTIES;

@@ -11,7 +11,7 @@ import { runPrograms, SEED } from "./programs.js";
 import { storageProperty } from "./storage-programs.js";
 
 /** As many as `npm test` runs. */
-const PROGRAMS = 800;
+const PROGRAMS = 2_000;
 const wanted = process.env.SEENGUARD_MUTANTS;
 
 if (wanted === undefined) {
