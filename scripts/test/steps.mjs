@@ -471,9 +471,8 @@ export const steps = [
     run: checkInstructions,
     programs: [valgrind],
     reads: allRust,
-    needs: ["build"],
+    lane: "cargo",
     slow: true,
-    low: true,
   },
   {
     // With `--all` alone: compiling its tools takes half as long as all of `npm test`, whose other steps run the same
