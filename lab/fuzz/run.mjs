@@ -39,12 +39,12 @@ async function runCorpora() {
   await setUpCompilers();
   const directory = join(targetDirectory, "plain");
   const manifest = inProject("lab", "fuzz", "Cargo.toml");
-  const args = ["build", "--release", "--manifest-path", manifest, "--target-dir", directory];
+  const args = ["build", "--manifest-path", manifest, "--target-dir", directory];
   await run("cargo", args, { env: { RUSTFLAGS: "--cfg fuzzing" } });
   for (const target of chosen) {
     const corpus = await corpusOf(target);
     console.log(`${target}: ${corpus.inputs.length} inputs`);
-    await runInputs(join(directory, "release", target), corpus);
+    await runInputs(join(directory, "debug", target), corpus);
   }
 }
 

@@ -21,12 +21,22 @@ const ending = process.platform === "win32" ? ".exe" : "";
 /** The program's copy by `prepareService`: cargo replaces its own when it compiles with other features. */
 export const preparedService = inProject("target", "service", `seenguard-server${ending}`);
 
-/** Builds the program for several steps of `npm test`, so that none of them waits for cargo's lock. */
+/** What `cargo test` and its like compile of the service, as quickly as may be: its tests wait for Redis. */
+export const serviceTests = ["--package", "seenguard-server", "--profile", "dev", "--features", `testing,${kafka}`];
+
+/**
+ * Builds the program that several steps of `npm test` run, so that none of them waits for a lock of cargo, together
+ * with the service's tests: apart from them it would compile most dependencies again, with fewer features.
+ */
 export async function prepareService() {
-  const program = await buildService();
+  await run("cargo", ["test", "--no-run", ...serviceTests]);
   mkdirSync(dirname(preparedService), { recursive: true });
-  copyFileSync(program, preparedService);
+  copyFileSync(programOf("debug"), preparedService);
 }
+
+/** @param {"debug" | "release"} profile */
+const programOf = (profile) =>
+  join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
 
 /**
  * Builds the service. Resolves to the program's path. Steps of `npm test` that need `service-program` use the prepared
@@ -40,7 +50,7 @@ export async function buildService(profile = "debug", features = kafka) {
   if (prepared !== undefined && profile === "debug" && features === kafka) return prepared;
   const options = ["--features", features, ...(profile === "release" ? ["--release"] : [])];
   await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...options]);
-  return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
+  return programOf(profile);
 }
 
 /**

@@ -29,7 +29,7 @@ fn uses_of_a_person() -> impl Iterator<Item = PlanOptions> {
     uses().filter(|options| options.per_day * options.window_days < 1e5)
 }
 
-/// These options with so many impressions between two refreshes that a shard is full after 25 refreshes at most.
+/// These options with more impressions between two refreshes: a shard is full after 25 refreshes at most.
 fn with_few_refreshes(options: PlanOptions) -> PlanOptions {
     let capacity = f64::from(plan(&options).unwrap().chain.capacity);
     PlanOptions {

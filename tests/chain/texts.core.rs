@@ -9,7 +9,7 @@ use proptest::sample::{Index, select};
 use seenguard::wire::{self, Reference};
 use seenguard::{ChainOptions, Format, Rejected, Shard, ShardChain, Split};
 
-/// So many ids that filters are interleaved for them, and too few for that.
+/// Enough ids that their filters are interleaved, and too few for that.
 const MANY: usize = 700;
 const FEW: usize = 40;
 

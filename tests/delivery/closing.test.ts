@@ -5,7 +5,7 @@
 import { SeenGuard, type GuardOptions, type Report, type ReportOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/clocks.js";
+import { never, pass, pause, useFakeTimers } from "../support/clocks.js";
 
 /** `close` waits this long for delivery, by docs/delivery.md. */
 const CLOSE_MS = 2_000;
@@ -14,9 +14,6 @@ const OPEN_MS = 10_000 + 50;
 const url = "https://feed.test/seen";
 
 useFakeTimers();
-
-const never = () => new Promise<never>(() => {});
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** A server whose response is that of `answer`, which may be slow. */
 function serve(answer: () => Promise<{ status: number }> = () => Promise.resolve({ status: 204 })) {

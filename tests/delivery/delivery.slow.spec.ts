@@ -209,7 +209,7 @@ test("a killed tab's impressions are delivered by the next visit, and by a tab t
   await expect.poll(() => site.delivered).toEqual(["of the living"]);
   const session = await context.newCDPSession(dying);
   const crashed = dying.waitForEvent("crash");
-  void session.send("Page.crash").catch(() => undefined); // no answer comes from a page that is gone
+  void session.send("Page.crash").catch(() => undefined); // a page that is gone does not respond
   await crashed;
   await living.waitForTimeout(500);
   expect(site.delivered).toEqual(["of the living"]);

@@ -5,11 +5,10 @@
 import type { Report, ReportOptions } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { MapStorage, openGuard, openPage, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/clocks.js";
+import { never, pass, useFakeTimers } from "../support/clocks.js";
 
 useFakeTimers();
 
-const never = () => new Promise<never>(() => {});
 const idsIn = ({ impressions, unseen = [] }: Report) => [...impressions, ...unseen].map(({ id }) => id);
 
 /** A browser's page with events of its own; `Request` knows `keepalive`, as in most browsers. */

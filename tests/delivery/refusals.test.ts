@@ -5,7 +5,7 @@
 import { SeenGuard, type GuardOptions, type Report, type ReportOptions } from "seenguard";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/clocks.js";
+import { never, pass, pause, useFakeTimers } from "../support/clocks.js";
 import { newTrappingPage } from "../engine/trapping.js";
 
 const MINUTE_MS = 60_000;
@@ -52,8 +52,6 @@ beforeEach(() => {
 });
 const dispatch = (type: string) => page.dispatchEvent(new Event(type));
 
-const never = () => new Promise<never>(() => {});
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const messages = (errors: readonly { message: string }[]) => errors.map(({ message }) => message);
 
 describe("a request that hangs", () => {
@@ -457,7 +455,7 @@ describe("as the page hides", () => {
     const guards = await Promise.all(Array.from({ length: 6 }, () => reporting()));
     for (const [index, { guard }] of guards.entries()) {
       guard.record(idsOf(`${"x".repeat(80)}-${String(index)}`, 240));
-      // Six bytes a character in JSON, of which the engine knows one.
+      // Six bytes a character in JSON, which the engine counts as one.
       guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
     }
     dispatch("pagehide");

@@ -71,7 +71,7 @@ test("where the storage is too large to be filled, a reader with a small one is 
   await expect(page.locator("#reader")).not.toHaveText(name);
   expect(dwell).toBe(String(DWELL_MS));
   const reader = new Reader(page, demo.url, (await page.locator("#reader").textContent()) ?? "");
-  await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in the demo's own storage.");
+  await expect(page.locator("#storage-state")).toHaveText("Impressions are stored in the demo's own storage.");
   const alerts = await alertsOf(page);
   await page.getByText("Make it go wrong").click();
   await reader.setStream(false);

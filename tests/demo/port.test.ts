@@ -129,8 +129,8 @@ test("when the worker dies, requests in progress reject, and the next request st
   const [worker] = workers;
   if (worker) worker.onmessage = null; // as of a worker that has ended, nothing comes any more
   const answer = ask("./api/x");
-  await expect(body).rejects.toThrow("the worker does not answer");
-  await expect(answer).rejects.toThrow(new TypeError("the worker does not answer"));
+  await expect(body).rejects.toThrow("the worker does not respond");
+  await expect(answer).rejects.toThrow(new TypeError("the worker does not respond"));
   expect(await (await ask("./api/x")).text()).toBe("alive");
   expect(workers).toHaveLength(2);
 });

@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
 import { appFiles } from "../bundlers/app-files.ts";
 import { startRedis, type RunningRedis } from "../support/processes.ts";
 import { KNOWN, openExample, type OpenPage } from "./browser.ts";
@@ -14,13 +13,11 @@ const run = promisify(execFile);
 const NODE_MS = 30_000;
 const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
-/** Newer versions of Node have a localStorage, and warn about it where it has no file. */
-const WITHOUT_LOCAL_STORAGE = { NODE_OPTIONS: "--no-experimental-webstorage" };
 
-const RUN_HERE = ["js node", "js redis", "js sqlite", "js page", "tsx page", "rust", "json"];
+const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
 /** By tests/shells (`ts`, `js shell`), tests/hooks (adapters and test runners), servers.test.ts, tests/requests. */
 const RUN_ELSEWHERE =
-  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|hono)$|^jsx? shell$|^ts accounts$|^js offline$/;
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|hono)$|^js shell$|^ts accounts$|^js offline$/;
 /** Of an app that tests/bundlers runs: the rest of the kind is its file. Of a client that clients.test.ts runs: its name. */
 const OF_AN_APP = /^\w+ (?!start\/)(\S+\/\S+)$/;
 /** A file of the app that start.test.ts runs. */
@@ -59,22 +56,9 @@ describe("over Redis", () => {
   );
 });
 
-describe("over SQLite", () => {
-  test.each(examplesOf("js sqlite"))(
-    "the example of $page at line $line prints its documented output",
-    { timeout: COMPILER_MS },
-    // Node 20 has none. Where the newer one is not installed as a package, it must be the running Node.
-    async (example) => expectOutput(example, WITHOUT_LOCAL_STORAGE, await nodeOf(measuredRelease)),
-  );
-});
-
-async function expectOutput(
-  example: Example,
-  environment: Record<string, string> = {},
-  node = process.execPath,
-): Promise<void> {
+async function expectOutput(example: Example, environment: Record<string, string> = {}): Promise<void> {
   const env = { ...process.env, ...environment };
-  const { stdout, stderr } = await run(node, [writeExample(example)], { cwd: root, env });
+  const { stdout, stderr } = await run(process.execPath, [writeExample(example)], { cwd: root, env });
   expect(stderr).toBe("");
   expect(expectedOutput(example)).not.toBe("");
   expect(stdout).toBe(expectedOutput(example));

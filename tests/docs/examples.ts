@@ -9,8 +9,7 @@
  *     ```js start/server.js  that file of the app of docs/start.md: start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/hooks serves; tsx, vue and svelte alike
- *     ```js shell    in Chromium, as a page of a hybrid app and its native side: tests/shells; js, jsx and ts alike
- *     ```js sqlite   as `js node`, by a Node that has node:sqlite
+ *     ```js shell    in Chromium, in a hybrid app: tests/shells; ts alike
  *     ```js vitest   by that test runner; tests/hooks runs it
  *     ```js lit/src/seen-feed.js  a part of that file of an app in tests/bundlers/apps, which runs there
  *     ```ts client/urql  a part of that recipe in tests/requests/recipes.ts, which clients.test.ts runs

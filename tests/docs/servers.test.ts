@@ -22,7 +22,7 @@ interface Server {
   stop(): Promise<unknown>;
 }
 
-const MOST_LINES = 40;
+const MAX_LINES = 40;
 const SOON = { timeout: 30_000, interval: 50 };
 let redis: RunningRedis;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
   beforeAll(async () => {
     const [example] = examplesOf(kind);
     if (example === undefined) throw new Error(`the documentation has no server ${kind}`);
-    expect(example.code.split("\n").length).toBeLessThan(MOST_LINES);
+    expect(example.code.split("\n").length).toBeLessThan(MAX_LINES);
     await redis.client.flushall();
     server = await startServer(writeExample(example));
   });

@@ -2,6 +2,7 @@
 import * as engineJs from "seenguard/engine-js";
 import type { EngineModule, GuardOptions, Report } from "seenguard";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { never } from "../support/clocks.js";
 import { bareRealm, importInto } from "../support/realm.js";
 import { idsOf, MapStorage, openGuard, openPage, settled, uniqueNamespace, type Package } from "../support/node.js";
 
@@ -11,8 +12,6 @@ const OPEN_MS = 10_000;
 const STEP_MS = 100;
 /** By then the engine was requested again. */
 const AGAIN_MS = 20_000;
-
-const never = () => new Promise<never>(() => {});
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });

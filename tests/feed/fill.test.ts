@@ -3,6 +3,7 @@ import type { FeedPage, FillOptions, FillResult, PageRequest, Snapshot } from "s
 import { openTestGuard } from "seenguard/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { passingFeed } from "../../js/feed/feed.js";
+import { never } from "../support/clocks.js";
 import { fallback, heldBy, idsOf, openGuard, ON_ENGINE, settled, shippedSnapshot } from "../support/node.js";
 
 interface Item {
@@ -342,7 +343,6 @@ describe("fetchPage has a timeout", () => {
 
   test("or of the option `timeoutMs`", async () => {
     const guard = await testGuard();
-    const never = () => new Promise<never>(() => {});
     const filling = guard.feed().fill(never, 1, { timeoutMs: 500 });
     await settled();
     guard.advance(500);

@@ -28,7 +28,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** `/ssr` is rendered on the server; `/data` brings the first items alone. */
+/** `/ssr` is rendered on the server; `/data` has only the first items. */
 async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
   const snapshot = await knownSnapshot();

@@ -31,7 +31,7 @@ export async function startProduct(): Promise<Product> {
     address = /^http:\/\/\S+/.exec(line)?.[0] ?? "";
     return address !== "";
   });
-  const worker = await startProgram(directory, "server/worker.ts", env, (line) => line.includes("takes messages"));
+  const worker = await startProgram(directory, "server/worker.ts", env, (line) => line.includes("reads the queue"));
   return {
     address,
     setStream: (running) => void worker.process.kill(running ? "SIGCONT" : "SIGSTOP"),

@@ -1,7 +1,7 @@
 /**
  * Packs the package once, as it would be published, and installs the tarball where nothing of this repository is in
- * reach: what the package needs and does not bring is missing there, as it would be for a user. The apps lie next to it,
- * each a directory of its own.
+ * reach: a dependency that it does not declare is missing there, as it would be for a user. Each app has a directory
+ * next to it.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";

@@ -236,7 +236,7 @@ describe.each(entries.filter(isApart).map((entry) => ({ name: entry.name, specif
 
     test.each<{ platform: Platform; contents: string }>([
       ...(["browser", "neutral", "node"] as const).map((platform) => ({ platform, contents: imported })),
-      // Without the condition `module`, as esbuild is when it knows nothing of the platform, it would take CommonJS.
+      // Without the condition `module`, as for esbuild's neutral platform, it would use CommonJS.
       ...(["browser", "node"] as const).map((platform) => ({ platform, contents: required })),
     ])("for $platform takes of $contents its Wasm, and no other engine but the server's, on demand", async (app) => {
       const { files, onDemand } = await bundled(app.contents, app.platform);
@@ -295,7 +295,7 @@ test("publint, which checks manifests for bundlers and Node, reports nothing", a
 });
 
 test("its types are right with every module resolution", async () => {
-  // A module's bytes have none: what an import of it gives is for the app's bundler to say. And some are not CommonJS.
+  // A Wasm file has no types, since the app's bundler decides what its import is. And some entries are not CommonJS.
   const modulesAlone = entries.filter(({ isEsmOnly }) => isEsmOnly).map(({ name }) => `./${name}`);
   const others = ["./seenguard.wasm", "./formats.wasm", ...modulesAlone];
   const { stdout } = await promisify(execFile)(

@@ -124,26 +124,29 @@ describe("the requests", () => {
   test.each([
     ["alone", (request: Request) => [request]],
     ["as the options of an address", (request: Request) => [PAGE, request]],
-  ] as [string, (request: Request) => Parameters<Fetch>][])("have the properties of a Request, %s", async (_, argumentsOf) => {
-    const { calls, sent, fetch } = await openFetch();
-    const { signal, ...controller } = { signal: AbortSignal.timeout(60_000) };
-    const request = new Request(PAGE, {
-      ...{ method: "POST", body: "which page", headers: { Authorization: "Bearer x" }, signal },
-      ...{ referrer: "", referrerPolicy: "origin", credentials: "omit", redirect: "error", ...controller },
-    });
-    const [input, init] = argumentsOf(request);
-    await fetch(input, init);
-    const [out] = sent;
-    expect(calls[0]?.input).toBe(input);
-    expect(await out?.text()).toBe("which page");
-    const { method, referrer, referrerPolicy, credentials, redirect } = request;
-    expect(out).toMatchObject({ method, referrer, referrerPolicy, credentials, redirect });
-    expect({ method, referrer, referrerPolicy, credentials }).toEqual({
-      ...{ method: "POST", referrer: "", referrerPolicy: "origin", credentials: "omit" },
-    });
-    expect(out?.headers.get("authorization")).toBe("Bearer x");
-    expect(out?.headers.get("seen-pending")).toMatch(PENDING);
-  });
+  ] as [string, (request: Request) => Parameters<Fetch>][])(
+    "have the properties of a Request, %s",
+    async (_, argumentsOf) => {
+      const { calls, sent, fetch } = await openFetch();
+      const { signal, ...controller } = { signal: AbortSignal.timeout(60_000) };
+      const request = new Request(PAGE, {
+        ...{ method: "POST", body: "which page", headers: { Authorization: "Bearer x" }, signal },
+        ...{ referrer: "", referrerPolicy: "origin", credentials: "omit", redirect: "error", ...controller },
+      });
+      const [input, init] = argumentsOf(request);
+      await fetch(input, init);
+      const [out] = sent;
+      expect(calls[0]?.input).toBe(input);
+      expect(await out?.text()).toBe("which page");
+      const { method, referrer, referrerPolicy, credentials, redirect } = request;
+      expect(out).toMatchObject({ method, referrer, referrerPolicy, credentials, redirect });
+      expect({ method, referrer, referrerPolicy, credentials }).toEqual({
+        ...{ method: "POST", referrer: "", referrerPolicy: "origin", credentials: "omit" },
+      });
+      expect(out?.headers.get("authorization")).toBe("Bearer x");
+      expect(out?.headers.get("seen-pending")).toMatch(PENDING);
+    },
+  );
 
   test("have no headers once the guard is closed, and their responses are not read", async () => {
     const { guard, calls, fetch, errors } = await openFetch(async () => page(await shippedSnapshot(["a"])));

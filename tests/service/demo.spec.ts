@@ -34,9 +34,7 @@ test("over Kafka, nothing is repeated while the consumer is stopped, nor later",
   await endsWith(demo, ["java", "redis-server", SERVICE, SERVICE]);
 });
 
-test("over Flink and an own broker, nothing is repeated while the job is stopped, nor later", async ({
-  page,
-}) => {
+test("over Flink and an own broker, nothing is repeated while the job is stopped, nor later", async ({ page }) => {
   test.setTimeout(PATIENCE_MS);
   const broker = await startKafka();
   await broker.createTopic("seenguard-demo", 2);

@@ -1,6 +1,7 @@
 /**
- * The examples for React Native in docs/hybrid.md, word for word: the page of inline HTML in one page of Chromium, the
- * app with the real AsyncStorage in another, and between them a bridge that is slow and reorders messages.
+ * The examples for React Native in docs/hybrid.md and react-native/bridge.md, word for word: the page of inline HTML in
+ * one page of Chromium, the app with the real AsyncStorage in another, and between them a bridge that is slow and
+ * reorders messages.
  */
 import { mkdir, copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,13 +11,12 @@ import { build, type Plugin } from "esbuild";
 import type { SeenGuard, SeenStorage } from "seenguard";
 import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
 import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
-import { exampleWith, writeExample } from "../docs/examples.js";
+import { examplesIn, exampleWith, readPage, writeExample, type Example } from "../docs/examples.js";
 import { until } from "../support/processes.js";
 import { Site } from "../support/site.js";
 import { idsOf } from "../support/pages.js";
 
-const PAGE = exampleWith("js shell", "ReactNativeWebView.postMessage");
-const APP = exampleWith("jsx shell", "react-native-webview");
+const [PAGE, APP] = examplesIn(readPage("tests/shells/react-native/bridge.md")) as [Example, Example];
 const STORAGE = exampleWith("js shell", "@react-native-async-storage");
 
 const here = inProject("tests", "shells", "react-native");
@@ -156,7 +156,7 @@ class Device {
   }
 
   /** From now on holds responses back for the next page. */
-  holdAnswers(): void {
+  holdResponses(): void {
     this.#held = new Map();
     this.#isNext = false;
   }
@@ -285,7 +285,7 @@ test("an app that responds late and in any order loses nothing, over several sta
 
 test("responses to a page that the system has ended are not mistaken for those of the next one", async ({ device }) => {
   await device.store("seenguard/a", "of the page before");
-  device.holdAnswers();
+  device.holdResponses();
   const lost = device.ask("seenguard/a", 30).catch(() => "ended");
   await expect.poll(() => device.held).toBeGreaterThanOrEqual(30);
   await device.showAgain();

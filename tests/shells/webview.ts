@@ -44,7 +44,7 @@ export class Webview implements Shell {
 
   static async open(page: Page, options: WebviewOptions): Promise<Webview> {
     await page.setViewportSize({ width: 390, height: 700 });
-    // Chromium asks a person before a page reaches this machine's own network.
+    // Chromium requires a permission before a page reaches this machine's own network.
     await page.context().grantPermissions(["local-network-access"], { origin: ORIGIN });
     const session = await page.context().newCDPSession(page);
     const webview = new Webview(session, options);

@@ -1,4 +1,4 @@
-//! What a person's devices have pending, as the server stores it: a page leaves out what another device has shown.
+//! Devices' pending lists in the server's store: a page leaves out ids of other devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +15,12 @@ use super::world::Scene;
 
 /// Most ids of a pending list, the newest.
 const MOST_LISTED: usize = 1_000;
-/// After how many seconds a list that is said again counts as new.
+/// After this number of seconds a repeated list counts as new.
 const REWRITTEN_AFTER_SECONDS: u64 = 3_600;
 /// Bits of an id's hash in a list.
 const BITS: u32 = 24;
 
-/// What a device says with a request or a report.
+/// The pending list of a request or a report.
 #[derive(Debug, Clone)]
 pub struct PendingList {
     text: String,
@@ -28,7 +28,7 @@ pub struct PendingList {
     device: String,
     counter: u64,
     forgotten: u64,
-    /// What is in it, and the bits by which it is.
+    /// Its items, and their bits in the list.
     items: BTreeSet<Item>,
     bits: BTreeSet<u64>,
     at_ms: u64,
@@ -39,7 +39,7 @@ fn bits_of(id: &str) -> u64 {
 }
 
 impl PendingList {
-    /// What a tab says now. It has a name if the store is known to have it.
+    /// A tab's list now. It has a name if the tab knows that the store has it.
     pub fn by(device: &Device, tab: usize, time: Time, now: u64, items: &Items) -> PendingList {
         let page = &device.tabs[tab];
         let pending = page.guard.pending(usize::MAX, time);
@@ -76,13 +76,13 @@ impl PendingList {
         !self.items.is_empty() && self.forgotten >= forget_before.into()
     }
 
-    /// How often it contains an item that is not in it.
+    /// The rate at which it contains other items.
     fn rate(&self) -> f64 {
         self.items.len() as f64 / 2f64.powi(BITS as i32)
     }
 }
 
-/// What the store has, and what each device has said last.
+/// The store's lists, and the latest list of each device.
 #[derive(Debug, Default)]
 pub struct Devices {
     lines: String,
@@ -103,7 +103,7 @@ impl Devices {
         let since = now.saturating_sub(u64::from(PENDING_SECONDS) * SECOND);
         self.latest.retain(|_, list| list.at_ms / SECOND * SECOND >= since);
         let known = self.latest.get(&list.device);
-        // What is said again within an hour changes nothing, and is stored no longer.
+        // A list repeated within an hour changes nothing, and does not extend the expiry.
         let is_old = |known: &PendingList| now / SECOND - known.at_ms / SECOND > REWRITTEN_AFTER_SECONDS;
         let is_news =
             known.is_none_or(|known| list.counter >= known.counter && (list.text != known.text || is_old(known)));

@@ -39,7 +39,7 @@ for (const build of builds) {
       const demo = page.frameLocator("iframe");
       await expect(demo.locator("#guarded .item").first()).toBeVisible();
       await expect(page.locator("figure")).toContainText("runs in this page, and what it knows ends with it");
-      await expect(demo.locator("#way-text")).toContainText("What it knows ends with the page.");
+      await expect(demo.locator("#way-text")).toContainText("Its data ends with the page.");
       await page.locator("iframe").scrollIntoViewIfNeeded();
       const looked = demo.locator("#guarded .looked-at");
       await expect(looked.nth(2)).toBeAttached();
@@ -135,7 +135,7 @@ test.describe("the demo without a server", () => {
     await worker?.evaluate(() => self.close());
     await page.getByRole("button", { name: "Refresh both feeds" }).click();
     const notices = () => page.evaluate(() => window.noticesSoFar.join("\n"));
-    await expect.poll(notices).toContain("the worker does not answer");
+    await expect.poll(notices).toContain("the worker does not respond");
     await expect(page.getByRole("alert")).toBeEmpty();
     expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   });

@@ -87,7 +87,7 @@ export class MortalBrowser {
   async quit(): Promise<void> {
     const gone = once(this.#process, "exit");
     const session = await this.#browser.newBrowserCDPSession();
-    await session.send("Browser.close").catch(() => undefined); // the answer may not come any more
+    await session.send("Browser.close").catch(() => undefined); // it may end before it responds
     await gone;
   }
 }
@@ -100,7 +100,7 @@ export async function endpointOf(child: ChildProcess): Promise<string> {
     said.push(line);
     const endpoint = /^DevTools listening on (ws:\S+)/.exec(line)?.[1];
     if (endpoint !== undefined) {
-      child.stderr.resume(); // what it says later must not stop it
+      child.stderr.resume(); // unread output would block it
       return endpoint;
     }
   }

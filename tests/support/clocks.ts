@@ -79,3 +79,9 @@ export function useFakeTimers(): void {
 
 /** Advances the time, and runs all timers that become due. */
 export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** Resolves after this time of the test's clock. */
+export const pause = (ms: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Returns a promise that stays pending. */
+export const never = (): Promise<never> => new Promise(() => {});

@@ -8,6 +8,8 @@ import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
 import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/tools.js";
 
+export { idsOf } from "./shards.js";
+
 // A test that waits forever is wrong; one that a busy machine slows down is not.
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -18,7 +20,7 @@ export const DAY_MS = 86_400_000;
 
 export type Package = typeof import("seenguard");
 
-/** The engine of the guards that `openGuard` opens: the step `vitest-js-engine` runs the same tests on the other one. */
+/** The engine of the guards that `openGuard` opens: the step `js-engine` runs the same tests on the other one. */
 export const ENGINE = process.env.SEENGUARD_ENGINE === "js" ? "js" : "wasm";
 /** The package's option for its tests. */
 const ENGINE_OPTION = Symbol.for("seenguard.engine");
@@ -163,11 +165,6 @@ export async function shardText(ids: Iterable<ItemId>, options: ChainOptions = {
   const [text] = (await shippedSnapshot(ids, options)).shards;
   if (text === undefined) throw new Error("these ids make no shard");
   return text;
-}
-
-/** `count` ids, none of which another prefix has. */
-export function idsOf(prefix: string, count: number, first = 0): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
 }
 
 interface VectorCase {

@@ -4,6 +4,8 @@ import type { ApplyResult, GuardOptions, GuardStats, ReportOptions, SeenGuard, S
 import { until } from "./processes.js";
 import { Site } from "./site.js";
 
+export { idsOf } from "./shards.js";
+
 declare global {
   /** The global of the page's script tag. */
   const Seenguard: typeof import("seenguard");
@@ -114,11 +116,6 @@ export function untilNamed(page: Evaluates): Promise<void> {
 /** The keys of the stashes that the package has in localStorage, each of which is a row. */
 export function stashesOn(page: Evaluates): Promise<string[]> {
   return page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)));
-}
-
-/** `count` ids, none of which another prefix has. */
-export function idsOf(prefix: string, count: number, first = 0): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
 }
 
 export const test = base.extend<{ site: Site }>({

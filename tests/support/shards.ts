@@ -1,6 +1,6 @@
 /**
- * Valid and invalid shards, built byte by byte by the description of the format, since no writer writes invalid ones; and
- * values of `Seen-Pending` for several devices of a person.
+ * Valid and invalid shards, built byte by byte by the description of the format, since no writer writes invalid ones;
+ * values of `Seen-Pending` for several devices of a person; and ids.
  */
 import type { Report } from "seenguard/server";
 
@@ -134,4 +134,9 @@ export class Device {
     const impressions = ids.map((id) => ({ id, at: now }));
     return { namespace: this.namespace, now, impressions, pending: this.pending(ids) };
   }
+}
+
+/** `count` ids, none of which another prefix has. */
+export function idsOf(prefix: string, count: number, first = 0): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
 }

@@ -131,7 +131,7 @@ test("each metric, route and kind in docs/ exists", async () => {
 test("records that are deleted before a running consumer reads them are counted, and the alert fires", async () => {
   const { service, consumer } = overKafka;
   consumer.process.kill("SIGSTOP");
-  // Its request in progress is answered meanwhile, without records.
+  // In the meantime its pending request ends without records.
   await pause(1_000);
   await post(service, "ada/impressions", reportOf("home:ada"));
   const file = join(directory.path, "offsets.json");

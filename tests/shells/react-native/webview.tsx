@@ -1,5 +1,5 @@
 /**
- * `react-native-webview`, the part that docs/hybrid.md uses. The webview is a page of its own: messages between the two
+ * `react-native-webview`, the part that bridge.md uses. The webview is a page of its own: messages between the two
  * pass through the test, by the names below.
  */
 import { useEffect, useImperativeHandle, type Ref } from "react";
