@@ -285,7 +285,7 @@ pub fn texts(list: &Value) -> Vec<String> {
 }
 
 /// A device's report that forges a server's fields: received ten days ago, with the history deleted. The device's clock
-/// /// is ten days ahead.
+/// is ten days ahead.
 pub fn forged(user: &str, id: &str) -> String {
     const TEN_DAYS: u64 = 864_000_000;
     // Later than all earlier requests, by a clock of milliseconds.
