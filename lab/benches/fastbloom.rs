@@ -1,8 +1,8 @@
 //! Compares a guard over five shards with five filters of the crate `fastbloom`, hashing included: which of 2,000 ids
-//! //! were not seen?
+//! were not seen?
 //!
 //! Each has many short turns, alternating, so that a disturbance of the machine affects both: the ratio is computed
-//! turn //! by turn. There are many pages, since the branch predictor learns the answers of a repeated one.
+//! turn by turn. There are many pages, since the branch predictor learns the answers of a repeated one.
 
 mod feed;
 mod turns;

@@ -1,5 +1,5 @@
 //! A server's work with a user's five full shards: a page of 2,000 candidates from the stored strings, and an update
-//! //! with ten impressions.
+//! with ten impressions.
 
 mod feed;
 mod turns;

@@ -1,5 +1,5 @@
 //! Code shared by the lab's programs (see README.md): the command line, tables, and the regions of the documentation
-//! //! with their results.
+//! with their results.
 
 mod format;
 mod output;

@@ -268,7 +268,7 @@ async fn a_repeated_report_is_applied_once(setup: Setup) {
     );
     assert_eq!(store.at(after(1)).ingest("ada", &report).await.unwrap(), 2);
     let stored = store.backend.load("ada", None).await.unwrap().stored;
-    // Once more, as JSON from a stream.
+    // The same report again, as JSON from a stream.
     let again = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(report, again);
     assert_eq!(store.at(after(60)).ingest("ada", &again).await.unwrap(), 0);

@@ -1,5 +1,5 @@
 //! Tests of the contract of stores over each backend (in memory, in Redis, on a Redis Cluster), of the Redis backend
-//! //! during failures of Redis, and of the service over real HTTP with each backend.
+//! during failures of Redis, and of the service over real HTTP with each backend.
 
 mod backends;
 mod proxy;

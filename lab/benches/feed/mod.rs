@@ -1,5 +1,5 @@
 //! The data of the Rust benchmarks: ids of 14 characters, shards with some of them, and pages of which a quarter was
-//! //! seen.
+//! seen.
 
 // Every benchmark is a crate of its own and uses a part of this module.
 #![allow(dead_code)]

@@ -1,5 +1,5 @@
 //! Several writers over one storage, with a server and a stream: the simulation of `tests/simulation`, checked against
-//! //! its exact record, with the fuzzer's bytes as its random choices.
+//! its exact record, with the fuzzer's bytes as its random choices.
 //!
 //! The first bytes of an input are the seed of the remaining choices, and the number of a user's refreshes.
 

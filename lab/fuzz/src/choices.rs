@@ -1,5 +1,5 @@
 //! The generator of `tests/common/random.rs` for the fuzzer: each choice uses bytes of the input, and after its end a
-//! //! seeded generator.
+//! seeded generator.
 
 /// Choices from bytes, with the interface of the simulation's generator.
 pub struct Random {
@@ -22,7 +22,7 @@ impl Random {
     }
 
     /// A 64-bit number, always from the seed, since it makes the writers' names, which must differ (SplitMix64, Steele,
-    /// /// Lea and Flood 2014).
+    /// Lea and Flood 2014).
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -1,5 +1,5 @@
 //! Parts of inputs, parsed from the fuzzer's bytes. All are read from the front, so that a program can write inputs,
-//! too //! (`src/bin/seeds.rs`).
+//! too (`src/bin/seeds.rs`).
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 

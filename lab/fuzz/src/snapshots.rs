@@ -209,7 +209,7 @@ fn apply_within_memory(guard: &mut Guard, format: Format, shards: &[&[u8]], elem
 }
 
 /// Checks that a chain rejects exactly the shards that cannot be read or exceed a limit, and that a guard and a chain
-/// /// accept its snapshot.
+/// accept its snapshot.
 fn check_chain(format: Format, elements: &[&Element], recorded: &[Id]) {
     let options = ChainOptions {
         capacity: 100,

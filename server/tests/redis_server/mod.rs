@@ -45,7 +45,7 @@ impl RedisServer {
     }
 
     /// Makes the server accept connections over TLS, too, with a client certificate if `asks_clients`. Returns the URL
-    /// for /// TLS, and the files of the certificate and its key, which clients may use, too.
+    /// for TLS, and the files of the certificate and its key, which clients may use, too.
     pub fn listen_with_tls(&self, asks_clients: bool) -> (String, [PathBuf; 2]) {
         let port = free_port().to_string();
         let files = self.renew_certificates();

@@ -284,8 +284,8 @@ pub fn texts(list: &Value) -> Vec<String> {
     list.map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// A device's report that forges a server's fields: received ten days ago, with the history deleted. The device's clock
-/// /// is ten days ahead.
+/// A device's report that forges a server's fields: received ten days ago, after a deletion of the history. The device's
+/// clock is ten days ahead.
 pub fn forged(user: &str, id: &str) -> String {
     const TEN_DAYS: u64 = 864_000_000;
     // Later than all earlier requests, by a clock of milliseconds.

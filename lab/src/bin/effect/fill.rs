@@ -1,5 +1,5 @@
 //! A page filled by a client that filters: like `feed.fill`, it requests the following candidates until it has enough
-//! //! fresh items.
+//! fresh items.
 
 use seenguard::Time;
 use seenguard::device::Guard;

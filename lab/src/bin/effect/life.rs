@@ -1,5 +1,5 @@
 //! A person's simulated life: a month that all remedies share, a day in which a remedy and a condition take effect, and
-//! //! the measured day.
+//! the measured day.
 
 use std::collections::HashSet;
 

@@ -91,7 +91,7 @@ impl ServerFilter<'_> {
     }
 
     /// The indices of a page, and the number of seen items among them, which follow the fresh ones, the longest ago
-    /// seen /// first. Items that `also` leaves out count as the latest.
+    /// seen first. Items that `also` leaves out count as the latest.
     fn fresh_then_seen(&self, request: &Request<'_>) -> Result<(Vec<usize>, usize)> {
         let split = self.chain.split(&self.ids.all(request.ranked), None, request.time())?;
         let is_also = |index: &usize| (self.also)(request.ranked[*index]);

@@ -12,7 +12,7 @@ pub struct Supply {
     /// New items a day for one person.
     pub new_per_day: f64,
     /// The share of new items from the popular pool, which are better by `POPULAR_BONUS` and age `POPULAR_SLOWNESS`
-    /// times /// as slowly.
+    /// times as slowly.
     pub popular: f64,
     /// The days in which an item loses one standard deviation of the items' quality.
     pub decay_days: f64,

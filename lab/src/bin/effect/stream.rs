@@ -187,7 +187,7 @@ impl<'a> Store<'a> {
     }
 
     /// Stores the requesting device's pending impressions, then reads all devices' and the chain: in one script, which
-    /// /// writes, so that no replica answers.
+    /// writes, so that no replica answers.
     pub fn store_and_read(&mut self, pending: &str, at: u64) -> Result<(&ShardChain, &str)> {
         self.store_pending(pending, at)?;
         Ok((&self.chain, &self.stored))
@@ -205,7 +205,7 @@ impl<'a> Store<'a> {
 }
 
 /// Records the impressions that arrived at least `behind` ago, as of their arrival, so that a replica's shards equal
-/// the /// primary's of that time.
+/// the primary's of that time.
 fn ingest_due(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, behind: u64) -> Result<()> {
     while events.front().is_some_and(|event| event.arrives + behind <= now)
         && let Some(Event { arrives, id }) = events.pop_front()

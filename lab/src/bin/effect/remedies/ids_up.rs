@@ -1,5 +1,5 @@
 //! The device sends its shown ids with each request, and the server leaves them out together with those of the stream:
-//! //! X's remedy.
+//! X's remedy.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -1,6 +1,6 @@
 //! Seenguard: each request and each report of a device sends its pending list, and the server stores the latest list of
-//! //! each device. The server leaves out the ids of these lists and of the chain, and ships its shards; the device
-//! leaves //! out the ids of the shards and its own impressions.
+//! each device. The server leaves out the ids of these lists and of the chain, and ships its shards; the device leaves
+//! out the ids of the shards and its own impressions.
 
 use std::collections::HashSet;
 
@@ -123,8 +123,7 @@ impl Remedy for Seenguard {
 }
 
 /// Sends the impressions that the guard considers lost. First deliveries are in transit already: all remedies send an
-/// /// impression at once, and the guard is called once per page, because that call takes the most time of the
-/// simulation.
+/// impression at once, and the guard is called once per page, because that call takes the most time of the simulation.
 fn deliver_again(guard: &mut Guard, sent: &mut Vec<u32>, at: u64, store: &mut Store<'_>) {
     let ids = store.ids();
     let sent: HashSet<&str> = sent.drain(..).map(|item| ids.of(item)).collect();
