@@ -145,7 +145,7 @@ export class EngineGuard {
     const { ApplyStatus } = this.classes;
     const result = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
       const status = guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
-      return { status, numbers: guard.numbers(), text: status === ApplyStatus.Taken ? guard.text() : "" };
+      return { status, numbers: guard.numbers(), text: status === ApplyStatus.Applied ? guard.text() : "" };
     });
     if (!this.isAlive) return undefined;
     const { status = ApplyStatus.OutOfMemory, numbers = [], text = "" } = result ?? {};
@@ -155,7 +155,7 @@ export class EngineGuard {
         return { reason: "older-version" };
       case ApplyStatus.MissingShard:
         return { reason: "missing-shard" };
-      case ApplyStatus.Taken: {
+      case ApplyStatus.Applied: {
         const covered = idsOf(lags, text).map(({ id, at }) => ({ id, lagMs: at }));
         return { covered: first ?? 0, isSaturated: saturated === 1, lags: covered };
       }
@@ -303,8 +303,8 @@ export class EngineGuard {
   }
 
   /** The encoded shards in use; `undefined`, too, if they are too long to be stored. */
-  shardTexts(): string[] | undefined {
-    return this.call((guard) => (guard.shardTexts() ? guard.text().split("\n").slice(0, -1) : undefined));
+  encodedShards(): string[] | undefined {
+    return this.call((guard) => (guard.encodedShards() ? guard.text().split("\n").slice(0, -1) : undefined));
   }
 
   private readonly abandon: ErrorListener = (error) => {

@@ -68,7 +68,7 @@ export class ShardChain implements Api.ShardChain {
     );
     const chain = new ShardChain(engine, of);
     const times = timesOf(unseen);
-    chain.callWith(idsOf(unseen), (restored, batch) => restored.restoreExceptions(batch, times, forgetBefore));
+    chain.callWith(idsOf(unseen), (restored, batch) => restored.restore(batch, times, forgetBefore));
     return chain;
   }
 

@@ -37,7 +37,7 @@ export class LatestSnapshot {
   toJson(): string | undefined {
     const { inUse } = this;
     // The shards themselves: the next visit cannot resolve the references received.
-    const shards = this.engine.shardTexts();
+    const shards = this.engine.encodedShards();
     if (!inUse || !shards) return undefined;
     const json = asAscii(JSON.stringify({ ...inUse, snapshot: { ...inUse.snapshot, shards } }));
     return json.length > MAX_CHARACTERS ? undefined : json;

@@ -151,8 +151,8 @@ export interface Loaded {
   stored?: StoredChain;
   /** Differs after each change of the stored chain; 0 while there is none. */
   revision: number;
-  /** The devices' pending impressions, as `keepPending` returned them; initially an empty string. */
-  kept: string;
+  /** The devices' pending impressions, as `addPending` returned them; initially an empty string. */
+  pending: string;
   /** The time of the storage's clock, Unix seconds, which all servers share, if it has one. */
   now?: number;
   /** Why the requesting device's pending impressions could not be stored, if so: the page is made without them. */
@@ -169,7 +169,7 @@ export interface Replacement {
   readonly lifeSeconds: number;
 }
 /** A device's pending impressions to store. Plain JSON; `text` is opaque. */
-export interface PendingToKeep {
+export interface PendingUpdate {
   readonly text: string;
   /** Unix seconds. */
   readonly at: number;
@@ -182,11 +182,11 @@ export interface PendingToKeep {
  */
 export interface Backend {
   /** Stores a device's pending impressions, then loads the user's data. */
-  load(user: string, reported?: PendingToKeep): Promise<Loaded>;
+  load(user: string, reported?: PendingUpdate): Promise<Loaded>;
   /**
    * Stores a device's pending impressions. Resolves to the time of the storage's clock, Unix seconds, if it has one.
    */
-  keep(user: string, reported: PendingToKeep): Promise<number | undefined>;
+  storePending(user: string, reported: PendingUpdate): Promise<number | undefined>;
   /**
    * Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and resolves to
    * false.
@@ -197,8 +197,11 @@ export interface Backend {
 }
 /** A store over a backend of the package or of the app. */
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
-/** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
-export declare function keepPending(kept: string, reported: PendingToKeep): string | undefined;
+/**
+ * For a backend's `load` and `storePending`: adds a device's pending impressions. Returns the new value of
+ * `Loaded.pending`; `undefined` if nothing changes.
+ */
+export declare function addPending(pending: string, reported: PendingUpdate): string | undefined;
 /** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are removed. */
 export declare function memoryBackend(): Backend;
 /** A store in the memory of this process: for development and tests. */

@@ -1,6 +1,6 @@
 /**
- * Chains of the same capacity and the same false positive rate in all, in few large shards or in many small ones: what
- * each costs on the wire and in the store.
+ * Compares chains of the same capacity and total false positive rate, in few large shards or many small ones: bytes on
+ * the wire and in the store.
  */
 import { SeenGuard, type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
@@ -12,19 +12,19 @@ export interface ShardSizes {
   readonly falsePositiveRate: number;
 }
 
-/** Bytes are those of the JSON, uncompressed. */
+/** The bytes of the uncompressed JSON. */
 export interface ShardCosts {
   readonly name: string;
-  /** What a device gets that holds nothing; as much is in the server's store, and in the device's. */
+  /** The snapshot for a device without shards; the server's store and the device's have as many bytes. */
   readonly whole: number;
-  /** What a refresh brings, references included: on average, and on that of the worst session. */
+  /** The snapshot of a refresh, references included: the mean, and that of the worst session. */
   readonly refresh: number;
   readonly worst: number;
-  /** The size of a refresh without references. */
+  /** The snapshot of a refresh without references. */
   readonly unreferenced: number;
   /** The value of a device's `Seen-Held`. */
   readonly held: number;
-  /** Of fresh ids, how many are stopped. */
+  /** The share of fresh ids that are stopped. */
   readonly falsePositiveRate: number;
 }
 
@@ -36,11 +36,13 @@ export const shardSizes: readonly ShardSizes[] = [
   { shards: 32, capacity: 160, falsePositiveRate: 0.00015625 },
 ];
 
-/** Together they fill two of the largest shards: each begins at another fill of the newest shard. */
+/**
+ * The number of sessions. Together they fill two of the largest shards, so each starts at another fill of the newest.
+ */
 const SESSIONS = 10;
 const REFRESHES = 20;
 const IMPRESSIONS_A_REFRESH = 10;
-/** Most that one call takes. */
+/** The most ids of one call. */
 const IDS_A_CALL = 20_000;
 const FRESH_IDS = 200_000;
 
@@ -92,7 +94,7 @@ function openGuard(): Promise<SeenGuard> {
   return SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none" });
 }
 
-/** More ids than all shards hold, and their seed is none of those above. */
+/** More ids than all shards hold, from a seed that is not used above. */
 const seenBy = ({ shards, capacity }: ShardSizes): string[] => shortIds(shards * capacity * 2, 1_000_000);
 
 /** A chain whose shards are all full. */

@@ -207,7 +207,7 @@ test("after a trap on a server, only calls of stores that are in progress may be
   const loading = new Promise<void>((resolve) => (load = resolve));
   const store = seenStore({
     load: async (user, list) => (user === "slow" ? loading : Promise.resolve()).then(() => inner.load(user, list)),
-    keep: (...given) => inner.keep(...given),
+    storePending: (...given) => inner.storePending(...given),
     replace: (...given) => inner.replace(...given),
     forget: (...given) => inner.forget(...given),
   });

@@ -11,7 +11,7 @@ use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_o
 use seenguard::device::{Due, Mark};
 use seenguard::near_duplicates::NearDuplicates;
 use seenguard::{
-    ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, PENDING_SECONDS, Pending, PendingToKeep, Shard, ShardChain,
+    ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, PENDING_SECONDS, Pending, PendingUpdate, Shard, ShardChain,
 };
 
 /// Enough for an error and a copy of a small input.
@@ -90,16 +90,16 @@ fn i7_a_request_allocates_no_more_than_the_devices_pending_lists() {
     let text = |device: usize| format!("00000000000{device}.1.0.{list}");
     let kept: String = (1..=9).map(|device| format!("{START} {}\n", text(device))).collect();
     let (own, foreign) = (text(0), "A".repeat(10_000_000));
-    let pending = |asking| Pending {
-        asking: Some(asking),
-        kept: &kept,
+    let pending = |requesting| Pending {
+        requesting: Some(requesting),
+        stored: &kept,
         ..Pending::default()
     };
     // 4 bytes an id, of at most 9 devices; a list of them grows to less than twice that.
-    for asking in [&own, &foreign] {
-        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(asking), at(START)).unwrap(), [0]));
+    for requesting in [&own, &foreign] {
+        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(requesting), at(START)).unwrap(), [0]));
         assert!(taken <= 2 * 9 * 4_000 + LITTLE, "{taken}");
-        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(asking, None, at(START), PENDING_SECONDS));
+        let to_keep = most_bytes_while(|| _ = PendingUpdate::of(requesting, None, at(START), PENDING_SECONDS));
         assert!(to_keep <= LITTLE, "{to_keep}");
     }
 }

@@ -143,8 +143,8 @@ fn i2_shards_of_over_half_a_megabyte_are_not_stored() {
     for (count, is_stored) in [(fitting, true), (fitting + 1, false), (0, true)] {
         let mut guard = guard();
         apply(&mut guard, None, &texts[..count], at(START)).unwrap();
-        assert_eq!(guard.shard_texts().is_some(), is_stored);
-        if let Some(stored) = guard.shard_texts() {
+        assert_eq!(guard.encoded_shards().is_some(), is_stored);
+        if let Some(stored) = guard.encoded_shards() {
             assert!(stored.eq(texts[..count].iter().map(String::as_bytes)));
         }
         assert_eq!(shards_in_use(&guard), count);

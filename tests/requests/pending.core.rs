@@ -3,7 +3,7 @@
 use crate::common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
-    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain,
+    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingUpdate, Repeats, ShardChain,
     Split, StoreKeys,
 };
 
@@ -26,11 +26,11 @@ fn device(namespace: &str, number: u64) -> String {
 }
 
 /// The stored lists after these were reported, a second apart.
-fn kept(texts: &[&str]) -> String {
-    texts.iter().zip(START..).fold(String::new(), |kept, (text, now)| {
-        let pending = PendingToKeep::of(text, None, at(now), PENDING_SECONDS).unwrap();
-        let lines = pending.added_to(&kept).unwrap();
-        lines.unwrap_or(kept)
+fn stored(texts: &[&str]) -> String {
+    texts.iter().zip(START..).fold(String::new(), |stored, (text, now)| {
+        let pending = PendingUpdate::of(text, None, at(now), PENDING_SECONDS).unwrap();
+        let lines = pending.added_to(&stored).unwrap();
+        lines.unwrap_or(stored)
     })
 }
 
@@ -49,9 +49,9 @@ fn fresh(chain: &ShardChain, pending: Pending<'_>) -> Vec<&'static str> {
 }
 
 /// The stored lists with a request of the device with this list.
-fn requested_by<'a>(asking: &'a str, pending: Pending<'a>) -> Pending<'a> {
+fn requested_by<'a>(requesting: &'a str, pending: Pending<'a>) -> Pending<'a> {
     Pending {
-        asking: Some(asking),
+        requesting: Some(requesting),
         ..pending
     }
 }
@@ -61,12 +61,12 @@ fn i1_pending_ids_of_another_device_are_left_out() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let chain = chain(&["a"]);
     let before = chain.clone();
-    let kept = kept(&[&text(&phone, "1", &["b"]), &text(&tablet, "1", &["c"])]);
-    let asking = text(&phone, "2", &["d"]);
-    let asking = Some(asking.as_str());
+    let stored = stored(&[&text(&phone, "1", &["b"]), &text(&tablet, "1", &["c"])]);
+    let requesting = text(&phone, "2", &["d"]);
+    let requesting = Some(requesting.as_str());
     let pending = Pending {
-        asking,
-        kept: &kept,
+        requesting,
+        stored: &stored,
         ..Pending::default()
     };
     // The requesting device's list is that of the request, not the stored one.
@@ -78,7 +78,7 @@ fn i1_pending_ids_of_another_device_are_left_out() {
         fresh(
             &chain,
             Pending {
-                asking: None,
+                requesting: None,
                 ..pending
             }
         ),
@@ -98,9 +98,9 @@ fn i1_pending_ids_of_another_device_are_left_out() {
 
 #[test]
 fn an_item_that_is_pending_elsewhere_comes_last_among_seen_items() {
-    let kept = kept(&[&text(&device("home:ada", 1), "1", &["a", "d"])]);
+    let stored = stored(&[&text(&device("home:ada", 1), "1", &["a", "d"])]);
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     let chain = chain(&["a", "b"]);
@@ -120,11 +120,11 @@ fn i1_another_device_stops_no_id_that_the_chain_lists_as_unseen() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let mut chain = chain(&["a", "b"]);
     chain.unsee(&["a", "b"], at(START)).unwrap();
-    let kept = kept(&[&text(&phone, "1", &["a", "c"])]);
-    let asking = text(&tablet, "1", &["b"]);
+    let stored = stored(&[&text(&phone, "1", &["a", "c"])]);
+    let requesting = text(&tablet, "1", &["b"]);
     let pending = Pending {
-        asking: Some(&asking),
-        kept: &kept,
+        requesting: Some(&requesting),
+        stored: &stored,
         ..Pending::default()
     };
     // The requesting device's own list stops it.
@@ -146,9 +146,9 @@ fn i1_a_list_from_before_the_deletion_is_left_out() {
         let device = device("home:ada", number);
         format!("{device}.1.{forgotten}.{}", list_of(&[id]))
     });
-    let kept = kept(&texts.each_ref().map(String::as_str));
+    let stored = stored(&texts.each_ref().map(String::as_str));
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain, pending), ["a", "b", "e"]);
@@ -162,11 +162,11 @@ fn i1_a_list_from_before_the_deletion_is_left_out() {
 fn a_list_of_another_namespace_is_ignored_if_the_namespace_is_known() {
     let chain = chain(&["a"]);
     let (own, other) = (device("home:ada", 1), device("home:bob", 1));
-    let kept = kept(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
-    let asking = text(&device("home:bob", 2), "1", &["d"]);
+    let stored = stored(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
+    let requesting = text(&device("home:bob", 2), "1", &["d"]);
     let pending = Pending {
-        asking: Some(&asking),
-        kept: &kept,
+        requesting: Some(&requesting),
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain, pending), ["e"]);
@@ -176,15 +176,15 @@ fn a_list_of_another_namespace_is_ignored_if_the_namespace_is_known() {
     };
     assert_eq!(fresh(&chain, pending), ["c", "d", "e"]);
     assert_eq!(
-        PendingToKeep::of(&asking, Some("home:ada"), at(START + 9), PENDING_SECONDS),
+        PendingUpdate::of(&requesting, Some("home:ada"), at(START + 9), PENDING_SECONDS),
         None
     );
-    assert!(PendingToKeep::of(&asking, Some("home:bob"), at(START + 9), PENDING_SECONDS).is_some());
+    assert!(PendingUpdate::of(&requesting, Some("home:bob"), at(START + 9), PENDING_SECONDS).is_some());
     // A list without a name may be of any namespace; it is used only for this request.
     let unnamed = text("", "1", &["d"]);
     assert_eq!(fresh(&chain, requested_by(&unnamed, pending)), ["c", "e"]);
     assert_eq!(
-        PendingToKeep::of(&unnamed, Some("home:ada"), at(START + 9), PENDING_SECONDS),
+        PendingUpdate::of(&unnamed, Some("home:ada"), at(START + 9), PENDING_SECONDS),
         None
     );
 }
@@ -194,7 +194,7 @@ fn i1_a_store_has_each_devices_list_with_the_highest_counter() {
     let phone = device("home:ada", 1);
     let reported = |texts: &[(&str, &[&str])]| {
         let texts: Vec<String> = texts.iter().map(|(counter, ids)| text(&phone, counter, ids)).collect();
-        kept(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+        stored(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     };
     // Numbers to the base 36: "10" is higher than "z".
     assert_eq!(
@@ -210,12 +210,12 @@ fn i1_a_store_has_each_devices_list_with_the_highest_counter() {
 #[test]
 fn an_unchanged_list_is_not_stored_again() {
     let reported = text(&device("home:ada", 1), "z", &["a"]);
-    let kept = kept(&[&reported]);
-    let pending = PendingToKeep::of(&reported, None, at(START + 9), PENDING_SECONDS).unwrap();
-    assert_eq!(pending.added_to(&kept), Ok(None));
+    let stored = stored(&[&reported]);
+    let pending = PendingUpdate::of(&reported, None, at(START + 9), PENDING_SECONDS).unwrap();
+    assert_eq!(pending.added_to(&stored), Ok(None));
     let empty = text(&device("home:ada", 2), "0", &[]);
-    let nothing = PendingToKeep::of(&empty, None, at(START + 9), PENDING_SECONDS).unwrap();
-    assert_eq!(nothing.added_to(&kept), Ok(None));
+    let nothing = PendingUpdate::of(&empty, None, at(START + 9), PENDING_SECONDS).unwrap();
+    assert_eq!(nothing.added_to(&stored), Ok(None));
 }
 
 #[test]
@@ -223,15 +223,15 @@ fn an_empty_list_replaces_an_older_one_and_keeps_its_counter() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, other) = (text(&phone, "5", &["a"]), text(&tablet, "1", &["b"]));
     let empty = |counter| text(&phone, counter, &[]);
-    assert_eq!(kept(&[&first, &other, &empty("4")]), kept(&[&first, &other]));
-    let emptied = kept(&[&first, &other, &empty("6")]);
+    assert_eq!(stored(&[&first, &other, &empty("4")]), stored(&[&first, &other]));
+    let emptied = stored(&[&first, &other, &empty("6")]);
     let pending = Pending {
-        kept: &emptied,
+        stored: &emptied,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
     // The first one arrives again, late.
-    assert_eq!(kept(&[&first, &other, &empty("6"), &first]), emptied);
+    assert_eq!(stored(&[&first, &other, &empty("6"), &first]), emptied);
 }
 
 #[test]
@@ -242,11 +242,11 @@ fn devices_with_empty_lists_are_dropped_first() {
         .collect();
     texts.push(reported(MAX_PENDING_DEVICES, "2", &[]));
     texts.push(reported(MAX_PENDING_DEVICES + 1, "1", &["b"]));
-    let kept = kept(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-    let has = |number: usize| kept.contains(&device("home:ada", number as u64));
+    let stored = stored(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let has = |number: usize| stored.contains(&device("home:ada", number as u64));
     assert!(
         (1..=MAX_PENDING_DEVICES + 1).all(|number| has(number) == (number != MAX_PENDING_DEVICES)),
-        "{kept}"
+        "{stored}"
     );
 }
 
@@ -254,8 +254,8 @@ fn devices_with_empty_lists_are_dropped_first() {
 fn a_script_gets_lists_in_their_shortest_form() {
     let phone = device("home:ada", 1);
     let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
-    let reported = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS).unwrap();
-    let command = StoreKeys::of("seen:", "ada", false).unwrap().keep(&reported);
+    let reported = PendingUpdate::of(&long, None, at(START), PENDING_SECONDS).unwrap();
+    let command = StoreKeys::of("seen:", "ada", false).unwrap().store_pending(&reported);
     let expected = [&phone, "z", &short, &START.to_string(), "172800", "1"];
     assert_eq!(command.arguments, expected);
 }
@@ -270,10 +270,10 @@ fn i7_only_the_latest_devices_are_stored() {
     let mut reported: Vec<&str> = texts.iter().map(String::as_str).collect();
     let again = text(&device("home:ada", 1), "2", &["item-0"]);
     reported.insert(MAX_PENDING_DEVICES, &again);
-    let kept = kept(&reported);
-    assert_eq!(kept.lines().count(), MAX_PENDING_DEVICES);
+    let stored = stored(&reported);
+    assert_eq!(stored.lines().count(), MAX_PENDING_DEVICES);
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [1, 2]);
@@ -289,14 +289,14 @@ fn a_store_with_too_many_devices_drops_the_oldest_that_was_read() {
         format!("{} {text}", START + number as u64)
     };
     let lines: Vec<String> = pool.iter().enumerate().map(line).collect();
-    let kept = lines.join("\n");
+    let stored = lines.join("\n");
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [0, 1]);
     let keys = || StoreKeys::of("seen:", "ada", false).unwrap();
-    let dropped = keys().drop_devices(&kept, None).unwrap();
+    let dropped = keys().drop_devices(&stored, None).unwrap();
     assert_eq!(dropped.keys, ["seen:ada:pending"]);
     let gone = [0, 1].map(|number| [device("home:ada", number), lines[number as usize].clone()]);
     assert_eq!(dropped.arguments, gone.concat());
@@ -307,19 +307,19 @@ fn a_store_with_too_many_devices_drops_the_oldest_that_was_read() {
 fn an_expired_list_is_ignored_and_removed_with_the_next_change() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, second) = (text(&phone, "1", &["a"]), text(&tablet, "1", &["b"]));
-    let kept = kept(&[&first, &second]);
+    let stored = stored(&[&first, &second]);
     // The first was stored 60 seconds before, the second 59.
     let life = 59;
     let pending = Pending {
-        kept: &kept,
-        kept_seconds: life,
+        stored: &stored,
+        stored_seconds: life,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
     let third = text(&device("home:ada", 3), "1", &["c"]);
-    let lines = PendingToKeep::of(&third, None, at(START + 60), life)
+    let lines = PendingUpdate::of(&third, None, at(START + 60), life)
         .unwrap()
-        .added_to(&kept);
+        .added_to(&stored);
     assert_eq!(lines.unwrap().unwrap().lines().count(), 2);
 }
 
@@ -341,14 +341,14 @@ fn an_invalid_list_is_not_stored_and_stops_nothing() {
     ];
     for text in &broken {
         assert_eq!(
-            PendingToKeep::of(text, None, at(START + 9), PENDING_SECONDS),
+            PendingUpdate::of(text, None, at(START + 9), PENDING_SECONDS),
             None,
             "{text}"
         );
         let lines = format!("{START} {text}\n{text}\nsoon {valid}\n{valid}\n");
         let pending = Pending {
-            asking: Some(text),
-            kept: &lines,
+            requesting: Some(text),
+            stored: &lines,
             ..Pending::default()
         };
         assert_eq!(fresh(&chain(&[]), pending), POOL, "{text}");

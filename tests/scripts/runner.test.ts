@@ -1,8 +1,8 @@
-/** The limits of a step of `npm test`: its processor time, and its time without output. */
+/** Which steps of `npm test` run at the same time; the limits of a step: its processor time, and its time without output. */
 import { spawn } from "node:child_process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { processorSeconds } from "../../scripts/lib/processes.mjs";
-import { limitOf } from "../../scripts/test/side-by-side.mjs";
+import { limitOf, runSideBySide, type Outcome } from "../../scripts/test/side-by-side.mjs";
 
 const MINUTE_MS = 60_000;
 
@@ -39,6 +39,30 @@ test("a step that exceeds the longest processor time is ended", () => {
   const isOver = limitOf("none of this name", false);
   expect(isOver(44 * 60, 1)).toBeUndefined();
   expect(isOver(46 * 60, 2)).toMatch(/used a processor for more than 2700 s/);
+});
+
+test("next to three steps one of low priority begins, and another step once one of those has ended", async () => {
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  const names = ["a", "b", "c", "d", "low 1", "low 2"];
+  const steps = names.map((name) => ({
+    name,
+    what: "",
+    run: () => {},
+    ...(name.includes("low") && { low: true as const }),
+  }));
+  const ended = runSideBySide(steps, ({ name }) => {
+    begun.push(name);
+    return new Promise<Outcome>((resolve) => ends.push(() => resolve({ name, result: "passed", seconds: 0 })));
+  });
+  await expect.poll(() => begun).toEqual(["a", "b", "c", "low 1"]);
+  ends.shift()?.();
+  await expect.poll(() => begun).toEqual(["a", "b", "c", "low 1", "d"]);
+  for (let end = ends.shift(); end !== undefined; end = ends.shift()) {
+    end();
+    await new Promise(setImmediate);
+  }
+  expect((await ended).map(({ name }) => name)).toEqual(names);
 });
 
 test("the time of a process includes that of the processes that it has started", async () => {

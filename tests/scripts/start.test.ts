@@ -20,7 +20,7 @@ test("an unknown option is refused with the known ones", () => {
 });
 
 test.each([
-  { args: ["--kafka", "--flink"], message: /^--redis, --kafka and --flink are three ways: one of them\n\nusage/ },
+  { args: ["--kafka", "--flink"], message: /^--redis, --kafka and --flink exclude each other\n\nusage/ },
   { args: ["--redis", "--broker", "kafka:9092"], message: /^--broker is for --kafka or --flink\n\nusage/ },
   { args: ["--kafka", "--broker", "kafka"], message: /^--broker is kafka: HOST:PORT\n\nusage/ },
 ])("$args is refused", ({ args, message }) => {

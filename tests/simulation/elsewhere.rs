@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use seenguard::hash::hash_id;
-use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Time};
+use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingUpdate, Time};
 
 use super::conditions::SECOND;
 use super::device::Device;
@@ -95,7 +95,7 @@ impl Devices {
     /// A request or a report has come.
     pub fn accept(&mut self, list: &PendingList, now: u64) {
         let at = Time::from_unix_ms(now);
-        if let Some(to_keep) = PendingToKeep::of(&list.text, None, at, PENDING_SECONDS)
+        if let Some(to_keep) = PendingUpdate::of(&list.text, None, at, PENDING_SECONDS)
             && let Some(lines) = to_keep.added_to(&self.lines).expect("there is memory")
         {
             self.lines = lines;
@@ -131,8 +131,8 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
     scene.server.devices.accept(&requesting, now);
     let server = &*scene.server;
     let pending = Pending {
-        asking: Some(&requesting.text),
-        kept: &server.devices.lines,
+        requesting: Some(&requesting.text),
+        stored: &server.devices.lines,
         ..Pending::default()
     };
     let passed = server.filter(&candidates.distinct(), pending, now, items);

@@ -22,7 +22,7 @@ const REQUESTS: usize = 4;
 
 /// How many shards a page has in use, also where it names none to the server.
 fn shards_in_use(guard: &Guard) -> usize {
-    let texts = guard.shard_texts();
+    let texts = guard.encoded_shards();
     texts.expect("those of one user are short enough to be stored").count()
 }
 

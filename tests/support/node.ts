@@ -20,7 +20,7 @@ export const DAY_MS = 86_400_000;
 
 export type Package = typeof import("seenguard");
 
-/** The engine of the guards that `openGuard` opens: the step `vitest-js-engine` runs the same tests on the other one. */
+/** The engine of the guards that `openGuard` opens: the step `js-engine` runs the same tests on the other one. */
 export const ENGINE = process.env.SEENGUARD_ENGINE === "js" ? "js" : "wasm";
 /** The package's option for its tests. */
 const ENGINE_OPTION = Symbol.for("seenguard.engine");

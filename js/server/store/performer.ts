@@ -1,7 +1,7 @@
 /** Performs the steps of a store's calls, which the engine returns, on a backend. */
 import { describe, refuse, SeenGuardError } from "../../errors.js";
 import { isSeconds } from "../../input/options.js";
-import type { Backend, Loaded, PendingToKeep, ReceivedReport, Replacement } from "../../types/server.js";
+import type { Backend, Loaded, PendingUpdate, ReceivedReport, Replacement } from "../../types/server.js";
 
 /** A command of Redis, with the number of its script. */
 export interface Command {
@@ -12,14 +12,14 @@ export interface Command {
 
 export interface Step {
   readonly call: number;
-  readonly kind: "load" | "keep" | "change" | "replace" | "forget" | "wait" | "done" | "failed";
+  readonly kind: "load" | "storePending" | "change" | "replace" | "forget" | "wait" | "done" | "failed";
   readonly waitMs: number;
   /** For Redis. */
   readonly command?: Command;
   /** For Redis: removes lists beyond the limit. The call does not depend on it. */
   readonly drop?: Command;
   /** For other backends. */
-  readonly reported?: PendingToKeep;
+  readonly reported?: PendingUpdate;
   readonly replacement?: Replacement;
   /** The number of ids that no live shard contained. */
   readonly unknown: number;
@@ -86,16 +86,16 @@ async function responseOf(
     const isStored = kind === "forget" ? backend.forget(user, replacement) : backend.replace(user, replacement);
     return [(await isStored) ? "1" : "0"];
   }
-  if (kind !== "keep") return stringsOf(await backend.load(user, reported));
-  const now = reported && (await backend.keep(user, reported));
+  if (kind !== "storePending") return stringsOf(await backend.load(user, reported));
+  const now = reported && (await backend.storePending(user, reported));
   return ["0", timeOf(now ?? undefined)];
 }
 
 /** The loaded data of a backend, in the order of the script in Redis. */
-function stringsOf({ stored, revision, kept, refusal, now }: Loaded): string[] {
+function stringsOf({ stored, revision, pending, refusal, now }: Loaded): string[] {
   const { shards, fields } = stored ?? { shards: [], fields: [] };
   const lists = [shards, fields.flat()].flatMap((list) => [String(list.length), ...list]);
-  return [...lists, String(revision), "1", kept, refusal === undefined ? "" : describe(refusal), timeOf(now)];
+  return [...lists, String(revision), "1", pending, refusal === undefined ? "" : describe(refusal), timeOf(now)];
 }
 
 function timeOf(seconds: number | undefined): string {

@@ -277,7 +277,7 @@ export class ChainStore implements Api.SeenStore {
     try {
       const response = await this.performer.perform(call.user, step);
       if (isOver()) return OVER;
-      if (step.kind === "load" || step.kind === "keep") {
+      if (step.kind === "load" || step.kind === "storePending") {
         const now = this.now();
         const next = this.send(module, response, (calls, batch) => calls.loaded(step.call, batch, now));
         await this.note(call.user, next);

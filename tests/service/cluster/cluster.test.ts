@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { pendingListOf } from "../../support/shards.ts";
 import { CHAIN, GROUP, migrateSlotOf, type Node, startCluster, STREAM } from "./nodes.ts";
 
-const USERS = 500;
+const USERS = 250;
 const IMPRESSIONS_EACH = 40;
 const KILL_EVERY_MS = 1000;
 const BATCHES_EACH_LIFE = 10;

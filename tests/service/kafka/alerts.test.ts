@@ -36,7 +36,7 @@ const alarms: Record<string, [series: string, firing: string, silent: string]> =
   SeenguardBacklogGrows: [`seenguard_stream_entries{job="seenguard"}`, "2000+9x40", "2000x40"],
   SeenguardConsumerFails: [`seenguard_failed_rounds_total{job="seenguard"}`, "0+1x40", "1x40"],
   SeenguardDeadLetters: [`seenguard_dead_letters_total{job="seenguard",code="bad-report"}`, "0x20 1x20", "1x40"],
-  SeenguardPendingNotKept: [`seenguard_pending_not_kept_total{job="seenguard"}`, "0+1x40", "1x40"],
+  SeenguardPendingNotStored: [`seenguard_pending_not_stored_total{job="seenguard"}`, "0+1x40", "1x40"],
   SeenguardHistoriesDamaged: [`seenguard_damaged_total{job="seenguard",code="truncated"}`, "0x20 1x20", "1x40"],
   SeenguardKafkaLag: [`seenguard_kafka_lag_seconds{job="seenguard"}`, "0+60x40", "300-5x40"],
   SeenguardKafkaNewerRecords: [`seenguard_kafka_newer_partitions{job="seenguard"}`, "1x40", "0x40"],

@@ -51,7 +51,7 @@ test("a broker that is killed and restarted has lost no acknowledged report", as
   const refused = await whilePeopleRead("killed", async (people) => {
     await deployment.broker.kill();
     await until("each person is refused", () => Promise.resolve(people.every((person) => person.refused > 0)));
-    await deployment.broker.startAgain();
+    await deployment.broker.restart();
   });
   expect(refused).toBeGreaterThanOrEqual(PEOPLE);
 });
@@ -62,7 +62,7 @@ test("while a broker is stopped for 15 s, reports are refused and pages are fill
     const waking = pause(STOPPED_MS);
     await pageOf(deployment.service, person?.user ?? "", ["a"]);
     await waking;
-    deployment.broker.goOn();
+    deployment.broker.resume();
   });
   expect(refused).toBeGreaterThan(0);
 });

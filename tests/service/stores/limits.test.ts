@@ -13,7 +13,7 @@ function backendWith(others: Partial<Backend>): Backend {
   const inner = memoryBackend();
   return {
     load: (...given) => inner.load(...given),
-    keep: (...given) => inner.keep(...given),
+    storePending: (...given) => inner.storePending(...given),
     replace: (...given) => inner.replace(...given),
     forget: (...given) => inner.forget(...given),
     ...others,
@@ -26,8 +26,8 @@ function withClock(aheadSeconds: number): Backend {
   const now = () => Date.now() / 1000 + aheadSeconds;
   return backendWith({
     load: async (...given): Promise<Loaded> => ({ ...(await inner.load(...given)), now: now() }),
-    keep: async (...given) => {
-      await inner.keep(...given);
+    storePending: async (...given) => {
+      await inner.storePending(...given);
       return now();
     },
     replace: (...given) => inner.replace(...given),

@@ -259,7 +259,7 @@ describe("seenStore over a custom backend", () => {
     const inner = memoryBackend();
     return {
       load: other((...args) => inner.load(...args)),
-      keep: (...args) => inner.keep(...args),
+      storePending: (...args) => inner.storePending(...args),
       replace: (...args) => inner.replace(...args),
       forget: (...args) => inner.forget(...args),
     };

@@ -1,9 +1,9 @@
-//! The effect of remedies against repeats: users of a feed, streams that lag, and five remedies, simulated.
+//! Simulates the effect of five remedies against repeats, for users of a feed whose streams lag.
 //!
 //!     cargo run --profile lab -p seenguard-lab --bin effect
 //!
-//! Remedies run the real chains, snapshots and guards. lab/README.md says what is assumed, docs/effect.md
-//! has the tables that this program writes.
+//! The remedies run the real chains, snapshots and guards. lab/README.md has the assumptions, docs/effect.md the tables
+//! that this program writes.
 
 mod experiments;
 mod fill;
