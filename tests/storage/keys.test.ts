@@ -94,9 +94,6 @@ describe("the stashes of a namespace", () => {
     expect(next.filter([long("1").at(-1) ?? ""])).toEqual([]);
   });
 
-<<<<<<< ours
-  test("are removed once IndexedDB has everything", async () => {
-=======
   test("stay until IndexedDB has everything", async () => {
     const browser = await newBrowser();
     const guard = await until(browser, browser.open().openGuard({}));
@@ -111,8 +108,7 @@ describe("the stashes of a namespace", () => {
     expect(holding(browser.rows, "a")).toHaveLength(1);
   });
 
-  test("are gone once IndexedDB has everything", async () => {
->>>>>>> theirs
+  test("are removed once IndexedDB has everything", async () => {
     const browser = await newBrowser();
     const [one, two] = [browser.open(), browser.open()];
     const guard = await until(browser, one.openGuard({}));
