@@ -101,11 +101,11 @@ describe("the stashes of a namespace", () => {
     await browser.task(() => guard.record("a"));
     await browser.advance(1_500);
     browser.outcomes = [{ way: "is late", ms: 500 }];
-    for (let tenths = 0; tenths < 200 && holding(browser.rows, "a").length === 0; tenths++) {
+    for (let tenths = 0; tenths < 200 && containing(browser.rows, "a").length === 0; tenths++) {
       expect(stashes(browser).size).toBe(1);
       await browser.advance(100);
     }
-    expect(holding(browser.rows, "a")).toHaveLength(1);
+    expect(containing(browser.rows, "a")).toHaveLength(1);
   });
 
   test("are removed once IndexedDB has everything", async () => {
