@@ -5,7 +5,7 @@
 import { createEncoder } from "../platform/text-encoding.js";
 
 /** Up to here a character is the first of two. */
-const LAST_LEAD = 35;
+const LAST_LEAD = 33;
 const BYTES = 256;
 /** The codes of a character: it is ASCII. */
 const CODES = 128;
