@@ -55,15 +55,15 @@ ${types.join("")}};
 }
 
 /**
- * The glue of a page's module without what the package does not use: names of enums' numbers, checks of types, and the
- * registries that free collected objects, since guards are freed when they close.
+ * The glue of a page's module without what the package does not use: names of enums' numbers, and the registries that
+ * free collected objects, since guards are freed when they close.
  * @param {string} glue
  */
 export const withoutUnused = (glue) =>
   glue
     .replace(/, "\d+": "\w+"/g, "")
     .replace(/^const \w+Finalization = [^;]+;\n/gm, "")
-    .replace(/^ +(?:\w+Finalization\.(?:un)?register|_assertClass)\(.*\);\n/gm, "")
+    .replace(/^ +\w+Finalization\.(?:un)?register\(.*\);\n/gm, "")
     .replace(/^if \(Symbol\.dispose\).*\n/gm, "");
 
 /** @param {string} name */
