@@ -1,15 +1,15 @@
-/** The Wasm module as text, as `js/engine/wasm-text.ts` reads it. */
+/** Encodes a Wasm module as a string, which `js/engine/wasm-text.ts` decodes. */
 
-/** The first characters of two, below all others. */
+/** The first characters of two-character codes, which sort below all others. */
 const LEADS = " !";
-/** What quotes, ends a script in HTML, or is written otherwise within quotes. */
+/** Characters that would need escaping in quotes or in an HTML script. */
 const SPECIAL = "\"'`$\\<";
 const PRINTABLE = Array.from({ length: 127 }, (_, code) => String.fromCharCode(code)).slice(LEADS.charCodeAt(1) + 1);
 const CHARACTERS = PRINTABLE.filter((character) => !SPECIAL.includes(character));
 
 /**
- * Brotli predicts a character by the class of the one before (RFC 7932, 7.1). So a class has the bytes of opcodes whose
- * operands are of one kind. The letters of names stay what they are: the glue has the same names.
+ * Brotli predicts a character from the class of the one before (RFC 7932, 7.1). So the opcodes that have the same kind
+ * of operand are in one class. Letters stay themselves, so that brotli can match the module's names with the glue's.
  * @type {readonly (readonly [characters: string, isIn: (byte: number) => boolean])[]}
  */
 const CLASSES = [
@@ -34,7 +34,7 @@ const CLASSES = [
 ];
 
 /**
- * Gives each of the frequent bytes a character.
+ * Encodes frequent bytes as one character.
  * @param {Uint8Array} bytes
  */
 export function textOf(bytes) {

@@ -1,4 +1,4 @@
-/** The demo's server in a page's worker: the handler over memory. Each message brings a port to serve. */
+/** The demo's server in a page's worker: the handler over memory. Each message has a port to serve. */
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { ShardChain } from "seenguard/server";
@@ -7,13 +7,13 @@ import { handlerOf } from "../server/handler.ts";
 import { MemoryBackEnd } from "../server/memory.ts";
 import { serveOver, type Handler } from "./port.ts";
 
-/** What a page sends with its port. */
+/** A page's message with its port. */
 export interface Joining {
-  /** Where the page lies: its `api/` is served, and `catalogue.json` is there, for grouping it takes seconds. */
+  /** The page's directory: its `api/` is served, and it has `catalogue.json`, since grouping takes seconds. */
   readonly directory: string;
 }
 
-/** For a host that does not answer: then requests fail, and the next one asks again. */
+/** The timeout of a host that does not respond: then requests fail, and the next one tries again. */
 const CATALOGUE_TIMEOUT_MS = 30_000;
 
 let opening: Promise<Handler> | undefined;
@@ -22,7 +22,7 @@ addEventListener("message", ({ data, ports: [port] }: MessageEvent<Joining>) => 
   if (port !== undefined) serveOver(port, async (request) => (await opened(data.directory))(request));
 });
 
-/** The next request loads a catalogue again that could not be loaded. */
+/** The handler. If the catalogue could not be loaded, the next request tries again. */
 function opened(directory: string): Promise<Handler> {
   return (opening ??= open(directory).catch((error: unknown) => {
     opening = undefined;
