@@ -3,8 +3,8 @@
  *
  * They are joined and written by one call of `encodeInto`: a call for each would cost more than the filter itself.
  */
-import type { TextBatch } from "../generated/client/seenguard.js";
-import { createEncoder } from "../platform/text-encoding.js";
+import type { Guard } from "../generated/client/seenguard.js";
+import type { Encoder } from "../platform/text-encoding.js";
 import type { ItemId } from "../types/seenguard.js";
 
 /** Any character of one byte: surrogates at the end of a string and the start of the next must not form a pair. */
@@ -21,25 +21,29 @@ export interface EngineMemory {
   readonly buffer: ArrayBuffer;
 }
 
-/** Writes strings into the engine's batch, and reads the indices that calls return in it. */
+/** A guard, or the batch of the server's classes. */
+type TextBatch = Pick<Guard, "reserve" | "ends" | "separated" | "indices">;
+
+/** Writes strings into the engine's memory, and reads the indices that calls return in it. */
 export class TextBatchWriter<Batch extends TextBatch = TextBatch> {
   readonly batch: Batch;
   private readonly memory: EngineMemory;
-  private readonly encoder = createEncoder();
+  private readonly encoder: Encoder;
   // Views of the memory are cached while its buffer is the same: for a page of a feed, creating them takes as long as
   // filtering. Growing the memory replaces the buffer.
   private bytes = new Uint8Array(0);
   private ends = new Uint32Array(0);
   private results = new Uint32Array(0);
 
-  constructor(batch: Batch, memory: EngineMemory) {
+  constructor(batch: Batch, { memory, encoder }: { readonly memory: EngineMemory; readonly encoder: Encoder }) {
     this.batch = batch;
     this.memory = memory;
+    this.encoder = encoder;
   }
 
   /** Writes the strings of these ids. Returns whether they fit into memory. */
   write(ids: readonly ItemId[]): boolean {
-    const ends = (this.ends = this.viewAt(this.batch.reserveEnds(ids.length), ids.length, this.ends));
+    const ends = (this.ends = this.viewAt(this.batch.ends(ids.length), ids.length, this.ends));
     let joined = "";
     // Appending is the fastest way: JavaScript engines copy only when the whole string is read.
     for (let index = 0; index < ids.length; index++) {

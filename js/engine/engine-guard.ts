@@ -1,18 +1,10 @@
 /** The guard in the engine, with typed arguments and results. */
 import { attempt, type Clock } from "../platform/host.js";
 import { SeenGuardError, type ErrorListener } from "../errors.js";
-import type {
-  BatchEnd,
-  Count,
-  Due,
-  Guard,
-  RecordKind,
-  Scope,
-  Source,
-  TextBatch,
-} from "../generated/client/seenguard.js";
+import type { BatchEnd, Count, Due, Guard, RecordKind, Scope, Source } from "../generated/client/seenguard.js";
 import type { FormatArguments } from "../input/format.js";
 import type { Explanation, GuardOptions, Impression, ItemId } from "../types/seenguard.js";
+import { TextBatchWriter } from "./batch.js";
 import type { Engine } from "./engine.js";
 
 type Options = Required<Pick<GuardOptions, "namespace" | "windowDays" | "remember">>;
@@ -73,7 +65,8 @@ export class EngineGuard {
   private readonly engine: Engine;
   private readonly clock: Clock;
   private readonly onTrap: ErrorListener;
-  private guard: Guard | undefined;
+  /** Its batch is the guard. */
+  private writer: TextBatchWriter<Guard> | undefined;
 
   /** `isStored`: there is a storage, and recordings with `local` wait for its first load. */
   constructor(engine: Engine, options: Options, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
@@ -82,31 +75,27 @@ export class EngineGuard {
     const { namespace, windowDays, remember } = options;
     const { Guard } = engine.classes;
     engine.onTrap.add(this.abandon);
-    try {
-      this.guard = engine.call(() => {
-        if (!engine.writer.write([namespace])) throw new Error("out of memory");
-        return new Guard(engine.writer.batch, windowDays, remember, isStored, seed());
-      });
-    } finally {
-      if (!this.guard) engine.onTrap.delete(this.abandon);
-    }
+    const guard = engine.call(() => new Guard(windowDays, remember, seed()));
+    if (guard) this.writer = new TextBatchWriter(guard, engine);
+    else engine.onTrap.delete(this.abandon);
+    if (isStored) this.callWith([namespace], (stored) => stored.expectRows());
   }
 
   /** Whether the engine works. */
   get isAlive(): boolean {
-    return this.guard !== undefined;
+    return this.writer !== undefined;
   }
 
   /** Frees the memory. */
   free(): void {
     this.engine.onTrap.delete(this.abandon);
     this.call((guard) => guard.free());
-    this.guard = undefined;
+    this.writer = undefined;
   }
 
-  call<T>(run: (guard: Guard, wallMs: number) => T): T | undefined {
-    const { guard, clock } = this;
-    return guard && this.engine.call(() => run(guard, clock.wallMs()));
+  call<T>(run: (guard: Guard, wallMs: number, writer: TextBatchWriter) => T): T | undefined {
+    const { writer, clock } = this;
+    return writer && this.engine.call(() => run(writer.batch, clock.wallMs(), writer));
   }
 
   count(what: keyof typeof Count): number | undefined {
@@ -124,11 +113,10 @@ export class EngineGuard {
   /** Calls with strings in the batch. Returns `undefined` also if they do not fit into memory. */
   private callWith<T>(
     strings: readonly ItemId[],
-    run: (guard: Guard, batch: TextBatch, wallMs: number) => T,
+    run: (guard: Guard, wallMs: number, writer: TextBatchWriter) => T,
   ): T | undefined {
-    const { writer } = this.engine;
-    return this.call((guard, wallMs) => {
-      const result = writer.write(strings) ? run(guard, writer.batch, wallMs) : undefined;
+    return this.call((guard, wallMs, writer) => {
+      const result = writer.write(strings) ? run(guard, wallMs, writer) : undefined;
       writer.done();
       return result;
     });
@@ -143,8 +131,8 @@ export class EngineGuard {
   ): ApplyOutcome | undefined {
     const unseenAt = Float64Array.from(unseen, ({ at }) => at);
     const { ApplyStatus } = this.classes;
-    const result = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
-      const status = guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
+    const result = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, wallMs) => {
+      const status = guard.apply(...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
       return { status, numbers: guard.numbers(), text: status === ApplyStatus.Applied ? guard.text() : "" };
     });
     if (!this.isAlive) return undefined;
@@ -174,9 +162,8 @@ export class EngineGuard {
 
   /** The indices of the fresh ids and, if `withSeen`, of the others, those seen longest ago first. */
   split(ids: readonly ItemId[], withSeen: boolean): Split | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) => {
-      const { writer, classes } = this.engine;
-      const fresh = guard.filter(batch, classes.FilterKind[withSeen ? "Split" : "Fresh"], wallMs);
+    return this.callWith(ids, (guard, wallMs, writer) => {
+      const fresh = guard.filter(this.classes.FilterKind[withSeen ? "Split" : "Fresh"], wallMs);
       const [seen = 0] = withSeen ? guard.numbers() : [];
       const all = writer.indices(fresh + seen);
       return withSeen ? { fresh: all.subarray(0, fresh), seen: all.subarray(fresh) } : { fresh: all, seen: [] };
@@ -184,8 +171,8 @@ export class EngineGuard {
   }
 
   explain(id: ItemId): Explanation | undefined {
-    return this.callWith([id], (guard, batch, wallMs) => {
-      const by = guard.explain(batch, wallMs);
+    return this.callWith([id], (guard, wallMs) => {
+      const by = guard.explain(wallMs);
       if (by === undefined) return { seen: false };
       const { Pending } = this.classes.SeenBy;
       const [at] = guard.numbers();
@@ -203,8 +190,8 @@ export class EngineGuard {
     recording: Recording,
     atMs?: number,
   ): { readonly count: number; readonly dropped: number } | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) => {
-      const count = guard.record(batch, this.classes.RecordKind[recording], atMs ?? wallMs);
+    return this.callWith(ids, (guard, wallMs) => {
+      const count = guard.record(this.classes.RecordKind[recording], atMs ?? wallMs);
       const [dropped = 0] = guard.numbers();
       return { count, dropped };
     });
@@ -212,8 +199,8 @@ export class EngineGuard {
 
   /** The indices of the ids that pass because they are unseen. */
   unseen(ids: readonly ItemId[]): ArrayLike<number> | undefined {
-    return this.callWith(ids, (guard, batch, wallMs) =>
-      this.engine.writer.indices(guard.filter(batch, this.classes.FilterKind.Unseen, wallMs)),
+    return this.callWith(ids, (guard, wallMs, writer) =>
+      writer.indices(guard.filter(this.classes.FilterKind.Unseen, wallMs)),
     );
   }
 
@@ -277,17 +264,17 @@ export class EngineGuard {
 
   /** Returns how many recordings the row has; -1: it is damaged. */
   merge(row: string, source: keyof typeof Source): number | undefined {
-    return this.callWith([row], (guard, batch) => guard.merge(batch, this.classes.Source[source]));
+    return this.callWith([row], (guard) => guard.merge(this.classes.Source[source]));
   }
 
   hasUnsaved(row: string): boolean | undefined {
-    return this.callWith([row], (guard, batch) => guard.hasUnsaved(batch));
+    return this.callWith([row], (guard) => guard.hasUnsaved());
   }
 
   /** The rows that replace these, each with the number of its recordings; none if all are damaged. */
   rewrite(rows: readonly string[]): { readonly encoded: string; readonly count: number }[] | undefined {
-    return this.callWith(rows, (guard, batch) => {
-      guard.rewrite(batch);
+    return this.callWith(rows, (guard) => {
+      guard.rewrite();
       const rewritten = guard.text().split("\n");
       return Array.from(guard.numbers(), (count, index) => ({ encoded: rewritten[index] ?? "", count }));
     });
@@ -295,8 +282,8 @@ export class EngineGuard {
 
   /** The day of the last use, in days since 1970, and the window in days; empty for a damaged row. */
   rowFacts(row: string): ArrayLike<number> & Iterable<number> {
-    const facts = this.callWith([row], (guard, batch) => {
-      guard.rowFacts(batch);
+    const facts = this.callWith([row], (guard) => {
+      guard.rowFacts();
       return guard.numbers();
     });
     return facts ?? [];
@@ -308,7 +295,7 @@ export class EngineGuard {
   }
 
   private readonly abandon: ErrorListener = (error) => {
-    this.guard = undefined;
+    this.writer = undefined;
     this.onTrap(error);
   };
 }

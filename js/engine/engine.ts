@@ -5,26 +5,23 @@
  * replaces it.
  */
 import { failure, SeenGuardError, type ErrorListener } from "../errors.js";
-import type { glue, TextBatch } from "../generated/client/seenguard.js";
-import { TextBatchWriter, type EngineMemory } from "./batch.js";
+import type { glue } from "../generated/client/seenguard.js";
+import { createEncoder } from "../platform/text-encoding.js";
+import type { EngineMemory } from "./batch.js";
 
 /** A Wasm module, or its translation by wasm2js. */
 export type EngineKind = "wasm" | "js";
-
-/** The classes that every build of the engine has. */
-export interface EngineClasses {
-  readonly TextBatch: new () => TextBatch;
-}
 
 /** The classes of builds for pages. */
 export type GuardClasses = typeof glue;
 
 /** `Classes`: the classes of the entry's build. */
-export class Engine<Classes extends EngineClasses = GuardClasses> {
+export class Engine<Classes = GuardClasses> {
   readonly kind: EngineKind;
   /** The generated classes. */
   readonly classes: Classes;
-  readonly writer: TextBatchWriter<InstanceType<Classes["TextBatch"]>>;
+  readonly memory: EngineMemory;
+  readonly encoder = createEncoder();
   /** Called when the engine traps. */
   readonly onTrap = new Set<ErrorListener>();
   hasTrapped = false;
@@ -32,7 +29,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   constructor(kind: EngineKind, classes: Classes, memory: EngineMemory) {
     this.kind = kind;
     this.classes = classes;
-    this.writer = new TextBatchWriter(new classes.TextBatch() as InstanceType<Classes["TextBatch"]>, memory);
+    this.memory = memory;
   }
 
   /**

@@ -5,7 +5,7 @@
 import { createEncoder } from "../platform/text-encoding.js";
 
 /** The highest code of a character that is the first of two. */
-const LAST_LEAD = 35;
+const LAST_LEAD = 33;
 const BYTES = 256;
 /** The number of codes of a character: it is ASCII. */
 const CODES = 128;

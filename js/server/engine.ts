@@ -1,11 +1,15 @@
 /** The engine for the server's classes. Failures throw, so that the caller does not store a wrong chain. */
+import { TextBatchWriter } from "../engine/batch.js";
 import { Engine } from "../engine/engine.js";
 import { failure, SeenGuardError } from "../errors.js";
 import { glue, initSync } from "../generated/server/seenguard.js";
 import type { ItemId } from "../types/server.js";
 import { loadScript, wasmSource } from "./engine-source.js";
 
-export type ServerEngine = Engine<typeof glue>;
+/** The engine, with the batch for the texts of all calls. */
+export class ServerEngine extends Engine<typeof glue> {
+  readonly writer = new TextBatchWriter(new this.classes.TextBatch(), this);
+}
 
 /** The engine of this copy of the package, once it is started. */
 let engine: ServerEngine | undefined;
@@ -15,7 +19,7 @@ let starting: Promise<ServerEngine> | undefined;
 /** Starts the engine synchronously. Throws `engine` where that is not possible, and after a trap. */
 export function serverEngine(): ServerEngine {
   try {
-    engine ??= new Engine("wasm", glue, initSync({ module: wasmSource() }).memory);
+    engine ??= new ServerEngine("wasm", glue, initSync({ module: wasmSource() }).memory);
   } catch (cause) {
     const remedy = "await ShardChain.create() or NearDuplicates.create() first";
     throw failure("engine", `the engine cannot start here without waiting: ${remedy}`, cause);
@@ -46,11 +50,11 @@ export async function loadServerEngine(): Promise<ServerEngine> {
 
 async function start(): Promise<ServerEngine> {
   try {
-    return new Engine("wasm", glue, (await glue.instantiate(wasmSource())).memory);
+    return new ServerEngine("wasm", glue, (await glue.instantiate(wasmSource())).memory);
   } catch (cause) {
     const { createEngine } = await loadScript(cause as Error);
     const { memory, ...script } = createEngine();
-    return new Engine("js", script, memory);
+    return new ServerEngine("js", script, memory);
   }
 }
 

@@ -56,15 +56,15 @@ ${types.join("")}};
 }
 
 /**
- * Removes unused code from the glue of a page's module: reverse mappings of enums, type checks, and the finalization
- * registries, since guards are freed when they close.
+ * Removes unused code from the glue of a page's module: reverse mappings of enums, and the finalization registries,
+ * since guards are freed when they close.
  * @param {string} glue
  */
 export const withoutUnused = (glue) =>
   glue
     .replace(/, "\d+": "\w+"/g, "")
     .replace(/^const \w+Finalization = [^;]+;\n/gm, "")
-    .replace(/^ +(?:\w+Finalization\.(?:un)?register|_assertClass)\(.*\);\n/gm, "")
+    .replace(/^ +\w+Finalization\.(?:un)?register\(.*\);\n/gm, "")
     .replace(/^if \(Symbol\.dispose\).*\n/gm, "");
 
 /** @param {string} name */

@@ -124,11 +124,11 @@ impl<'a> PendingList<'a> {
             let [.., high, middle, low] = number.to_be_bytes();
             bytes.extend_from_slice(&[high, middle, low]);
         }
-        for character in base64::encode(&bytes).chars() {
-            text.push(match character {
-                '+' => '-',
-                '/' => '_',
-                other => other,
+        for byte in base64::encode(&bytes).bytes() {
+            text.push(match byte {
+                b'+' => '-',
+                b'/' => '_',
+                other => char::from(other),
             });
         }
         text

@@ -4,14 +4,15 @@
 //! string, such as most ids, these equal bytes. Otherwise there is a byte between every two strings, so that halves of
 //! surrogate pairs do not join, and [`TextBatch::separated`] computes the ends in bytes.
 
+#[cfg(feature = "server")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
 use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// Strings as input, indices as output. Each batch reuses the memory.
-#[wasm_bindgen]
+/// Strings as input, indices as output. Its memory is reused. Each guard has one; the server's classes share one.
+#[cfg_attr(feature = "server", wasm_bindgen)]
 #[derive(Default)]
 pub struct TextBatch {
     text: Vec<u8>,
@@ -22,14 +23,8 @@ pub struct TextBatch {
     indices: Vec<u32>,
 }
 
-#[wasm_bindgen]
+#[cfg_attr(feature = "server", wasm_bindgen)]
 impl TextBatch {
-    /// An empty batch.
-    #[wasm_bindgen(constructor)]
-    pub fn new() -> TextBatch {
-        TextBatch::default()
-    }
-
     /// Returns the address at which JavaScript may write this many bytes; bytes written before stay. 0 if there is no
     /// memory. With 0 bytes, frees the memory.
     pub fn reserve(&mut self, bytes: usize) -> usize {
@@ -46,8 +41,7 @@ impl TextBatch {
     }
 
     /// Returns the address at which JavaScript may write this many ends (u32) of adjacent strings.
-    #[wasm_bindgen(js_name = reserveEnds)]
-    pub fn reserve_ends(&mut self, count: usize) -> usize {
+    pub fn ends(&mut self, count: usize) -> usize {
         self.gap = 0;
         self.ends.clear();
         self.ends.resize(count, 0);
@@ -80,12 +74,6 @@ impl TextBatch {
         self.indices.as_ptr()
     }
 
-    /// The number of indices of the latest result.
-    #[cfg(feature = "server")]
-    pub fn answered(&self) -> usize {
-        self.indices.len()
-    }
-
     /// The strings from `first` on as ids with these times, in Unix milliseconds.
     pub(super) fn impressions(&self, first: usize, times_ms: &[f64]) -> Vec<Impression> {
         let mut list = Vec::with_capacity(times_ms.len());
@@ -108,6 +96,21 @@ impl TextBatch {
     }
 }
 
+#[cfg(feature = "server")]
+#[wasm_bindgen]
+impl TextBatch {
+    /// An empty batch.
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> TextBatch {
+        TextBatch::default()
+    }
+
+    /// The number of indices of the latest result.
+    pub fn answered(&self) -> usize {
+        self.indices.len()
+    }
+}
+
 impl IdList for TextBatch {
     fn len(&self) -> usize {
         self.ends.len()
@@ -115,11 +118,12 @@ impl IdList for TextBatch {
 
     #[inline]
     fn get(&self, index: usize) -> &[u8] {
+        let end_of = |index: usize| self.ends.get(index).map_or(0, |&end| end as usize);
         let start = match index.checked_sub(1) {
-            Some(before) => self.ends[before] as usize + self.gap,
+            Some(before) => end_of(before) + self.gap,
             None => 0,
         };
-        // Ends are untrusted: an invalid one yields an empty string instead of a trap.
-        self.text.get(start..self.ends[index] as usize).unwrap_or_default()
+        // Ends are untrusted: an invalid or missing one yields an empty string instead of a trap.
+        self.text.get(start..end_of(index)).unwrap_or_default()
     }
 }

@@ -1,6 +1,6 @@
 //! The class `Guard`: a namespace's guard. Times are `Date.now()`, in milliseconds.
 //!
-//! Strings are passed in a [`TextBatch`]. A method can leave additional results until the next call: numbers in
+//! Strings are passed in the guard's [`TextBatch`]. A method can leave additional results until the next call: numbers in
 //! [`Guard::numbers`], a string in [`Guard::text`]. For a list of ids the string has all of them, one after the other,
 //! and the numbers have for each its end in UTF-16 units, and its time or lag.
 
@@ -21,6 +21,9 @@ use crate::wire::Format;
 #[wasm_bindgen]
 pub struct Guard {
     guard: crate::guard::Guard,
+    batch: TextBatch,
+    /// Random: the device name follows from it.
+    seed: u64,
     /// Additional results of the last call.
     numbers: Vec<f64>,
     text: String,
@@ -124,24 +127,42 @@ pub enum BatchEnd {
 
 #[wasm_bindgen]
 impl Guard {
-    /// An empty guard of the namespace in the batch; `is_stored`: it has storage, whose rows are not loaded yet.
-    /// `window_days` and `remember` are clamped to their ranges. `seed`: random numbers of this guard.
+    /// An empty guard that is not stored. `window_days` and `remember` are clamped to their ranges. `seed`: random
+    /// numbers of this guard.
     #[wasm_bindgen(constructor)]
-    pub fn new(namespace: &TextBatch, window_days: f64, remember: usize, is_stored: bool, seed: &[f64]) -> Guard {
+    pub fn new(window_days: f64, remember: usize, seed: &[f64]) -> Guard {
         let mut bytes = Vec::new();
         for number in seed {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        let mut guard = crate::guard::Guard::clamped(window_days, remember, MultiplyShift::seeded(hash_id(&bytes, 0)));
-        if is_stored {
-            guard.table.expect_rows(first_of(namespace), hash_id(&bytes, 1));
-        }
         Guard {
-            guard,
+            guard: crate::guard::Guard::clamped(window_days, remember, MultiplyShift::seeded(hash_id(&bytes, 0))),
+            batch: TextBatch::default(),
+            seed: hash_id(&bytes, 1),
             numbers: Vec::new(),
             text: String::new(),
             units: 0,
         }
+    }
+
+    /// See [`TextBatch::reserve`].
+    pub fn reserve(&mut self, bytes: usize) -> usize {
+        self.batch.reserve(bytes)
+    }
+
+    /// See [`TextBatch::ends`].
+    pub fn ends(&mut self, count: usize) -> usize {
+        self.batch.ends(count)
+    }
+
+    /// See [`TextBatch::separated`].
+    pub fn separated(&mut self, bytes: usize) {
+        self.batch.separated(bytes);
+    }
+
+    /// See [`TextBatch::indices`].
+    pub fn indices(&self) -> *const u32 {
+        self.batch.indices()
     }
 
     /// Returns the numbers that the latest call has left.
@@ -180,7 +201,6 @@ impl Guard {
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
-        batch: &TextBatch,
         format_kind: u8,
         format_number: u32,
         format_rate: f64,
@@ -195,6 +215,7 @@ impl Guard {
         let format = Format::from_arguments(format_kind, format_number, format_rate);
         let applied = format.and_then(|format| {
             let given = |value: f64| (value >= 0.0).then_some(value as u64);
+            let batch = &self.batch;
             let shards: Vec<&[u8]> = (0..batch.len().saturating_sub(unseen_at.len()))
                 .map(|index| batch.get(index))
                 .collect();
@@ -233,27 +254,25 @@ impl Guard {
 
     /// Puts the indices of the selected ids into the batch. Returns how many are fresh, or unseen. For a split, leaves
     /// how many seen ones follow.
-    pub fn filter(&mut self, ids: &mut TextBatch, kind: FilterKind, wall_ms: f64) -> usize {
-        let now = now(wall_ms);
+    pub fn filter(&mut self, kind: FilterKind, wall_ms: f64) -> usize {
+        let (ids, now) = (&self.batch, now(wall_ms));
         let (found, seen) = match kind {
             FilterKind::Fresh => (self.guard.filter(ids, now), Vec::new()),
             FilterKind::Unseen => (self.guard.unseen(ids, now), Vec::new()),
             FilterKind::Split => {
                 let split = self.guard.split(ids, now);
-                self.clear_answer();
-                self.numbers.push(split.seen.len() as f64);
+                self.numbers = vec![split.seen.len() as f64];
                 (split.fresh, split.seen)
             }
         };
-        ids.answer(found, &seen)
+        self.batch.answer(found, &seen)
     }
 
     /// Why the batch's first id is stopped; undefined if it is fresh. Leaves the time at which this device showed it,
     /// if it did.
-    pub fn explain(&mut self, ids: &TextBatch, wall_ms: f64) -> Option<SeenBy> {
+    pub fn explain(&mut self, wall_ms: f64) -> Option<SeenBy> {
         self.clear_answer();
-        let id = (!ids.is_empty()).then(|| ids.get(0))?;
-        match self.guard.explain(id, now(wall_ms))? {
+        match self.guard.explain(self.batch.get(0), now(wall_ms))? {
             Explanation::Pending { at } => {
                 self.numbers.push(at as f64);
                 Some(SeenBy::Pending)
@@ -268,9 +287,9 @@ impl Guard {
 
     /// Records the batch's ids. Returns how many of them were not known on this device; of unseen ones, how many were
     /// stopped before. Leaves how many pending ids were reduced to hashes.
-    pub fn record(&mut self, ids: &TextBatch, kind: RecordKind, wall_ms: f64) -> usize {
-        let now = now(wall_ms);
+    pub fn record(&mut self, kind: RecordKind, wall_ms: f64) -> usize {
         self.clear_answer();
+        let (ids, now) = (&self.batch, now(wall_ms));
         let recorded = match kind {
             RecordKind::Seen => self.guard.record(ids, now),
             RecordKind::Local => self.guard.record_local(ids, now),
@@ -362,6 +381,12 @@ impl Guard {
 /// Storage.
 #[wasm_bindgen]
 impl Guard {
+    /// Makes this the guard of the namespace in the batch, which has storage, whose rows are not loaded yet.
+    #[wasm_bindgen(js_name = expectRows)]
+    pub fn expect_rows(&mut self) {
+        self.guard.table.expect_rows(first_of(&self.batch), self.seed);
+    }
+
     /// Makes the next row to save, with changes after a mark, 0 for the first row. Returns its mark, 0 if nothing is
     /// due. Leaves the row, and the number of its recordings.
     pub fn unsaved(&mut self, after: u32, due: Due, wall_ms: f64) -> u32 {
@@ -393,24 +418,23 @@ impl Guard {
     }
 
     /// Merges the batch's row. Returns how many recordings it has; -1 if it is damaged.
-    pub fn merge(&mut self, row: &TextBatch, source: Source) -> i32 {
-        let count = self
-            .guard
-            .merge_row(if row.is_empty() { &[][..] } else { row.get(0) }, source);
+    pub fn merge(&mut self, source: Source) -> i32 {
+        let count = self.guard.merge_row(self.batch.get(0), source);
         count.map_or(-1, |count| count as i32)
     }
 
     /// Whether the batch's row, of another tab, has a fact that the store may lack, or an id with an unsaved change
     /// here.
     #[wasm_bindgen(js_name = hasUnsaved)]
-    pub fn has_unsaved(&self, row: &TextBatch) -> bool {
-        self.guard.has_unsaved(first_of(row))
+    pub fn has_unsaved(&self) -> bool {
+        self.guard.has_unsaved(first_of(&self.batch))
     }
 
     /// Merges the batch's rows. Leaves the rows that replace them, joined by line feeds, and the number of recordings
     /// of each; nothing if all are damaged.
-    pub fn rewrite(&mut self, rows: &TextBatch) {
+    pub fn rewrite(&mut self) {
         self.clear_answer();
+        let rows = &self.batch;
         let texts = (0..rows.len()).map(|index| rows.get(index));
         for row in self.guard.rewritten(texts) {
             if !self.numbers.is_empty() {
@@ -449,9 +473,9 @@ impl Guard {
     /// Leaves the day of the last use, in days since 1970, and the window in days, of the batch's row; nothing if it is
     /// damaged.
     #[wasm_bindgen(js_name = rowFacts)]
-    pub fn row_facts(&mut self, row: &TextBatch) {
+    pub fn row_facts(&mut self) {
         self.clear_answer();
-        if let Some((day, window_days)) = crate::guard::Guard::row_facts(first_of(row)) {
+        if let Some((day, window_days)) = crate::guard::Guard::row_facts(first_of(&self.batch)) {
             self.numbers = vec![day as f64, window_days as f64];
         }
     }
@@ -459,8 +483,7 @@ impl Guard {
 
 /// The first string of a batch, which JavaScript has written as UTF-8.
 fn first_of(batch: &TextBatch) -> &str {
-    let first = if batch.is_empty() { &[][..] } else { batch.get(0) };
-    std::str::from_utf8(first).unwrap_or_default()
+    std::str::from_utf8(batch.get(0)).unwrap_or_default()
 }
 
 /// Casts saturate: a clock before 1970 counts as 1970, NaN as 0.

@@ -3,7 +3,6 @@
 
 use js_sys::{Uint8Array, WebAssembly};
 use seenguard::device::Explanation;
-use seenguard::web::batch::TextBatch;
 use seenguard::web::guard::{FilterKind, Guard, RecordKind};
 use seenguard::{ChainOptions, MAX_BITS, Parameters, Shard, ShardChain, Time};
 use wasm_bindgen::{JsCast, JsValue};
@@ -101,61 +100,55 @@ fn write(pointer: usize, bytes: &[u8]) {
 }
 
 /// Writes the ends of adjacent strings with these lengths.
-fn write_ends(batch: &mut TextBatch, lengths: impl Iterator<Item = usize>) {
+fn write_ends(guard: &mut Guard, lengths: impl Iterator<Item = usize>) {
     let ends = lengths.scan(0, |end, length| {
         *end += length as u32;
         Some(*end)
     });
     let ends: Vec<u32> = ends.collect();
     let bytes: Vec<u8> = ends.iter().flat_map(|end| end.to_le_bytes()).collect();
-    write(batch.reserve_ends(ends.len()), &bytes);
+    write(guard.ends(ends.len()), &bytes);
 }
 
-/// Fills a batch with any strings, with a byte between each two.
-fn rewrite(batch: &mut TextBatch, texts: &[&str]) {
-    write_ends(batch, texts.iter().map(|text| text.encode_utf16().count()));
+/// Writes any strings, with a byte between each two.
+fn write_separated<'a>(guard: &'a mut Guard, texts: &[&str]) -> &'a mut Guard {
+    write_ends(guard, texts.iter().map(|text| text.encode_utf16().count()));
     let all = texts.join("\0");
-    write(batch.reserve(all.len()), all.as_bytes());
-    batch.separated(all.len());
-}
-
-fn separated(texts: &[&str]) -> TextBatch {
-    let mut batch = TextBatch::new();
-    rewrite(&mut batch, texts);
-    batch
+    write(guard.reserve(all.len()), all.as_bytes());
+    guard.separated(all.len());
+    guard
 }
 
 fn guard() -> Guard {
-    Guard::new(&separated(&["home:reader"]), 30.0, 10_000, false, &[0.0])
+    Guard::new(30.0, 10_000, &[0.0])
 }
 
 fn record(guard: &mut Guard, ids: &[&str]) -> usize {
-    guard.record(&separated(ids), RecordKind::Seen, WALL)
+    write_separated(guard, ids).record(RecordKind::Seen, WALL)
 }
 
 fn fresh(guard: &mut Guard, ids: &[&str]) -> usize {
-    guard.filter(&mut separated(ids), FilterKind::Fresh, WALL)
+    write_separated(guard, ids).filter(FilterKind::Fresh, WALL)
 }
 
 fn apply(guard: &mut Guard, shards: &[&str], version: f64) {
-    guard.apply(&separated(shards), 0, 0, 0.0, version, NONE, &[], NONE, false, WALL);
+    write_separated(guard, shards).apply(0, 0, 0.0, version, NONE, &[], NONE, false, WALL);
 }
 
 #[wasm_bindgen_test]
 fn impossible_ends_and_lengths_trap_nothing() {
     let mut guard = guard();
-    let mut batch = TextBatch::new();
-    batch.separated(5);
-    write(batch.reserve(4), b"abcd");
+    guard.separated(5);
+    write(guard.reserve(4), b"abcd");
     let ends = [9u32, 2, u32::MAX, 1].iter().flat_map(|end| end.to_le_bytes());
     let ends: Vec<u8> = ends.collect();
     for length in [0, 4, usize::MAX] {
-        write(batch.reserve_ends(4), &ends);
-        guard.filter(&mut batch, FilterKind::Fresh, WALL);
-        batch.separated(length);
-        guard.record(&batch, RecordKind::Seen, WALL);
+        write(guard.ends(4), &ends);
+        guard.filter(FilterKind::Fresh, WALL);
+        guard.separated(length);
+        guard.record(RecordKind::Seen, WALL);
     }
-    assert_eq!(batch.reserve(usize::MAX), 0);
+    assert_eq!(guard.reserve(usize::MAX), 0);
     assert_eq!(fresh(&mut guard, &["x", "y"]), 2);
 }
 
@@ -164,11 +157,9 @@ fn a_batch_frees_unusual_memory_and_can_be_used_again() {
     let mut guard = guard();
     let many = ids(&"a rather long id ".repeat(8), 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let mut batch = separated(&many);
-    assert_eq!(guard.filter(&mut batch, FilterKind::Fresh, WALL), 20_000);
-    batch.reserve(0);
-    rewrite(&mut batch, &["a"]);
-    assert_eq!(guard.filter(&mut batch, FilterKind::Fresh, WALL), 1);
+    assert_eq!(fresh(&mut guard, &many), 20_000);
+    guard.reserve(0);
+    assert_eq!(fresh(&mut guard, &["a"]), 1);
 }
 
 /// Bytes of the module's memory, which never shrinks.

@@ -20,25 +20,23 @@ test("the generated classes filter a page", { timeout: 900_000 }, async () => {
 
   const generated = (await import(pathToFileURL(join(directory, "seenguard.js")).href)) as Generated;
   const { memory } = generated.initSync({ module: await readFile(join(directory, "seenguard_bg.wasm")) });
-  const { FilterKind, Guard, RecordKind, TextBatch } = generated;
-  const batch = new TextBatch();
+  const { FilterKind, Guard, RecordKind } = generated;
+  const guard = new Guard(30, 10_000, Float64Array.of(1));
   const write = (texts: readonly string[]) => {
     const bytes = new TextEncoder().encode(texts.join("\0"));
-    const [endsAt, bytesAt] = [batch.reserveEnds(texts.length), batch.reserve(bytes.length)];
+    const [endsAt, bytesAt] = [guard.ends(texts.length), guard.reserve(bytes.length)];
     let end = 0;
     new Uint32Array(memory.buffer, endsAt, texts.length).set(texts.map((text) => (end += text.length)));
     new Uint8Array(memory.buffer, bytesAt, bytes.length).set(bytes);
-    batch.separated(bytes.length);
+    guard.separated(bytes.length);
   };
-  write(["home"]);
-  const guard = new Guard(batch, 30, 10_000, false, Float64Array.of(1));
   const { shards } = await shippedSnapshot(idsOf("seen", 100));
   write(shards);
-  guard.apply(batch, 0, 0, 0, NaN, NaN, new Float64Array(), NaN, false, NOW * 1000);
+  guard.apply(0, 0, 0, NaN, NaN, new Float64Array(), NaN, false, NOW * 1000);
   write(idsOf("shown", 10));
-  guard.record(batch, RecordKind.Seen, NOW * 1000);
+  guard.record(RecordKind.Seen, NOW * 1000);
   const page = [...idsOf("seen", 100), ...idsOf("shown", 10), "fresh"];
   write(page);
-  const count = guard.filter(batch, FilterKind.Fresh, NOW * 1000);
-  expect([...new Uint32Array(memory.buffer, batch.indices(), count)]).toEqual([page.length - 1]);
+  const count = guard.filter(FilterKind.Fresh, NOW * 1000);
+  expect([...new Uint32Array(memory.buffer, guard.indices(), count)]).toEqual([page.length - 1]);
 });
