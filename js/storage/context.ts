@@ -15,8 +15,6 @@ import { VisibleTimers } from "./timers.js";
 /** The number of recordings of a row that cannot be decoded. */
 export const DAMAGED = -1;
 
-const NO_ANSWER = new Error("the storage does not answer and is tried again");
-
 export interface Listeners {
   readonly report: ErrorListener;
   /** Called when something may have been merged. */
@@ -129,7 +127,7 @@ export class StorageContext {
   call<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
-      const cancel = this.timers.after(SILENCE_MS, () => reject(NO_ANSWER));
+      const cancel = this.timers.after(SILENCE_MS, () => reject(new Error("it does not answer")));
       work.then(cancel, cancel);
     });
   }
@@ -170,8 +168,9 @@ export class StorageContext {
     const isKnown = this.retries.some(({ isReported }) => isReported);
     if (operation.isReported || (isKnown && !isFull)) return;
     operation.isReported = true;
-    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed and is tried again: ${describe(cause)}`;
-    const message = isFull ? "the storage is full: what does not fit stays in memory and is tried again" : why;
+    const message = isFull
+      ? "the storage is full: what does not fit stays in memory and is tried again"
+      : `the storage failed and is tried again: ${describe(cause)}`;
     this.listeners.report(new SeenGuardError("storage", message, cause));
   }
 }
