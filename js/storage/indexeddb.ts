@@ -2,7 +2,7 @@
  * IndexedDB: one database with one object store. Every transaction is read-only or write-only, issues all its requests
  * in one task and commits there: none waits for JavaScript, so a suspended page holds no lock.
  */
-import { textOf, type Change, type Store } from "./port.js";
+import { stringOf, type Change, type Store } from "./port.js";
 
 const DATABASE = "seenguard";
 const OBJECT_STORE = "entries";
@@ -10,7 +10,7 @@ const OBJECT_STORE = "entries";
 const OUTDATED = "rows";
 /** Sorts after every character of a key. */
 const LAST = "\uffff";
-/** The shortest interval between attempts to open the database while one is silent. */
+/** The shortest interval between attempts to open the database while one does not respond. */
 const REOPEN_MS = 60_000;
 
 /** This document's connection; undefined while it is not open. It stays open when guards close. */
@@ -44,7 +44,7 @@ function open(version?: number): Promise<IDBDatabase> {
       const opened = request.result;
       if (opened.objectStoreNames.contains(OBJECT_STORE)) resolve(use(opened));
       else {
-        // It is of an earlier edition, or of the app.
+        // An earlier edition or the app has created it.
         opened.close();
         open(opened.version + 1).then(resolve, reject);
       }
@@ -86,7 +86,7 @@ async function transact<T>(mode: IDBTransactionMode, issue: (store: IDBObjectSto
   return result();
 }
 
-/** The keys with a prefix: between two strings there are only strings. */
+/** The keys with a prefix: a range between two strings contains only strings. */
 const rangeOf = (prefix: string): IDBKeyRange => IDBKeyRange.bound(prefix, prefix + LAST);
 
 export const indexedDb: Store = {
@@ -103,21 +103,21 @@ export const indexedDb: Store = {
   entries: (prefix) =>
     transact("readonly", (store) => {
       const [keys, values] = [store.getAllKeys(rangeOf(prefix)), store.getAll(rangeOf(prefix))];
-      return () => new Map(keys.result.map((key, index) => [key as string, textOf(values.result[index])]));
+      return () => new Map(keys.result.map((key, index) => [key as string, stringOf(values.result[index])]));
     }),
 
   getMany: (keys) =>
     transact("readonly", (store) => {
       const requests = keys.map((key) => store.get(key) as IDBRequest<unknown>);
-      return () => requests.map(({ result }) => textOf(result));
+      return () => requests.map(({ result }) => stringOf(result));
     }),
 
   write: ({ removeBelow, remove = [], set: rows = [] }: Change) =>
     transact("readwrite", (store) => {
-      // In a full storage, what is removed first makes room.
+      // Removing first makes room in a full storage.
       if (removeBelow) store.delete(IDBKeyRange.bound(...removeBelow, false, true));
       for (const key of remove) store.delete(key);
-      for (const [key, text] of rows) store.put(text, key);
+      for (const [key, value] of rows) store.put(value, key);
       return () => {};
     }),
 

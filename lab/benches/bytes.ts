@@ -8,7 +8,7 @@ import { inProject } from "../../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
 import type { Peer } from "./peers.ts";
 import type { Place } from "./places/place.ts";
-import { refreshMessages, shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
+import { shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 
 export interface FileSize {
   readonly bytes: number;
@@ -21,8 +21,6 @@ export interface Bytes {
   readonly files: Readonly<Record<string, FileSize>>;
   /** A server's response with 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, Message>>;
-  /** A server's response with such shards to a device that holds 4 of them: as references, and in full. */
-  readonly refresh: Readonly<Record<string, Message>>;
   /** A guard's Wasm memory: for those shards, or for 10,000 impressions that a snapshot has covered. */
   readonly held: Readonly<Record<Held, number>>;
   /** The heap of a Set of the same ids instead, in each place. */
@@ -51,7 +49,6 @@ export async function weigh(peers: readonly Peer[], places: readonly (() => Prom
   return {
     files: sizes,
     message: weightsOf(messages),
-    refresh: weightsOf(Object.entries(await refreshMessages())),
     held: { shards: await weightOfShards(snapshot), impressions: await weightOfImpressions(impressions) },
     heaps: await weightOfHeaps({ shards: shards.flat(), impressions }, places),
     shardSizes: await Promise.all(shardSizes.map(weighShards)),

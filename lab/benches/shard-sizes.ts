@@ -29,7 +29,7 @@ export interface ShardCosts {
 }
 
 /** The first are the defaults. */
-export const shardSizes: readonly [ShardSizes, ...ShardSizes[]] = [
+export const shardSizes: readonly ShardSizes[] = [
   { shards: 5, capacity: 1000, falsePositiveRate: 0.001 },
   { shards: 10, capacity: 500, falsePositiveRate: 0.0005 },
   { shards: 20, capacity: 250, falsePositiveRate: 0.00025 },
@@ -96,7 +96,7 @@ function openGuard(): Promise<SeenGuard> {
 const seenBy = ({ shards, capacity }: ShardSizes): string[] => shortIds(shards * capacity * 2, 1_000_000);
 
 /** A chain whose shards are all full. */
-export async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
+async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
   const chain = await ShardChain.create(sizes);
   const ids = seenBy(sizes);
   const sealed = (sizes.shards - 1) * sizes.capacity;
@@ -107,29 +107,6 @@ export async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
     if (shards.length === sizes.shards && version % 2 ** 21 === sizes.capacity) return chain;
   }
   throw new Error("there are too few ids to fill a chain");
-}
-
-/** Of the newest shard, in a chain of 5 × 1000. */
-const HALF_FULL = 500;
-
-type Kind = "references" | "in full";
-
-/** The server's response. */
-export async function refreshMessages(): Promise<Readonly<Record<Kind, string>>> {
-  const [references, full] = await Promise.all([refreshOf("references"), refreshOf("in full")]);
-  return { references, "in full": full };
-}
-
-async function refreshOf(kind: Kind): Promise<string> {
-  const chain = await fullChain(shardSizes[0]);
-  const guard = await SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none" });
-  chain.record(shortIds(HALF_FULL, 2));
-  guard.apply({ shards: chain.snapshot().shards });
-  chain.record(shortIds(IMPRESSIONS_A_REFRESH, 3));
-  const { shards } = chain.snapshot(kind === "references" ? { held: guard.headers()["Seen-Held"] ?? "" } : {});
-  chain.free();
-  await guard.close();
-  return JSON.stringify({ shards });
 }
 
 function heldBy(guard: SeenGuard): string {

@@ -37,7 +37,7 @@ export interface Results {
 }
 
 export function tablesOfBytes(bytes: Bytes): Record<string, string> {
-  const { files, message, refresh, shardSizes } = bytes;
+  const { files, message, shardSizes } = bytes;
   return {
     files: tableOf(
       ["in an app, or as it is", "minified", "gzip", "brotli"],
@@ -49,7 +49,6 @@ export function tablesOfBytes(bytes: Bytes): Record<string, string> {
       ]),
     ),
     message: messageTable("5,000 seen ids, as a server sends them", message),
-    refresh: messageTable("a refresh, 4 of 5 shards held", refresh),
     held: tableOf(
       ["a guard holds in memory", ""],
       [
@@ -85,8 +84,6 @@ const MESSAGES: Readonly<Record<string, string>> = {
   "sorted Uint32Array": "their 32-bit hashes, sorted, as base64",
   bloomfilter: "5 filters of npm `bloomfilter`",
   "bloom-filters": "5 filters of npm `bloom-filters`",
-  references: "the newest shard, and references to the others",
-  "in full": "all shards",
 };
 
 /** The memory of a guard, and of its peers with the same ids. */

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-import { goBloom, goLibrary, goXxhash, guavaJar, lz4Jar } from "./servers.mjs";
+import { goBloom, goXxhash, guavaJar, lz4Jar } from "./servers.mjs";
 
 /**
  * @typedef {object} Program
@@ -149,11 +149,6 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     find: goBloom,
     apt: "golang-github-willf-bloom-dev",
     elsewhere: "the Go library github.com/bits-and-blooms/bloom/v3, with what it needs, in GOPATH's src",
-  },
-  goRedis: {
-    find: () => goLibrary("github.com/gomodule/redigo"),
-    apt: "golang-github-gomodule-redigo-dev",
-    elsewhere: "the Go library github.com/gomodule/redigo in GOPATH's src",
   },
   goXxhash: {
     find: goXxhash,

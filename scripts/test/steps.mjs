@@ -164,7 +164,7 @@ const packageAndTests = /^(js|src|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)
 
 const { chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
-const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
+const otherServers = [go, programs.goBloom, programs.goXxhash, java, programs.guava, programs.lz4];
 
 /** At the top of its host, and below it. */
 async function site() {

@@ -37,7 +37,7 @@ impl StoreKeys {
     /// [`Error::BadOption`] for a user without a name, of over 512 bytes, or whose list would be another one's hash.
     pub fn of(prefix: &str, user: &str, is_cluster: bool) -> Result<Self, Error> {
         if user.is_empty() {
-            return Err(Error::BadOption("a store's user must be a text that is not empty"));
+            return Err(Error::BadOption("a store's user must be a string that is not empty"));
         }
         if user.len() > MAX_USER_BYTES {
             return Err(Error::BadOption("a user's name must have at most 512 bytes"));

@@ -1,4 +1,4 @@
-/** What ends a step of `npm test`: its use of a processor, or silence. */
+/** The limits of a step of `npm test`: its processor time, and its time without output. */
 import { spawn } from "node:child_process";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { processorSeconds } from "../../scripts/lib/processes.mjs";
@@ -14,7 +14,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("a step that prints nothing and uses no processor for 3 minutes ends", () => {
+test("a step without output or processor time for 3 minutes is ended", () => {
   const isOver = limitOf("none of this name", false);
   expect(isOver(30, 100)).toBeUndefined();
   vi.advanceTimersByTime(2.9 * MINUTE_MS);
@@ -26,7 +26,7 @@ test("a step that prints nothing and uses no processor for 3 minutes ends", () =
 test.each([
   { what: "prints something", seconds: 30, characters: 101 },
   { what: "uses a processor", seconds: 32, characters: 100 },
-])("a step that $what goes on", ({ seconds, characters }) => {
+])("a step that $what is not ended", ({ seconds, characters }) => {
   const isOver = limitOf("none of this name", false);
   isOver(30, 100);
   vi.advanceTimersByTime(2 * MINUTE_MS);
@@ -35,7 +35,7 @@ test.each([
   expect(isOver(seconds, characters)).toBeUndefined();
 });
 
-test("a step that uses a processor for longer than any takes ends", () => {
+test("a step that exceeds the longest processor time is ended", () => {
   const isOver = limitOf("none of this name", false);
   expect(isOver(44 * 60, 1)).toBeUndefined();
   expect(isOver(46 * 60, 2)).toMatch(/used a processor for more than 2700 s/);

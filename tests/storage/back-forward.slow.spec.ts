@@ -100,7 +100,7 @@ test("i6: a page that records as it is left enters the cache, and loses no impre
   expect(await fresh(page, ["as it left"])).toEqual([]);
 });
 
-test("i6: a page that observes and delivers is in the cache, too, and goes on when it returns", async ({
+test("i6: a page that observes and delivers is in the cache, too, and continues when it returns", async ({
   cachingContext,
   site,
 }) => {

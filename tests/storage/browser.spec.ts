@@ -337,7 +337,7 @@ async function fill(page: Page, site: Site): Promise<void> {
   });
 }
 
-test("i5: a full disk is reported once, the feed goes on, and all is stored when there is room again", async ({
+test("i5: a full disk is reported once, the feed continues, and all is stored when there is room again", async ({
   page,
   site,
 }) => {

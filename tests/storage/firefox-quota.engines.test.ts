@@ -1,4 +1,4 @@
-/** Firefox's databases take only deletions after a write that found no room: the guard goes on all the same. */
+/** Firefox's databases take only deletions after a write that found no room: the guard continues all the same. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codes, flush, fresh, idsOf, openGuard, record, stats } from "../support/pages.js";
 import { Site } from "../support/site.js";

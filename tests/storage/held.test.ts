@@ -192,7 +192,7 @@ describe("the stored snapshot", () => {
     expect([...next.errors, ...last.errors]).toEqual([]);
   });
 
-  test("is that of the tab that wrote last, and each tab goes on with its own", async () => {
+  test("is that of the tab that wrote last, and each tab continues with its own", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const snapshots = [(await fiveShards("one")).snapshot, (await fiveShards("two")).snapshot];
     const tabs = [await visit(storage, namespace), await visit(storage, namespace)];

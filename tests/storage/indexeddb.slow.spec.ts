@@ -108,7 +108,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
     await record(page, ["a"]);
     await expect.poll(() => stashesOn(page), { timeout: LOCAL_MS }).toHaveLength(1);
-    // Another guard of the same document does not wait for that opening for ever either.
+    // Another guard of the same document does not wait for that opening forever either.
     const another = await page.evaluate(async () => {
       const began = performance.now();
       const guard = await Seenguard.SeenGuard.open({ namespace: "another" });

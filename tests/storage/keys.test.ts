@@ -1,7 +1,7 @@
 /** What stands in keys and strings of the storage, how long, and how much of it. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nameOf, prefixOf, under } from "../../js/storage/keys.js";
+import { nameOf, prefixOf, generationPrefixOf } from "../../js/storage/keys.js";
 import { sizeOf } from "../simulation/programs/local-storage.js";
 import { holding, idsOf, newBrowser, until, type Browser } from "./support.js";
 
@@ -168,8 +168,9 @@ test("different namespaces have different keys, and none of them is a prefix of 
 test("keys of a lower generation are one range below those of a higher one", () => {
   const property = fc.property(namespaces, generations, generations, (namespace, one, other) => {
     const [lower, higher] = [Math.min(one, other), Math.max(one, other)];
-    const below = under(nameOf(namespace), higher);
-    if (one !== other) expect(`${under(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
+    const below = generationPrefixOf(nameOf(namespace), higher);
+    if (one !== other)
+      expect(`${generationPrefixOf(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
     expect(below > prefixOf(nameOf(namespace))).toBe(true);
   });
   fc.assert(property, { numRuns: 5_000 });

@@ -350,7 +350,7 @@ describe("data of a later version", () => {
     return `${before}/${number ?? own}/q/anything`;
   };
 
-  test("i5: is left alone, and this version goes on next to it", async () => {
+  test("i5: is left alone, and this version continues next to it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     const text = "what only a later version understands\n";

@@ -129,7 +129,7 @@ describe("while a method of an app's object", () => {
   };
   for (const method of methods)
     for (const [way, answer] of Object.entries(ways))
-      test(`i5: ${method} ${way} the guard goes on, and stores everything afterwards`, async () => {
+      test(`i5: ${method} ${way} the guard continues, and stores everything afterwards`, async () => {
         const browser = await newBrowser();
         const first = browser.open();
         const stored = customStore(first, () => undefined);

@@ -83,6 +83,6 @@ export async function withType(feed: Feed): Promise<void> {
 }
 
 export async function withAnotherType(feed: Feed): Promise<void> {
-  // @ts-expect-error -- the request has a text, and the page a number
+  // @ts-expect-error -- the request has a string, and the page a number
   await feed.fill(({ cursor }: PageRequest) => Promise.resolve({ items: [{ id: cursor ?? "a" }], next: 7 }), 5);
 }

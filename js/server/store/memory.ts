@@ -4,7 +4,7 @@ import { call, serverEngine } from "../engine.js";
 import { backendPerformer } from "./performer.js";
 import { ChainStore } from "./seen-store.js";
 
-/** Above this number, the least recently used ones are forgotten. */
+/** Above this number of users the least recently used one is removed. */
 const MAX_USERS = 100_000;
 
 export function memoryStore(options: StoreOptions = {}): SeenStore {
@@ -23,7 +23,7 @@ export function keepPending(kept: string, { text, at, lifeSeconds }: PendingToKe
 class MemoryBackend implements Backend {
   /** The least recently used first. */
   private readonly users = new Map<string, Loaded>();
-  /** Shared by all users, so that a forgotten user does not get an earlier revision again. */
+  /** Shared by all users, so that a user who was removed does not get an earlier revision again. */
   private lastRevision = 0;
 
   async load(user: string, reported?: PendingToKeep): Promise<Loaded> {

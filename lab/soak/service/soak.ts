@@ -97,10 +97,15 @@ async function soakOver(
     const [during, after] = [newTimes(), newTimes()];
     load.pages = during;
     const begun = performance.now();
-    await fault.inject(load);
-    await deployment.isReady();
+    const what = `${fault.part}: ${KINDS[fault.kind]}`;
+    try {
+      await fault.inject(load);
+      await deployment.isReady();
+    } catch (cause) {
+      throw new Error(`over ${name}, after ${what}`, { cause });
+    }
     const ms = performance.now() - begun;
-    say(`over ${name}, ${seconds(ms)}: ${fault.part}: ${KINDS[fault.kind]}`);
+    say(`over ${name}, ${seconds(ms)}: ${what}`);
     faults.push({ kind: fault.kind, ms, during, after });
     load.pages = after;
     aftermath = setTimeout(() => (load.pages = load.calm), AFTERMATH_MS);

@@ -36,6 +36,8 @@ const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
 const NODE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between attempts to open a connection.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The pause after a cluster's connection was opened: one is opened each time while a master hangs.
+const CLUSTER_PAUSE: Duration = Duration::from_secs(5);
 
 /// The address of Redis or of some nodes of a Redis Cluster, with credentials and certificates.
 #[derive(Debug, Clone)]
@@ -167,7 +169,8 @@ enum Line {
 
 /// A connection to Redis, or to a Redis Cluster, which reconnects. A clone shares it, as do concurrent calls. It is
 /// opened in the background: until then each command fails at once. Another connection is opened if this one is lost, if
-/// no command is answered for a second, or if Redis has become a replica. For each the target is read and the host's
+/// no command is answered for a second, or if Redis has become a replica; to a cluster, if a node does not answer a
+/// command within a second, at most every five seconds. For each the target is read and the host's
 /// name resolved again; it takes over once it has answered. The former one may still bring an answer that a call waits
 /// for.
 ///
@@ -287,7 +290,13 @@ impl RedisConnection {
         };
         match &answer {
             Err(error) if error.code().is_none() => {
-                if error.is_unrecoverable_error() && !self.is_cluster() {
+                // redis-rs reconnects to a cluster's node whose connection is closed, but not to one that is silent: the
+                // other nodes may answer, and another master may have its slots.
+                let is_lost = match self.is_cluster() {
+                    true => error.is_timeout(),
+                    false => error.is_unrecoverable_error(),
+                };
+                if is_lost {
                     self.renew();
                 }
                 self.renew_if_silent(sent);
@@ -359,7 +368,12 @@ async fn open(shared: Weak<Shared>) {
             Err(_) => {}
         }
         // If what is there now is a replica, too, it is not left at once.
-        sleep(PAUSE).await;
+        sleep(if is_open && shared.is_cluster {
+            CLUSTER_PAUSE
+        } else {
+            PAUSE
+        })
+        .await;
         if is_open {
             return shared.is_opening.store(false, Ordering::Relaxed);
         }

@@ -57,6 +57,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         a_master_that_hangs_holds_up_its_own_users_alone,
         a_node_that_hangs_does_not_block_the_other_nodes,
         a_master_that_hangs_at_the_start_does_not_block_the_others,
+        a_silent_connection_to_a_master_is_replaced_while_the_others_answer,
         what_is_pending_of_many_devices_is_bounded_where_it_is_stored,
         an_unchanged_list_is_stored_again_before_it_expires,
         what_is_stored_expires_with_the_chain,

@@ -117,7 +117,7 @@ export class Browser {
   count(): void {
     if (++this.calls < MOST_CALLS) return;
     if (this.calls > 100 * MOST_CALLS) {
-      // The package catches what is thrown here, and goes on for ever.
+      // The package catches what is thrown here, and continues forever.
       writeSync(2, "a task of a program does not end\n");
       process.kill(process.pid, "SIGKILL");
     }
@@ -160,7 +160,7 @@ export class Browser {
       // No time passes, or hardly any.
       tasks = task.dueMs > this.nowMs + 1 ? 0 : tasks + 1;
       if (tasks > MOST_CALLS) {
-        this.ledger.violated("tasks follow each other for ever");
+        this.ledger.violated("tasks follow each other forever");
         this.ledger.assert();
       }
       this.nowMs = Math.max(this.nowMs, task.dueMs);

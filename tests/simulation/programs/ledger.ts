@@ -32,7 +32,7 @@ interface Clear {
   /** Infinity: no signal says it. */
   readonly generation: number;
   readonly document: Tab;
-  /** When it resolved; Infinity: it goes on, or it was not finished. */
+  /** When it resolved; Infinity: it continues, or it was not finished. */
   endOrder: number;
 }
 

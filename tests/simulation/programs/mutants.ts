@@ -25,9 +25,13 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;
     const known = [...rows.keys()];
-    const listed = parseKeys(await context.call(store.keys(prefixOf(name))));`,
+    // The first load reads what it lists, if the store can.
+    const entries = hasLoaded || !store.entries ? undefined : await context.call(store.entries(prefixOf(name)));
+    const listed = parseKeys(entries ? [...entries.keys()] : await context.call(store.keys(prefixOf(name))));`,
     `    const known = [...rows.keys()];
-    const listed = parseKeys(await context.call(store.keys(prefixOf(name))));
+    // The first load reads what it lists, if the store can.
+    const entries = hasLoaded || !store.entries ? undefined : await context.call(store.entries(prefixOf(name)));
+    const listed = parseKeys(entries ? [...entries.keys()] : await context.call(store.keys(prefixOf(name))));
     const stashes = context.stash?.unread() ?? [];
     if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;`,
@@ -37,7 +41,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   "a signal starts no load": storage("if (!isHidden()) void this.loader.load();", ""),
-  "a row that is gone is not looked for": loader("return texts.every((text) => text !== undefined);", "return true;"),
+  "a row that is gone is not looked for": loader(
+    "return values.every((value) => value !== undefined);",
+    "return true;",
+  ),
   "what was read for another generation is merged": loader(
     "if (!context.isCurrent(generation)) return false;",
     "if (context.isEnded()) return false;",
@@ -49,8 +56,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
   "a row counts as saved before it is": saver(
-    "    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
-    "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
+    "    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;",
+    "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;",
   ),
   "no signal follows a save": saver("    context.writeSignal();", ""),
   "a row is written although its generation has ended": context(
@@ -61,9 +68,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "    this.readSignal();\n    keys.writeGeneration",
     "    keys.writeGeneration",
   ),
-  "a call of the store may be silent for ever": context(
-    "const cancel = this.timers.after(SILENCE_MS, () => reject(NO_ANSWER));",
-    "const cancel = () => void NO_ANSWER;",
+  "a call of the store may be silent forever": context(
+    'const cancel = this.timers.after(CALL_TIMEOUT_MS, () => reject(new Error("it does not respond")));',
+    "const cancel = () => void CALL_TIMEOUT_MS;",
   ),
   "the signal is not read once the database is open": context(
     "    this.readSignal();\n    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
@@ -76,7 +83,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "what failed is not repeated": {
     file: "storage/retry.ts",
-    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);",
+    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, MAX_MS), this.run);",
     to: "this.failures++;",
   },
   "flush waits for the first load alone": storage(
@@ -135,7 +142,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
   ),
-  "a clear of a silent store does not end": clear('inTime(SILENCE_MS, "the storage", work)', "(void inTime, work)"),
+  "a clear of a silent store does not end": clear(
+    'rejectAfter(CALL_TIMEOUT_MS, "the storage", work)',
+    "(void rejectAfter, work)",
+  ),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending ids are returned without reading the signal": {
     file: "guard/namespace.ts",
@@ -154,7 +164,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // The end.
-  "timers go on after close": context(
+  "timers continue after close": context(
     "    this.isStopped = true;\n    this.timers.stop();",
     "    this.isStopped = true;",
   ),

@@ -100,7 +100,7 @@ export function interrupt(scene: Scene, { at, operations }: Interruption): () =>
   };
 }
 
-/** Runs a check in a callback of the package, which goes on whatever its callbacks throw. */
+/** Runs a check in a callback of the package, which continues whatever its callbacks throw. */
 export function noteFailure(scene: Scene, check: () => void): void {
   try {
     check();

@@ -250,7 +250,7 @@ class Program {
     });
   }
 
-  /** Where there is no signal, an engine learns by its first listing what was cleared. Returns whether a clear goes on. */
+  /** Where there is no signal, an engine learns by its first listing what was cleared. Returns whether a clear continues. */
   private begin(document: PageDocument): boolean {
     const isClearing = [...this.waiting].some(({ what }) => what === "clear");
     if (!this.ledger.hasSignals) this.ledger.begin(document, !isClearing && !this.hasClearFailed);
@@ -329,14 +329,14 @@ class Program {
   }
 
   private checkTimers(document: PageDocument): void {
-    if (this.browser.timersOf(document) > 0) this.ledger.violated("timers go on after close");
+    if (this.browser.timersOf(document) > 0) this.ledger.violated("timers continue after close");
   }
 
   /** What holds at any time. */
   private check(): void {
     const { ledger, browser } = this;
     for (const { what, sinceMs } of this.waiting)
-      if (sinceMs < browser.nowMs - PATIENCE_MS) ledger.violated(`${what} waits for ever`);
+      if (sinceMs < browser.nowMs - PATIENCE_MS) ledger.violated(`${what} waits forever`);
     const stashes = [...browser.local].filter(([key]) => kindOf(key) === "s");
     if (sizeOf(new Map(stashes)) > 220_000) ledger.violated("stashes grow without end");
     if (ledger.clears.length === 0) for (const tab of this.tabs) if (tab) this.checkOwn(tab);
@@ -403,7 +403,7 @@ class Program {
     await this.retry();
     await browser.advance(LOADED_MS);
     this.check();
-    if (this.waiting.size > 0) ledger.violated(`${[...this.waiting].map(({ what }) => what).join()} waits for ever`);
+    if (this.waiting.size > 0) ledger.violated(`${[...this.waiting].map(({ what }) => what).join()} waits forever`);
     await this.checkLive();
     await browser.task(() => this.tabs.forEach((tab, index) => tab && this.end(index, tab, "crash")));
     await this.checkNext();
@@ -458,7 +458,7 @@ class Program {
     await browser.task(() => this.open(0));
     await browser.advance(SETTLED_MS);
     const [tab] = this.tabs;
-    if (!tab?.guard) throw new Error("open waits for ever");
+    if (!tab?.guard) throw new Error("open waits forever");
     this.checkKnown(tab.guard, "the next visit");
     const keys = [...(world.isCustom ? browser.custom : browser.rows).keys()];
     const { generation } = this;

@@ -72,7 +72,7 @@ async function startOwnBroker({ say, atEnd }: PipelineOptions): Promise<string> 
   return kafka.address;
 }
 
-/** Each start is a new job, which goes on where the one before has committed its offsets: with a checkpoint. */
+/** Each start is a new job, which continues where the one before has committed its offsets: with a checkpoint. */
 async function jobOver(
   broker: string,
   service: string,

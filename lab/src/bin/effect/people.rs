@@ -21,7 +21,7 @@ const SPREAD_OF_PAUSES: f64 = 0.9;
 /// Between the two halves of a session that changes the device.
 const HAND_OVER_MS: u64 = 30 * SECOND_MS;
 
-/// What people do, on average. docs/effect.md names the source of each figure.
+/// What people do, on average. lab/README.md names the source of each figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Habits {
     pub sessions_per_day: f64,
