@@ -45,7 +45,7 @@ const OFFLINE_MS = 60_000;
 let keepaliveBytes = 0;
 
 /** The reason of a request that this document aborts, which does not count as a failure. */
-const DROPPED = new Error("dropped");
+const dropped = (): Error => new Error("dropped");
 
 export class Reporter {
   readonly address: string;
@@ -269,7 +269,7 @@ export class Reporter {
   private reportNow(request: DeliveryRequest): Report {
     const { batch, reason, options } = request;
     if (!batch.isCurrent()) this.drop((each) => each === request);
-    if (!this.requests.has(request)) throw DROPPED;
+    if (!this.requests.has(request)) throw dropped();
     if (reason === "hide" && this.countsAsDelivered(options)) batch.end("Left");
     return this.reportOf(batch);
   }
@@ -327,7 +327,7 @@ export class Reporter {
       if (!selects(request)) continue;
       this.requests.delete(request);
       request.batch.end("Failed");
-      request.abort(DROPPED);
+      request.abort(dropped());
     }
   }
 

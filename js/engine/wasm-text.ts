@@ -16,16 +16,20 @@ const CODES = 128;
  */
 export function bytesOf(wasm: string | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   if (typeof wasm !== "string") return wasm;
-  // This runs once, mostly before it is compiled: one plain loop over typed arrays takes the least time.
+  // This runs once, mostly before it is compiled: plain loops over typed arrays take the least time.
   const codes = createEncoder().encode(wasm);
+  const { length } = codes;
   const table = new Uint8Array(CODES * (LAST_LEAD + 1));
-  let count = 0;
-  for (let from = 0; from < codes.length; from++) {
-    let code = codes[from] ?? 0;
-    if (code <= LAST_LEAD) code = CODES * code + (codes[++from] ?? 0);
-    if (count < BYTES) table[code] = count;
-    // A code takes at least one character, so the bytes can overwrite the string's.
-    codes[count++] = table[code] ?? 0;
+  let from = 0;
+  for (let byte = 0; byte < BYTES; byte++, from++) {
+    const code = codes[from] as number;
+    table[code <= LAST_LEAD ? CODES * code + (codes[++from] as number) : code] = byte;
   }
-  return codes.subarray(BYTES, count);
+  // A code takes at least one character, so the bytes can overwrite the string's.
+  let count = 0;
+  for (; from < length; from++) {
+    const code = codes[from] as number;
+    codes[count++] = table[code <= LAST_LEAD ? CODES * code + (codes[++from] as number) : code] as number;
+  }
+  return codes.subarray(0, count);
 }

@@ -15,8 +15,6 @@ import { VisibleTimers } from "./timers.js";
 /** The number of recordings of a row that cannot be decoded. */
 export const DAMAGED = -1;
 
-const NO_RESPONSE = new Error("the storage does not respond and is tried again");
-
 export interface Listeners {
   readonly report: ErrorListener;
   /** Called after a load and after a reset, which may have changed the table. */
@@ -130,7 +128,7 @@ export class StorageContext {
   call<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
-      const cancel = this.timers.after(CALL_TIMEOUT_MS, () => reject(NO_RESPONSE));
+      const cancel = this.timers.after(CALL_TIMEOUT_MS, () => reject(new Error("it does not respond")));
       work.then(cancel, cancel);
     });
   }
@@ -171,9 +169,9 @@ export class StorageContext {
     const isAnyReported = this.retries.some(({ isReported }) => isReported);
     if (operation.isReported || (isAnyReported && !isFull)) return;
     operation.isReported = true;
-    const why =
-      cause === NO_RESPONSE ? NO_RESPONSE.message : `the storage failed and is tried again: ${describe(cause)}`;
-    const message = isFull ? "the storage is full: what does not fit stays in memory and is tried again" : why;
+    const message = isFull
+      ? "the storage is full: what does not fit stays in memory and is tried again"
+      : `the storage failed and is tried again: ${describe(cause)}`;
     this.listeners.report(new SeenGuardError("storage", message, cause));
   }
 }

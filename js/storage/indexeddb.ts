@@ -86,6 +86,9 @@ async function transact<T>(mode: IDBTransactionMode, issue: (store: IDBObjectSto
   return result();
 }
 
+/** The keys with a prefix: a range between two strings contains only strings. */
+const rangeOf = (prefix: string): IDBKeyRange => IDBKeyRange.bound(prefix, prefix + LAST);
+
 export const indexedDb: Store = {
   kind: "indexeddb",
 
@@ -93,9 +96,14 @@ export const indexedDb: Store = {
 
   keys: (prefix) =>
     transact("readonly", (store) => {
-      // A range between two strings contains only strings.
-      const request = store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST));
+      const request = store.getAllKeys(rangeOf(prefix));
       return () => request.result as string[];
+    }),
+
+  entries: (prefix) =>
+    transact("readonly", (store) => {
+      const [keys, values] = [store.getAllKeys(rangeOf(prefix)), store.getAll(rangeOf(prefix))];
+      return () => new Map(keys.result.map((key, index) => [key as string, stringOf(values.result[index])]));
     }),
 
   getMany: (keys) =>

@@ -80,7 +80,9 @@ export class Loader {
     if (hasLoaded) this.mergeStashes(stashes);
     else this.firstStashes = stashes;
     const known = [...rows.keys()];
-    const listed = parseKeys(await context.call(store.keys(prefixOf(name))));
+    // The first load reads what it lists, if the store can.
+    const entries = hasLoaded || !store.entries ? undefined : await context.call(store.entries(prefixOf(name)));
+    const listed = parseKeys(entries ? [...entries.keys()] : await context.call(store.keys(prefixOf(name))));
     if (context.isEnded()) return true;
     context.readSignal();
     if (context.learn(highestGeneration([...listed, ...this.firstStashes]), this.keepsOwn)) this.saver.changed();
@@ -90,7 +92,9 @@ export class Loader {
     const isUnread = ({ key, kind, generation: other }: ParsedKey) =>
       other === generation && ((kind === "r" && !rows.has(key)) || (kind === "h" && !hasLoaded));
     const unread = listed.filter(isUnread);
-    const values = unread.length > 0 ? await context.call(store.getMany(unread.map(({ key }) => key))) : [];
+    const keys = unread.map(({ key }) => key);
+    const getMany = () => (keys.length > 0 ? context.call(store.getMany(keys)) : []);
+    const values = entries ? keys.map((key) => entries.get(key)) : await getMany();
     await context.isAttached;
     if (!(await this.mergeListed(unread, values, generation))) return context.isEnded();
     return values.every((value) => value !== undefined);

@@ -17,6 +17,8 @@ export interface Store {
   opening(): Promise<unknown> | undefined;
   /** The keys with this prefix. */
   keys(prefix: string): Promise<string[]>;
+  /** The same with their values, for a store that reads all at once. */
+  entries?(prefix: string): Promise<ReadonlyMap<string, string | undefined>>;
   /** The values, `undefined` for keys that are absent. */
   getMany(keys: readonly string[]): Promise<(string | undefined)[]>;
   write(change: Change): Promise<void>;

@@ -26,6 +26,13 @@ describe.each(ENTRIES)("the entry %s", (entry) => {
     expect(() => importInto(realm, entry)).not.toThrow();
   });
 
+  test("makes no error as it is imported: for its stack V8 parses the whole file again", () => {
+    const { realm, run } = bareRealm();
+    run("var made = 0; Error = class extends Error { constructor(...all) { super(...all); made++; } };");
+    importInto(realm, entry);
+    expect(run("made")).toBe(0);
+  });
+
   test("is imported where Object.prototype is polluted", () => {
     for (const value of ["5", "() => 5", "null"]) {
       const { realm, run } = bareRealm();

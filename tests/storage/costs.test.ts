@@ -41,6 +41,15 @@ test("five stored shards add no transaction to an open", async () => {
   expect(await transactionsOfOpen(browser)).toBe(before);
 });
 
+test("an open reads all that is stored in one transaction", async () => {
+  const browser = await newBrowser();
+  await transactionsOfOpen(browser);
+  expect([...browser.rows.keys()].some((key) => key.includes("/r/"))).toBe(true);
+  const document = browser.open();
+  await until(browser, document.openGuard({}));
+  expect(document.transactions).toBe(1);
+});
+
 test("a read in progress as the page hides does not close the connection", async () => {
   const browser = await newBrowser();
   const [document, other] = [browser.open(), browser.open()];
