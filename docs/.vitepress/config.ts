@@ -57,11 +57,11 @@ function referenceItem(): DefaultTheme.SidebarItem {
   return { text: "Reference", items };
 }
 
-/** A page's title, without what would be markup in it. */
+/** A page's title, without what would be markup in it, and without its anchor. */
 function headingOf(name: string): string {
   const [, heading] = /^# (.+)$/m.exec(readFileSync(`${gathered}/${name}.md`, "utf8")) ?? [];
   if (heading === undefined) throw new Error(`${sourceOf(name)} has no heading`);
-  return heading.replaceAll("`", "");
+  return heading.replaceAll("`", "").replace(/ \{#.*\}$/, "");
 }
 
 /** As on GitHub, where the same links work: https://github.com/Flet/github-slugger. */
