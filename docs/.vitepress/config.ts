@@ -17,6 +17,7 @@ export default defineConfig({
   title: "Seenguard",
   description: "A feed never shows the same item twice.",
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}favicon.svg` }]],
+  transformHtml: stylesAfterScripts,
   markdown: {
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify: slugOf },
@@ -55,6 +56,12 @@ function referenceItem(): DefaultTheme.SidebarItem {
   const names = readdirSync(`${gathered}/${REFERENCE}`).map((file) => file.replace(/\.md$/, ""));
   const items = names.map((name) => ({ text: headingOf(`${REFERENCE}/${name}`), link: `/${REFERENCE}/${name}` }));
   return { text: "Reference", items };
+}
+
+/** A script waits for the styles before it, and with it the first page's demo below: the styles come last in the head. */
+function stylesAfterScripts(html: string): string {
+  const styles = /<link rel="preload stylesheet"[^>]*>\s*/g;
+  return html.replace(styles, "").replace("</head>", `${(html.match(styles) ?? []).join("")}</head>`);
 }
 
 /** A page's title, without what would be markup in it, and without its anchor. */

@@ -16,10 +16,11 @@ if (!isInPage) {
   addEventListener("message", ({ data, origin, ports: [port] }: MessageEvent<unknown>) => {
     if (data === JOIN && origin === location.origin && port !== undefined) join(port);
   });
-  sayWhereServerIs();
-  scrollOnlyInUse();
-  // The worker starts while the page's own script is still loading.
+  // The worker starts while the page and its own script are still loading.
   fetch("./api/status").catch(() => undefined);
+  scrollOnlyInUse();
+  if (document.readyState !== "loading") sayWhereServerIs();
+  else document.addEventListener("DOMContentLoaded", sayWhereServerIs);
 }
 
 /** In the place of one that has died, too. */
