@@ -15,6 +15,12 @@ export const ofTheEngine = [
   ...["chain", "feed", "formats", "guard", "limits", "near-duplicates", "requests", "snapshot", "storage"],
 ].map((rule) => `tests/${rule}/*.test.ts`);
 
+/** Those of them that run the Wasm engine either way, in a simulated browser; and clients, which know of no engine. */
+const ofNoEngine = [
+  ...["clears", "costs", "keys", "stores"].map((name) => `tests/storage/${name}.test.ts`),
+  "tests/requests/clients.test.ts",
+];
+
 const MINUTE_MS = 60_000;
 
 /** One file after the other. @param minutes of a test, @param compiling of what is compiled before it */
@@ -70,7 +76,7 @@ export default defineConfig({
           ...patient,
           name: "js-engine",
           include: ofTheEngine,
-          exclude: ["tests/**/*.{engines,slow}.test.ts"],
+          exclude: ["tests/**/*.{engines,slow}.test.ts", ...ofNoEngine],
           setupFiles: ["tests/engine/server-engine-js.ts"],
           env: { SEENGUARD_ENGINE: "js" },
         },

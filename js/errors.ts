@@ -52,7 +52,7 @@ export function refuse(message: string): never {
   throw new SeenGuardError("bad-option", message);
 }
 
-/** Reads a value of the app. If its getters or proxies throw, this throws a `SeenGuardError`. */
+/** Reads an argument of the app. If its getters or proxies throw, this throws a `SeenGuardError`. */
 export function readGiven<T>(code: ErrorCode, what: string, read: () => T): T {
   try {
     return read();
@@ -64,8 +64,8 @@ export function readGiven<T>(code: ErrorCode, what: string, read: () => T): T {
 /** Receives errors that do not stop the feed. */
 export type ErrorListener = (error: SeenGuardError) => void;
 
-/** The most messages that are passed on: some contain data of the app's items. */
-const MOST_MESSAGES = 20;
+/** The most messages that are reported, since some contain data of the app's items. */
+const MAX_MESSAGES = 20;
 
 /** The default listener: a console warning, once for each message; on a server once for each code. */
 export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
@@ -76,10 +76,10 @@ export function warnOnce(of: "message" | "code" = "message"): ErrorListener {
   };
 }
 
-/** Whether an error is the first with its message or code; false for more than a few. */
+/** Returns whether an error is the first with its message or code; `false` after `MAX_MESSAGES`. */
 export function newMessages(of: "message" | "code" = "message"): (error: SeenGuardError) => boolean {
   const known = new Set<string>();
-  return (error) => known.size < MOST_MESSAGES && known.size < known.add(error[of]).size;
+  return (error) => known.size < MAX_MESSAGES && known.size < known.add(error[of]).size;
 }
 
 /** Calls an app's callback. Its exception becomes an uncaught error of the app and stops nothing here. */
@@ -104,6 +104,6 @@ export function errorNameOf(cause: unknown): string {
 
 /** The message of any thrown value. */
 export function describe(cause: unknown): string {
-  // Some values cannot be converted to text.
+  // Some values cannot be converted to a string.
   return attempt(() => String(cause instanceof Error ? cause.message : cause)) ?? typeof cause;
 }

@@ -8,7 +8,7 @@
  *     js/types/ ──► dist/*.d.ts, dist/*.d.cts
  *     dist/, docs/, a folder for each subpath, for old resolvers ──► target/npm/, which is packed
  *
- * Files are replaced one by one and whole, so a program that reads dist/ meanwhile never reads half a file.
+ * Files are replaced atomically, so that a program which reads dist/ meanwhile never reads half a file.
  */
 import { pathToFileURL } from "node:url";
 import { bindModules, compileModules, modules, translateModules } from "./build/wasm.mjs";
@@ -17,12 +17,12 @@ import { inProject } from "./lib/paths.mjs";
 import { withProgress } from "./lib/run.mjs";
 import { main, setUp } from "./setup.mjs";
 
-/** @param {{ sizes?: boolean }} [options] sizes: whether to measure what the package costs an app, and print it */
+/** Builds all. @param {{ sizes?: boolean }} [options] sizes: whether to print the package's size in an app */
 export async function build({ sizes = true } = {}) {
   await setUp({}, compileModules);
   await bindModules();
   await translateModules();
-  // These use npm packages, which are there only now.
+  // These use npm packages, which are installed only now.
   const [{ bundle }, { assemblePackage }, { copyTypes }, { measureSizes }] = await Promise.all([
     import("./build/bundle.mjs"),
     import("./build/package.mjs"),
@@ -36,7 +36,7 @@ export async function build({ sizes = true } = {}) {
   if (sizes) console.log(await withProgress("measuring sizes", measureSizes));
 }
 
-/** Of dist/ what the demo imports; the rest stays as an earlier build has made it, or is not there. */
+/** Builds only the files of dist/ that the demo imports. */
 export async function buildForDemo() {
   const wanted = modules.filter(({ inDemo }) => inDemo);
   await setUp({}, () => compileModules(wanted));

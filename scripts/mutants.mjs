@@ -1,10 +1,10 @@
 /**
- * Changes the code in one place at a time, and reports the changes that no test notices: cargo-mutants those of src/,
- * Stryker those of js/. It installs both, once.
+ * Runs mutation tests, and reports the changes that no test detects: cargo-mutants for src/, Stryker for js/. It
+ * installs both once.
  *
- *     npm run mutants                                          in the lines that differ from main
- *     npm run mutants -- --all                                 everywhere: takes days
- *     npm run mutants -- src/bloom.rs js/feed/verdicts.ts      in these files
+ *     npm run mutants                                          the lines that differ from main
+ *     npm run mutants -- --all                                 all code: takes days
+ *     npm run mutants -- src/bloom.rs js/feed/verdicts.ts      these files
  */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -17,24 +17,24 @@ import { cargoMutants, pathWith } from "./lib/rust.mjs";
 import { build } from "./build.mjs";
 import { cargoTool, main } from "./setup.mjs";
 
-/** Users of the simulation, for each mutant. */
+/** The users of the simulation for each mutant. */
 const USERS = "100";
 const STRYKER = "10.1.1";
-/** Below the project, so that Stryker runs the project's own Vitest. */
+/** Below the project, so that Stryker uses the project's Vitest. */
 const strykerDirectory = inProject("target", "stryker", STRYKER);
 
-/** @param {readonly string[]} where arguments that say what to change */
+/** @param {readonly string[]} where arguments that select the code */
 async function tryRust(where) {
   await cargoTool(cargoMutants);
   const env = { ...(await pathWith([cargoMutants])), SEENGUARD_USERS: USERS };
   await run("cargo", ["mutants", "--output", inProject("target"), ...where], { env });
 }
 
-/** @param {readonly string[]} where files, each with lines or whole; none stands for all */
+/** @param {readonly string[]} where files, with or without line ranges; none means all */
 async function tryJavaScript(where) {
   const node = await nodeOf(measuredRelease);
   if (node === undefined)
-    throw new CommandFailed(`Stryker takes Node 22 or newer: run it with Node ${measuredRelease}`);
+    throw new CommandFailed(`Stryker needs Node 22 or newer: run it with Node ${measuredRelease}`);
   await installStryker();
   await build({ sizes: false });
   const stryker = join(strykerDirectory, "node_modules", "@stryker-mutator", "core", "bin", "stryker.js");
@@ -48,21 +48,21 @@ async function installStryker() {
   console.log(`set-up: installing Stryker ${STRYKER} into ${strykerDirectory} (once)`);
   mkdirSync(strykerDirectory, { recursive: true });
   writeFileSync(join(strykerDirectory, "package.json"), '{ "private": true }\n');
-  // Vitest, its peer, is the project's own.
+  // Its peer dependency Vitest is the project's.
   const args = ["install", "--no-package-lock", "--legacy-peer-deps", "--no-audit", "--no-fund"];
   const packages = ["core", "vitest-runner"].map((name) => `@stryker-mutator/${name}@${STRYKER}`);
   await run("npm", [...args, ...packages], { cwd: strykerDirectory, env: withoutRootSettings() });
 }
 
-/** What differs from main, committed or not, without lines around it. */
+/** Returns the difference to main, committed or not, without context lines. */
 async function changes() {
   const base = await output("git", ["merge-base", "main", "HEAD"]);
   const diff = base && (await output("git", ["diff", "--unified=0", base, "--", "src", "js"]));
-  if (diff === undefined) throw new CommandFailed("git does not tell what differs from main");
+  if (diff === undefined) throw new CommandFailed("git diff main failed");
   return diff;
 }
 
-/** The lines that a diff has added to sources of js/, as Stryker takes them. @param {string} diff */
+/** Returns the lines that a diff adds to sources of js/, in Stryker's syntax. @param {string} diff */
 function changedLines(diff) {
   return diff.split(/^diff --git /m).flatMap((part) => {
     const file = /^\+\+\+ b\/(js\/\S+(?<!\.d)\.ts)$/m.exec(part)?.[1];
@@ -77,7 +77,7 @@ function changedLines(diff) {
 }
 
 /**
- * Which of both are to be tried.
+ * Returns the chosen tools.
  * @returns {Promise<(() => Promise<void>)[]>}
  */
 async function chosen() {
@@ -104,10 +104,10 @@ async function chosen() {
 
 await main(async () => {
   const parts = await chosen();
-  if (parts.length === 0) throw new CommandFailed("nothing in src/ or js/ is to be changed");
+  if (parts.length === 0) throw new CommandFailed("there is nothing to test in src/ or js/");
   /** @type {PromiseSettledResult<void>[]} */
   const results = [];
-  // A mutant of one that survives does not keep the other from being tried.
+  // Run the second tool even if a mutant of the first one survives.
   for (const part of parts) results.push(...(await Promise.allSettled([part()])));
   for (const result of results) if (result.status === "rejected") throw result.reason;
 });

@@ -15,18 +15,18 @@ import { programs } from "./lib/programs.mjs";
 import { CommandFailed, output, run } from "./lib/run.mjs";
 import { main, pythonEnvironmentWith, rustTarget, setUpCompilers, systemPrograms } from "./setup.mjs";
 
-/** Static: musl is part of it. */
+/** The target of static programs, with musl. */
 const TARGET = "x86_64-unknown-linux-musl";
-/** With Kafka by TLS: C libraries that zig compiles for musl. librdkafka's own configure script would take the system's. */
+/** Kafka over TLS, with C libraries compiled by zig for musl: librdkafka's configure script would use the system's. */
 const FEATURES = "kafka-ssl-vendored,rdkafka/cmake-build";
 
-/** zig, a C compiler that brings musl, and the command of cargo that uses it. */
+/** zig, a C compiler that includes musl, and its cargo command. */
 const zigPackages = ["cargo-zigbuild==0.24.0", "ziglang==0.17.0"];
 const zig = join(toolDirectory, "zig-0.17.0");
 
 export const releasePrograms = [programs.cmake, programs.dpkg, programs.python, programs.umoci];
 
-/** Of the image's process: nobody else's. */
+/** The user id of the image's process, used by nothing else. */
 const IMAGE_USER = "65532:65532";
 const CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt";
 const DOCUMENTS = "usr/share/doc/seenguard-server";
@@ -39,8 +39,8 @@ const SUMMARY = "pages of a feed without repeats";
  * @property {string} program a static binary
  * @property {string} debianPackage
  * @property {string} image an OCI layout as a tar archive
- * @property {string} layout the same as a directory
- * @property {string} tag of the image in it
+ * @property {string} layout the same layout as a directory
+ * @property {string} tag the tag of the image in it
  */
 
 /** @returns {Promise<Release>} */
@@ -69,7 +69,7 @@ async function compile() {
   const target = fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target");
   const args = ["--release", "--locked", "--package", "seenguard-server", "--target", TARGET, "--features", FEATURES];
   const PATH = [join(zig, "bin"), process.env.PATH ?? ""].join(delimiter);
-  // Made by CMake without libcurl, librdkafka 2.12 includes its header all the same, and uses nothing of it.
+  // Built by CMake without libcurl, librdkafka 2.12 still includes its header, but uses nothing of it.
   const headers = join(zig, "include", "librdkafka");
   write(join(headers, "curl", "curl.h"), "");
   const env = { PATH, [`CFLAGS_${TARGET.replaceAll("-", "_")}`]: `-I${headers}` };
@@ -84,7 +84,7 @@ async function versionOf(program) {
   return version;
 }
 
-/** The project's licence, and those of everything that the program contains. */
+/** The project's licence, and those of all code in the program. */
 async function copyrightText() {
   const texts = ["LICENSE-MIT", "LICENSE-APACHE"].map((name) => readFileSync(inProject(name), "utf8"));
   const packages = join(zig, "lib", await pythonVersion(), "site-packages", "ziglang", "lib");
@@ -165,7 +165,7 @@ async function makeDebianPackage({ directory, program, version, copyright }) {
   return file;
 }
 
-/** Both read one file of options: --listen has to differ. @param {string} unit */
+/** Both units read one file of options, so --listen must differ. @param {string} unit */
 const consumerUnit = (unit) =>
   unit
     .replace(/^# Of the Debian package.*\n/, "")
@@ -175,7 +175,7 @@ const consumerUnit = (unit) =>
 const units = "seenguard-server.service seenguard-consumer.service";
 const reload = "if [ -d /run/systemd/system ]; then systemctl daemon-reload; fi\n";
 
-/** Neither unit is enabled before its options are written. */
+/** The units are not enabled on installation, since their options must be written first. */
 const maintainerScripts = {
   postinst: `if [ "$1" = configure ]; then
   adduser --system --group --quiet --no-create-home --home /nonexistent seenguard
@@ -188,7 +188,9 @@ ${reload}if [ "$1" = configure ] && [ -n "$2" ] && [ -d /run/systemd/system ]; t
   postrm: reload,
 };
 
-/** From scratch. @param {Parts} parts @returns {Promise<{ image: string, layout: string, tag: string }>} */
+/**
+ * Makes an image from scratch. @param {Parts} parts @returns {Promise<{ image: string, layout: string, tag: string }>}
+ */
 async function makeImage({ directory, program, version, copyright }) {
   const [root, layout] = [join(directory, "root"), join(directory, "layout")];
   write(join(root, "usr/bin/seenguard-server"), readFileSync(program), 0o755);
@@ -227,7 +229,7 @@ function imageSettings(version) {
     ["workingdir", "/"],
     ["exposedports", "8080"],
     ["stopsignal", "SIGTERM"],
-    // Reached from outside of the container: it needs --token-file.
+    // Reachable from outside of the container, so it needs --token-file.
     ["env", "SEENGUARD_LISTEN=0.0.0.0:8080"],
     ["env", `SSL_CERT_FILE=${CERTIFICATES}`],
     ...Object.entries(labels).map(([name, value]) => ["label", `org.opencontainers.image.${name}=${value}`]),

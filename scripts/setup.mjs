@@ -1,10 +1,10 @@
 /**
- * Gets what the project needs onto this machine: `node scripts/setup.mjs [start]`.
+ * Installs the tools that the project needs: `node scripts/setup.mjs [start]`.
  *
- * "start" is what the build and the demo need; without it, all that the tests need, too. It uses Node's own modules
- * alone, since nothing else may be there yet. It leaves alone what is there already, and says nothing about it.
- * Programs of the system are installed by apt on Debian as root; elsewhere it says what is missing and how to get it.
- * Tools that cargo builds go into the user's cache, never among the user's own.
+ * "start" installs the tools of the build and the demo; without it, also those of the tests. It uses only Node's own
+ * modules, since no others may be installed yet. Installed tools are left alone silently. Programs of the system are
+ * installed by apt on Debian as root; elsewhere it prints the missing ones and how to install them. Tools that cargo
+ * builds go into the user's cache, never among the user's own.
  */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,25 +18,25 @@ import { findCargoTool, minimumRust, wasmBindgenTool, wasmPack, wasmTarget, wasm
 import { pythonEnvironment, pythonRequirements, pythonStamp } from "./lib/servers.mjs";
 
 /**
- * What something needs besides what the build does.
+ * Requirements in addition to those of the build.
  * @typedef {object} Needs
- * @property {readonly import("./lib/programs.mjs").Program[]} [programs] of the system
- * @property {readonly import("./lib/rust.mjs").CargoTool[]} [tools] that cargo builds
- * @property {true} [python] the packages that tests/service/languages/requirements.txt names
+ * @property {readonly import("./lib/programs.mjs").Program[]} [programs] programs of the system
+ * @property {readonly import("./lib/rust.mjs").CargoTool[]} [tools] tools that cargo builds
+ * @property {true} [python] the packages of tests/service/languages/requirements.txt
  * @property {true} [broker] the jars of a Kafka broker
  */
 
-/** Manual steps before set-up can continue. */
+/** The error of a set-up that needs manual steps. */
 class Missing extends Error {}
 
 /** @param {string} line */
-const say = (line) => {
+const print = (line) => {
   console.log(`set-up: ${line}`);
 };
 
 /**
  * @param {Needs} [needs]
- * @param {() => Promise<void>} [meanwhile] work that needs the compilers alone: it runs while the rest is installed
+ * @param {() => Promise<void>} [meanwhile] work that needs only the compilers, and runs while the rest is installed
  */
 export async function setUp(needs = {}, meanwhile) {
   await setUpCompilers();
@@ -47,14 +47,14 @@ export async function setUp(needs = {}, meanwhile) {
   if (needs.broker) await brokerJars();
 }
 
-/** What compiles Rust, natively and to Wasm, on a Node that runs all else. */
+/** Installs Rust's compilers, native and to Wasm, and checks the version of Node. */
 export async function setUpCompilers() {
   checkNode();
   await systemPrograms([programs.compiler]);
   await rustToolchain();
 }
 
-/** Rust's linter and formatter. */
+/** Installs Rust's linter and formatter. */
 export async function setUpLinters() {
   const ending = process.platform === "win32" ? ".exe" : "";
   const sysroot = (await output("rustc", ["--print", "sysroot"])) ?? "";
@@ -68,8 +68,8 @@ export async function setUpLinters() {
 }
 
 /**
- * What the demo needs over the service.
- * @param {{ redis: boolean, broker: boolean, flink: boolean }} own what is started: a Redis, a Kafka broker; Flink
+ * Returns the requirements of the demo over the service. @param {{ redis: boolean, broker: boolean, flink: boolean }}
+ * own which are started: a Redis, a Kafka broker, Flink
  * @returns {Needs}
  */
 export const needsOfDemo = ({ redis, broker, flink }) => ({
@@ -77,7 +77,7 @@ export const needsOfDemo = ({ redis, broker, flink }) => ({
     programs.librdkafka,
     ...(redis ? [programs.redis] : []),
     ...(broker ? [programs.jre, programs.maven] : []),
-    // The job is compiled, and Flink's jars are a package of Python's.
+    // The job is compiled, and Flink's jars are in a Python package.
     ...(flink ? [programs.java, programs.jre, programs.maven, programs.python] : []),
   ],
   ...(broker && { broker }),
@@ -112,7 +112,7 @@ export async function systemPrograms(wanted) {
   const how = isDebian()
     ? `run as root: apt-get update && apt-get install ${packages.join(" ")}`
     : `install: ${missing.map((program) => program.elsewhere).join("; ")}`;
-  throw new Missing(`this machine lacks what ${packages.join(", ")} bring on Debian; ${how}`);
+  throw new Missing(`this machine lacks the programs of Debian's ${packages.join(", ")}; ${how}`);
 }
 
 function isDebian() {
@@ -126,7 +126,7 @@ function isDebian() {
 /** @param {readonly string[]} packages */
 async function aptInstall(packages) {
   const env = { DEBIAN_FRONTEND: "noninteractive" };
-  say(`installing by apt: ${packages.join(", ")}`);
+  print(`installing by apt: ${packages.join(", ")}`);
   await run("apt-get", ["update", "--quiet"], { env });
   await run("apt-get", ["install", "--yes", "--quiet", "--no-install-recommends", ...packages], { env });
 }
@@ -142,7 +142,7 @@ async function rustToolchain() {
   await rustTarget(wasmTarget);
 }
 
-/** Rust's library for a platform. @param {string} target */
+/** Installs Rust's library for a platform. @param {string} target */
 export async function rustTarget(target) {
   const sysroot = (await output("rustc", ["--print", "sysroot"])) ?? "";
   if (existsSync(join(sysroot, "lib", "rustlib", target))) return;
@@ -150,22 +150,22 @@ export async function rustTarget(target) {
 }
 
 /**
- * Gets a part of Rust by rustup.
+ * Installs a part of Rust by rustup.
  * @param {string} what
  * @param {readonly string[]} args
  */
 export async function rustup(what, args) {
   if (which("rustup") === undefined) {
     throw new Missing(
-      `${what} is needed; this Rust did not come by rustup, so get it as its packages say, or use https://rustup.rs`,
+      `${what} is needed; this Rust did not come by rustup, so get it as its packages print, or use https://rustup.rs`,
     );
   }
-  say(`adding ${what}`);
+  print(`adding ${what}`);
   await run("rustup", args);
 }
 
 /**
- * Whether `version` comes before `wanted`, both as numbers with dots.
+ * Whether `version` is before `wanted`, both as numbers with dots.
  * @param {string} version
  * @param {string} wanted
  */
@@ -178,13 +178,13 @@ function isOlder(version, wanted) {
   return false;
 }
 
-/** Compiled as quickly as may be: they run for seconds. */
+/** Settings for the fastest compilation of tools, which run for seconds. */
 const quickBuild = { CARGO_PROFILE_RELEASE_OPT_LEVEL: "0", CARGO_PROFILE_RELEASE_LTO: "off" };
 
-/** Builds a tool that is not there. @param {import("./lib/rust.mjs").CargoTool} tool */
+/** Builds a missing tool. @param {import("./lib/rust.mjs").CargoTool} tool */
 export async function cargoTool(tool) {
   if ((await findCargoTool(tool)) !== undefined) return;
-  say(`building ${tool.binary} ${tool.version} into ${tool.root} (once)`);
+  print(`building ${tool.binary} ${tool.version} into ${tool.root} (once)`);
   mkdirSync(toolDirectory, { recursive: true });
   const target = mkdtempSync(join(toolDirectory, "target-"));
   const args = ["install", ...tool.install, "--root", tool.root, "--target-dir", target, "--no-track"];
@@ -195,21 +195,21 @@ export async function cargoTool(tool) {
   }
 }
 
-/** The Python packages of the tests, in an environment of their own. */
+/** Installs the Python packages of the tests in an environment of their own. */
 export async function pythonPackages() {
-  // Flink's jars are wanted, and not what its Python needs with them; the others need nothing.
+  // Without dependencies: of Flink's package only the jars are needed, and the others have none.
   await pythonEnvironmentWith(pythonEnvironment(), ["--no-deps", "--requirement", pythonRequirements]);
 }
 
 /**
- * An environment of Python with packages, of which one has hundreds of MB.
+ * Makes a Python environment with packages, one of which has hundreds of MB.
  * @param {string} directory
  * @param {readonly string[]} packages as arguments of pip
  */
 export async function pythonEnvironmentWith(directory, packages) {
   const stamp = pythonStamp(directory);
   if (existsSync(stamp)) return;
-  say(`installing Python packages into ${directory} (once; hundreds of MB)`);
+  print(`installing Python packages into ${directory} (once; hundreds of MB)`);
   await run(programs.python.find() ?? "python3", ["-m", "venv", "--clear", directory]);
   const flags = ["--quiet", "--disable-pip-version-check", "--no-cache-dir", "--only-binary", ":all:"];
   await withProgress("pip install", () =>
@@ -218,10 +218,10 @@ export async function pythonEnvironmentWith(directory, packages) {
   writeFileSync(stamp, "");
 }
 
-/** Kafka's jars, which Maven gets: the directory is there once they all are. */
+/** Installs Kafka's jars by Maven. The directory exists once it is complete. */
 export async function brokerJars() {
   if (existsSync(kafkaJars())) return;
-  say(`copying the jars of a Kafka broker into ${kafkaJars()} (once; 43 MB)`);
+  print(`copying the jars of a Kafka broker into ${kafkaJars()} (once; 43 MB)`);
   mkdirSync(toolDirectory, { recursive: true });
   const directory = mkdtempSync(join(toolDirectory, "jars-"));
   const flags = ["--quiet", "--batch-mode", "--file", kafkaPom, `-DoutputDirectory=${directory}`];
@@ -234,8 +234,8 @@ export async function brokerJars() {
 }
 
 /**
- * Runs a script's body: what a person has to do, or what has failed, is said in one line and ends it with exit code
- * 1.
+ * Runs a script's body. Missing requirements and failed commands are printed without a stack trace, and end it with
+ * exit code 1.
  * @param {() => Promise<void>} body
  */
 export async function main(body) {

@@ -20,7 +20,7 @@ function readArguments() {
     },
   });
   if (!/^\/(.+\/)?$/.test(values.base))
-    throw new CommandFailed(`--base is ${values.base}: it begins and ends with a slash`);
+    throw new CommandFailed(`--base is ${values.base}: it must start and end with a slash`);
   return values;
 }
 
@@ -34,7 +34,7 @@ await main(async () => {
   const directory = inProject("target", "site");
   await run(process.execPath, [inProject("scripts", "site", "build.mjs"), base, directory]);
   if (!serve) return;
-  const { serveSite } = await import("./site/serve.mjs"); // of npm packages, which set-up has brought
+  const { serveSite } = await import("./site/serve.mjs"); // uses npm packages, which set-up has installed
   const { url } = await serveSite({ base, directory, port: Number(process.env.PORT ?? "4174") });
   console.log(url);
 });

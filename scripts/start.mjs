@@ -1,6 +1,6 @@
 /**
- * The demo, from nothing: set-up, build, server. `npm start`; its last line is the address. www/server/main.ts says
- * which environment variables it knows.
+ * Sets up, builds and starts the demo: `npm start`. The last line of its output is the address. www/server/main.ts
+ * lists its environment variables.
  */
 import { spawn } from "node:child_process";
 import { parseArgs } from "node:util";
@@ -21,7 +21,7 @@ const USAGE = `usage: npm start [-- --redis | --kafka | --flink] [--broker HOST:
 
 www/README.md lists the environment variables, such as that of your own Redis.`;
 
-/** What was requested; ends the process where that is help, or nothing that there is. */
+/** Reads the arguments. Ends the process for `--help` and invalid arguments. */
 function readArguments() {
   try {
     const options = /** @type {const} */ ({
@@ -39,7 +39,7 @@ function readArguments() {
     const [backEnd = "memory", ...others] = /** @type {const} */ (["redis", "kafka", "flink"]).filter(
       (name) => values[name],
     );
-    if (others.length > 0) throw new Error("--redis, --kafka and --flink are three ways: one of them");
+    if (others.length > 0) throw new Error("--redis, --kafka and --flink exclude each other");
     const { broker } = values;
     if (broker !== "" && backEnd !== "kafka" && backEnd !== "flink")
       throw new Error("--broker is for --kafka or --flink");
@@ -66,8 +66,8 @@ await main(async () => {
     stdio: "inherit",
     env: { ...process.env, BACK_END: backEnd, BROKER: broker },
   });
-  // A terminal sends Ctrl-C to both; the server ends in its own time, and this script with it. Who ends this script
-  // alone means the server too.
+  // A terminal sends Ctrl-C to both: this script waits for the server's end. Other signals to this script are passed on
+  // to the server.
   process.on("SIGINT", () => undefined);
   process.on("SIGTERM", () => server.kill("SIGTERM"));
   process.exitCode = await new Promise((resolve) => {

@@ -1,14 +1,14 @@
 /**
- * The tests: `npm test`. Runs steps side by side, all of them even when one fails; what they need of the machine is set
- * up next to those that do not need it. Ends with a table and `N passed, N failed, N skipped`. A step is skipped if
- * nothing that it reads has changed since it last passed here. With `--all` a few steps that failed run again, alone:
- * the table says which passed only then.
+ * Runs the tests: `npm test`. Steps run concurrently, all of them even when one fails, and next to the set-up of tools
+ * that others need. Ends with a table and `N passed, N failed, N skipped`. A step is skipped if none of its inputs has
+ * changed since it last passed here. With `--all` a few failed steps run again, alone; the table marks those that
+ * passed only then.
  *
- *     npm test -- --all                   the slow steps, too, but for those that run by name alone
+ *     npm test -- --all                   the slow steps, too, except those that run only by name
  *     npm test -- --fresh                 none is skipped
- *     npm test -- --list                  the steps, one a line
- *     npm test -- --only node,clippy      these alone, none skipped, in the order of the list
- *     npm test -- --rule storage          the tests of one folder of tests/, wherever they run
+ *     npm test -- --list                  lists the steps
+ *     npm test -- --only node,clippy      only these, none skipped, in the order of the list
+ *     npm test -- --rule storage          the tests of one folder of tests/, in all steps
  */
 import { parseArgs } from "node:util";
 import { pathToFileURL } from "node:url";
@@ -33,7 +33,8 @@ async function test(args) {
     return;
   }
   const started = Date.now();
-  // Steps run in process groups of their own, which a terminal's Ctrl-C does not reach: they end as this process exits.
+  // Steps run in process groups of their own, which a terminal's Ctrl-C does not reach: they end when this process
+  // exits.
   for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM"])) process.once(signal, () => process.exit(1));
   await setUpCompilers();
   await setUpLinters();
@@ -48,12 +49,11 @@ async function test(args) {
   summarise(final, (Date.now() - started) / 1000, share);
 }
 
-/** Where more steps have failed, it is not for the load of the others. */
+/** The most failed steps to run again: more failures are not caused by the load of the others. */
 const MOST_AGAIN = 4;
 
 /**
- * Runs the steps that failed again, nothing next to them: browsers and processes on a busy machine may take longer
- * than a test waits.
+ * Runs failed steps again, one at a time: on a busy machine browsers and processes may exceed a test's timeout.
  * @param {readonly Step[]} chosen
  * @param {readonly Outcome[]} outcomes
  * @returns {Promise<Outcome[]>}
@@ -123,7 +123,7 @@ async function runUnlessUnchanged(step, { mayBeSkipped, atOnce, chosen }) {
   return outcome;
 }
 
-/** Of what a failed step has said: where logs are cut, its beginning is lost. */
+/** The characters of a failed step's output that are printed again at the end, in case logs are cut. */
 const LAST_CHARACTERS = 4_000;
 
 /**
@@ -140,7 +140,10 @@ function summarise(outcomes, seconds, idle) {
     console.log(`${name.padEnd(24)}${times}  ${mark} ${reason}`);
   }
   for (const { name, result, said } of outcomes) {
-    if (result === "failed" && said) console.log(`\n━━━ ${name} said at its end:\n${said.slice(-LAST_CHARACTERS)}`);
+    if (result === "failed" && said)
+      console.log(`
+━━━ end of the output of ${name}:
+${said.slice(-LAST_CHARACTERS)}`);
   }
   const count = (/** @type {Outcome["result"]} */ wanted) =>
     String(outcomes.filter(({ result }) => result === wanted).length);

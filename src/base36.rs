@@ -2,12 +2,12 @@
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
 
-/// The shortest text of a number.
+/// Writes a number with the fewest digits.
 pub(crate) fn base36(number: u64) -> String {
     base36_of_length(number, 1)
 }
 
-/// The text of a number, with zeros before it up to this length.
+/// Writes a number, padded with zeros to this length.
 pub(crate) fn base36_of_length(mut number: u64, length: usize) -> String {
     let mut text = String::new();
     while number > 0 || text.len() < length {
@@ -30,7 +30,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_numbers_are_read_back() {
         for number in [0, 1, 35, 36, 1_764_000_000_001, u64::MAX] {
             assert_eq!(from_base36(base36(number).as_bytes()), Some(number));
             assert_eq!(from_base36(base36_of_length(number, 20).as_bytes()), Some(number));
@@ -40,7 +40,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_than_numbers_are_not_read() {
+    fn strings_that_are_not_numbers_are_refused() {
         for text in ["", "A", "-1", "1 ", "zzzzzzzzzzzzzz"] {
             assert_eq!(from_base36(text.as_bytes()), None, "{text}");
         }

@@ -1,4 +1,4 @@
-//! Base64 as shards travel: written in the standard alphabet with padding; read in the standard or the URL-safe one,
+//! The base64 of shards: written in the standard alphabet with padding; read in the standard or the URL-safe one,
 //! padded canonically or not at all. White space, mixed alphabets, partial padding and trailing bits that are not 0 are
 //! refused.
 
@@ -8,7 +8,8 @@ use ::base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use crate::error::Error;
 
-/// A second engine would bring further tables: text of the other alphabet is written in this one first.
+/// The standard alphabet alone: a second engine would add its tables to the module. Input in the other alphabet is
+/// translated first.
 const ENGINE: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -16,18 +17,18 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
 
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = vec![0; encoded_len(bytes.len())];
-    // The crate's own `encode` brings the messages of errors that cannot occur.
+    // The crate's own `encode` would add the messages of errors that cannot occur.
     let written = ENGINE.encode_slice(bytes, &mut text);
     debug_assert_eq!(written, Ok(text.len()));
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// The length of the text of this many bytes.
+/// The length of the base64 of this many bytes.
 pub(crate) fn encoded_len(bytes: usize) -> usize {
     bytes.div_ceil(3) * 4
 }
 
-/// Reads base64 text.
+/// Decodes base64.
 ///
 /// # Errors
 /// [`Error::BadBase64`] or [`Error::OutOfMemory`].
@@ -48,7 +49,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(bytes)
 }
 
-/// A text of the URL-safe alphabet in the standard one.
+/// Translates the URL-safe alphabet to the standard one.
 fn as_standard(text: &[u8]) -> Result<Vec<u8>, Error> {
     let mut standard = Vec::new();
     standard.try_reserve_exact(text.len())?;
@@ -70,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_that_an_engine_of_either_alphabet_writes_is_read() {
+    fn output_of_an_engine_with_either_alphabet_is_decoded() {
         for length in 0..300usize {
             let bytes: Vec<u8> = (0..length).map(|index| (index * 89 + length * 7) as u8).collect();
             assert_eq!(decode(encode(&bytes).as_bytes()), Ok(bytes.clone()));
@@ -81,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn of_short_texts_of_any_bytes_exactly_those_are_read_that_an_engine_reads() {
+    fn a_short_string_is_decoded_exactly_if_an_engine_decodes_it() {
         let symbols = b"Ag/+-_=\n \0\xFF9";
         for length in 0..=5u32 {
             for mut number in 0..symbols.len().pow(length) {

@@ -29,7 +29,7 @@ pub(crate) struct BitSlicedFilters {
     /// A position's slots are `1 << width_log2` adjacent bits, which never straddle a word.
     width_log2: u32,
     words: Vec<Word>,
-    /// The slots that hold a filter, one bit each: the lowest.
+    /// The slots in use, one bit each: the lowest ones.
     used: u64,
 }
 
@@ -46,24 +46,23 @@ pub(crate) struct Query<'a> {
 }
 
 impl Query<'_> {
-    /// Whether any of the filters contains the id of this hash (seed 0). `text` is called if the filters use another
-    /// hash.
+    /// Whether any of the filters contains the id of this hash (seed 0). `id_bytes` returns the id's bytes: it is called
+    /// only if the filters use another hash.
     #[inline]
-    pub(crate) fn finds<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> bool {
-        self.matches(unseeded, text) != 0
+    pub(crate) fn finds<'id>(&self, unseeded: u64, id_bytes: impl Fn() -> &'id [u8]) -> bool {
+        self.matches(unseeded, id_bytes) != 0
     }
 
-    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `text` is called if the filters use
-    /// another hash.
+    /// The slots, one bit each, whose filters contain the id of this hash (seed 0). `id_bytes` is as in [`Query::finds`].
     #[inline]
-    pub(crate) fn matches<'id>(&self, unseeded: u64, text: impl Fn() -> &'id [u8]) -> u64 {
+    pub(crate) fn matches<'id>(&self, unseeded: u64, id_bytes: impl Fn() -> &'id [u8]) -> u64 {
         if !self.filters.spec.is_native() {
-            return self.filters.matches(HashedId::with_hash(text(), unseeded)) & self.slots;
+            return self.filters.matches(HashedId::with_hash(id_bytes(), unseeded)) & self.slots;
         }
         let hash = if self.seed == 0 {
             unseeded
         } else {
-            seeded(text(), self.seed)
+            seeded(id_bytes(), self.seed)
         };
         let positions = Positions::new(hash, self.bits);
         if self.width_log2 == BYTE_LOG2 {
@@ -94,10 +93,10 @@ impl Query<'_> {
     }
 }
 
-/// Kept out of the loop over ids: few filters have a seed.
+/// Not inlined into the loop over ids: few filters have a seed.
 #[inline(never)]
-fn seeded(text: &[u8], seed: u64) -> u64 {
-    hash_id(text, seed)
+fn seeded(id_bytes: &[u8], seed: u64) -> u64 {
+    hash_id(id_bytes, seed)
 }
 
 /// A position's slots in the lowest bits, and above them the slots of the positions that follow in the same word.
@@ -126,7 +125,7 @@ fn transpose(rows: &mut [u64; 64]) {
     }
 }
 
-/// Moves the lowest `64 / width` bits `width` apart: bit i to bit `i · width`.
+/// A permutation that moves the lowest `64 / width` bits `width` apart: bit i to bit `i · width`.
 struct Spread {
     /// The bits that move.
     lowest: u64,
@@ -151,7 +150,7 @@ impl Spread {
         Spread { lowest, steps }
     }
 
-    /// Moves them back: bit i · width to bit i.
+    /// The inverse of [`Spread::apply`]: moves bit `i · width` to bit i.
     #[inline]
     fn gather(&self, bits: u64) -> u64 {
         let move_back = |bits: u64, &(upper, gap): &(u64, usize)| (bits & !(upper << gap)) | (bits >> gap & upper);

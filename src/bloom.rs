@@ -98,7 +98,7 @@ impl BloomFilter {
         self.spec.seed
     }
 
-    /// Inserts an id, the UTF-8 bytes of its text. Returns whether the filter did not contain it before.
+    /// Inserts an id, as UTF-8 bytes. Returns whether the filter did not contain it before.
     pub fn insert(&mut self, id: impl AsRef<[u8]>) -> bool {
         self.insert_hashed(HashedId::new(id.as_ref()))
     }
@@ -128,8 +128,8 @@ impl BloomFilter {
     /// Inserts all that `other` contains.
     ///
     /// # Errors
-    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: their bits then mean different
-    /// items.
+    /// [`Error::BadParameters`] if the two differ in bits, hashes, seed or format: equal bits would then stand for
+    /// different items.
     pub fn union(&mut self, other: &BloomFilter) -> Result<(), Error> {
         if self.spec != other.spec {
             return Err(Error::BadParameters(

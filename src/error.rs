@@ -2,7 +2,7 @@
 
 use std::collections::TryReserveError;
 
-/// An error of the input. The text is for people and may change; [`Error::code`] is for programs and is stable.
+/// An error of the input. The message is for people and may change; [`Error::code`] is for programs and is stable.
 ///
 /// `docs/errors.md` has the cause and the remedy of each code, including those of the npm package.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,11 +16,11 @@ pub enum Error {
     /// another [`Format`](crate::Format).
     #[error("{0}")]
     BadSnapshot(&'static str),
-    /// `bad-base64`: the text is not base64 (standard or URL-safe alphabet, canonical or no padding, no white space).
+    /// `bad-base64`: the string is not base64 (standard or URL-safe alphabet, canonical or no padding, no white space).
     /// It was changed in transit, for example by a store's client that decodes bytes as text.
     #[error("not base64: one alphabet, canonical or no padding, no white space")]
     BadBase64,
-    /// `truncated`: shorter than the smallest shard: an empty element, or a text that was cut.
+    /// `truncated`: shorter than the smallest shard, such as an empty element or a string that was cut.
     #[error("{length} bytes are fewer than the smallest shard has")]
     Truncated {
         /// The length in bytes.
@@ -50,8 +50,9 @@ pub enum Error {
     /// `bad-report`: an unseen id has over 256 bytes. Leave it out.
     #[error("{0}")]
     BadReport(&'static str),
-    /// `wrong-namespace`: the report is of another namespace than this user's. The device keeps it for its person.
-    #[error("the report is of another namespace than this user's: it is of a session that is over")]
+    /// `wrong-namespace`: the report is of another namespace than this user's. The device stores it until its person is
+    /// signed in again.
+    #[error("the report is of another namespace than this user's: its session is over")]
     WrongNamespace,
     /// `out-of-memory`: there is not enough memory for the input. The call changed nothing.
     #[error("out of memory")]
@@ -104,7 +105,7 @@ impl Error {
     }
 }
 
-/// The text of an error. A page's module has none: it reports codes.
+/// The message of an error; empty in a page's module, which reports codes.
 pub(crate) const fn message(text: &'static str) -> &'static str {
     if cfg!(all(target_arch = "wasm32", not(feature = "server"))) {
         ""

@@ -1,15 +1,14 @@
-//! Lists of ids in any memory layout: in a Rust slice, or in the one text in which a batch is transferred from
-//! JavaScript.
+//! Lists of ids in any memory layout: a Rust slice, or the one string in which a batch is transferred from JavaScript.
 
 use std::collections::hash_map::Entry;
 
 use crate::hash::{HashedId, hash_id};
 use crate::id_map::{IdMap, MultiplyShift};
 
-/// The bytes that stay reserved for the next list.
-const KEPT_BYTES: usize = 1 << 18;
+/// Most bytes that stay reserved for the next list.
+const RESERVED_BYTES: usize = 1 << 18;
 
-/// A list of ids, each the UTF-8 bytes of its text.
+/// A list of ids, each as UTF-8 bytes.
 pub trait IdList {
     /// The number of ids.
     fn len(&self) -> usize;
@@ -17,7 +16,7 @@ pub trait IdList {
     /// The id at `index`, which is below [`IdList::len`].
     fn get(&self, index: usize) -> &[u8];
 
-    /// Whether there are none.
+    /// Whether the list is empty.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -59,31 +58,32 @@ impl<S: AsRef<[u8]>> IdList for Vec<S> {
 /// A split list of items, as indices.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Split {
-    /// In order.
+    /// The fresh items, in order.
     pub fresh: Vec<u32>,
-    /// Those seen longest ago first.
+    /// The others, those seen longest ago first.
     pub seen: Vec<u32>,
 }
 
-/// The hashes of a list's ids, and which of them were kept. Its memory is reused for each list.
+/// The hashes of a list's ids, and the distinct ones among those that were inserted. Its memory is reused for each
+/// list.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct HashedList {
     hashes: Vec<u64>,
-    /// The index of the first id of each hash that was kept.
-    kept: IdMap<u32>,
+    /// The index of the first id of each hash.
+    firsts: IdMap<u32>,
 }
 
 impl HashedList {
     pub(crate) fn new(hasher: MultiplyShift) -> Self {
         HashedList {
             hashes: Vec::new(),
-            kept: IdMap::with_hasher(hasher),
+            firsts: IdMap::with_hasher(hasher),
         }
     }
 
     /// An empty list that hashes like this one.
     pub(crate) fn empty(&self) -> Self {
-        HashedList::new(*self.kept.hasher())
+        HashedList::new(*self.firsts.hasher())
     }
 
     /// Hashes the ids of a list.
@@ -92,8 +92,8 @@ impl HashedList {
         // A separate loop lets the processor compute several hashes at once.
         self.hashes
             .extend((0..ids.len()).map(|index| hash_id(ids.get(index), 0)));
-        self.kept.clear();
-        self.kept.reserve(ids.len());
+        self.firsts.clear();
+        self.firsts.reserve(ids.len());
     }
 
     /// The hash (seed 0) of the id at `index`.
@@ -108,11 +108,11 @@ impl HashedList {
         HashedId::with_hash(ids.get(index), self.hashes[index])
     }
 
-    /// Keeps an id unless the same was kept before. Returns whether it is kept. Repetitions of ids that collide with
-    /// the hash of another one are not recognised: they are kept.
+    /// Inserts an id. Returns whether it is new. A repetition of an id whose hash collides with an earlier one's counts
+    /// as new.
     #[inline]
-    pub(crate) fn keep(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
-        match self.kept.entry(self.hashes[index]) {
+    pub(crate) fn insert(&mut self, ids: &(impl IdList + ?Sized), index: usize) -> bool {
+        match self.firsts.entry(self.hashes[index]) {
             Entry::Vacant(first) => {
                 first.insert(index as u32);
                 true
@@ -121,10 +121,10 @@ impl HashedList {
         }
     }
 
-    /// Gives back the memory of an unusually long list.
+    /// Frees the memory after an unusually long list.
     pub(crate) fn shrink(&mut self) {
         let entry = size_of::<(u64, u32)>();
-        if self.hashes.capacity() * size_of::<u64>() + self.kept.capacity() * entry > KEPT_BYTES {
+        if self.hashes.capacity() * size_of::<u64>() + self.firsts.capacity() * entry > RESERVED_BYTES {
             *self = self.empty();
         }
     }
@@ -135,10 +135,10 @@ mod tests {
     use super::*;
     use std::collections::HashSet;
 
-    /// Whether each id of a list is the first of its text.
+    /// Whether each id of a list is its first occurrence.
     fn firsts(list: &mut HashedList, ids: &[String]) -> Vec<bool> {
         list.read(ids);
-        (0..ids.len()).map(|index| list.keep(ids, index)).collect()
+        (0..ids.len()).map(|index| list.insert(ids, index)).collect()
     }
 
     fn expected(ids: &[String]) -> Vec<bool> {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_ids_the_first_is_known_in_lists_of_any_length() {
+    fn repetitions_are_recognized_in_lists_of_any_length() {
         let mut list = HashedList::default();
         for (count, kinds) in [(0, 1), (1, 1), (7, 2), (300, 300), (5000, 100), (100_000, 90_000)] {
             let ids: Vec<String> = (0..count).map(|id| (id * 7919 % kinds).to_string()).collect();
@@ -156,17 +156,17 @@ mod tests {
     }
 
     #[test]
-    fn ids_of_one_hash_are_distinguished_by_their_texts() {
+    fn ids_with_one_hash_are_distinguished() {
         let ids = ["a", "b", "a", "c"];
         let mut list = HashedList::default();
         list.read(&ids);
         list.hashes.fill(17);
-        let kept: Vec<bool> = (0..ids.len()).map(|index| list.keep(&ids, index)).collect();
-        assert_eq!(kept, [true, true, false, true]);
+        let new: Vec<bool> = (0..ids.len()).map(|index| list.insert(&ids, index)).collect();
+        assert_eq!(new, [true, true, false, true]);
     }
 
     #[test]
-    fn an_unusually_long_list_leaves_no_memory_behind() {
+    fn memory_of_an_unusually_long_list_is_freed() {
         let mut list = HashedList::default();
         firsts(&mut list, &vec![String::new(); 100_000]);
         list.shrink();

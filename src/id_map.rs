@@ -1,8 +1,8 @@
 //! Maps from the XXH64 of an id.
 //!
-//! XXH64 spreads ids evenly, but a client that knows it can make ids of any hash. So the map's buckets are chosen by
-//! multiply-shift hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997): ids
-//! crafted to share a bucket do not.
+//! XXH64 spreads ids evenly, but a client can craft ids of any hash. So the map's buckets are chosen by multiply-shift
+//! hashing with a random odd factor (Dietzfelbinger, Hagerup, Katajainen and Penttonen 1997), which separates ids that
+//! were crafted to share a bucket.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -13,14 +13,15 @@ pub(crate) type IdMap<V> = HashMap<u64, V, MultiplyShift>;
 
 static FACTOR: OnceLock<u64> = OnceLock::new();
 
-/// Sets the factor of all maps that have no seed, unless it is set already. For targets on which the standard library has no source of
-/// randomness, such as wasm32-unknown-unknown.
+/// Sets the factor of all maps without a seed, unless it is set already. For targets on which the standard library has
+/// no source of randomness, such as wasm32-unknown-unknown.
 #[cfg(all(target_arch = "wasm32", feature = "server"))]
 pub(crate) fn set_random_factor(random: u64) {
     let _ = FACTOR.set(random | 1);
 }
 
-/// Constant while fuzzing, so that an input always reaches the same code: the golden ratio (Knuth 1973).
+/// A random factor. While fuzzing it is constant, so that an input always reaches the same code: the golden ratio
+/// (Knuth 1973).
 fn random_factor() -> u64 {
     if cfg!(fuzzing) {
         0x9E37_79B9_7F4A_7C15
@@ -36,7 +37,7 @@ pub(crate) struct MultiplyShift {
 }
 
 impl MultiplyShift {
-    /// With a random number, for maps of a page: its module has no source of randomness.
+    /// A hasher with the caller's random number: a page's module has no source of randomness.
     pub(crate) fn seeded(random: u64) -> Self {
         MultiplyShift { factor: random | 1 }
     }
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_that_agree_in_most_of_their_bits_do_not_meet_in_one_bucket() {
+    fn keys_that_share_most_of_their_bits_are_spread_over_the_buckets() {
         let state = MultiplyShift::default();
         for shift in [0, 16, 32, 47] {
             let mut buckets = vec![0u32; 1 << 13];

@@ -1,8 +1,8 @@
-//! Describes a shard of any format for people, such as the support of a feed, since its bytes are not readable.
+//! Describes a shard of any format for people.
 //!
-//! Representing n items at a false positive rate of ε takes at least `n · log2(1 / ε)` bits (Carter, Floyd,
-//! Gill, Markowsky and Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many; how far above the
-//! limit a shard is says whether it was made for many more items than it holds.
+//! Representing n items at a false positive rate of ε takes at least `n · log2(1 / ε)` bits (Carter, Floyd, Gill,
+//! Markowsky and Wegman 1978). A Bloom filter at its best, half full, takes 1.44 times as many. A shard that is far
+//! above that was made for many more items than it has.
 
 use crate::error::Error;
 use crate::params::union_rate;
@@ -14,7 +14,7 @@ use crate::wire::{self, Encoding, Format};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Inspection {
-    /// Its length before base64: without the count of a go-bloomfilter record, and without the header of RedisBloom's
+    /// The length before base64, without the count of a go-bloomfilter record, and without the header of RedisBloom's
     /// chunks.
     pub bytes: usize,
     /// One filter, or those of a RedisBloom key that has grown, oldest first.
@@ -27,7 +27,7 @@ pub struct Inspection {
 pub struct InspectedFilter {
     /// The bits and the header. Its count is the estimate if none is stored.
     pub shard: Shard,
-    /// The stored number of items; none in formats without a count.
+    /// The stored number of items; `None` in formats without a count.
     pub count: Option<u32>,
     /// The encoding of the bits: [`Encoding::Raw`] in all formats but the native one.
     pub encoding: Encoding,

@@ -2,10 +2,10 @@
 //! filters per user, fed by a stream of impressions. The stream lags, and in that gap the item that was just on the
 //! screen comes back. This crate closes the gap.
 //!
-//! A server keeps a [`ShardChain`] for each user and ships it with the feed's items. The device holds a
-//! [`Guard`](device::Guard), which merges the shipped shards with the impressions of this device and says which items
-//! are fresh. On the web, the npm package `seenguard` has the guard as WebAssembly, with storage, delivery and the DOM
-//! around it; a server needs this crate alone.
+//! A server stores a [`ShardChain`] for each user and sends it with the feed's items. The device has a
+//! [`Guard`](device::Guard), which combines the server's shards with the impressions of this device and decides which
+//! items are fresh. On the web, the npm package `seenguard` has the guard as WebAssembly, with storage, delivery and
+//! the DOM around it; a server needs this crate alone.
 //!
 //! ```
 //! use seenguard::device::{DEFAULT_REMEMBER, Guard};
@@ -32,9 +32,9 @@
 //!
 //! ## Filters and shards
 //!
-//! A Bloom filter of m bits sets k of them for each id. It never misses an id that was inserted, and claims others at a
-//! rate that follows from how many bits are set. [`Parameters`] says how large it must be, [`BloomFilter`] is one, and
-//! a [`Shard`] is one as it is shipped, with its place in a chain and its expiry:
+//! A Bloom filter of m bits sets k of them for each id. It always contains an inserted id, and wrongly contains others
+//! at a rate that follows from the share of set bits. [`Parameters`] computes sizes and rates, [`BloomFilter`] is a
+//! filter, and a [`Shard`] is a filter with its epoch in a chain and its expiry, as it is stored and sent:
 //!
 //! ```
 //! use seenguard::{BloomFilter, Parameters, Shard};
@@ -47,16 +47,16 @@
 //! # Ok::<(), seenguard::Error>(())
 //! ```
 //!
-//! [`wire`] describes the bytes, and [`hash`] the way from an id to its positions: enough to write the format in any
-//! language. With the feature `formats`, [`wire::read`] reads the filters of Guava, bits-and-blooms, RedisBloom and
-//! go-bloomfilter, too, and a chain may be kept in some of these [`Format`]s. [`inspect()`] tells people what is in a
-//! shard.
+//! [`wire`] describes the bytes, and [`hash`] how the positions of an id are computed: enough to write the format in
+//! any language. With the feature `formats`, [`wire::read`] reads the filters of Guava, bits-and-blooms, RedisBloom and
+//! go-bloomfilter, too, and a chain may be stored in some of these [`Format`]s. [`inspect()`] describes a shard for
+//! people.
 //!
 //! ## A user's chain
 //!
-//! A [`ShardChain`] inserts into its newest shard. When that holds [`capacity`](ChainOptions::capacity) ids, a new one
-//! is begun, and the oldest drops out. A store keeps its [`ChainSnapshot`], a list of texts. A device that says which
-//! shards it [holds](device::Guard::held) gets their references instead, 13 characters each:
+//! A [`ShardChain`] inserts into its newest shard. When that has [`capacity`](ChainOptions::capacity) ids, a new one is
+//! begun, and the oldest is dropped. A [`ChainSnapshot`] has the shards as a list of strings. A device that reports
+//! which shards it [has](device::Guard::held) gets their references instead, 13 characters each:
 //!
 //! ```
 //! use seenguard::device::{DEFAULT_REMEMBER, Guard};
@@ -82,8 +82,8 @@
 //!
 //! [`ShardChain::ingest`] applies a device's [`Report`]; [`ShardChain::unsee`] makes ids unseen, and
 //! [`ShardChain::forget`] deletes a history. [`ShardChain::page`] makes a page of ranked candidates, less what the
-//! person's devices have [`Pending`]. A store has a user's [`StoredChain`]; one in Redis sends what [`StoreKeys`] plan.
-//! [`plan()`] says which options a feed needs and what they cost:
+//! person's devices have [`Pending`]. [`StoredChain`] is the form for a store, and [`StoreKeys`] makes the commands of
+//! one in Redis. [`plan()`] computes the options for a feed, and their cost:
 //!
 //! ```
 //! use seenguard::{PlanOptions, plan};
@@ -96,33 +96,33 @@
 //!
 //! ## A device's guard
 //!
-//! This device's impressions are in one exact table, by the hash of the id, without false positives. An
-//! impression is pending until a snapshot contains it; the time until then is the stream's lag. A
-//! [`Guard`](device::Guard) applies a whole [`Snapshot`] or changes nothing and returns the reason.
-//! [`Guard::unsee`](device::Guard::unsee) makes ids unseen, [`Guard::explain`](device::Guard::explain) returns why an
-//! id is stopped, and [`Guard::begin_batch`](device::Guard::begin_batch) the impressions to deliver.
+//! A table without false positives has this device's impressions, by the hash of the id. An impression is pending until
+//! a snapshot contains it; the time until then is the stream's lag. A [`Guard`](device::Guard) applies a whole
+//! [`Snapshot`] or changes nothing and returns the reason. [`Guard::unsee`](device::Guard::unsee) makes ids unseen,
+//! [`Guard::explain`](device::Guard::explain) returns why an id is stopped, and
+//! [`Guard::begin_batch`](device::Guard::begin_batch) the impressions to deliver.
 //!
 //! Storage is a bag of rows. [`Guard::unsaved`](device::Guard::unsaved) writes changes as a row, and
 //! [`Guard::merge_row`](device::Guard::merge_row) merges rows of earlier visits and other tabs, in any order, any
-//! number of times, with the same result. [`Guard::rewrite`](device::Guard::rewrite) makes few rows of many. When to
-//! save, load and compact is up to the caller.
+//! number of times, with the same result. [`Guard::rewrite`](device::Guard::rewrite) compacts many rows into a few. The
+//! caller decides when to save, load and compact.
 //!
 //! ## Items that are nearly the same
 //!
-//! An item has one id: a repost's is its original's, a copy's that of its group's first member. The module
-//! [`near_duplicates`] finds reposts and edited copies.
+//! The module [`near_duplicates`] finds reposts and edited copies of an item, and gives all of them one id: that of the
+//! first member of their group.
 //!
-//! # What goes wrong
+//! # Errors and limits
 //!
 //! No input makes the crate panic. Unreadable input gives an [`Error`] with a stable [code](Error::code), and changes
-//! nothing; memory whose size comes from input is taken only after the claim was checked. A snapshot has at most
+//! nothing. Sizes that input states are checked before memory is allocated for them. A snapshot has at most
 //! [`MAX_SNAPSHOT_SHARDS`] shards with [`MAX_SNAPSHOT_BITS`] bits together. `unsafe` is forbidden outside of wasm32.
 //!
 //! # Features
 //!
 //! - `formats`, by default: the filters of other libraries.
-//! - `client` and `server`, by default: which classes a build for wasm32 exports to JavaScript. In a native build
-//!   `server` adds [`StoreCall`], with which stores of users' chains are made.
+//! - `client` and `server`, by default: the classes that a build for wasm32 exports to JavaScript. In a native build
+//!   `server` adds [`StoreCall`], the logic of stores of users' chains.
 
 #![cfg_attr(not(target_arch = "wasm32"), forbid(unsafe_code))]
 #![cfg_attr(target_arch = "wasm32", deny(unsafe_code))]
@@ -170,14 +170,14 @@ pub use chain::{
     ChainOptions, ChainSnapshot, MAX_ID_BYTES, MAX_PAGE_SIZE, Page, PageRequest, ReceivedReport, Rejected, Repeats,
     Report, ShardChain, StoredChain,
 };
-pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep};
+pub use devices::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingUpdate};
 pub use error::Error;
 pub use id_list::{IdList, Split};
 pub use impression::Impression;
 pub use inspect::{InspectedFilter, Inspection, inspect};
 pub use params::{MAX_BITS, MAX_HASHES, MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, Parameters};
 pub use plan::{Plan, PlanJson, PlanOptions, plan};
-pub use redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
+pub use redis::{LoadedFromRedis, PendingFromRedis, RedisCommand, RedisScript, StoreKeys};
 pub use shard::Shard;
 pub use snapshot::Snapshot;
 #[cfg(feature = "server")]

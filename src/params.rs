@@ -1,4 +1,4 @@
-//! Sizes and rates: how many bits a filter needs, and what follows from its fill.
+//! Sizes and rates: how many bits a filter needs, and its false positive rate by its fill.
 //!
 //! A Bloom filter of `m` bits sets `k` of them for each item. For an item that is not in it, it answers
 //! "contained" when all of that item's `k` bits happen to be set, so the false positive rate follows from the share of
@@ -53,8 +53,8 @@ impl Parameters {
         Ok(Parameters::unchecked(bits, hashes))
     }
 
-    /// The smallest filter that holds `capacity` (n) items at a false positive rate of `rate` (ε):
-    /// `m = ceil(−n · ln ε / (ln 2)²)`, `k = max(1, round(m / n · ln 2))` (Bloom 1970; Broder and Mitzenmacher 2004).
+    /// The smallest filter for `capacity` (n) items at a false positive rate of `rate` (ε): `m = ceil(−n · ln ε / (ln
+    /// 2)²)`, `k = max(1, round(m / n · ln 2))` (Bloom 1970; Broder and Mitzenmacher 2004).
     ///
     /// ```
     /// let parameters = seenguard::Parameters::for_capacity(1000, 0.001)?;
@@ -104,8 +104,8 @@ impl Parameters {
         self.hashes
     }
 
-    /// The number of items at which about half of the bits are set, which is where `k` hashes serve best: `m / k · ln
-    /// 2`, at least 1.
+    /// The number of items at which about half of the bits are set, for which `k` hashes are the best number: `m / k ·
+    /// ln 2`, at least 1.
     pub fn capacity(self) -> u32 {
         (f64::from(self.bits) / f64::from(self.hashes) * LN_2)
             .round_ties_even()
@@ -123,7 +123,7 @@ impl Parameters {
         m * -(f64::from(self.hashes) * items * (-1.0 / m).ln_1p()).exp_m1()
     }
 
-    /// The expected false positive rate of a filter that holds `items` distinct items.
+    /// The expected false positive rate of a filter with `items` distinct items.
     pub(crate) fn expected_rate(self, items: f64) -> f64 {
         (self.expected_set_bits(items) / f64::from(self.bits)).powi(self.hashes as i32)
     }
@@ -152,12 +152,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_default_is_what_1000_items_at_a_rate_of_0_001_need() {
+    fn the_default_is_for_1000_items_at_a_rate_of_0_001() {
         assert_eq!(Parameters::for_capacity(1000, 0.001), Ok(Parameters::DEFAULT));
     }
 
     #[test]
-    fn a_capacity_may_need_all_bits_of_a_filter_and_no_more() {
+    fn a_capacity_that_needs_over_2_24_bits_is_refused() {
         let for_bits = |bits: f64| {
             let rate = (-bits / 1e6 * LN_2 * LN_2).exp();
             Parameters::for_capacity(1_000_000, rate).map(Parameters::bits)

@@ -1,15 +1,15 @@
-//! Planning of chains: from impressions a day to a chain's options, its bytes and its false positive rates.
+//! Plans chains: computes a chain's options, bytes and false positive rates from a rate of impressions.
 //!
 //! The policy is this project's, the formulas of sizes and rates are those of [`Parameters`] and [`crate::wire::native`]:
 //!
-//! - **The window is kept whole.** The ttl is the window, and `(shards − 1) · capacity ≥ per_day · (window_days +
-//!   √window_days)`, so that no item of the window leaves by count. The root is room for busier days: of independent
-//!   days that deviate by as much as their mean, it is one standard deviation of the window's sum, in days. A user who
-//!   exceeds even that loses the oldest items first.
+//! - **The chain has the whole window.** The ttl is the window, and `(shards − 1) · capacity ≥ per_day · (window_days +
+//!   √window_days)`, so that no item of the window is dropped by count. The root is a margin for busier days: if days
+//!   are independent and deviate by as much as their mean, it is one standard deviation of the window's sum, in days.
+//!   For a user who exceeds even that the oldest items are dropped first.
 //! - **Each shard has the same share of the rate**: `1 − (1 − rate)^(1 / shards)`.
-//! - **A refresh moves the fewest bytes**, over all numbers of shards from 2 to 32. Few shards make the newest one
-//!   large, which each refresh brings; many shards make many references, 16 bytes down and 13 up for each. The first
-//!   page grows with their number, too, but slowly, and it comes once to a device, which keeps its shards.
+//! - **A refresh moves the fewest bytes**, over all numbers of shards from 2 to 32. With few shards the newest one is
+//!   large, and each refresh sends it; many shards have many references, 16 bytes down and 13 up for each. The first
+//!   page grows with their number, too, but slowly, and a device receives it once.
 
 use std::ops::RangeInclusive;
 
@@ -21,9 +21,9 @@ use crate::params::Parameters;
 use crate::wire::{Reference, expected_base64_len};
 
 const SECONDS_PER_DAY: f64 = 86_400.0;
-/// The shortest ttl, in seconds: even 32 shards take a second each.
+/// The shortest ttl, in seconds: a slice of 32 shards is then over a second.
 const MIN_TTL_SECONDS: f64 = 60.0;
-/// Shards of a chain: with one, all items would leave at once.
+/// The number of shards of a chain. With one shard all items would be dropped at once.
 const SHARDS: RangeInclusive<usize> = 2..=MAX_SHARDS_WITH_TTL;
 /// Significant digits of a shard's rate.
 const RATE_DIGITS: i32 = 3;
@@ -113,11 +113,11 @@ pub struct Plan {
     pub chain: ChainOptions,
     /// m and k of each shard.
     pub parameters: Parameters,
-    /// Bytes of the shards' texts in a store.
+    /// Bytes of the shards in a store.
     pub bytes_stored: u64,
-    /// Bytes of the snapshot as JSON for a device that holds no shard.
+    /// Bytes of the snapshot as JSON for a device without shards.
     pub bytes_first_page: u64,
-    /// Bytes of the snapshot as JSON for a device that holds the shards of its last refresh, on average: the newest one
+    /// Bytes of the snapshot as JSON for a device that has the shards of its last refresh, on average: the newest one
     /// has changed, and others may have been sealed since.
     pub bytes_refresh: u64,
     /// The share of fresh items that are stopped wrongly after a user's first day.
@@ -136,7 +136,7 @@ pub struct PlanJson {
     pub capacity: u32,
     /// Full shards that are stored: `--shards`.
     pub shards: usize,
-    /// Of each full shard: `--false-positive-rate`.
+    /// The rate of each full shard: `--false-positive-rate`.
     pub false_positive_rate: f64,
     /// `--ttl-seconds`.
     pub ttl_seconds: u32,
@@ -144,11 +144,11 @@ pub struct PlanJson {
     pub bits: u32,
     /// Hashes of each shard.
     pub hashes: u32,
-    /// Of a user whose shards are all full.
+    /// Bytes stored for a user whose shards are all full.
     pub bytes_stored: u64,
-    /// Of the snapshot for a device that holds no shard.
+    /// Bytes of the snapshot for a device without shards.
     pub bytes_first_page: u64,
-    /// Of the snapshot for a device that holds the shards of its last refresh, on average.
+    /// Bytes of the snapshot for a device that has the shards of its last refresh, on average.
     pub bytes_refresh: u64,
     /// The share of fresh items that are stopped wrongly after a user's first day.
     pub rate_when_young: f64,
@@ -174,7 +174,7 @@ impl From<Plan> for PlanJson {
     }
 }
 
-/// Plans a chain for a rate of impressions, with its costs.
+/// Plans a chain and its costs for a rate of impressions.
 ///
 /// ```
 /// use seenguard::{PlanOptions, ShardChain, plan};
@@ -186,7 +186,7 @@ impl From<Plan> for PlanJson {
 /// ```
 ///
 /// # Errors
-/// [`Error::BadOption`] for a number out of range; [`Error::BadParameters`] for a rate that no shard has;
+/// [`Error::BadOption`] for a number out of range; [`Error::BadParameters`] for a rate that no shard can have;
 /// [`Error::TooLarge`] for more than fits into a chain. Nothing is clamped.
 pub fn plan(options: &PlanOptions) -> Result<Plan, Error> {
     options.check()?;
@@ -209,7 +209,7 @@ impl Plan {
         let reference = Reference::ELEMENT_LENGTH as f64;
         let full = expected_base64_len(parameters, capacity);
         let snapshot = EMPTY_SNAPSHOT.len() as f64 - 1.0 + shards * QUOTES_AND_COMMA;
-        // Of the shards that have changed since the last refresh, those that are full by now, and the newest one else.
+        // The shards that have changed since the last refresh: those that have become full, and the newest one.
         let filled = (options.per_refresh / capacity).min(shards - 1.0);
         let growing = 1.0 - 1.0 / capacity;
         let changed = filled * full + growing * growing_base64_len(parameters, capacity);
@@ -230,7 +230,7 @@ impl Plan {
     }
 }
 
-/// The mean length of the newest shard's text while it grows from empty to full.
+/// The mean length of the newest shard as base64 while it grows from empty to full.
 fn growing_base64_len(parameters: Parameters, capacity: f64) -> f64 {
     let fills = (0..FILLS).map(|step| (f64::from(step) + 0.5) / f64::from(FILLS));
     let lengths = fills.map(|fill| expected_base64_len(parameters, fill * capacity));
@@ -242,7 +242,7 @@ fn rate_holding(chain: &ChainOptions, parameters: Parameters, items: f64) -> f64
     let capacity = f64::from(chain.capacity);
     let full = (items / capacity).floor().min(chain.shards as f64);
     let newest = (items - full * capacity).min(capacity);
-    // As a product of 1 − rate, the smallest rates would vanish.
+    // In a product of 1 − rate the smallest rates would be lost.
     let logarithm = full * (-parameters.expected_rate(capacity)).ln_1p() + (-parameters.expected_rate(newest)).ln_1p();
     -logarithm.exp_m1()
 }

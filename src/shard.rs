@@ -1,10 +1,10 @@
-//! A shard: one Bloom filter of a chain, with its count, number and expiry.
+//! A shard: one Bloom filter of a chain, with its count, epoch and expiry.
 
 use crate::bloom::BloomFilter;
 use crate::hash::HashedId;
 use crate::time::Time;
 
-/// One Bloom filter of a chain. Its bytes are those of [`crate::wire::native`]. [`crate::wire::read`] makes shards of
+/// One Bloom filter of a chain. [`crate::wire::native`] describes its bytes. [`crate::wire::read`] reads shards of
 /// other formats, whose epoch and expiry are 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shard {
@@ -12,7 +12,7 @@ pub struct Shard {
     pub filter: BloomFilter,
     /// The number of ids added that the shard did not contain before.
     pub count: u32,
-    /// The shard's number in its chain: the first shard's is the chain's creation in Unix seconds, each new one's is 1
+    /// The shard's number in its chain: for the first shard the chain's creation in Unix seconds, for each new one 1
     /// more.
     pub epoch: u32,
     /// The time from which the shard is not used, Unix seconds; 0: never.
@@ -47,7 +47,7 @@ impl Shard {
     }
 }
 
-/// Whether an expiry in Unix seconds, 0 for never, has come.
+/// Whether an expiry in Unix seconds, 0 for never, has passed.
 pub(crate) fn has_expired(expires: u32, now_seconds: u64) -> bool {
     expires != 0 && now_seconds >= u64::from(expires)
 }

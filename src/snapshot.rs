@@ -6,9 +6,9 @@ use crate::wire::Format;
 /// The snapshot that the server sends with a page.
 #[derive(Debug)]
 pub struct Snapshot<'a, L: ?Sized> {
-    /// Grows with every change; absent: snapshots are applied in the order of arrival.
+    /// Grows with every change. `None`: snapshots are applied in the order of arrival.
     pub version: Option<u64>,
-    /// The shards' texts, newest first, at most 64; or references of shards that the device holds.
+    /// The shards as strings, newest first, at most 64; or references of shards that the device has.
     pub shards: &'a L,
     /// The format of the shards.
     pub format: Format,

@@ -1,10 +1,10 @@
-//! One call of a store over users' chains: what is loaded, compared, replaced and retried, without I/O, clock or random
-//! numbers. The stores of Rust and of JavaScript perform its steps:
+//! The logic of one call of a store: loading, changing, replacing and retrying, without I/O, clock or random numbers.
+//! The stores of Rust and of JavaScript perform its steps:
 //!
 //! ```text
 //! begin ──▶ Load ──loaded──▶ Change ──changed──▶ Replace or Forget ──▶ Done
 //!   ▲                        (a call that only reads is Done once it has loaded)
-//!   └────── Wait ◀── failed transiently, or because another writer was quicker; at the call's limit: Failed
+//!   └────── Wait ◀── a transient failure, or a conflict with another writer; at the call's limit: Failed
 //! ```
 
 use std::sync::Arc;
@@ -20,35 +20,36 @@ use crate::time::Time;
 /// The longest pause between attempts.
 const MAX_PAUSE_MS: u64 = 100;
 
-/// What a call does with a user's chain.
+/// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreUse {
-    /// It loads the chain.
+    /// Loads the chain.
     Read,
-    /// It stores a device's list or a report, and loads nothing.
+    /// Stores a device's pending list or a report, and loads nothing.
     Append,
-    /// It changes the chain, and stores it if that made a difference.
+    /// Changes the chain, and stores it unless it is unchanged.
     Change,
-    /// It deletes the history, and with it the devices' lists.
+    /// Deletes the history, and with it the devices' pending lists.
     Forget,
 }
 
-/// What to do next.
+/// The next step of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub enum StoreStep {
     /// Load the user's data, then call [`StoreCall::loaded`].
     Load,
     /// Change [`StoreCall::chain`], then call [`StoreCall::changed`].
     Change,
-    /// Store this if the revision is still the loaded one; else the step has failed with [`StoreFailure::Conflict`].
+    /// Store this if the revision is still the loaded one; otherwise call [`StoreCall::failed`] with
+    /// [`StoreFailure::Conflict`].
     Replace(StoreReplacement),
-    /// The same, and remove the devices' lists.
+    /// The same, and remove the devices' pending lists.
     Forget(StoreReplacement),
     /// Wait this many milliseconds, then call [`StoreCall::begin`].
     Wait(u64),
     /// The call is over.
     Done,
-    /// It has failed: by the last failure.
+    /// The call has failed, with the last failure.
     Failed,
 }
 
@@ -75,28 +76,28 @@ fn shared<S: Serializer>(chain: &Arc<StoredChain>, serializer: S) -> Result<S::O
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreFailure {
-    /// There was no answer in time. Whether the step was carried out is unknown.
+    /// There was no response in time. Whether the step was carried out is unknown.
     Timeout,
-    /// A slot that moves, a start, a failover, a connection that was lost.
+    /// The storage is temporarily unavailable: a migrating slot, a start, a failover, a lost connection.
     Unavailable,
-    /// It accepts no writes, as a replica.
+    /// The storage accepts no writes, as a replica does.
     ReadOnly,
-    /// It is full.
+    /// The storage is full.
     OutOfMemory,
-    /// Under the key is something else.
+    /// The key has data of another type.
     WrongType,
-    /// It denies this client the permission.
+    /// This client lacks the permission.
     Denied,
-    /// Another writer was quicker.
+    /// Another writer has changed the data since it was loaded.
     Conflict,
 }
 
 impl StoreFailure {
-    /// Reads an error of Redis: its first word is the code, the others are for people.
+    /// The failure for an error of Redis, by its first word, which is the code.
     pub fn of_redis(error: &str) -> Self {
         match error.trim_start_matches('-').split(' ').next() {
             Some("READONLY" | "NOREPLICAS" | "MISCONF") => StoreFailure::ReadOnly,
-            // `LIMIT`: the script keep.lua has refused a further device of a user.
+            // `LIMIT`: store_pending.lua has refused a further device of a user.
             Some("OOM" | "LIMIT") => StoreFailure::OutOfMemory,
             Some("WRONGTYPE") => StoreFailure::WrongType,
             Some("NOPERM" | "NOAUTH" | "WRONGPASS" | "DENIED") => StoreFailure::Denied,
@@ -129,29 +130,28 @@ pub struct StoreCall {
     random: u64,
     /// Whether a write is in progress, so that its outcome is unknown if the call ends now.
     is_writing: bool,
-    /// The last failure after which the call has gone on.
+    /// The last failure after which the call has continued.
     retried: Option<StoreFailure>,
     loaded: Option<Loaded>,
 }
 
-/// What was loaded.
+/// The loaded data.
 #[derive(Debug, Clone)]
 struct Loaded {
     stored: Arc<StoredChain>,
     revision: u64,
     now: Time,
     chain: ShardChain,
-    /// The fields, in the form written now: an expired entry, or one in another form, is not a change.
+    /// The fields as this version writes them now: to compare with, so that an expired entry is not a change.
     fields: Vec<(String, String)>,
     damage: Vec<Error>,
 }
 
-const DAMAGED_FIELDS: Error =
-    Error::BadSnapshot("fields that are stored with a user's shards cannot be read, and are ignored");
+const DAMAGED_FIELDS: Error = Error::BadSnapshot("fields stored with a user's shards cannot be read, and are ignored");
 
 impl StoreCall {
-    /// A call that may take `limit_ms`, the attempts after failures included. `random` spreads the pauses between them,
-    /// so that each of several writers succeeds.
+    /// A call that may take `limit_ms`, including retries. `random` is the jitter of the pauses between attempts, by
+    /// which each of several concurrent writers succeeds.
     pub fn new(options: ChainOptions, kind: StoreUse, limit_ms: u64, random: u64) -> Self {
         StoreCall {
             options,
@@ -165,14 +165,13 @@ impl StoreCall {
         }
     }
 
-    /// Begins, or begins again after a wait.
+    /// Begins the call, or an attempt after a wait.
     pub fn begin(&mut self) -> StoreStep {
         self.is_writing = self.kind == StoreUse::Append;
         StoreStep::Load
     }
 
-    /// Continues with the data that was loaded, as of `now`. Data that cannot be read is ignored:
-    /// [`StoreCall::damage`].
+    /// Continues with the loaded data, as of `now`. Data that cannot be read is ignored, and in [`StoreCall::damage`].
     ///
     /// # Errors
     /// As [`ShardChain::from_shards`] and [`ShardChain::stored`].
@@ -209,7 +208,7 @@ impl StoreCall {
         self.loaded.map(|loaded| loaded.chain)
     }
 
-    /// What is wrong with the loaded data, whose parts are ignored: damaged shards and fields.
+    /// The errors of loaded shards and fields that cannot be read, and are ignored.
     pub fn damage(&self) -> &[Error] {
         self.loaded.as_ref().map_or(&[], |loaded| &loaded.damage)
     }
@@ -255,15 +254,15 @@ impl StoreCall {
         }
     }
 
-    /// Why a call fails at its limit: the last failure that was retried, or [`StoreFailure::Timeout`] if there is none or
-    /// if a write is in progress.
+    /// The failure of a call that has reached its limit: the last one that was retried, or [`StoreFailure::Timeout`] if
+    /// there is none or if a write is in progress.
     pub fn expired(&self) -> StoreFailure {
         let retried = self.retried.filter(|_| !self.is_writing);
         retried.unwrap_or(StoreFailure::Timeout)
     }
 
-    /// A page of the loaded chain, as of the time of the data; a degraded one, as of `now`, if nothing was loaded.
-    /// Returns the number of ids that are too long to be filtered, too.
+    /// Makes a page of the loaded chain, as of the time of the data; if nothing was loaded, a degraded one, as of
+    /// `now`.
     ///
     /// # Errors
     /// As [`ShardChain::page`].
@@ -289,7 +288,7 @@ impl StoreCall {
 /// A page of a store.
 #[derive(Debug)]
 pub struct StorePage {
-    /// The page. Its snapshot says nothing if it is degraded.
+    /// The page. If it is degraded, its snapshot must not be used.
     pub page: Page,
     /// Whether it was made without the user's data.
     pub is_degraded: bool,
@@ -298,8 +297,8 @@ pub struct StorePage {
 }
 
 impl ShardChain {
-    /// Applies reports, as [`ShardChain::ingest`]: one that a server whose clock is ahead received after `now`, as of
-    /// then. Returns how many ids no live shard contained.
+    /// Applies reports, as [`ShardChain::ingest`]. A report that was received after `now`, by a server with a fast
+    /// clock, counts as received now. Returns how many ids no live shard contained.
     ///
     /// # Errors
     /// As [`ShardChain::ingest`].
@@ -310,7 +309,7 @@ impl ShardChain {
     }
 }
 
-/// Refuses a report of a session that is over.
+/// Refuses a report of another namespace than the wanted one, as of a session that is over. `None` accepts any.
 ///
 /// # Errors
 /// [`Error::WrongNamespace`].
@@ -321,15 +320,15 @@ pub fn check_namespace(wanted: Option<&str>, reported: &str) -> Result<(), Error
     }
 }
 
-/// The time of a store's clock, which all servers share.
+/// Tracks the store's clock, which all servers share.
 #[derive(Debug, Default)]
 pub struct StoreClock {
-    /// By how many milliseconds it was ahead of this process's.
+    /// By how many milliseconds it was ahead of this process's clock.
     ahead_ms: AtomicI64,
 }
 
 impl StoreClock {
-    /// The store's time: as it has just answered, else derived from this process's clock.
+    /// The store's time: `answered`, if it has just returned it, else derived from `own`, this process's time.
     pub fn now(&self, own: Time, answered: Option<Time>) -> Time {
         let own = own.unix_ms();
         if let Some(time) = answered {

@@ -7,9 +7,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde::de::{self, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A point in time, to the millisecond. The methods that make and read it name seconds or milliseconds, so that they
-/// are not confused. It is serialized as Unix milliseconds; a reader also accepts a fraction of them, as of
-/// JavaScript's clocks, and rounds it down.
+/// A point in time, to the millisecond. Its methods name seconds or milliseconds, so that they are not confused. It is
+/// serialized as Unix milliseconds; a reader also accepts a fraction of them, as of JavaScript's clocks, and rounds it
+/// down.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -51,7 +51,7 @@ impl Time {
     }
 }
 
-/// From a server's clock. A time before 1970 becomes 1970.
+/// A time of a server's clock. A time before 1970 becomes 1970.
 impl From<SystemTime> for Time {
     fn from(time: SystemTime) -> Self {
         Time::from_unix_ms(0) + time.duration_since(UNIX_EPOCH).unwrap_or_default()
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_beyond_all_others_is_the_last_one() {
+    fn times_saturate_at_the_largest() {
         let last = Time::from_unix_ms(u64::MAX);
         assert_eq!(Time::from_unix_seconds(u64::MAX), last);
         assert_eq!(last + Duration::from_millis(1), last);
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_before_1970_says_1970() {
+    fn a_time_before_1970_becomes_1970() {
         let before = UNIX_EPOCH - Duration::from_secs(1);
         assert_eq!(Time::from(before), Time::from_unix_ms(0));
         assert_eq!(

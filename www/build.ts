@@ -1,7 +1,7 @@
 /**
- * Builds the page with Vite when anything that it is made of has changed since.
+ * Builds the page with Vite if any of its sources has changed.
  *
- * The result is moved into its place in one step, so that a server which starts meanwhile never serves half of it.
+ * The result is moved to its directory in one step, so that a server that starts meanwhile never serves half of it.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
@@ -13,17 +13,17 @@ const sources = ["www/page", "www/vite.config.ts", "dist"];
 const sourcesOfServer = ["www/alone", "www/data", "www/server"];
 
 /**
- * Returns the directory of the built page; `say` gets what is being done, if anything is. `alone`: the page brings its
- * server with it, and any host of files can serve it.
+ * Returns the directory of the built page. `log` is called before a build. `alone`: the page contains its server, and any
+ * file host can serve it.
  */
-export async function buildPage(say: (step: string) => void, { alone = false } = {}): Promise<string> {
+export async function buildPage(log: (step: string) => void, { alone = false } = {}): Promise<string> {
   const pageDirectory = alone ? `${root}target/demo` : `${root}www/dist`;
   const newestSource = Math.max(
     ...[...sources, ...(alone ? sourcesOfServer : [])].map((path) => lastChangeMs(root + path)),
   );
   if (newestSource === -Infinity) throw new Error("the package is not built yet: npm run build");
   if (lastChangeMs(`${pageDirectory}/index.html`) > newestSource) return pageDirectory;
-  say("building the page …");
+  log("building the page …");
   await mkdir(`${root}target`, { recursive: true });
   const fresh = await mkdtemp(`${root}target/page-`);
   try {
@@ -43,7 +43,7 @@ export async function buildPage(say: (step: string) => void, { alone = false } =
   return pageDirectory;
 }
 
-/** Of a file, or of the file changed last below a directory. */
+/** The time of the last change of a file, or of any file below a directory. */
 function lastChangeMs(path: string): number {
   if (!existsSync(path)) return -Infinity;
   const stats = statSync(path);

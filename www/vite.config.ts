@@ -1,4 +1,4 @@
-/** How the demo's page is bundled; `build.ts` runs it. In the mode "alone" the page brings its server with it. */
+/** How the demo's page is bundled; `build.ts` runs it. In the mode "alone" the page contains its server. */
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vite";
 import { readCatalogue } from "./server/data.ts";

@@ -12,8 +12,8 @@ export const groups = [
       ...["delivery", "storage", "hybrid", "platforms", "debugging"],
     ],
   },
-  { title: "On a server", pages: ["server", "service", "streams", "other-languages", "scale"] },
-  { title: "Measure", pages: ["performance", "effect", "policies", "near-duplicates"] },
+  { title: "On a server", pages: ["server", "service", "streams", "other-languages", "near-duplicates", "scale"] },
+  { title: "Measure", pages: ["performance", "effect"] },
   { title: "Understand", pages: ["glossary", "design", "security", "changelog"] },
 ];
 

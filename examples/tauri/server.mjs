@@ -1,4 +1,4 @@
-/** The feed's server: the stories that are left, and what was seen. `npm run server` starts it. */
+/** The feed's server: it serves unseen stories and records reports. `npm run server` starts it. */
 import { createServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { memoryStore, seenOf } from "seenguard/server";
@@ -7,7 +7,7 @@ const stories = Array.from({ length: 200 }, (_, index) => ({ id: `story-${index}
 
 /**
  * @param {object} [options]
- * @param {() => boolean} [options.isStreaming] Whether what is reported reaches the store.
+ * @param {() => boolean} [options.isStreaming] Whether reports reach the store.
  * @param {(request: { path: string, method: string, headers: object, body: string }) => void} [options.onRequest]
  */
 export function startServer({ isStreaming = () => true, onRequest } = {}) {

@@ -1,6 +1,6 @@
 import { defineConfig } from "vite";
 
 export default defineConfig({
-  // What WebKitGTK, WKWebView and Android's webview know by now: await at a module's top.
+  // WebKitGTK, WKWebView and Android's webview support it: `await` at a module's top.
   build: { target: "es2022" },
 });

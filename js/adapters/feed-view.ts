@@ -14,7 +14,7 @@ export function feedOf(guard: SeenGuard | null | undefined, key: string | undefi
 
 /** The list of one component. */
 export class FeedView<T> {
-  /** Names of the items of a server-rendered first rendering: they pass. */
+  /** Names of the items in a server-rendered first rendering, which pass. */
   private first: ReadonlySet<unknown> | undefined;
   /** Removes duplicates of these items. */
   private readonly passing = passingFeed();
@@ -60,11 +60,11 @@ function filter<T>(feed: Feed | undefined, items: readonly T[], id: IdOf<T> | un
   return id ? feed.filter(items, id) : (feed.filter(items as readonly Identified[]) as T[]);
 }
 
-/** The first id of each item as text, or the item itself if it has no usable id. */
+/** The first id of each item as a string, or the item itself if it has no usable id. */
 function namesOf<T>(items: readonly T[], id: IdOf<T> | undefined): unknown[] {
   const names: unknown[] = [...items];
   const collected = collectIds(items, id);
   for (let index = 0; index < countItems(collected); index++)
-    names[collected.places?.[index] ?? index] = String(idsOfItem(collected, index)[0]);
+    names[collected.indices?.[index] ?? index] = String(idsOfItem(collected, index)[0]);
   return names;
 }

@@ -11,7 +11,7 @@ export function withLatest<T extends object>(options: T, latest: (name: keyof T)
   return Object.fromEntries(entries) as T;
 }
 
-/** A text that is equal for equal ids. */
+/** A string that is equal for equal ids. */
 export function idsKey(id: ItemId | readonly ItemId[] | undefined): string {
   return JSON.stringify([id].flat().map(String));
 }

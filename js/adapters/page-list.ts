@@ -1,7 +1,7 @@
 /** The list of a component that loads its own pages: the framework-independent part of `useSeenPages`. */
 import { errorNameOf } from "../errors.js";
 import { pause } from "../platform/host.js";
-import { keepLatest, MOST_KEYS } from "../feed/keyed-verdicts.js";
+import { setLatest, MAX_KEYS } from "../feed/keyed-verdicts.js";
 import type { SeenPages, SeenPagesOptions } from "../types/react.js";
 import type { Feed, FetchPage, FillOptions, IdOf, SeenGuard } from "../types/seenguard.js";
 import { feedOf } from "./feed-view.js";
@@ -23,8 +23,8 @@ export interface PageSource<T, C> extends PageOptions<T> {
 export const WAITING: PageListState<never> = { items: [], loading: true, error: undefined, done: false };
 
 /**
- * Lists with a key, as long as their guard lives: a component that mounts again shows its list. As many as the keys
- * with verdicts of a namespace, unless more are on screen.
+ * The lists with a key, for as long as their guard exists: a component that mounts again shows its list. At most
+ * `MAX_KEYS` of a guard, unless more are on screen.
  */
 const keyed = new WeakMap<SeenGuard, Map<string, PageList<unknown, unknown>>>();
 
@@ -41,11 +41,11 @@ export function pageListOf<T, C>(
   const lists = keyed.get(guard) ?? new Map<string, PageList<unknown, unknown>>();
   keyed.set(guard, lists);
   const list = lists.get(key) ?? (make() as PageList<unknown, unknown>);
-  keepLatest(lists, key, list, MOST_KEYS, (each) => each === list || each.isShown);
+  setLatest(lists, key, list, MAX_KEYS, (each) => each === list || each.isShown);
   return list as PageList<T, C>;
 }
 
-/** A component's calls to its list. There is none before the guard is open: then the first pages load by themselves. */
+/** A component's calls of its list. Before the guard is open there is none: later the first pages load by themselves. */
 export class PageListCalls<T, C> {
   private readonly source: () => PageSource<T, C>;
   private list: PageList<T, C> | undefined;

@@ -10,7 +10,7 @@ export function reportKey(options: Options): string | undefined {
   return options ? addressOf(options) : undefined;
 }
 
-/** A running report. Once it is stopped its options stay: what it still delivers is under the former person's token. */
+/** A running report. After `stop` its options stay: requests in progress still need the former person's token. */
 interface Run {
   readonly guard: SeenGuard;
   /** Those of the latest rendering. */
@@ -34,18 +34,18 @@ export class Reporting {
   }
 
   /**
-   * Has the running report use these options. It calls their functions from now on; for other values that have changed
-   * another report takes over. With another key another report begins.
+   * Replaces the options of the running report. It calls the new functions from now on; if other values have changed,
+   * another report replaces it. With another key it does nothing: `begin` starts another report.
    */
   replace(options: Options): void {
     const { run } = this;
     if (!run || !options || reportKey(options) !== reportKey(run.options)) return;
     const { stop } = run;
-    const goesOn = differOnlyInFunctions(run.options, options);
+    const continues = differOnlyInFunctions(run.options, options);
     // A request that waits for its headers ends with its report.
-    if (!goesOn) run.stop = start(run, options);
+    if (!continues) run.stop = start(run, options);
     run.options = options;
-    if (!goesOn) stop();
+    if (!continues) stop();
   }
 }
 

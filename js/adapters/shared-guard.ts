@@ -4,7 +4,7 @@
  * closes nothing.
  */
 import { callBack, failure, refuse, SeenGuardError, warnOnce } from "../errors.js";
-import { findShared, keepShared, removeShared, type SharedHandle } from "../guard/registry.js";
+import { findShared, storeShared, removeShared, type SharedHandle } from "../guard/registry.js";
 import type { SeenGuardState, UseSeenGuardOptions } from "../types/react.js";
 import type { GuardOptions, SeenGuard } from "../types/seenguard.js";
 import { withLatest } from "./latest.js";
@@ -39,7 +39,7 @@ class SharedGuard implements SharedHandle {
   /** The error of wrong options. */
   private failure: { readonly error: unknown } | undefined;
   private isOpening = false;
-  /** Whether the latest guard had been closed before it was there. */
+  /** Whether the latest guard was already closed when `open` resolved. */
   private wasClosed = false;
   private readonly components = new Map<Component, () => void>();
   private readonly warn = warnOnce();
@@ -63,13 +63,13 @@ class SharedGuard implements SharedHandle {
     const { namespace, components } = this;
     if (!this.failure) this.state = this.shown;
     components.set(component, onChange);
-    keepShared(namespace, this);
+    storeShared(namespace, this);
     if (!this.state.guard && !this.isOpening) this.open(component);
     return () => {
       components.delete(component);
       // Corrected options are tried at once.
       if (this.failure && !this.isHeld) removeShared(namespace);
-      else setTimeout(() => this.isShared && keepShared(namespace, this));
+      else setTimeout(() => this.isShared && storeShared(namespace, this));
     };
   }
 
@@ -84,7 +84,7 @@ class SharedGuard implements SharedHandle {
   private open(component: Component): void {
     const { open, ...options } = { ...component() } as UseSeenGuardOptions;
     this.isOpening = true;
-    const late = `it has not opened within ${OPEN_TIMEOUT_MS / 1000} s`;
+    const late = `it timed out after ${OPEN_TIMEOUT_MS / 1000} s`;
     const timer = setTimeout(() => this.failed(late), OPEN_TIMEOUT_MS);
     new Promise<SeenGuard>((resolve) => {
       if (typeof open !== "function")
@@ -102,7 +102,7 @@ class SharedGuard implements SharedHandle {
     const wasClosed = this.wasClosed;
     this.wasClosed = isClosed(guard);
     if (this.wasClosed) {
-      // A sign-out has closed it meanwhile. Twice in a row it is one that `open` keeps.
+      // A sign-out has closed it meanwhile; twice in a row means that `open` returns the same closed guard.
       if (wasClosed) this.failed("`open` returns a closed guard");
       else this.closed();
       return;
@@ -147,7 +147,7 @@ class SharedGuard implements SharedHandle {
   }
 }
 
-/** A closed guard refuses every snapshot, also none. */
+/** Whether a guard is closed: then it refuses every snapshot, also an absent one. */
 export function isClosed(guard: SeenGuard): boolean {
   const result = guard.apply(undefined);
   return "reason" in result && result.reason === "closed";

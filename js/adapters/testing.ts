@@ -4,18 +4,18 @@ import { CLOCK, type Clock, type ClockOption } from "../platform/host.js";
 import { readGiven, refuse, warnOnce, type SeenGuardError } from "../errors.js";
 import { isObject } from "../input/options.js";
 import * as textEncoding from "../platform/text-encoding-polyfill.js";
-import { bringTextEncoding } from "../platform/text-encoding.js";
+import { provideTextEncoding } from "../platform/text-encoding.js";
 import type { GuardOptions } from "../types/seenguard.js";
 
 // Jest's jsdom has none.
-bringTextEncoding(textEncoding);
+provideTextEncoding(textEncoding);
 
 interface Timer {
   readonly dueMs: number;
   readonly run: () => void;
 }
 
-/** A clock that stands still until `advance`. */
+/** A clock that moves only by `advance`. */
 class TestClock implements Clock {
   private readonly startMs: number;
   private elapsedMs = 0;
@@ -50,14 +50,14 @@ class TestClock implements Clock {
 }
 
 /** The latest time of `Date`. */
-const LATEST_MS = 8.64e15;
+const MAX_DATE_MS = 8.64e15;
 
 let opened = 0;
 
 type TestGuardOptions = Partial<GuardOptions> & { now?: number };
 
 export async function openTestGuard(given: TestGuardOptions = {}) {
-  const { now = Date.now(), ...options } = readGiven("bad-option", "what openTestGuard was given", () =>
+  const { now = Date.now(), ...options } = readGiven("bad-option", "the options of openTestGuard", () =>
     isObject(given) ? { ...given } : refuse("openTestGuard takes an object of options"),
   );
   checkMs(now, "now");
@@ -78,12 +78,12 @@ export async function openTestGuard(given: TestGuardOptions = {}) {
   }
   return Object.assign(guard, {
     advance(ms: number): void {
-      checkMs(ms, "advance", LATEST_MS - clock.wallMs());
+      checkMs(ms, "advance", MAX_DATE_MS - clock.wallMs());
       clock.advance(ms);
     },
   });
 }
 
-function checkMs(ms: unknown, name: string, most = LATEST_MS): void {
+function checkMs(ms: unknown, name: string, most = MAX_DATE_MS): void {
   if (!(typeof ms === "number" && ms >= 0 && ms <= most)) refuse(`${name} takes milliseconds from 0 up to ${most}`);
 }

@@ -28,8 +28,8 @@ function trackBy<Shown extends SeenRoot>(
   /** Released elements, with a function that continues to track them. */
   const released = new WeakMap<Element, (shown: Shown) => TrackedElement<Shown>>();
   return (element, shown) => {
-    const goOn = released.get(element);
-    if (goOn) return goOn(shown);
+    const resume = released.get(element);
+    if (resume) return resume(shown);
     let latest = shown;
     const start = () =>
       observe(

@@ -21,13 +21,13 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The form of an error in `--json`. An error of another class than the package's is a bug of the package. */
+/** An error's form in `--json`. An error of another class than the package's is a bug in the package. */
 export function failureOf(error: unknown): Failure {
   const { code, message } = error instanceof SeenGuardError ? error : failure("engine", "the command failed", error);
   return { code, message };
 }
 
-/** The command was called wrongly. */
+/** The error of wrong arguments. */
 export function badUsage(message: string): SeenGuardError {
   return new SeenGuardError("bad-option", message);
 }
@@ -42,7 +42,7 @@ export function rate(value: number): string {
   return value === 0 ? "0" : `${value.toPrecision(3)} (1 in ${whole(Number((1 / value).toPrecision(3)))})`;
 }
 
-/** In units of 1,000. */
+/** A size in units of 1,000: bytes, KB, MB and so on. */
 export function bytes(value: number): string {
   const unit = Math.min(Math.floor(Math.log10(Math.max(value, 1)) / 3), UNITS.length - 1);
   const digits = { maximumSignificantDigits: 3, minimumSignificantDigits: unit === 0 ? 1 : 3 };

@@ -4,12 +4,12 @@ import { badUsage, failureOf, type Command } from "./command.ts";
 import { inspect } from "./inspect/command.ts";
 import { plan } from "./plan.ts";
 
-const HELP = `Tools for the shards that a server keeps of what its users have seen.
+const HELP = `Tools for the Bloom shards in which a server stores what its users have seen.
 
-  seenguard inspect     tells what a Bloom shard or a snapshot holds
-  seenguard plan        sizes the shards that a feed needs, and what they cost
+  seenguard inspect     prints the content of a shard or a snapshot
+  seenguard plan        sizes a feed's shards, and prints their cost in bytes
 
-seenguard COMMAND --help lists a command's options.
+seenguard COMMAND --help prints the options of a command.
 `;
 
 const commands = new Map<string | undefined, Command>([
@@ -29,24 +29,24 @@ async function main([name, ...args]: readonly string[]): Promise<void> {
       return;
     }
     if (!command)
-      throw badUsage(name === undefined ? "what to do is missing" : `there is no command ${JSON.stringify(name)}`);
+      throw badUsage(name === undefined ? "the command is missing" : `there is no command ${JSON.stringify(name)}`);
     const { value, text, failures } = await command.run(args);
     process.stdout.write(isJson ? asJson(value) : text);
-    for (const { message } of failures) say(message);
+    for (const { message } of failures) printError(message);
     if (failures.length > 0) process.exitCode = FAILED;
   } catch (error) {
     const { code, message: reason } = failureOf(error);
     const where = command ? `${name ?? ""} --help` : "--help";
     const message = reason + (code === "bad-option" ? `; see seenguard ${where}` : "");
     if (isJson) process.stdout.write(asJson({ error: { code, message } }));
-    say(message);
+    printError(message);
     process.exitCode = code === "bad-option" ? BAD_USAGE : FAILED;
   }
 }
 
 const asJson = (value: object): string => `${JSON.stringify(value, undefined, 2)}\n`;
 
-function say(message: string): void {
+function printError(message: string): void {
   process.stderr.write(`seenguard: ${message}\n`);
 }
 

@@ -1,27 +1,27 @@
-/** `npx seenguard plan`: what shards a feed needs, and what they cost. */
+/** `npx seenguard plan`: sizes the shards of a feed, and prints their cost in bytes. */
 import { parseArgs } from "node:util";
 import { describe } from "../errors.ts";
 import { costsOf, type ChainCosts, type PlanOptions } from "../server/plan.ts";
 import { badUsage, bytes, type Command, line, rate, whole } from "./command.ts";
 
-const HELP = `Tells what shards a feed needs, and what they cost.
+const HELP = `Sizes the shards of a feed, and prints their cost in bytes.
 
   seenguard plan --per-day N --window-days N --rate E [OPTIONS]
 
-  --per-day N         impressions of one user a day, on average
-  --window-days N     for how many days nothing is to be shown again
-  --rate E            the share of fresh items that may be stopped wrongly, by all
-                      shards together when they are full
-  --per-refresh N     impressions between two refreshes; 10
-  --users N           the number of users, for the size of all their shards
-  --json              for machines
-  --help
+  --per-day N         average impressions of one user per day; required
+  --window-days N     days for which no item is shown again; required
+  --rate E            false positive rate of all shards together when they are full,
+                      over 0 and under 1; required
+  --per-refresh N     impressions between two refreshes; default 10
+  --users N           number of users, to print the bytes of all users, too
+  --json              prints JSON
+  --help              prints this text
 
-Nothing of the window is forgotten, on days that are busier than the average, too.
-There are as many shards as make a refresh smallest. Bytes are those of users whose
-shards are full, of a refresh on average; 1 KB is 1,000 bytes.
+No item of the window is dropped, even on days that are busier than the average. The
+number of shards is the one with the smallest refresh. Bytes are those of a user whose
+shards are all full, for a refresh the mean; 1 KB is 1,000 bytes.
 
-Ends with 0; with 1 if no shards will do; with 2 if it was called wrongly.
+Exit status: 0; 1 if no shards meet the requirements; 2 for wrong arguments.
 `;
 
 interface Options extends PlanOptions {
@@ -54,7 +54,7 @@ function parseOptions(args: readonly string[]): Options {
     numberOf(values, "rate"),
   ];
   if (perDay === undefined || windowDays === undefined || falsePositiveRate === undefined)
-    throw badUsage("--per-day, --window-days and --rate are needed");
+    throw badUsage("--per-day, --window-days and --rate are required");
   if (falsePositiveRate >= 1) throw badUsage("--rate must be under 1");
   const users = numberOf(values, "users");
   if (users !== undefined && !Number.isSafeInteger(users)) throw badUsage("--users must be a whole number");
@@ -83,9 +83,9 @@ function parse(args: readonly string[]) {
 }
 
 function numberOf(values: Values, name: Exclude<keyof Values, "json">): number | undefined {
-  const { [name]: text } = values;
-  if (text === undefined) return undefined;
-  const value = Number(text);
+  const { [name]: given } = values;
+  if (given === undefined) return undefined;
+  const value = Number(given);
   if (!(value > 0 && value < Infinity)) throw badUsage(`--${name} must be a number over 0`);
   return value;
 }
@@ -108,7 +108,7 @@ function asText(costs: ChainCosts, { windowDays }: PlanOptions, all: (Bytes & { 
     "chain",
     line("shards", whole(shards)),
     line("capacity", `${whole(capacity)} items a shard`),
-    line("ttl", `${whole(ttlSeconds)} s: an item is kept for ${whole(windowDays)} to ${whole(longest)} days`),
+    line("ttl", `${whole(ttlSeconds)} s: an item is remembered for ${whole(windowDays)} to ${whole(longest)} days`),
     line("bits (m)", `${whole(bits)} a shard, ${whole(shards * bits)} in all`),
     line("hashes (k)", whole(hashes)),
     line("false positive rate", `${rate(rateWhenYoung)} after the first day`),

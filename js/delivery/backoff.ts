@@ -1,8 +1,8 @@
-/** The wait before the next request: after failures exponential, with jitter, and never less than `Retry-After`. */
+/** The delay before the next request: exponential after failures, with jitter, and never less than `Retry-After`. */
 import { retryDelayMs, type Clock } from "../platform/host.js";
-import { LONGEST_RETRY_AFTER_MS } from "./request.js";
+import { MAX_RETRY_AFTER_MS } from "./request.js";
 
-const LAST_RETRY_MS = 300_000;
+const MAX_RETRY_MS = 300_000;
 /** After a 409: the session is another user's. */
 const CONFLICT_MS = 900_000;
 
@@ -11,7 +11,7 @@ export class Backoff {
   failingSince: number | undefined;
   /** Whether the latest failure was a 409. */
   isConflict = false;
-  /** The wait after the latest failure. */
+  /** The delay after the latest failure. */
   retryMs = 0;
   private failures = 0;
   private requestedUntilMs = 0;
@@ -22,10 +22,10 @@ export class Backoff {
     return this.failures > 0;
   }
 
-  /** The rest of the wait that `Retry-After` demands; 0 if the clock has jumped back far. */
+  /** The rest of the delay that `Retry-After` requests; 0 if the clock has jumped back far. */
   get requestedMs(): number {
     const ms = this.requestedUntilMs - this.clock.wallMs();
-    return ms > 0 && ms < 2 * LONGEST_RETRY_AFTER_MS ? ms : 0;
+    return ms > 0 && ms < 2 * MAX_RETRY_AFTER_MS ? ms : 0;
   }
 
   /** Applies a `Retry-After`, with jitter, so that the devices do not return at the same time. */
@@ -37,14 +37,14 @@ export class Backoff {
     [this.failures, this.failingSince, this.isConflict] = [0, undefined, false];
   }
 
-  /** Returns whether the failure is to be reported: the first one in a row, and the first 409. */
+  /** Notes a failure. Returns whether to report it: the first one in a row, and the first 409. */
   failed(status: number): boolean {
     const isConflict = status === 409;
-    const isNews = this.failures === 0 || (isConflict && !this.isConflict);
+    const isFirst = this.failures === 0 || (isConflict && !this.isConflict);
     this.isConflict = isConflict;
-    this.retryMs = isConflict ? CONFLICT_MS : retryDelayMs(this.failures, LAST_RETRY_MS);
+    this.retryMs = isConflict ? CONFLICT_MS : retryDelayMs(this.failures, MAX_RETRY_MS);
     this.failures++;
     this.failingSince ??= this.clock.wallMs();
-    return isNews;
+    return isFirst;
   }
 }

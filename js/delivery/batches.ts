@@ -1,6 +1,6 @@
 /**
- * How many entries the next batch has at most. A refused batch is halved until the refused entry is alone; it is then in
- * no other batch of this visit.
+ * Limits the entries of the next batch. A refused batch is halved until the refused entry is alone; that entry is then
+ * left out of all batches of this visit.
  */
 import type { Batch as EngineBatch } from "../engine/engine-guard.js";
 
@@ -10,7 +10,9 @@ export interface Batch extends EngineBatch {
   readonly isCurrent: () => boolean;
   /** Whether the engine still has its entries: there was neither a clear nor a trap since. */
   readonly exists: () => boolean;
-  /** "Left": it was sent as the page hid, and counts as delivered unless it ends otherwise. Has no effect after a trap. */
+  /**
+   * "Left": it was sent as the page hid, and counts as delivered unless it ends otherwise. Has no effect after a trap.
+   */
   readonly end: (end: "Failed" | "Delivered" | "Left") => void;
 }
 
@@ -27,22 +29,23 @@ export class BatchSize {
   private limit = MAX_ENTRIES;
   private hasAccepted = false;
   /** Entries refused alone since the server accepted something. */
-  private inRow = 0;
-  private left: Batch[] = [];
+  private refusedInRow = 0;
+  /** The batches of entries refused alone. */
+  private refusedAlone: Batch[] = [];
 
   /** The number of entries that are left out. */
   get leftOut(): number {
-    return this.left.filter(({ exists }) => exists()).length;
+    return this.refusedAlone.filter(({ exists }) => exists()).length;
   }
 
   /** Whether the server has refused the latest entry. */
   get isRefusing(): boolean {
-    return this.inRow > 0;
+    return this.refusedInRow > 0;
   }
 
   accepted(): void {
     this.hasAccepted = true;
-    if (this.isRefusing) [this.inRow, this.most] = [0, this.limit];
+    if (this.isRefusing) [this.refusedInRow, this.most] = [0, this.limit];
   }
 
   /** Nothing is left to deliver: what was refused in a larger batch has been accepted since. */
@@ -50,7 +53,7 @@ export class BatchSize {
     if (!this.isRefusing) this.most = this.limit;
   }
 
-  /** Ends a refused batch, or leaves its only entry out. Returns whether to go on at once. */
+  /** Ends a refused batch, or leaves its only entry out. Returns whether to continue at once. */
   refused(batch: Batch, isTooLarge: boolean): boolean {
     const count = countOf(batch);
     if (count > 1) {
@@ -61,11 +64,11 @@ export class BatchSize {
     }
     // It was this entry that was too large, not the batch.
     if (isTooLarge) this.limit = MAX_ENTRIES;
-    this.left.push(batch);
+    this.refusedAlone.push(batch);
     this.most = 1;
-    this.inRow++;
-    if (this.inRow % MAX_REFUSED > 0) return true;
-    if (!this.hasAccepted) for (const each of this.left.splice(0)) each.end("Failed");
+    this.refusedInRow++;
+    if (this.refusedInRow % MAX_REFUSED > 0) return true;
+    if (!this.hasAccepted) for (const each of this.refusedAlone.splice(0)) each.end("Failed");
     return false;
   }
 }

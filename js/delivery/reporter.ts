@@ -1,9 +1,9 @@
 /**
- * Delivery of impressions and unseen ids to the server, at least once each.
+ * Delivers impressions and unseen ids to the server, at least once each.
  *
- * The engine decides what to deliver and what to repeat; the reporter decides when. There is one request at a time: soon
- * after the latest impression, or as soon as many wait; after a failure later. As the page hides, one request that
- * outlives it has the newest impressions of this page.
+ * The engine selects the entries of a batch, also for another attempt; the reporter decides when to send one. There is
+ * one request at a time: soon after the latest impression, or at once when many are undelivered; later after a failure.
+ * As the page hides, a request that outlives it delivers the newest impressions of this page.
  */
 import { failure, errorNameOf, type ErrorListener } from "../errors.js";
 import { attempt, isHidden, listen, pause, withTimeout, type Clock } from "../platform/host.js";
@@ -29,9 +29,11 @@ interface Source {
 
 /** The approximate most bytes of ids in a batch. */
 const MAX_BYTES = 40_000;
-/** With this many waiting, a request is sent at once. */
+/** With this many undelivered entries a request is sent at once. */
 const MANY = 50;
-/** A request is sent this share of `intervalMs` after the latest impression, and `intervalMs` after the first at most. */
+/**
+ * A request is sent this share of `intervalMs` after the latest impression, and `intervalMs` after the first at most.
+ */
 const QUIET_SHARE = 1 / 5;
 /** The most bytes of all keepalive requests of a document (browsers allow 64 KB), and the least for another one. */
 const MAX_KEEPALIVE_BYTES = 60_000;
@@ -42,12 +44,12 @@ const OFFLINE_MS = 60_000;
 /** The bytes of the keepalive requests in progress, of all guards of this document. */
 let keepaliveBytes = 0;
 
-/** The request was aborted by this document, which does not count as a failure. */
+/** The reason of a request that this document aborts, which does not count as a failure. */
 const DROPPED = new Error("dropped");
 
 export class Reporter {
   readonly address: string;
-  /** How many impressions and unseen ids have arrived. */
+  /** How many impressions and unseen ids the server has acknowledged. */
   delivered = 0;
   private readonly backoff: Backoff;
   private readonly size = new BatchSize();
@@ -62,14 +64,14 @@ export class Reporter {
   private hiding: Promise<unknown> = Promise.resolve();
   /** Whether a request was sent as the page hid, until it is shown: a page that closes has two events. */
   private hasLeft = false;
-  /** How many calls of `deliver` wait. */
+  /** How many calls of `deliver` are in progress. */
   private calls = 0;
   /** When the first and the latest entry were recorded since a batch was begun, Unix ms. */
   private firstMs: number | undefined;
   private latestMs = 0;
   private triedMs = -Infinity;
-  /** How many undelivered entries the latest run has left, which are of earlier visits and not due yet. */
-  private later = 0;
+  /** How many undelivered entries the latest run has left: they are of earlier visits and not due yet. */
+  private notDue = 0;
 
   constructor(
     private readonly source: Source,
@@ -100,7 +102,7 @@ export class Reporter {
     this.started.add(options);
     if (isFirst) {
       this.hasLeft = false;
-      this.later = this.source.undelivered;
+      this.notDue = this.source.undelivered;
       this.stopListening = listen(["pagehide", "pageshow", "visibilitychange", "online"], this.handle);
       this.schedule(this.backoff.isFailing ? this.backoff.retryMs : this.quietMs);
     }
@@ -123,7 +125,7 @@ export class Reporter {
 
   private readonly handle = ({ type }: Event): void => {
     if (type === "online") {
-      // A network that is back resolves no conflict of sessions.
+      // The network does not resolve a conflict of sessions.
       if (!this.backoff.isConflict) this.schedule(0);
     } else if (type === "pagehide" || isHidden()) this.hide();
     else {
@@ -145,8 +147,8 @@ export class Reporter {
   }
 
   /**
-   * Delivers at once, regardless of the backoff, until nothing is left or a request fails, for this time at most. What it
-   * has not sent by then is not sent later.
+   * Delivers at once, regardless of the backoff, until nothing is left or a request fails, for this time at most. A
+   * request that is not sent by then is not sent later.
    */
   async deliver(timeoutMs: number): Promise<void> {
     this.calls++;
@@ -159,7 +161,7 @@ export class Reporter {
     if (this.calls === 0) this.drop(({ reason, isSent }) => reason === "deliver" && !isSent);
   }
 
-  // When.
+  // Scheduling.
 
   private get options(): CheckedReportOptions | undefined {
     return [...this.started].pop();
@@ -173,15 +175,15 @@ export class Reporter {
     return this.intervalMs * QUIET_SHARE;
   }
 
-  /** The delay until what was recorded is due; 0 if nothing was recorded since the latest batch. */
+  /** The delay until new entries are due; 0 if there are none since the latest batch. */
   private get dueMs(): number {
-    if (this.firstMs === undefined || this.source.undelivered - this.later >= MANY) return 0;
+    if (this.firstMs === undefined || this.source.undelivered - this.notDue >= MANY) return 0;
     const atMs = Math.min(this.latestMs + this.quietMs, this.firstMs + this.intervalMs);
     // The clock may have jumped.
     return Math.max(0, Math.min(atMs - this.clock.wallMs(), this.quietMs));
   }
 
-  /** The delay until the next run: without new entries, what earlier visits have left may be due. */
+  /** The delay until the next run: without new entries, those of earlier visits may become due. */
   private get delayMs(): number {
     if (this.backoff.isFailing) return this.backoff.retryMs;
     return this.firstMs === undefined ? this.intervalMs : this.dueMs;
@@ -212,7 +214,7 @@ export class Reporter {
       if (loading) await loading;
       for (let batch = this.next(reason); batch; batch = this.next(reason)) {
         if (!(await this.send(batch, reason)) || !this.isMoreDue(reason)) break;
-        // A custom transport may answer synchronously: other tasks run, too.
+        // Yield to other tasks: a custom transport may respond synchronously.
         await pause();
       }
     } catch (cause) {
@@ -234,7 +236,7 @@ export class Reporter {
     const batch = this.source.beginBatch(this.size.most, MAX_BYTES, reason);
     if (batch) return batch;
     this.size.finished();
-    this.later = this.source.undelivered;
+    this.notDue = this.source.undelivered;
     return undefined;
   }
 
@@ -254,7 +256,7 @@ export class Reporter {
     keepaliveBytes += bytes;
     try {
       await request.run(() => this.reportNow(request));
-      this.arrived(batch);
+      this.acknowledged(batch);
       return true;
     } catch (cause) {
       return this.requests.has(request) && this.failed(cause, request);
@@ -268,7 +270,7 @@ export class Reporter {
     const { batch, reason, options } = request;
     if (!batch.isCurrent()) this.drop((each) => each === request);
     if (!this.requests.has(request)) throw DROPPED;
-    if (reason === "hide" && this.countsUnanswered(options)) batch.end("Left");
+    if (reason === "hide" && this.countsAsDelivered(options)) batch.end("Left");
     return this.reportOf(batch);
   }
 
@@ -282,7 +284,7 @@ export class Reporter {
     };
   }
 
-  private arrived(batch: Batch): void {
+  private acknowledged(batch: Batch): void {
     batch.end("Delivered");
     this.delivered += countOf(batch);
     this.backoff.succeeded();
@@ -295,9 +297,9 @@ export class Reporter {
     const { status = 0, retryAfterMs = 0 } = attempt(() => (cause instanceof Refusal ? cause : undefined)) ?? {};
     this.backoff.postpone(retryAfterMs);
     if (status === 400 || status === 413) {
-      const goesOn = this.size.refused(batch, status === 413);
+      const mayContinue = this.size.refused(batch, status === 413);
       if (countOf(batch) === 1) this.reportRefused(batch, cause);
-      if (goesOn) return true;
+      if (mayContinue) return true;
     } else batch.end("Failed");
     // The app's own keepalive requests may have used up the 64 KB.
     if (reason !== "hide" || errorNameOf(cause) !== "TypeError") this.fail(cause, status);
@@ -319,10 +321,10 @@ export class Reporter {
     if (this.backoff.failed(status)) this.source.report(failure("delivery", message, cause));
   }
 
-  /** Ends requests; their entries are due again. */
-  private drop(isMeant: (request: DeliveryRequest) => boolean): void {
+  /** Aborts the selected requests; their entries are due again. */
+  private drop(selects: (request: DeliveryRequest) => boolean): void {
     for (const request of this.requests) {
-      if (!isMeant(request)) continue;
+      if (!selects(request)) continue;
       this.requests.delete(request);
       request.batch.end("Failed");
       request.abort(DROPPED);
@@ -357,8 +359,10 @@ export class Reporter {
     return undefined;
   }
 
-  /** Whether a request counts as delivered before its response: the page may never read it. A loss must be improbable. */
-  private countsUnanswered({ send, fetch }: CheckedReportOptions): boolean {
+  /**
+   * Whether a request counts as delivered before its response, which the page may never read: if a loss is improbable.
+   */
+  private countsAsDelivered({ send, fetch }: CheckedReportOptions): boolean {
     const isWorking = !this.backoff.isFailing && !this.size.isRefusing && mayBeOnline();
     return isWorking && !send && !fetch && (attempt(() => "keepalive" in Request.prototype) ?? false);
   }

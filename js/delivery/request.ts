@@ -1,5 +1,5 @@
 /** One request of a report, and the meaning of its response. */
-import { attempt, inTime } from "../platform/host.js";
+import { attempt, rejectAfter } from "../platform/host.js";
 import type { Report, ReportOptions } from "../types/seenguard.js";
 import type { Batch } from "./batches.js";
 
@@ -16,7 +16,7 @@ const REQUEST_MS = 30_000;
 /** Timeout of the app's `headers` function. */
 const HEADERS_MS = 10_000;
 /** The longest `Retry-After` that is respected. */
-export const LONGEST_RETRY_AFTER_MS = 3_600_000;
+export const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** A response that does not acknowledge the report. */
 export class Refusal extends Error {
@@ -24,14 +24,14 @@ export class Refusal extends Error {
     readonly status: number,
     readonly retryAfterMs: number,
   ) {
-    super(`the server answered ${status}`);
+    super(`the server responded with status ${status}`);
   }
 }
 
-/** The destination of reports. */
+/** The destination of reports, in words. */
 export const addressOf = ({ send, url = "" }: ReportOptions): string => (send ? "`send`" : url);
 
-/** A batch on its way to the server. */
+/** The request that sends one batch. */
 export class DeliveryRequest {
   /** Whether the report was passed to the transport. */
   isSent = false;
@@ -59,14 +59,14 @@ export class DeliveryRequest {
     };
     try {
       const sending = send(options, report, reason, controller.signal);
-      await inTime(REQUEST_MS, addressOf(options), Promise.race([this.aborted, sending]));
+      await rejectAfter(REQUEST_MS, addressOf(options), Promise.race([this.aborted, sending]));
     } catch (cause) {
       this.abort(cause);
       throw cause;
     }
   }
 
-  /** Stops waiting for the response. Headers that come later are not used. */
+  /** Stops waiting for the response. If `headers` resolves later, nothing is sent. */
   abort(cause: unknown): void {
     this.controller.abort(cause);
     this.reject(cause);
@@ -84,7 +84,7 @@ async function send(
     checkStatus(await options.send(reportNow(), reason, signal));
     return;
   }
-  const added = typeof headers === "function" ? await inTime(HEADERS_MS, "`headers`", headers()) : headers;
+  const added = typeof headers === "function" ? await rejectAfter(HEADERS_MS, "`headers`", headers()) : headers;
   const all = new Headers({ "content-type": "application/json" });
   new Headers(added).forEach((value, name) => all.set(name, value));
   const body = JSON.stringify(reportNow());
@@ -93,22 +93,22 @@ async function send(
   const response = await fetch(url, { method: "POST", headers: all, body, ...how });
   // An app's function may resolve to anything.
   const { redirected, type, body: unread } = (response as Partial<Response> | undefined) ?? {};
-  // Otherwise it would hold the connection.
+  // An unread body would occupy the connection.
   attempt(() => void unread?.cancel().catch(() => {}));
   if (redirected === true || type === "opaqueredirect") throw new Error("the server redirects");
   checkStatus(response);
 }
 
-/** A result without a status, as of a custom transport, acknowledges the report. */
-function checkStatus(answer: unknown): void {
-  const { status, headers } = (answer ?? {}) as Partial<Response>;
+/** Throws a `Refusal` unless the status is a success. A result without a status, as of a custom transport, is one. */
+function checkStatus(result: unknown): void {
+  const { status, headers } = (result ?? {}) as Partial<Response>;
   if (typeof status !== "number" || (status >= 200 && status < 300)) return;
   throw new Refusal(status, retryAfterMs(attempt(() => new Headers(headers).get("retry-after")) ?? ""));
 }
 
-/** The wait that a `Retry-After` header in seconds or with a date demands. */
+/** The delay that a `Retry-After` header requests, in seconds or as a date. */
 function retryAfterMs(header: string): number {
   const seconds = Number(header);
   const ms = seconds >= 0 ? seconds * 1000 : Date.parse(header) - Date.now();
-  return ms > 0 ? Math.min(ms, LONGEST_RETRY_AFTER_MS) : 0;
+  return ms > 0 ? Math.min(ms, MAX_RETRY_AFTER_MS) : 0;
 }

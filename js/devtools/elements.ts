@@ -28,7 +28,7 @@ export function makeSvg<K extends keyof SVGElementTagNameMap>(
   return element;
 }
 
-/** Sets a text only if it differs, to keep the selection and avoid layout. */
+/** Sets an element's text only if it differs, to preserve the selection and avoid layout. */
 export function write(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }

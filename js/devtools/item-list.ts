@@ -1,4 +1,6 @@
-/** A list of items, each with a button that makes it unseen. Rows stay as long as their items: the focus, too. */
+/**
+ * A list of items, each with a button that makes it unseen. An item's row, and with it the focus, stays across updates.
+ */
 import { make, write } from "./elements.js";
 import { shortened } from "./format.js";
 
@@ -71,7 +73,7 @@ export class ItemList {
     button.setAttribute("aria-label", `Unsee ${name}`);
     const root = make("li", "", make("b", "", name), make("small", "", kind, " ", detail), button);
     button.addEventListener("click", () => {
-      this.passFocusOn(root);
+      this.moveFocus(root);
       this.onUnsee(item.ids);
     });
     const row = { root, kind, detail, button };
@@ -80,7 +82,7 @@ export class ItemList {
   }
 
   /** Moves the focus from a removed row to its successor, or to the heading. */
-  private passFocusOn(row: Element): void {
+  private moveFocus(row: Element): void {
     const neighbour = row.nextElementSibling ?? row.previousElementSibling;
     const button = neighbour?.querySelector<HTMLElement>("button:not([hidden])");
     (button ?? this.heading).focus();

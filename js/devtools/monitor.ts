@@ -32,7 +32,7 @@ export class Monitor {
   covered = 0;
   /** The latest 1,000 lags. */
   readonly lagsMs: number[] = [];
-  /** The latest 50 by their own ids, in the order in which they were first stopped. */
+  /** The latest 50 by their main ids, in the order in which they were first stopped. */
   private readonly stoppedById = new Map<string, StoppedItem>();
   private sampled = 0;
 
@@ -40,16 +40,16 @@ export class Monitor {
     this.guard = guard;
   }
 
-  /** Calls `onNews` after each call that decided items or applied a snapshot. Returns stop. */
-  follow(onNews: () => void): () => void {
+  /** Calls `onChange` after each decision of items and each applied snapshot. Returns stop. */
+  follow(onChange: () => void): () => void {
     return (this.guard as object as HookedGuard)[HOOK_OF_GUARD]({
       decided: (decision) => {
         this.countDecision(decision);
-        onNews();
+        onChange();
       },
       applied: (snapshot) => {
         this.countSnapshot(snapshot);
-        onNews();
+        onChange();
       },
     });
   }
@@ -68,7 +68,7 @@ export class Monitor {
     const { received } = this;
     received.shards += shards.length;
     for (const { length } of shards) received.characters += length;
-    received.references += shards.filter((text) => text.startsWith("~")).length;
+    received.references += shards.filter((shard) => shard.startsWith("~")).length;
     this.covered += lagsMs.length;
     this.lagsMs.push(...lagsMs.slice(-MAX_LAGS));
     this.lagsMs.splice(0, this.lagsMs.length - MAX_LAGS);

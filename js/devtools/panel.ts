@@ -4,7 +4,7 @@ import { Monitor } from "./monitor.js";
 import { adoptStyles } from "./elements.js";
 import { PanelView } from "./view.js";
 
-const LOOK_EVERY_MS = 1000;
+const REFRESH_MS = 1000;
 
 /** Servers have no elements, but may import this module. */
 const BaseElement = (typeof HTMLElement === "undefined" ? Object : HTMLElement) as typeof HTMLElement;
@@ -72,8 +72,8 @@ export class SeenGuardPanel extends BaseElement {
   private start(): void {
     this.stop();
     this.stopFollowing = this.monitor?.follow(() => this.drawSoon()) ?? this.stopFollowing;
-    this.timer = setInterval(() => this.look(), LOOK_EVERY_MS);
-    this.look();
+    this.timer = setInterval(() => this.refresh(), REFRESH_MS);
+    this.refresh();
   }
 
   private stop(): void {
@@ -82,7 +82,7 @@ export class SeenGuardPanel extends BaseElement {
     this.stopFollowing = () => {};
   }
 
-  private look(): void {
+  private refresh(): void {
     this.monitor?.sample();
     this.draw();
   }

@@ -75,13 +75,13 @@ export class PanelView {
   }
 }
 
-/** The guard's troubles in words; "" if there are none. */
+/** The guard's problem in words; "" if there is none. */
 function troubleOf(monitor: Monitor | undefined, stats: GuardStats | undefined): string {
   if (!monitor || !stats) return "There is no guard to show yet.";
   if (monitor.isClosed) return "This guard is closed: everything passes.";
   if (stats.engine === "none") return "This guard has no engine: everything passes.";
-  if (stats.storage === "full") return "The storage is full: what is new is kept in this tab alone.";
-  return stats.storage === "unavailable" ? "There is no storage: impressions are kept in this tab alone." : "";
+  if (stats.storage === "full") return "The storage is full: new impressions are only in the memory of this tab.";
+  return stats.storage === "unavailable" ? "There is no storage: impressions are only in the memory of this tab." : "";
 }
 
 function stoppedInWords(monitor: Monitor): string {

@@ -17,7 +17,7 @@ import type { Engine } from "./engine.js";
 
 type Options = Required<Pick<GuardOptions, "namespace" | "windowDays" | "remember">>;
 
-/** A snapshot in arguments of the engine: NaN stands for absent fields. */
+/** A snapshot as arguments of the engine; NaN: an absent field. */
 export interface SnapshotArguments {
   readonly format: FormatArguments;
   readonly shards: readonly string[];
@@ -38,7 +38,7 @@ export type ApplyOutcome =
     };
 
 export interface Batch {
-  /** Its number. */
+  /** The number that the engine has given it. */
   readonly batch: number;
   readonly impressions: Impression[];
   readonly unseen: Impression[];
@@ -53,16 +53,16 @@ export interface Split {
   readonly seen: Indices;
 }
 
-/** A row that is to be saved. */
+/** An unsaved row. */
 export interface UnsavedRow {
-  readonly text: string;
+  readonly encoded: string;
   /** The argument of `saved`. */
   readonly mark: number;
   /** The number of its recordings. */
   readonly count: number;
 }
 
-/** Impressions, impressions of which no server is to learn, or ids that become unseen. */
+/** What is recorded: impressions, impressions that are never sent to a server, or ids that become unseen. */
 export type Recording = keyof typeof RecordKind;
 
 /** After a trap, which is passed to `onTrap`, each call returns `undefined`. */
@@ -75,7 +75,7 @@ export class EngineGuard {
   private readonly onTrap: ErrorListener;
   private guard: Guard | undefined;
 
-  /** `isStored`: recordings with `local` wait for the first load. */
+  /** `isStored`: there is a storage, and recordings with `local` wait for its first load. */
   constructor(engine: Engine, options: Options, isStored: boolean, clock: Clock, onTrap: ErrorListener) {
     [this.engine, this.clock, this.onTrap] = [engine, clock, onTrap];
     [this.kind, this.classes] = [engine.kind, engine.classes];
@@ -84,7 +84,7 @@ export class EngineGuard {
     engine.onTrap.add(this.abandon);
     try {
       this.guard = engine.call(() => {
-        if (!engine.writer.write([namespace])) throw new Error("there is no memory");
+        if (!engine.writer.write([namespace])) throw new Error("out of memory");
         return new Guard(engine.writer.batch, windowDays, remember, isStored, seed());
       });
     } finally {
@@ -113,7 +113,7 @@ export class EngineGuard {
     return this.call((guard) => guard.count(this.classes.Count[what]));
   }
 
-  /** The string that a call leaves. */
+  /** The string result of a call. */
   private text(run: (guard: Guard, wallMs: number) => void): string | undefined {
     return this.call((guard, wallMs) => {
       run(guard, wallMs);
@@ -121,14 +121,14 @@ export class EngineGuard {
     });
   }
 
-  /** Calls with texts in the batch; `undefined`, too, where there is no memory for them. */
+  /** Calls with strings in the batch. Returns `undefined` also if they do not fit into memory. */
   private callWith<T>(
-    texts: readonly ItemId[],
+    strings: readonly ItemId[],
     run: (guard: Guard, batch: TextBatch, wallMs: number) => T,
   ): T | undefined {
     const { writer } = this.engine;
     return this.call((guard, wallMs) => {
-      const result = writer.write(texts) ? run(guard, writer.batch, wallMs) : undefined;
+      const result = writer.write(strings) ? run(guard, writer.batch, wallMs) : undefined;
       writer.done();
       return result;
     });
@@ -143,19 +143,19 @@ export class EngineGuard {
   ): ApplyOutcome | undefined {
     const unseenAt = Float64Array.from(unseen, ({ at }) => at);
     const { ApplyStatus } = this.classes;
-    const answer = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
+    const result = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, batch, wallMs) => {
       const status = guard.apply(batch, ...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
-      return { status, numbers: guard.numbers(), text: status === ApplyStatus.Taken ? guard.text() : "" };
+      return { status, numbers: guard.numbers(), text: status === ApplyStatus.Applied ? guard.text() : "" };
     });
     if (!this.isAlive) return undefined;
-    const { status = ApplyStatus.OutOfMemory, numbers = [], text = "" } = answer ?? {};
+    const { status = ApplyStatus.OutOfMemory, numbers = [], text = "" } = result ?? {};
     const [first, saturated, ...lags] = numbers;
     switch (status) {
       case ApplyStatus.OlderVersion:
         return { reason: "older-version" };
       case ApplyStatus.MissingShard:
         return { reason: "missing-shard" };
-      case ApplyStatus.Taken: {
+      case ApplyStatus.Applied: {
         const covered = idsOf(lags, text).map(({ id, at }) => ({ id, lagMs: at }));
         return { covered: first ?? 0, isSaturated: saturated === 1, lags: covered };
       }
@@ -164,7 +164,9 @@ export class EngineGuard {
         const reason = (Object.keys(ApplyStatus)[status] ?? "").replace(/\B[A-Z]/g, "-$&").toLowerCase();
         const what = first === undefined ? "the snapshot is refused" : `shard ${first} is refused`;
         const all =
-          status === ApplyStatus.BadSnapshot ? OTHER_FORMAT : `${reason}: ${what}; inspect it by npx seenguard inspect`;
+          status === ApplyStatus.BadSnapshot
+            ? OTHER_FORMAT
+            : `${reason}: ${what}; inspect it with npx seenguard inspect`;
         throw new SeenGuardError("bad-snapshot", all);
       }
     }
@@ -193,18 +195,18 @@ export class EngineGuard {
   }
 
   /**
-   * Returns how many ids were not known on this device, or were stopped before they became unseen; and how many pending
-   * texts were dropped to free space.
+   * `count`: how many ids were not known on this device, or were stopped before they became unseen. `dropped`: how many
+   * impressions are not pending any more, because their ids were deleted to free space.
    */
   record(
     ids: readonly ItemId[],
     recording: Recording,
     atMs?: number,
-  ): { readonly count: number; readonly lostText: number } | undefined {
+  ): { readonly count: number; readonly dropped: number } | undefined {
     return this.callWith(ids, (guard, batch, wallMs) => {
       const count = guard.record(batch, this.classes.RecordKind[recording], atMs ?? wallMs);
-      const [lostText = 0] = guard.numbers();
-      return { count, lostText };
+      const [dropped = 0] = guard.numbers();
+      return { count, dropped };
     });
   }
 
@@ -215,7 +217,7 @@ export class EngineGuard {
     );
   }
 
-  /** The values of the headers of a request. */
+  /** The value of the header `Seen-Held`. */
   held(): string | undefined {
     return this.text((guard) => guard.held());
   }
@@ -261,15 +263,15 @@ export class EngineGuard {
       const mark = guard.unsaved(after, this.classes.Due[due], wallMs);
       if (mark === 0) return undefined;
       const [count = 0] = guard.numbers();
-      return { text: guard.text(), mark, count };
+      return { encoded: guard.text(), mark, count };
     });
   }
 
   /** A row with the newest unsaved recordings, empty if none fits; `isAll`: it has all. */
-  unsavedWithin(characters: number): { readonly text: string; readonly isAll: boolean } | undefined {
+  unsavedWithin(characters: number): { readonly encoded: string; readonly isAll: boolean } | undefined {
     return this.call((guard, wallMs) => {
       const isAll = guard.unsavedWithin(characters, wallMs);
-      return { text: guard.text(), isAll };
+      return { encoded: guard.text(), isAll };
     });
   }
 
@@ -283,11 +285,11 @@ export class EngineGuard {
   }
 
   /** The rows that replace these, each with the number of its recordings; none if all are damaged. */
-  rewrite(rows: readonly string[]): { readonly text: string; readonly count: number }[] | undefined {
+  rewrite(rows: readonly string[]): { readonly encoded: string; readonly count: number }[] | undefined {
     return this.callWith(rows, (guard, batch) => {
       guard.rewrite(batch);
-      const texts = guard.text().split("\n");
-      return Array.from(guard.numbers(), (count, index) => ({ text: texts[index] ?? "", count }));
+      const rewritten = guard.text().split("\n");
+      return Array.from(guard.numbers(), (count, index) => ({ encoded: rewritten[index] ?? "", count }));
     });
   }
 
@@ -300,9 +302,9 @@ export class EngineGuard {
     return facts ?? [];
   }
 
-  /** The texts of the shards in use; `undefined`, too, if they are too long to be stored. */
-  shardTexts(): string[] | undefined {
-    return this.call((guard) => (guard.shardTexts() ? guard.text().split("\n").slice(0, -1) : undefined));
+  /** The encoded shards in use; `undefined`, too, if they are too long to be stored. */
+  encodedShards(): string[] | undefined {
+    return this.call((guard) => (guard.encodedShards() ? guard.text().split("\n").slice(0, -1) : undefined));
   }
 
   private readonly abandon: ErrorListener = (error) => {
@@ -311,7 +313,7 @@ export class EngineGuard {
   };
 }
 
-/** What the checks in TypeScript leave to the engine of an entry. */
+/** The message for a snapshot that passes the checks in TypeScript and that this entry's engine cannot read. */
 const OTHER_FORMAT =
   'this copy of seenguard reads its native format alone: import "seenguard/formats" instead of "seenguard" ' +
   'everywhere, or give "seenguard/slim" formats.wasm';
@@ -323,7 +325,7 @@ function seed(): Float64Array {
   return Float64Array.of(...random, Math.random(), Date.now(), performance?.timeOrigin ?? 0, performance?.now() ?? 0);
 }
 
-/** Splits the text of a call's ids by their end positions, each with its number. */
+/** Splits joined ids. `numbers`: of each id its end in `text`, UTF-16 units, and another number, such as a time. */
 function idsOf(numbers: ArrayLike<number>, text: string): Impression[] {
   const ids: Impression[] = [];
   for (let index = 0, start = 0; index < numbers.length; index += 2) {

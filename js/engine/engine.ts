@@ -36,8 +36,8 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
   }
 
   /**
-   * Calls into the engine. Returns `undefined` if it traps, or has trapped before. Throws a `SeenGuardError` for what
-   * the engine refuses.
+   * Calls into the engine. Returns `undefined` if it traps, or has trapped before. Throws a `SeenGuardError` for
+   * input that the engine refuses.
    */
   call<T>(run: () => T): T | undefined {
     if (this.hasTrapped) return undefined;
@@ -47,7 +47,7 @@ export class Engine<Classes extends EngineClasses = GuardClasses> {
       // A refusal is a `SeenGuardError`; any other exception is a trap.
       if (cause instanceof SeenGuardError) throw cause;
       this.hasTrapped = true;
-      const message = "the engine trapped, a bug to report: everything passes until a fresh one knows what is stored";
+      const message = "the engine trapped (please report this bug): everything passes until a new one has loaded";
       const error = failure("engine", message, cause);
       for (const listener of [...this.onTrap]) listener(error);
       return undefined;

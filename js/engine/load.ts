@@ -53,13 +53,14 @@ export interface EngineOptions extends Pick<GuardOptions, "fallback"> {
   readonly wasm?: WasmSource;
 }
 
-/** A download of the app for an engine, which may never complete: a repeated request takes the first result. */
+/** A download by the app, which may never complete: of repeated requests the first result is used. */
 class Fetched<T> {
-  private take!: (value: T) => void;
-  private readonly value = new Promise<T>((resolve) => (this.take = resolve));
+  private resolve!: (value: T) => void;
+  private readonly value = new Promise<T>((resolve) => (this.resolve = resolve));
 
+  /** The result of this request or an earlier one, whichever comes first. Rejects after a timeout. */
   or(requested: Promise<T>): Promise<T> {
-    requested.then(this.take, () => {});
+    requested.then(this.resolve, () => {});
     const late = new Error(`loading the engine timed out after ${FETCH_TIMEOUT_MS / 1000} s`);
     return withTimeout(FETCH_TIMEOUT_MS, Promise.race([this.value, requested]), late) as Promise<T>;
   }
@@ -81,13 +82,13 @@ export class Engines {
   }
 
   /**
-   * The engine of this copy of the package, after a trap a fresh one. Rejects with `engine`, after which the
-   * next call tries again unless it has trapped twice; with `bad-option` if no option says where the module is.
+   * The engine of this copy of the package, after a trap a new one. Rejects with `engine`, after which the next call
+   * tries again unless it has trapped twice; with `bad-option` if the option `wasm` is missing.
    */
   async load(options: EngineOptions): Promise<Engine> {
     const engine = await this.loadOnce(options[ENGINE] ?? "either", options);
     if (!engine.hasTrapped) return engine;
-    // Several guards may report the same trap: the first one discards the engine. The other kind stays.
+    // Several guards may report the same trap: the first one removes the engine. The engine of the other kind stays.
     if (!this.trapped.includes(engine)) {
       if (this.trapped.some(({ kind }) => kind === engine.kind)) {
         throw new SeenGuardError("engine", "the engine trapped twice: everything passes until the next document");

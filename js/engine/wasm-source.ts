@@ -1,4 +1,4 @@
-/** Compiles the Wasm module from any source of the app. */
+/** Compiles the Wasm module from any source that the app names. */
 import { refuse } from "../errors.js";
 import type { WasmSource } from "../types/slim.js";
 
@@ -14,19 +14,19 @@ export async function compileSource(source?: WasmSource): Promise<WebAssembly.Mo
 
 /** Compiles while the module is downloaded, if the platform and the server support it. */
 async function compileResponse(response: Response): Promise<WebAssembly.Module> {
-  if (!response.ok) throw new Error(`${response.url} answered ${response.status}`);
+  if (!response.ok) throw new Error(`${response.url} responded with status ${response.status}`);
   // With another MIME type streaming fails, but the bytes can be compiled; Safari 14 has no streaming.
   const isStreamable =
     "compileStreaming" in WebAssembly && response.headers.get("content-type")?.toLowerCase() === "application/wasm";
   return isStreamable ? WebAssembly.compileStreaming(response) : WebAssembly.compile(await response.arrayBuffer());
 }
 
-/** A part of Node's `process`, which has Node's modules for code that bundlers take into pages, too. */
+/** A part of Node's `process`, which returns Node's modules without an import that bundlers would have to resolve. */
 interface Process {
   getBuiltinModule?(name: "node:fs/promises"): { readFile(path: URL): Promise<Uint8Array> };
 }
 
-/** Node's `fetch` knows no files. */
+/** Node's `fetch` does not support the scheme `file:`. */
 function fetchOrRead(address: string): Promise<object> {
   const { process } = globalThis as { process?: Process };
   const files = address.startsWith("file:") ? process?.getBuiltinModule?.("node:fs/promises") : undefined;

@@ -6,7 +6,7 @@ import { glue } from "../generated/formats/seenguard.js";
 import inlinedWasm from "../generated/formats/seenguard.wasm";
 import { seenGuardWith, type SeenGuardClass } from "../guard/guard.js";
 
-/** How the entry gets at the engine as JavaScript. */
+/** Returns the class. `js`: how the entry loads the engine as JavaScript. */
 export function withAllFormats(js: Pick<EngineProvider, "fallback" | "remedy">): SeenGuardClass {
   return seenGuardWith(
     new Engines({

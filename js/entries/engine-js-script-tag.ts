@@ -1,5 +1,5 @@
 /** The JavaScript engine for a script tag of its own, before or after that of `seenguard.iife.js`. */
-import { leaveEngine } from "../engine/script-tag.js";
+import { shareEngine } from "../engine/script-tag.js";
 import { createEngine } from "./formats/engine-js.js";
 
-leaveEngine({ createEngine });
+shareEngine({ createEngine });

@@ -1,4 +1,4 @@
-/** The entry `seenguard`: the guard, with its Wasm module inlined. It knows the native format. */
+/** The entry `seenguard`: the guard, with its Wasm module inlined. It reads the native format. */
 import { Engines } from "../engine/load.js";
 import { bytesOf } from "../engine/wasm-text.js";
 import { glue } from "../generated/client/seenguard.js";

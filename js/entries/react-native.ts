@@ -3,11 +3,11 @@ import { Engines } from "../engine/load.js";
 import { seenGuardWith } from "../guard/guard.js";
 import { readNative } from "../input/snapshot.js";
 import * as textEncoding from "../platform/text-encoding-polyfill.js";
-import { bringTextEncoding } from "../platform/text-encoding.js";
+import { provideTextEncoding } from "../platform/text-encoding.js";
 import { createEngine } from "./engine-js.js";
 
 // Hermes has none.
-bringTextEncoding(textEncoding);
+provideTextEncoding(textEncoding);
 
 export const SeenGuard = seenGuardWith(
   new Engines({

@@ -5,6 +5,6 @@ export { plan } from "../server/plan.js";
 export { parseReport } from "../server/report.js";
 export { seenOf } from "../server/seen-of.js";
 export { ShardChain } from "../server/shard-chain.js";
-export { keepPending, memoryBackend, memoryStore } from "../server/store/memory.js";
+export { addPending, memoryBackend, memoryStore } from "../server/store/memory.js";
 export { redisStore } from "../server/store/redis.js";
 export { seenStore } from "../server/store/seen-store.js";

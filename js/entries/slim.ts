@@ -1,4 +1,4 @@
-/** The entry `seenguard/slim`: the app says where `seenguard.wasm` is, or `formats.wasm`. */
+/** The entry `seenguard/slim`: the app passes the source of `seenguard.wasm` or `formats.wasm`. */
 import { Engines } from "../engine/load.js";
 import { compileSource } from "../engine/wasm-source.js";
 import { readFormats } from "../input/snapshot.js";

@@ -68,46 +68,46 @@ class List {
     return itemsAt(list.all, this.decide(list, new Set()));
   }
 
-  /** The latest page again is a list with the same ids, or the same array grown; any other list is a new page. */
+  /** A list with the same ids as the latest page, or the same array grown, is that page; any other list is a new one. */
   admit<T>(page: readonly T[], { all, items }: ItemList<T>): T[] {
     const ids = new Array<unknown>(all.length).fill(undefined);
     for (const { index, id } of items) ids[index] = id;
     // React runs updaters twice, and a proxy returns other objects with each read: compare ids.
     const { latest } = this;
-    const mayBeAgain = latest.page === page ? latest.ids.length <= ids.length : latest.ids.length === ids.length;
-    const isAgain = mayBeAgain && latest.ids.every((id, index) => id === ids[index]);
-    const added = isAgain ? items.filter(({ index }) => index >= latest.ids.length) : items;
+    const maybeSame = latest.page === page ? latest.ids.length <= ids.length : latest.ids.length === ids.length;
+    const isSame = maybeSame && latest.ids.every((id, index) => id === ids[index]);
+    const added = isSame ? items.filter(({ index }) => index >= latest.ids.length) : items;
     const shown = this.decide({ all, items: added }, this.admitted);
-    if (isAgain) shown.set(latest.shown);
+    if (isSame) shown.set(latest.shown);
     this.latest = { page, ids, shown };
     return itemsAt(all, shown);
   }
 
   /**
-   * Which items of a list are shown, by index: items without an id, and fresh ones with no id in `taken`, to which
-   * their ids are added. Items decided earlier take precedence: they stay, even if another item has one of their ids. A
-   * duplicate is not shown and stays undecided.
+   * Decides which items of a list are shown, by index: items without an id, and fresh ones without an id in `shownIds`,
+   * to which their ids are added. Items decided earlier take precedence: they stay, even if another item has one of
+   * their ids. A duplicate is not shown and stays undecided.
    */
-  private decide({ all, items }: ItemList<unknown>, taken: Set<string>): Uint8Array {
+  private decide({ all, items }: ItemList<unknown>, shownIds: Set<string>): Uint8Array {
     const { fresh, seen, onChange } = this.verdicts;
     const namespace = this.host.namespace();
     this.verdicts.refresh(namespace);
     const shown = new Uint8Array(all.length).fill(1);
     for (const { index } of items) shown[index] = 0;
-    const isTaken = ({ ids }: ListItem) => ids.some((id) => taken.has(id));
+    const isDuplicate = ({ ids }: ListItem) => ids.some((id) => shownIds.has(id));
     const show = (item: ListItem) => {
-      if (isTaken(item)) return;
-      for (const id of item.ids) taken.add(id);
+      if (isDuplicate(item)) return;
+      for (const id of item.ids) shownIds.add(id);
       shown[item.index] = 1;
     };
     for (const item of items) if (fresh.has(item.id)) show(item);
-    const undecided = items.filter((item) => !fresh.has(item.id) && !seen.has(item.id) && !isTaken(item));
+    const undecided = items.filter((item) => !fresh.has(item.id) && !seen.has(item.id) && !isDuplicate(item));
     if (undecided.length === 0) return shown;
-    const freshOnes = new Set(namespace.split(idListOf(undecided), false).fresh);
-    undecided.forEach((item, position) => {
-      if (isTaken(item)) return;
-      if (!freshOnes.has(position)) return void seen.set(item.id, item.ids);
-      // Without an engine everything is fresh: an engine that comes late takes nothing from a list on screen.
+    const freshIndices = new Set(namespace.split(idListOf(undecided), false).fresh);
+    undecided.forEach((item, index) => {
+      if (isDuplicate(item)) return;
+      if (!freshIndices.has(index)) return void seen.set(item.id, item.ids);
+      // Without an engine everything is fresh, and an engine that loads late removes nothing from a list on screen.
       fresh.add(item.id);
       show(item);
     });

@@ -1,6 +1,6 @@
 /**
- * `fill`: pages are fetched into one buffer of fresh items, from which calls take one after the other. A call that
- * rejects takes nothing.
+ * `fill`: fetches pages into one buffer of fresh items, which each call in turn empties. A call that rejects leaves the
+ * buffer unchanged.
  */
 import { domException } from "../errors.js";
 import { MAX_MS, nextTask, type Clock } from "../platform/host.js";
@@ -20,7 +20,7 @@ import { isSnapshot } from "../input/snapshot.js";
 import type { FeedPage, FetchPage, FillOptions, FillResult, IdOf } from "../types/seenguard.js";
 import { readItems, type Decider, type ItemList } from "./verdicts.js";
 
-/** The part of its guard that a feed uses. */
+/** The part of a guard that a feed uses. */
 export interface FeedHost {
   /** Returns a namespace that lets everything pass once the guard is closed. */
   readonly namespace: () => Decider & {
@@ -33,7 +33,7 @@ export interface FeedHost {
   readonly stops: Set<() => void>;
 }
 
-/** The most pages of a call, and the most while it has no fresh item. */
+/** The default of `maxPages`, and the one that applies while there is no fresh item. */
 const MAX_PAGES = 5;
 const MAX_PAGES_WITHOUT_FRESH = 20;
 /** The source has ended after this many pages in a row without a new id and with the same `next`. */
@@ -85,11 +85,11 @@ export class Pages {
   private buffer: unknown[] = [];
   /** Calls in order; the first one fetches. */
   private readonly queue: Call[] = [];
-  /** The number of the next page. */
+  /** The index of the next page. */
   private page = 0;
   private cursor: unknown;
   private hasEnded = false;
-  /** Ids of all pages, and how many of the latest pages had no new id. */
+  /** Ids of all pages, and how many of the latest pages in a row had neither a new id nor another cursor. */
   private readonly known = new Set<string>();
   private stale = 0;
 
@@ -124,20 +124,20 @@ export class Pages {
   private end(call: Call, end: Result["end"]): void {
     const { hasEnded: done, cursor } = this;
     call.resolve({ items: this.buffer.splice(0), next: done ? null : cursor, done, end });
-    this.leave(call);
+    this.remove(call);
   }
 
-  /** Rejects a call, unless it has ended. The items fetched so far are for the next one. */
+  /** Rejects a call, unless it has ended. The next one gets the items fetched so far. */
   private fail(call: Call, error: unknown): void {
     if (!this.queue.includes(call)) return;
     call.reject(error);
-    this.leave(call);
+    this.remove(call);
     // Last, because it may call listeners of the app.
     call.controller.abort(error);
   }
 
   /** Removes a call that has ended, and starts the next. */
-  private leave(call: Call): void {
+  private remove(call: Call): void {
     const { queue, host } = this;
     const isFirst = queue[0] === call;
     queue.splice(queue.indexOf(call), 1);
@@ -156,7 +156,7 @@ export class Pages {
       for (let pages = 0, degraded = 0; !isOver(); pages++) {
         const end = this.endOf(call, pages, degraded);
         if (end) this.end(call, end);
-        // Yield to other tasks: the source may answer synchronously.
+        // Yield to other tasks: the source may respond synchronously.
         else if (pages > 0) await nextTask();
         if (isOver()) return;
         const page = await this.fetch(call);
@@ -181,7 +181,7 @@ export class Pages {
     const { page, cursor, host } = this;
     const { fetchPage, timeoutMs, controller } = call;
     const namespace = host.namespace();
-    const error = domException("TimeoutError", `fetchPage has not answered within ${timeoutMs / 1000} s`);
+    const error = domException("TimeoutError", `fetchPage timed out after ${timeoutMs / 1000} s`);
     call.cancelTimeout = namespace.clock.after(timeoutMs, () => this.fail(call, error));
     try {
       return await fetchPage({ page, cursor, headers: namespace.headers(), signal: controller.signal });

@@ -12,7 +12,7 @@ import { nameOf } from "../storage/keys.js";
 import { Verdicts } from "./verdicts.js";
 
 /** The most keys of a namespace; the least recently used one is removed. */
-export const MOST_KEYS = 32;
+export const MAX_KEYS = 32;
 /** The most ids of a key that are saved. */
 const MAX_SAVED = 2_000;
 /** Changed lists are saved at most once in this time, and as the page hides. */
@@ -20,7 +20,10 @@ const SAVE_INTERVAL_MS = 1_000;
 
 const NOTHING = new Verdicts();
 
-/** `isAlive`: no `pagehide` has come in the document that shows it. */
+/**
+ * `isAlive`: the document that shows it has had no `pagehide`; if that is gone nonetheless, it crashed or was
+ * discarded.
+ */
 type IndexEntry = readonly [key: string, isAlive: boolean];
 type SavedList = readonly [generation: number, fresh: readonly string[]];
 
@@ -36,12 +39,12 @@ export class KeyedVerdicts {
 
   constructor(namespace: string) {
     this.index = indexOf(namespace);
-    const isBack = isWayBack();
+    const isBack = isBackNavigation();
     // A window with an opener began with a copy of the opener's sessionStorage, and the opener is still alive.
     const isOwn = !(globalThis as { opener?: unknown }).opener;
-    for (const [key, hasDied] of readIndex(this.index)) {
-      const list = isBack || (hasDied && isOwn) ? readList(this.index, key) : undefined;
-      if (list) this.byKey.set(key, new Verdicts(() => this.note(key), ...list));
+    for (const [key, wasAlive] of readIndex(this.index)) {
+      const list = isBack || (wasAlive && isOwn) ? readList(this.index, key) : undefined;
+      if (list) this.byKey.set(key, new Verdicts(() => this.noteChange(key), ...list));
     }
     // Lists that are not restored now stay saved for back navigation.
     this.saveIndex();
@@ -62,7 +65,7 @@ export class KeyedVerdicts {
   /** Starts a new list: its verdicts replace those of the key. */
   begin(key: string): Verdicts {
     this.byKey.delete(key);
-    const verdicts = new Verdicts(() => this.note(key));
+    const verdicts = new Verdicts(() => this.noteChange(key));
     this.use(key, verdicts);
     write(`${this.index}/${key}`, undefined);
     return verdicts;
@@ -70,7 +73,7 @@ export class KeyedVerdicts {
 
   /** Marks a list as used. A removed one is added again, unless the key has another list now. */
   use(key: string, verdicts: Verdicts): void {
-    if ((this.byKey.get(key) ?? verdicts) === verdicts) keepLatest(this.byKey, key, verdicts, MOST_KEYS);
+    if ((this.byKey.get(key) ?? verdicts) === verdicts) setLatest(this.byKey, key, verdicts, MAX_KEYS);
   }
 
   /** Deletes all verdicts. */
@@ -78,8 +81,8 @@ export class KeyedVerdicts {
     for (const verdicts of this.byKey.values()) verdicts.clear();
   }
 
-  /** Has a list saved that has changed. */
-  private note(key: string): void {
+  /** Schedules a save of a list that has changed. */
+  private noteChange(key: string): void {
     this.changed.add(key);
     if (this.changed.size === 1) void this.due.then(nextTask).then(() => this.save());
   }
@@ -95,7 +98,7 @@ export class KeyedVerdicts {
     this.saveIndex();
   }
 
-  /** Saves the keys of the lists, after those that earlier documents of this tab have saved, and removes too many. */
+  /** Saves the keys of the lists, after those that earlier documents of this tab have saved; removes the oldest ones. */
   private saveIndex(): void {
     const { index, byKey, isAlive } = this;
     const own = [...byKey].filter(([, { fresh }]) => fresh.size > 0);
@@ -103,7 +106,7 @@ export class KeyedVerdicts {
       ...readIndex(index).flatMap(([key]): IndexEntry[] => (byKey.has(key) ? [] : [[key, false]])),
       ...own.map(([key]): IndexEntry => [key, isAlive]),
     ];
-    const dropped = all.splice(0, Math.max(0, all.length - MOST_KEYS));
+    const dropped = all.splice(0, Math.max(0, all.length - MAX_KEYS));
     for (const [key] of dropped) write(`${index}/${key}`, undefined);
     write(index, all.length > 0 ? all : undefined);
   }
@@ -120,14 +123,14 @@ function indexOf(namespace: string): string {
   return `seenguard-feeds/${nameOf(namespace)}`;
 }
 
-/** Replaces what is saved; `undefined`: by nothing. */
+/** Replaces a saved value; `undefined`: removes it. */
 function write(name: string, value: readonly unknown[] | undefined): void {
-  // First: if the new text does not fit, no outdated one may stay.
+  // Removed first: if the new value does not fit, no outdated one may stay.
   attempt(() => sessionStorage.removeItem(name));
   if (value) attempt(() => sessionStorage.setItem(name, JSON.stringify(value)));
 }
 
-/** Reads what is saved, which is not trusted. */
+/** Reads a saved value, which is not trusted. */
 function read(name: string): unknown[] {
   const value = attempt(() => JSON.parse(sessionStorage.getItem(name) ?? "") as unknown);
   return Array.isArray(value) ? value : [];
@@ -142,7 +145,7 @@ function readList(index: string, key: string): SavedList | undefined {
   return typeof generation === "number" && Array.isArray(fresh) ? [generation, fresh as string[]] : undefined;
 }
 
-function isWayBack(): boolean {
+function isBackNavigation(): boolean {
   const [navigation] = attempt(() => performance.getEntriesByType("navigation")) ?? [];
   return (navigation as Partial<PerformanceNavigationTiming> | undefined)?.type === "back_forward";
 }
@@ -151,7 +154,7 @@ function isWayBack(): boolean {
  * Moves a map's entry to the end, and removes the least recently used entries above a limit, except those in use.
  * Returns the removed ones.
  */
-export function keepLatest<Value>(
+export function setLatest<Value>(
   map: Map<string, Value>,
   key: string,
   value: Value,

@@ -1,4 +1,4 @@
-/** The verdicts of a list: which ids were fresh when they arrived. The verdict of an item goes by its first id. */
+/** The verdicts of a list: which ids were fresh when they arrived. An item's verdict is stored under its first id. */
 import { countItems, idsOfItem, type ItemIdList } from "../input/ids.js";
 import { readList, type MisuseListener } from "../input/list.js";
 import type { IdOf, ItemId } from "../types/seenguard.js";
@@ -11,13 +11,13 @@ export interface Decider {
   unseen(ids: readonly ItemId[]): Iterable<number>;
   /** Grows when an id becomes unseen or is forgotten. */
   readonly unseenRevision: number;
-  /** That of the latest clear that is known, Unix ms; 0: none. */
+  /** The generation of the latest known clear, Unix ms; 0: none. */
   readonly generation: number;
 }
 
 /** An item with an id. */
 export interface ListItem {
-  /** In the list as passed. */
+  /** Its index in the list as passed. */
   readonly index: number;
   /** Its first id, and all of them. */
   readonly id: string;
@@ -30,12 +30,12 @@ export interface ItemList<T> {
   readonly items: readonly ListItem[];
 }
 
-/** Reads the ids before anything is decided: `idOf` is the app's, and may call the feed. */
+/** Reads the ids of a list. It comes before any decision, since `idOf` is the app's and may call the feed. */
 export function readItems<T>(given: readonly T[], idOf: IdOf<T> | undefined, report: MisuseListener): ItemList<T> {
   const { list: all, collected } = readList(given, idOf, report);
   const items = Array.from({ length: countItems(collected) }, (_, item) => {
     const ids = idsOfItem(collected, item).map(String);
-    return { index: collected.places?.[item] ?? item, id: ids[0] ?? "", ids };
+    return { index: collected.indices?.[item] ?? item, id: ids[0] ?? "", ids };
   });
   return { all, items };
 }

@@ -1,6 +1,6 @@
 /**
- * The life of a namespace's engine: it is loaded, loaded again where that has failed, and replaced once after a trap.
- * What is recorded while there is none is queued.
+ * The lifecycle of a namespace's engine: it is loaded, retried after a failure, and replaced once after a trap. While
+ * there is none, recordings are queued.
  */
 import { EngineGuard, type Recording } from "../engine/engine-guard.js";
 import type { Engine } from "../engine/engine.js";
@@ -12,25 +12,25 @@ import type { OpenOptions } from "./options.js";
 
 /** The longest delay before loading the engine is tried again. */
 const LAST_RETRY_MS = 60_000;
-/** The most ids that are queued. */
+/** The most ids in the queue. */
 const MAX_QUEUED = 1_000;
 
-/** The namespace. */
+/** The part of the namespace that is used here. */
 interface Owner {
   readonly options: OpenOptions;
   readonly engines: Engines;
   readonly clock: Clock;
-  /** Where it is stored. */
+  /** Undefined: nothing is stored. */
   readonly store: object | undefined;
-  /** Begins to read what is stored. */
+  /** Starts loading the stored data. */
   openStorage(): void;
-  /** There is an engine. */
+  /** Called when the engine is loaded. */
   attach(guard: EngineGuard): void;
-  /** The engine has recorded what was queued. */
+  /** Called when queued ids were recorded. */
   recorded(): void;
-  /** Resolves when the engine has what is stored, or that takes too long. */
+  /** Resolves when the engine has the stored data, or after a timeout. */
   whenLoaded(): Promise<void>;
-  /** There is no engine. */
+  /** Called when there is no engine. */
   stopStorage(): void;
   readonly report: ErrorListener;
 }
@@ -40,7 +40,7 @@ export class EngineLife {
   guard: EngineGuard | undefined;
   /** Why there is none. */
   failure: SeenGuardError | undefined;
-  /** Whether there is an engine, or one is to come. */
+  /** Whether there is an engine, or loading one is in progress or will be retried. */
   isOpen = false;
   private readonly owner: Owner;
   private starting: Promise<void> | undefined;
@@ -65,7 +65,7 @@ export class EngineLife {
   private async load(options: OpenOptions): Promise<void> {
     const { owner } = this;
     this.cancelRetry();
-    // The engine and what is stored load at the same time, unless the engine has failed before.
+    // The engine and the stored data load at the same time, unless the engine has failed before.
     if (!this.failure) owner.openStorage();
     try {
       const engine = await owner.engines.load(options);
@@ -113,7 +113,7 @@ export class EngineLife {
     void Promise.resolve(this.starting).then(() => (this.isOpen ? this.start(owner.options) : undefined));
   };
 
-  /** Records ids when there is an engine, at the time of this call; keeps the latest. */
+  /** Queues ids, to be recorded with the time of this call when there is an engine. The latest stay in the queue. */
   recordLater(ids: readonly ItemId[], recording: Recording): void {
     if (!this.isOpen) return;
     const atMs = this.owner.clock.wallMs();

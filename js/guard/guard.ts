@@ -56,20 +56,20 @@ interface Handle {
   closing: Promise<void>;
   /** Cleanup functions that `close` runs. */
   readonly stops: Set<() => void>;
-  /** Those that it runs after it has delivered. */
+  /** Cleanup functions that it runs after it has delivered. */
   readonly reports: Set<() => void>;
 }
 
 /** The methods of an open guard, with any engine. */
 class OpenGuard implements Api.SeenGuard {
-  /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
+  /** A function, since proxies, such as those of Vue and Alpine, wrap objects in properties. */
   private readonly handle: () => Handle;
 
   constructor(handle: Handle) {
     this.handle = () => handle;
   }
 
-  /** For calls by the app. Reports a call after `close` as misuse. */
+  /** The namespace, for a call by the app; a call after `close` is reported as misuse. */
   private namespace(): Namespace {
     const { isClosed, namespace } = this.handle();
     if (__DEV__ && isClosed) this.reportMisuse(misuse(CLOSED));
@@ -78,7 +78,7 @@ class OpenGuard implements Api.SeenGuard {
 
   apply(snapshot: Api.Snapshot | null | undefined): Api.ApplyResult {
     const { isClosed, namespace } = this.handle();
-    // A response that was requested before `close` is not misuse.
+    // The response to a request from before `close` is not misuse.
     return isClosed ? refused("closed") : namespace.apply(snapshot);
   }
 
@@ -87,7 +87,7 @@ class OpenGuard implements Api.SeenGuard {
   filter<T>(items: readonly T[], id?: Api.IdOf<T>): T[] {
     const { list, collected } = readList(items, id, this.reportMisuse);
     const { fresh } = this.namespace().split(collected, false);
-    return freshItems(list, collected.places, fresh);
+    return freshItems(list, collected.indices, fresh);
   }
 
   split<T extends Api.Identified>(items: readonly T[]): { fresh: T[]; seen: T[] };
@@ -95,7 +95,7 @@ class OpenGuard implements Api.SeenGuard {
   split<T>(items: readonly T[], id?: Api.IdOf<T>): { fresh: T[]; seen: T[] } {
     const { list, collected } = readList(items, id, this.reportMisuse);
     const { fresh, seen } = this.namespace().split(collected, true);
-    return splitItems(list, collected.places, fresh, seen);
+    return splitItems(list, collected.indices, fresh, seen);
   }
 
   private recorded(ids: unknown): Api.ItemId[] {
@@ -104,7 +104,7 @@ class OpenGuard implements Api.SeenGuard {
     });
   }
 
-  /** Reports misuse; production does not. */
+  /** Reports misuse, except in builds for production. */
   private readonly reportMisuse = (error: SeenGuardError | undefined): void => {
     if (__DEV__ && error) callBack(this.handle().holder.onError, error);
   };
@@ -142,7 +142,7 @@ class OpenGuard implements Api.SeenGuard {
     const handle = this.handle();
     const { stops } = handle;
     const { options: opened } = this.namespace();
-    // A process that renders on a server serves all users, so it keeps no verdicts.
+    // A process that renders on a server serves all users, so it stores no verdicts.
     const keyed = key === undefined || rendersOnServer(opened) ? undefined : keyedVerdicts(opened.namespace);
     return openFeed({ namespace: () => handle.namespace, report: this.reportMisuse, stops }, keyed, key);
   }
@@ -175,7 +175,7 @@ class OpenGuard implements Api.SeenGuard {
     return this.untilClosed(observeElement(element, first, { threshold, dwellMs }, listener), signal);
   }
 
-  /** Records items that were in view for long enough; `idsOf` returns all ids of an item. */
+  /** Returns the listener that records items in view for long enough; `idsOf` returns all ids of an item. */
   private dwellListener(
     { local, onImpression }: CheckedItemOptions,
     idsOf: (id: string, element: Element) => readonly Api.ItemId[],
@@ -214,7 +214,7 @@ class OpenGuard implements Api.SeenGuard {
     const namespace = this.namespace();
     if (signal?.aborted) return () => {};
     const stop = this.untilClosed(namespace.startReport(checked), signal, this.handle().reports);
-    // `close` delivers what waits, and ends the report then: components let go of a closed guard before.
+    // `close` ends the report after it has delivered, even if a component calls this meanwhile.
     return () => {
       if (!this.handle().isClosed) stop();
     };
@@ -250,12 +250,12 @@ function newHandle(namespace: Namespace, holder: Holder): Handle {
   return { holder, namespace, isClosed: false, closing: Promise.resolve(), stops: new Set(), reports: new Set() };
 }
 
-/** Closes a handle; delivers what waits for this time at most. */
+/** Closes a handle; delivers undelivered impressions first, for at most `timeoutMs`. */
 function closeHandle(handle: Handle, timeoutMs: number): Promise<void> {
   if (handle.isClosed) return handle.closing;
   const { namespace, holder } = handle;
   const close = async () => {
-    // The report of another handle goes on by itself, with its wait after a failure.
+    // The report of another handle continues by itself, with its delay after a failure.
     if (handle.reports.size > 0 || !namespace.reporter?.isOn) await namespace.deliver(timeoutMs);
     for (const stop of [...handle.reports]) stop();
     await release(namespace, holder);
@@ -278,7 +278,7 @@ export function seenGuardWith(engines: Engines, more: Rules = {}) {
       const holder: Holder = { onError, onLag: checked.onLag, subscribers: new Subscribers(), close };
       const handle = newHandle(new Namespace(checked, engines), holder);
       const namespace = rendersOnServer(checked)
-        ? namespaceForNobody(checked, engines, holder)
+        ? unstartedNamespace(checked, engines, holder)
         : await hold(checked, holder, () => new Namespace(checked, engines));
       // `signOut` may have been called meanwhile.
       if (handle.isClosed) await release(namespace, holder);
@@ -309,7 +309,7 @@ async function clear(namespace: string, given?: Api.GuardOptions["storage"]): Pr
   const open = findNamespace(namespace);
   const store = storage === undefined && open ? open.store : storeOf(storage);
   const wallMs = (open?.clock ?? deviceClock).wallMs();
-  // Called before the first `await`: impressions recorded after this point stay.
+  // Called before the first `await`: impressions that are recorded after this call stay.
   const clearing = clearNamespace(namespace, store, () => findNamespace(namespace), wallMs);
   clearVerdicts(namespace);
   try {
@@ -324,8 +324,8 @@ function rendersOnServer({ storage }: Api.GuardOptions): boolean {
   return storage === undefined && !isOnDevice();
 }
 
-/** For server rendering: lets everything pass, and reports misuse once in a process. */
-function namespaceForNobody(options: OpenOptions, engines: Engines, { onError }: Holder): Namespace {
+/** For server rendering: a namespace that lets everything pass. Reports this as misuse once in a process. */
+function unstartedNamespace(options: OpenOptions, engines: Engines, { onError }: Holder): Namespace {
   const error = __DEV__ ? misuseOfServer() : undefined;
   if (error) callBack(onError, error);
   return new Namespace(options, engines);

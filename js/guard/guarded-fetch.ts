@@ -10,16 +10,19 @@ import type { ApplyResult, GuardedFetchOptions, MatchedRequest } from "../types/
 
 type Fetch = typeof globalThis.fetch;
 
-/** The part of an open guard that it uses. */
+/** The part of an open guard that is used here. */
 interface Guard {
   apply(snapshot: unknown): ApplyResult;
   headers(): Record<string, string>;
 }
 
-/** Statuses of servers that refuse an unknown header, or headers of this length. */
+/** Statuses of servers that refuse unknown or long headers. */
 const REFUSALS = [400, 431];
 
-/** `guard` returns undefined once it is closed. Without `match`, which a build for production does not check, none does. */
+/**
+ * `guard` returns undefined once it is closed. Without `match`, which a build for production does not check, no request
+ * matches.
+ */
 export function guardedFetch(
   guard: () => Guard | undefined,
   { match, fetch: send = globalThis.fetch }: Partial<GuardedFetchOptions>,
@@ -29,11 +32,11 @@ export function guardedFetch(
     const headers = request && match && matches(request, match) ? guard()?.headers() : undefined;
     if (!request || !headers) return send(input, init);
     const response = await sendWith(headers, request, send, input, init);
-    const take = (body: unknown) => {
+    const applySnapshot = (body: unknown) => {
       const snapshot = isObject(body) ? ownValue(body, "snapshot") : undefined;
       if (isSnapshot(snapshot)) guard()?.apply(snapshot);
     };
-    watchBody(response, take);
+    watchBody(response, applySnapshot);
     return response;
   };
 }
@@ -76,7 +79,7 @@ function matches(request: MatchedRequest, match: GuardedFetchOptions["match"]): 
   );
 }
 
-/** `init` with our headers added to the app's, in the form in which the app passed them. */
+/** `init` with the guard's headers added to the app's, in the form in which the app passed them. */
 function initWith(added: Record<string, string>, input: RequestInfo | URL, init: RequestInit = {}): RequestInit {
   const all: Record<string, unknown> = {};
   // `init` may be a Request, whose fields are inherited, as are its methods.
@@ -88,8 +91,8 @@ function initWith(added: Record<string, string>, input: RequestInfo | URL, init:
   const request = asRequest(input);
   // An `init` replaces a Request's headers, and resets its referrer and referrer policy.
   const { referrer, referrerPolicy, headers = {} } = request ?? {};
-  const kept = request && { referrer, referrerPolicy };
-  return { ...kept, ...all, headers: addHeaders(init.headers ?? headers, added) } as RequestInit;
+  const inherited = request && { referrer, referrerPolicy };
+  return { ...inherited, ...all, headers: addHeaders(init.headers ?? headers, added) } as RequestInit;
 }
 
 function addHeaders(given: HeadersInit, added: Record<string, string>): HeadersInit {
@@ -128,7 +131,7 @@ async function sendWith(
   }
   try {
     const response = await send(input, init);
-    // Nobody reads it, and otherwise it would hold the connection.
+    // An unread body would occupy the connection.
     attempt(() => void refusal?.body?.cancel().catch(() => {}));
     return response;
   } catch (error) {
@@ -138,29 +141,29 @@ async function sendWith(
 }
 
 /**
- * Passes the body to `take`, once, before the app gets it. The app gets the same response object: the `fetch` of native
- * bridges defines methods on it.
+ * Passes the body to `onBody`, once, before the app gets it. The app gets the same response object, because the `fetch`
+ * of native bridges defines methods on it.
  */
-function watchBody(response: Response, take: (body: unknown) => void): void {
-  let isTaken = false;
+function watchBody(response: Response, onBody: (body: unknown) => void): void {
+  let isPassed = false;
   const reading = <T>(read: () => Promise<T>, parse: (body: T) => unknown) => {
     return async () => {
       const body = await read();
-      if (!isTaken) attempt(() => take(parse(body)));
-      isTaken = true;
+      if (!isPassed) attempt(() => onBody(parse(body)));
+      isPassed = true;
       return body;
     };
   };
-  const watch = (answer: Response): Response => {
+  const watch = (watched: Response): Response => {
     const replace = <N extends "json" | "text" | "clone">(name: N, by: (method: Response[N]) => () => unknown) =>
       attempt(() => {
-        const value = by(answer[name].bind(answer) as Response[N]);
-        Object.defineProperty(answer, name, { value, writable: true, configurable: true });
+        const value = by(watched[name].bind(watched) as Response[N]);
+        Object.defineProperty(watched, name, { value, writable: true, configurable: true });
       });
     replace("json", (json) => reading(json, (body: unknown) => body));
     replace("text", (text) => reading(text, parseObject));
     replace("clone", (clone) => () => watch(clone()));
-    return answer;
+    return watched;
   };
   watch(response);
 }

@@ -26,7 +26,7 @@ import type { OpenOptions } from "./options.js";
 import type { Subscribers } from "./subscribers.js";
 import { Tools } from "./tools.js";
 
-/** The largest number that the engine takes: no limit. */
+/** The largest number that the engine accepts: no limit. */
 const NO_LIMIT = 2 ** 32 - 1;
 
 /** The headers of each request, and the most characters of both values together: servers refuse larger headers. */
@@ -37,7 +37,7 @@ const MAX_HEADER_CHARACTERS = 4_000;
 const OPEN_TIMEOUT_MS = 2_000;
 /** How long `flush` waits for the storage. */
 const FLUSH_TIMEOUT_MS = 10_000;
-/** Without a cross-tab signal: how long delivery waits for a check for clears, and the interval of these checks. */
+/** Without a cross-tab signal: how long delivery waits for a load, which finds clears, and their interval. */
 const LOAD_TIMEOUT_MS = 1_000;
 const LOAD_INTERVAL_MS = 60_000;
 
@@ -46,7 +46,7 @@ export interface Holder {
   readonly onError: ErrorListener;
   readonly onLag: GuardOptions["onLag"];
   readonly subscribers: Subscribers;
-  /** Closes the handle; delivers what waits for this time at most. */
+  /** Closes the handle; delivers undelivered impressions first, for at most this time. */
   readonly close: (timeoutMs: number) => Promise<void>;
 }
 
@@ -61,13 +61,13 @@ export class Namespace implements OpenNamespace {
   readonly engine = new EngineLife(this);
   readonly tools = new Tools((id) => this.explain(id));
   readonly observed = new ObservedItems();
-  /** The revision of which subscribers were notified last. */
+  /** The `unseenRevision` at the latest notification of subscribers. */
   private notifiedRevision = 0;
-  /** Where the namespace is stored; undefined: nowhere. */
+  /** Undefined: the namespace is not stored. */
   readonly store: Store | undefined;
   private storage: NamespaceStorage | undefined;
   private snapshot: LatestSnapshot | undefined;
-  /** The generation without a storage, or of the former one while an engine is to come. */
+  /** The generation while there is no `storage`. */
   private clearedAt = 0;
   private loadedMs = -Infinity;
   /** Messages of `too-large`: each is reported once. */
@@ -92,7 +92,7 @@ export class Namespace implements OpenNamespace {
     const { storage } = this;
     if (!storage) return;
     storage.stop();
-    // A feed takes a higher one for a clear: it must not rise when the engine, and with it a storage, comes late.
+    // To a feed a higher generation is a clear, so it must not rise when an engine, and with it a storage, loads late.
     this.clearedAt = Math.max(this.clearedAt, storage.context.generation);
     this.storage = undefined;
   }
@@ -180,8 +180,10 @@ export class Namespace implements OpenNamespace {
     if (!guard || ids.length === 0) return 0;
     const recorded = guard.record(this.latest(ids), recording);
     if (!recorded) return 0;
-    if (recorded.lostText > 0)
-      this.reportTooLarge("too many impressions are pending, and the oldest no longer are: deliver them by `report`");
+    if (recorded.dropped > 0)
+      this.reportTooLarge(
+        "too many impressions are pending, and the oldest were dropped from the list: deliver them with `report`",
+      );
     this.recorded();
     if (recording === "Unseen") this.noteChanges();
     return recorded.count;
@@ -197,11 +199,13 @@ export class Namespace implements OpenNamespace {
     for (const { subscribers } of this.holders) subscribers.notify();
   }
 
-  /** The list, or the last ids of one that is too long. */
+  /** The ids, or the last ones of a list that is too long. */
   private latest(ids: readonly ItemId[]): readonly ItemId[] {
     const count = countLatest(ids);
     if (count === ids.length) return ids;
-    this.reportTooLarge(`of a list of over 20,000 ids or 1 MB the last ${count} are recorded: record shorter lists`);
+    this.reportTooLarge(
+      `only the last ${count} ids of a list of over 20,000 ids or 1 MB are recorded: record shorter lists`,
+    );
     return ids.slice(-count);
   }
 
@@ -223,7 +227,7 @@ export class Namespace implements OpenNamespace {
     return this.count("UnseenRevision");
   }
 
-  /** The generation: that of the latest clear of the namespace that is known; 0: none. */
+  /** The generation of the latest known clear; 0: none. */
   get generation(): number {
     this.storage?.context.readSignal();
     return this.storage?.context.generation ?? this.clearedAt;
@@ -245,7 +249,7 @@ export class Namespace implements OpenNamespace {
     this.snapshot?.forget();
   };
 
-  /** Checks the store for clears where there is no cross-tab signal. Resolves when delivery may go on. */
+  /** Loads where there is no cross-tab signal, to find clears. Resolves when delivery may continue. */
   loadBefore(): Promise<unknown> | undefined {
     const { storage, store, clock } = this;
     if (!storage || hasLocal()) return undefined;
@@ -279,7 +283,7 @@ export class Namespace implements OpenNamespace {
     this.storage?.context.readSignal();
     const held = this.guard?.held() ?? "";
     const pending = this.pendingList(MAX_HEADER_CHARACTERS - held.length);
-    // Without a name and ids it would cost a preflight request and say nothing.
+    // Without a name and ids the header would be useless, and cost a preflight request.
     const isEmpty = /^$|^\..*\.$/.test(pending);
     return { ...(held !== "" && { [HELD]: held }), ...(!isEmpty && { [PENDING]: pending }) };
   }
@@ -299,16 +303,19 @@ export class Namespace implements OpenNamespace {
     return { engine, storage, ...known, failingSince: this.reporter?.failingSince };
   }
 
-  /** `reason`: impressions of earlier visits are delivered by a visible page some seconds after it opened, or all. */
+  /**
+   * Begins a batch. It includes impressions of earlier visits if `reason` is "deliver", or some seconds after the page
+   * was opened while it is visible.
+   */
   beginBatch(maxEntries: number, maxBytes: number, reason: Reason): Batch | undefined {
-    // Reading the generation learns of a clear, after which the batch has nothing that was cleared.
+    // Reading the generation applies a clear by another tab, so the batch contains nothing that was cleared.
     const { guard, generation, storage } = this;
-    const takesAll = reason === "deliver" || !storage || storage.deliversFound;
-    const batch = guard?.beginBatch(maxEntries, maxBytes, reason === "hide" ? "Hiding" : takesAll ? "All" : "Own");
+    const includesFound = reason === "deliver" || !storage || storage.deliversFound;
+    const batch = guard?.beginBatch(maxEntries, maxBytes, reason === "hide" ? "Hiding" : includesFound ? "All" : "Own");
     if (!guard || !batch) return undefined;
     const isCurrent = () => this.generation === generation;
     const exists = () => isCurrent() && this.guard === guard;
-    // With the guard that began it: another one, after a trap, has other batches.
+    // Ends it in the guard that began it: after a trap another guard has other batches.
     const end = (how: keyof typeof BatchEnd) => {
       guard.endBatch(batch.batch, how);
       this.storage?.saver.changed();
@@ -316,7 +323,7 @@ export class Namespace implements OpenNamespace {
     return { ...batch, isCurrent, exists, end };
   }
 
-  /** Delivers impressions until it is stopped. The reporter stays after that, with the retry delay of its address. */
+  /** Delivers impressions until the returned function is called. The reporter stays, with its address's retry delay. */
   startReport(options: CheckedReportOptions): () => void {
     if (!this.engine.isOpen || addressOf(options) === "") return () => {};
     let { reporter } = this;
@@ -326,12 +333,12 @@ export class Namespace implements OpenNamespace {
     }
     const stop = reporter.start(options);
     this.guard?.call((guard) => guard.startReporting());
-    // Impressions marked for delivery from now on are stored with that mark.
+    // From now on recordings are marked as to be delivered, and the mark is stored.
     this.storage?.saver.changed();
     return stop;
   }
 
-  /** Delivers at once until nothing is left, a batch fails or the time is over. With 0 it delivers nothing. */
+  /** Delivers at once until nothing is left, a batch fails or the timeout. 0: delivers nothing. */
   async deliver(timeoutMs: number): Promise<{ delivered: number; left: number }> {
     const { reporter } = this;
     const before = reporter?.delivered ?? 0;
@@ -345,7 +352,7 @@ export class Namespace implements OpenNamespace {
   }
 }
 
-/** The limit as the engine takes it; without a number there is no limit. */
+/** A limit as the engine's argument; without a number there is no limit. */
 function limitOf(limit: number | undefined): number {
   return typeof limit === "number" && limit >= 0 ? Math.min(limit, NO_LIMIT) : NO_LIMIT;
 }

@@ -1,6 +1,6 @@
 /**
  * The options of `SeenGuard` and its methods: their types, and checks of options that depend on each other. Builds for
- * production check `namespace`, `windowDays` and `remember` alone, and have the texts of these.
+ * production check only `namespace`, `windowDays` and `remember`, and contain only their messages.
  */
 import { CLOCK, MAX_MS, type ClockOption } from "../platform/host.js";
 import { ENGINE, type EngineOptions } from "../engine/load.js";
@@ -13,7 +13,7 @@ import {
   checkOptions,
   isFunction,
   isObject,
-  isText,
+  isNonEmptyString,
   REQUIRED,
   upTo,
   type Rules,
@@ -36,13 +36,13 @@ const STORAGES = ["indexeddb", "none"];
 const METHODS = ["get", "set", "remove", "keys"];
 
 const nameRules = {
-  namespace: ['a text, one for each signed-in user and feed, such as "home:" + userId', isText, REQUIRED],
+  namespace: ['a string, one for each signed-in user and feed, such as "home:" + userId', isNonEmptyString, REQUIRED],
 } satisfies Rules;
 
 const storageRules = {
   storage: [
     __DEV__ ? `"${STORAGES.join('", "')}" or an object with the methods ${METHODS.join(", ")}` : "",
-    // Production takes any object, whose calls then fail: what is for a store of the app's goes nowhere else.
+    // Production accepts any object, whose calls then fail: data for a custom store must not be stored elsewhere.
     (value) =>
       STORAGES.includes(value as string) ||
       (isObject(value) && (!__DEV__ || METHODS.every((name) => isFunction(value[name])))),
@@ -72,7 +72,9 @@ const guardRules = {
   onLag: aFunction,
 } satisfies Rules;
 
-export const feedRules = { key: [__DEV__ ? "a text, one for each visible list" : "", isText] } satisfies Rules;
+export const feedRules = {
+  key: [__DEV__ ? "a string, one for each visible list" : "", isNonEmptyString],
+} satisfies Rules;
 
 export const recordRules = {
   local: [__DEV__ ? "true or false" : "", (value) => typeof value === "boolean", false],
@@ -90,7 +92,7 @@ export const observeRules = {
   ...observeItemRules,
   attribute: [
     __DEV__ ? "an attribute's name" : "",
-    (value) => isText(value) && !/[\s"'<>/=]/.test(value),
+    (value) => isNonEmptyString(value) && !/[\s"'<>/=]/.test(value),
     "data-seen-id",
   ],
   idsOf: aFunction,
@@ -104,7 +106,10 @@ export const fetchRules = {
   match: [
     __DEV__ ? "a path such as /api/feed, a URL, a RegExp, or a function of the request" : "",
     (value) =>
-      (isText(value) && value.startsWith("/")) || value instanceof URL || value instanceof RegExp || isFunction(value),
+      (isNonEmptyString(value) && value.startsWith("/")) ||
+      value instanceof URL ||
+      value instanceof RegExp ||
+      isFunction(value),
     REQUIRED,
   ],
   fetch: aFunction,
@@ -114,10 +119,11 @@ const CREDENTIALS = ["omit", "same-origin", "include"];
 
 const reportRules = {
   signal: aSignal,
-  url: [__DEV__ ? "the address that takes impressions" : "", isText],
+  url: [__DEV__ ? "the URL that receives impressions" : "", isNonEmptyString],
   headers: [
-    __DEV__ ? "an object of texts, or a function that returns one" : "",
-    (value) => isFunction(value) || (isObject(value) && Object.values(value).every((text) => typeof text === "string")),
+    __DEV__ ? "an object of strings, or a function that returns one" : "",
+    (value) =>
+      isFunction(value) || (isObject(value) && Object.values(value).every((header) => typeof header === "string")),
   ],
   send: aFunction,
   fetch: aFunction,
@@ -151,7 +157,7 @@ export function checkClear(namespace: unknown, storage: unknown): Pick<GuardOpti
 
 /** Checks options in every build. */
 function checkAlways(what: string, options: unknown, rules: Rules): Record<string, unknown> {
-  return readGiven("bad-option", `what ${what} was given`, () => checkEach(options as Record<string, unknown>, rules));
+  return readGiven("bad-option", `the options of ${what}`, () => checkEach(options as Record<string, unknown>, rules));
 }
 
 /** Checks the options of `report`. Without a `url` or `send` a build for production delivers nothing. */

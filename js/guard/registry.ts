@@ -1,11 +1,11 @@
 /**
  * The namespaces that are open in a document, each shared by all its holders: StrictMode mounts twice, a hot reload
- * loads the module again, and an app may contain two bundles of this package. The registry is under a registered
- * symbol, which all copies share. The frameworks' adapters import it without the guard.
+ * loads the module again, and an app may contain two bundles of this package. All copies find the registry by a
+ * registered symbol. The frameworks' adapters import it without the guard.
  */
 import { CLOCK, withTimeout } from "../platform/host.js";
 import { callBack, SeenGuardError } from "../errors.js";
-import { keepLatest, KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
+import { setLatest, KeyedVerdicts, removeSaved } from "../feed/keyed-verdicts.js";
 import { misuseOfCopies } from "../input/misuse.js";
 import { finishClears } from "../storage/clear.js";
 import { nameOf } from "../storage/keys.js";
@@ -28,7 +28,7 @@ interface Registry {
   readonly namespaces: Map<string, Namespace>;
   /** Verdicts of the keyed lists. They outlive a namespace: the next route that opens it has the list again. */
   readonly verdicts: Map<string, KeyedVerdicts>;
-  /** The guards that components share, the one that was held last at the end. */
+  /** The guards that components share, the most recently held one last. */
   readonly shared: Map<string, SharedHandle>;
   /** The sign-outs in progress. */
   readonly signOuts: Map<string, Promise<void>>;
@@ -39,11 +39,11 @@ const PREFIX = "seenguard.registry.";
 const REGISTRY = Symbol.for(PREFIX + "1");
 /** How long `open` waits, for a sign-out and then for the engine. */
 const OPEN_TIMEOUT_MS = 10_000;
-const NOT_YET = "the engine has not come within 10 s: everything passes until it does";
+const TIMED_OUT = "loading the engine takes over 10 s: everything passes until it is loaded";
 /** How long `close` waits for the storage. */
 const CLOSE_TIMEOUT_MS = 2_000;
-/** The most shared guards that stay open, unless more are held by components. */
-const MOST_SHARED = 4;
+/** The most shared guards that stay open, unless components hold more. */
+const MAX_SHARED = 4;
 
 const registries = globalThis as unknown as Record<symbol, Registry | undefined>;
 
@@ -57,7 +57,7 @@ function registry(): Registry {
   });
 }
 
-/** Runs a sign-out. Who opens the namespace meanwhile waits for it, as components do whose guard it has closed. */
+/** Runs a sign-out. `open` of the namespace waits for it, as do components whose guard it has closed. */
 export async function signOutOf(name: string, run: () => Promise<void>): Promise<void> {
   const { signOuts } = registry();
   const running = run().finally(() => {
@@ -101,7 +101,7 @@ export async function hold(options: OpenOptions, holder: Holder, make: () => Nam
     await release(namespace, holder);
     throw error;
   }
-  if (!engine.guard) callBack(holder.onError, engine.failure ?? new SeenGuardError("engine", NOT_YET));
+  if (!engine.guard) callBack(holder.onError, engine.failure ?? new SeenGuardError("engine", TIMED_OUT));
   return namespace;
 }
 
@@ -126,9 +126,9 @@ export function findShared(name: string): SharedHandle | undefined {
   return registry().shared.get(name);
 }
 
-/** Adds a shared guard as the one that was held last. Beyond four, those are closed that were left longest ago. */
-export function keepShared(name: string, guard: SharedHandle): void {
-  const removed = keepLatest(registry().shared, name, guard, MOST_SHARED, ({ isHeld }) => isHeld);
+/** Adds a shared guard as the most recently held one. Closes the least recently held ones beyond `MAX_SHARED`. */
+export function storeShared(name: string, guard: SharedHandle): void {
+  const removed = setLatest(registry().shared, name, guard, MAX_SHARED, ({ isHeld }) => isHeld);
   for (const each of removed) each.close();
 }
 

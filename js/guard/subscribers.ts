@@ -1,4 +1,4 @@
-/** The listeners that subscribed to one handle: they are called in a microtask, once a task. */
+/** The subscribed listeners of one handle: they are called in a microtask, once a task. */
 import { callBack } from "../errors.js";
 
 export class Subscribers {

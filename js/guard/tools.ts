@@ -9,7 +9,7 @@ import type { Explanation, ItemId } from "../types/seenguard.js";
 
 export const HOOK = Symbol.for("seenguard.devtools");
 
-/** The guard as a tool sees it. Calls that a tool makes while it handles an event cause no events. */
+/** The guard's interface for tools. Calls that a tool makes while it handles an event cause no events. */
 export interface HookedGuard {
   /** Subscribes to events of all handles and feeds of the namespace. Returns stop. */
   [HOOK](tool: Tool): () => void;
@@ -27,7 +27,7 @@ export interface Decision {
   readonly stopped: readonly StoppedItem[];
 }
 
-/** `id`: the first of the item's `ids` that was seen, `why`: the reason. Of a duplicate: its own id, not seen. */
+/** `id`: the first of the item's `ids` that was seen, and `why`. For a duplicate: its first id, which was not seen. */
 export interface StoppedItem {
   readonly ids: readonly string[];
   readonly id: string;

@@ -1,13 +1,13 @@
-/** Checks the format of shards, and translates it to arguments of the module. */
+/** Checks the format of shards, and translates it to arguments of the engine. */
 
 /**
- * A format in arguments of the module: its number, and for go-bloomfilter k, or the capacity and the false positive
+ * A format as arguments of the engine: its number, and for go-bloomfilter k, or the capacity and the false positive
  * rate.
  */
 export type FormatArguments = readonly [kind: number, number: number, rate: number];
 
 const NAMES = ["seenguard", "guava", "bits-and-blooms", "redisbloom"];
-/** The format whose shards are several texts each. */
+/** The format of which a shard is several strings. */
 export const REDISBLOOM = 3;
 const GO = "go-bloomfilter";
 const GO_WITH_HASHES = 4;

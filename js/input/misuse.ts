@@ -1,23 +1,23 @@
 /**
- * Mistakes in an app's code that stop nothing and would go unnoticed: each is reported as `misuse`, with words that say
- * what to change. Production neither reports them nor has the words: callers look for `__DEV__` first.
+ * Mistakes in an app's code that stop nothing and would go unnoticed: each is reported as `misuse`, with a message about
+ * the change to make. Builds for production neither report them nor contain the messages: callers check `__DEV__`.
  */
 import { describe, newMessages, SeenGuardError, type ErrorListener } from "../errors.js";
 import { attempt, isElement, isRoot } from "../platform/host.js";
 import { copyList, type CollectedIds } from "./ids.js";
 import { isObject } from "./options.js";
 
-/** The guard was closed, and the app has kept it. */
+/** The app uses a guard that it has closed. */
 export const CLOSED = "the guard is used after its `close`, so everything passes: open another one";
 /** An item's element that is never in view. */
 export const CONTENTS =
-  "observe cannot see an element with `display: contents`, which has no box: put the id on one in it that has";
-/** A root that an app has replaced, or an observer that it has not stopped. */
+  "observe cannot see an element with `display: contents`, which has no box: put the id on a child that has one";
+/** The app has replaced a root, or not stopped an observer. */
 export const GONE =
-  "an element that observe was given has left the document: observe the one in its place, and stop the old";
-/** The elements of a list lack the attribute, or another root has the list. */
+  "the root of an `observe` has left the document: observe its replacement, and stop the old observer";
+/** The elements of a list have no such attribute, or the list is below another root. */
 export function noItem(attribute: string): string {
-  return `observe has seen no element with \`${attribute}\` for 5 s: set it on each item's element, to the item's id`;
+  return `observe has found no element with \`${attribute}\` for 5 s: set it on each item's element, to the item's id`;
 }
 
 /** A shorter list without any id may be intended. */
@@ -25,7 +25,7 @@ const MANY = 5;
 /** The most keys of an object that a message lists. */
 const NAMED_KEYS = 10;
 
-/** Passes errors on, with each message of misuse once: an app repeats a mistake with every render. */
+/** Passes errors to `listener`, but each message of misuse once: an app repeats a mistake with every render. */
 export function misuseOnce(listener: ErrorListener): ErrorListener {
   const isNew = newMessages();
   return (error) => {
@@ -44,9 +44,9 @@ export function misuseOfList(items: unknown, idOf: unknown, { thrown }: Collecte
   const length = attempt(() => (typeof items === "object" ? lengthOf(items) : undefined));
   if (length === undefined) return misuse(`a list is an array of items; this one ${describeValue(items)}`);
   if (length < MANY) return undefined;
-  const looked = typeof idOf === "function" ? "the function `id` returned none" : "looked for a property `id`";
+  const why = typeof idOf === "function" ? "the function `id` returned none" : "looked for a property `id`";
   return misuse(
-    `none of the items of a list has a usable id, so nothing in it is stopped: ${looked}; ` +
+    `none of the items of a list has a usable id, so nothing in it is stopped: ${why}; ` +
       `the first item ${describeValue(copyList(items as unknown[])[0])}; an id is a string, a bigint or a safe integer`,
   );
 }
@@ -58,17 +58,17 @@ function lengthOf(items: object): number | undefined {
   return typeof length === "number" ? length : undefined;
 }
 
-/** An object that `record` or `unsee` was given, and that names no item. */
+/** An object without a usable id as an argument of `record` or `unsee`. */
 export function misuseOfRecorded(value: unknown): SeenGuardError {
-  return misuse(
-    `record and unsee take ids, or objects with a usable \`id\`; what they were given ${describeValue(value)}`,
-  );
+  return misuse(`record and unsee take ids, or objects with a usable \`id\`; this one ${describeValue(value)}`);
 }
 
-/** The page has several copies of the package that cannot share what they know. */
+/** The page has copies of the package in several versions, which cannot share a registry. */
 export function misuseOfCopies(versions: readonly string[]): SeenGuardError {
   const all = versions.join(" and ");
-  return misuse(`the page has seenguard ${all}, which know of each other's items late: have all import one version`);
+  return misuse(
+    `the page has seenguard ${all}, which do not share the state of a guard: import one version everywhere`,
+  );
 }
 
 /** The misuse in a page of `fill` without items. */
@@ -101,7 +101,7 @@ export function misuseOfItem(element: unknown, id: unknown, ids: readonly unknow
 /** Server rendering has no nodes. */
 function misuseOfNode(node: unknown, wanted: string): SeenGuardError | undefined {
   if (typeof document === "undefined") return undefined;
-  return misuse(`${wanted} that is there already; what it was given ${describeValue(node)}`);
+  return misuse(`${wanted} that exists already; this one ${describeValue(node)}`);
 }
 
 let isServerReported = false;

@@ -5,11 +5,11 @@
 import { readGiven, refuse } from "../errors.js";
 import { attempt } from "../platform/host.js";
 
-/** A requirement in words, its check, and the default value; without a default the option is optional. */
-export type Rule = readonly [wanted: string, isRight: (value: unknown) => boolean, fallback?: unknown];
+/** A requirement in words, its check, and the default; without a default the option may be absent. */
+export type Rule = readonly [requirement: string, isValid: (value: unknown) => boolean, fallback?: unknown];
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** The default of a required option: no rule accepts it. */
+/** The default of a required option: a value that no rule accepts. */
 export const REQUIRED = "";
 export const anything: Rule = ["", () => true];
 export const aFunction: Rule = ["a function", isFunction];
@@ -22,7 +22,7 @@ export function positive(fallback: unknown): Rule {
   return ["a number over 0", (value) => Number.isFinite(value) && (value as number) > 0, fallback];
 }
 
-/** A rate that is an option, and its default. */
+/** A rate, such as a false positive rate. */
 export function rate(fallback: unknown): Rule {
   return [
     "a number between 0 and 1, neither included",
@@ -31,20 +31,20 @@ export function rate(fallback: unknown): Rule {
   ];
 }
 
-/** A number over 0 (or from 0 on) up to `most`. */
-export function upTo(most: number, isZeroRight: boolean, fallback: unknown): Rule {
+/** A number over 0 (or from 0 on) up to `max`. */
+export function upTo(max: number, isZeroValid: boolean, fallback: unknown): Rule {
   return [
-    __DEV__ ? `a number ${isZeroRight ? "from" : "over"} 0 up to ${most}` : "",
-    (value) => typeof value === "number" && (isZeroRight ? value >= 0 : value > 0) && value <= most,
+    __DEV__ ? `a number ${isZeroValid ? "from" : "over"} 0 up to ${max}` : "",
+    (value) => typeof value === "number" && (isZeroValid ? value >= 0 : value > 0) && value <= max,
     fallback,
   ];
 }
 
-/** A whole number from `least` to `most`. */
-export function wholeNumber(least: number, most: number, fallback: unknown): Rule {
+/** A whole number from `min` to `max`. */
+export function wholeNumber(min: number, max: number, fallback: unknown): Rule {
   return [
-    `a whole number from ${least} to ${most}`,
-    (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+    `a whole number from ${min} to ${max}`,
+    (value) => Number.isInteger(value) && (value as number) >= min && (value as number) <= max,
     fallback,
   ];
 }
@@ -71,8 +71,8 @@ function isSignal(signal: AbortSignal): boolean {
   return attempt(listen) === "boolean";
 }
 
-/** Whether a value is a text that is not empty. */
-export function isText(value: unknown): value is string {
+/** Whether a value is a string that is not empty. */
+export function isNonEmptyString(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
@@ -80,14 +80,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** An own property: additions of the page to `Object.prototype` are ignored. */
+/** An own property; what the page adds to `Object.prototype` is ignored. */
 export function ownValue(values: Readonly<Record<string, unknown>>, name: string): unknown {
   return Object.prototype.hasOwnProperty.call(values, name) ? values[name] : undefined;
 }
 
 /**
- * The values for which there are rules, with defaults for absent or `undefined` ones. Calls `fail` for the first one
- * that breaks its rule.
+ * Returns the values for which there are rules, with defaults for absent or `undefined` ones. Calls `fail` for the first
+ * one that breaks its rule.
  */
 export function checkEach(
   values: Readonly<Record<string, unknown>>,
@@ -96,40 +96,40 @@ export function checkEach(
 ): Record<string, unknown> {
   // The result inherits nothing either.
   const checked = Object.create(null) as Record<string, unknown>;
-  for (const [name, [wanted, isRight, fallback]] of Object.entries(rules)) {
+  for (const [name, [requirement, isValid, fallback]] of Object.entries(rules)) {
     const given = ownValue(values, name);
     const value = given === undefined ? fallback : given;
     if (value === undefined) continue;
-    if (!isRight(value)) fail(`${name} must be ${wanted}`);
+    if (!isValid(value)) fail(`${name} must be ${requirement}`);
     checked[name] = value;
   }
   return checked;
 }
 
-/** The same, but ignores values that break their rules. A required one may be missing in the result. */
-function rightValues(values: unknown, rules: Rules): Record<string, unknown> {
-  const right = Object.create(null) as Record<string, unknown>;
-  for (const [name, [, isRight, fallback]] of Object.entries(rules)) {
+/** Like `checkEach`, but ignores values that break their rules. A required one may be absent in the result. */
+function validValues(values: unknown, rules: Rules): Record<string, unknown> {
+  const valid = Object.create(null) as Record<string, unknown>;
+  for (const [name, [, isValid, fallback]] of Object.entries(rules)) {
     const given = attempt(() => ownValue(values as Record<string, unknown>, name));
-    const value = given !== undefined && attempt(() => isRight(given)) ? given : fallback;
-    if (value !== undefined && value !== REQUIRED) right[name] = value;
+    const value = given !== undefined && attempt(() => isValid(given)) ? given : fallback;
+    if (value !== undefined && value !== REQUIRED) valid[name] = value;
   }
-  return right;
+  return valid;
 }
 
-/** Checks values of a page's script: the build for production ignores wrong ones. */
+/** Checks values in a page's script; the build for production ignores wrong ones. */
 export function checkValues(values: Readonly<Record<string, unknown>>, rules: Rules): Record<string, unknown> {
-  return __DEV__ ? checkEach(values, rules) : rightValues(values, rules);
+  return __DEV__ ? checkEach(values, rules) : validValues(values, rules);
 }
 
-/** The same for an object of options, as `checkAllOptions`. */
+/** Checks options in a page's script, like `checkAllOptions`; the build for production ignores wrong ones. */
 export function checkOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
-  return __DEV__ ? checkAllOptions(what, options, rules) : rightValues(options, rules);
+  return __DEV__ ? checkAllOptions(what, options, rules) : validValues(options, rules);
 }
 
-/** Checks an object of options, and refuses names that there are no rules for. Returns it with the defaults. */
+/** Checks an object of options, and refuses names without a rule. Returns the options with the defaults. */
 export function checkAllOptions(what: string, options: unknown, rules: Rules): Record<string, unknown> {
-  return readGiven("bad-option", `what ${what} was given`, () => {
+  return readGiven("bad-option", `the options of ${what}`, () => {
     if (!isObject(options)) return refuse(`${what} takes an object of options`);
     const names = Object.keys(rules);
     for (const name of Object.keys(options)) {

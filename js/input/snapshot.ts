@@ -1,4 +1,4 @@
-/** Checks a snapshot's form before it goes into the engine, which checks the shards themselves. */
+/** Checks the form of a snapshot. The engine checks the shards themselves. */
 import type { SnapshotArguments } from "../engine/engine-guard.js";
 import type { ReadShards } from "../engine/load.js";
 import { readGiven, SeenGuardError } from "../errors.js";
@@ -8,22 +8,22 @@ import { copyList } from "./ids.js";
 import { copyUnseen, UNSEEN } from "./impressions.js";
 import { anything, checkEach, isObject, isSeconds, ownValue, REQUIRED, type Rules } from "./options.js";
 
-/** An unknown number of a format: the engine refuses it with the import that is needed. */
+/** The number of an unknown format, for which the engine's error names the right import. */
 const UNKNOWN_FORMAT = 255;
 
 /** Reads shards for an entry whose engine supports only the native format. It refuses any other. */
 export const readNative: ReadShards = (format, shards) =>
   format === undefined || format === "seenguard"
-    ? { format: [0, 0, 0], shards: mapShards(shards, textOf) }
+    ? { format: [0, 0, 0], shards: mapShards(shards, stringOf) }
     : { format: [UNKNOWN_FORMAT, 0, 0], shards: [] };
 
 /** Reads shards in all formats, for entries whose module supports them. */
 export const readFormats: ReadShards = (named, shards) => {
   const format = checkFormat(named, badPart);
-  return { format, shards: mapShards(shards, format[0] === REDISBLOOM ? chunksOf : textOf) };
+  return { format, shards: mapShards(shards, format[0] === REDISBLOOM ? chunksOf : stringOf) };
 };
 
-/** The chunks of a dump as an argument of the module: joined by commas. */
+/** The chunks of a dump as an argument of the engine: joined by commas. */
 function chunksOf(shard: unknown, name: string): string {
   // A reference stands for all chunks of a shard.
   if (typeof shard === "string" && shard.startsWith("~")) return shard;
@@ -41,12 +41,12 @@ const rules = {
     (version) => Number.isSafeInteger(version) && (version as number) >= 0,
   ],
   now: ["the server's clock in Unix seconds, not milliseconds", isSeconds],
-  shards: ["a list of texts", Array.isArray, REQUIRED],
+  shards: ["a list of strings", Array.isArray, REQUIRED],
   unseen: anything,
   forgetBefore: ["a time of the server's clock in Unix seconds, not milliseconds", isSeconds],
 } satisfies Rules;
 
-/** Whether a field `snapshot` of a page is one: without a list of shards, it belongs to another API. */
+/** Whether a page's field `snapshot` is a snapshot: without a list of shards it belongs to another API. */
 export function isSnapshot(value: unknown): boolean {
   // `apply` reports what cannot be read, such as a revoked proxy.
   return attempt(() => isObject(value) && Array.isArray(ownValue(value, "shards"))) ?? true;
@@ -68,12 +68,12 @@ export function checkSnapshot(snapshot: unknown, readShards: ReadShards): Snapsh
   });
 }
 
-/** The shards as texts. */
-function mapShards(shards: readonly unknown[], textOf: (shard: unknown, name: string) => string): string[] {
-  return copyList(shards).map((shard, index) => textOf(shard, `shard ${index}`));
+/** The shards as strings. */
+function mapShards(shards: readonly unknown[], stringOf: (shard: unknown, name: string) => string): string[] {
+  return copyList(shards).map((shard, index) => stringOf(shard, `shard ${index}`));
 }
 
-function textOf(shard: unknown, name: string): string {
+function stringOf(shard: unknown, name: string): string {
   return typeof shard === "string" ? shard : bad(`${name} must be a base64 string`);
 }
 

@@ -1,8 +1,8 @@
-/** `simhash`, a fingerprint of an item's features, and `NearDuplicates`: groups of items with nearly the same one. */
+/** `simhash`, a fingerprint of an item's features; and `NearDuplicates`, groups of items with similar fingerprints. */
 import { readGiven, refuse, SeenGuardError } from "../errors.js";
 import type { NearDuplicates as Groups } from "../generated/server/seenguard.js";
 import { copyList } from "../input/ids.js";
-import { checkAllOptions, isText, wholeNumber, type Rules } from "../input/options.js";
+import { checkAllOptions, isNonEmptyString, wholeNumber, type Rules } from "../input/options.js";
 import type * as Api from "../types/near-duplicates.js";
 import { call, callWith, freeIn, loadServerEngine, serverEngine, type ServerEngine } from "../server/engine.js";
 
@@ -16,7 +16,7 @@ interface Handle {
 }
 
 export class NearDuplicates implements Api.NearDuplicates {
-  /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
+  /** A function, since proxies, such as those of Vue and Alpine, wrap objects in properties. */
   private readonly handle: () => Handle;
 
   private constructor(handle: Handle) {
@@ -31,8 +31,8 @@ export class NearDuplicates implements Api.NearDuplicates {
   }
 
   groupOf(fingerprint: string, id: string): string {
-    if (!isText(fingerprint)) refuse("a fingerprint must be 16 hexadecimal digits");
-    if (!isText(id)) refuse("an id must be a text that is not empty");
+    if (!isNonEmptyString(fingerprint)) refuse("a fingerprint must be 16 hexadecimal digits");
+    if (!isNonEmptyString(id)) refuse("an id must be a string that is not empty");
     const { engine, groups } = this.handle();
     if (!groups) throw new SeenGuardError("bad-option", "these near-duplicates were freed: create others");
     const { batch } = engine.writer;
@@ -51,22 +51,22 @@ type Feature = string | readonly [feature: string, weight: number];
 
 export function simhash(features: Iterable<Feature>): string {
   const checked = readGiven("bad-option", "the features", () => Array.from(checkList(features), checkFeature));
-  const ids = checked.map(([text]) => text);
+  const names = checked.map(([name]) => name);
   const weights = Float64Array.from(checked, ([, weight]) => weight);
   const engine = serverEngine();
   const { batch } = engine.writer;
-  return callWith(engine, ids, () => engine.classes.simhash(batch, weights));
+  return callWith(engine, names, () => engine.classes.simhash(batch, weights));
 }
 
-/** A text is refused, though JavaScript can iterate over its characters: the features of a text are its words. */
+/** A string is refused, though JavaScript can iterate over its characters: the features of a text are its words. */
 function checkList(features: unknown): Iterable<unknown> {
   const isList = typeof features === "object" && features !== null && Symbol.iterator in features;
   if (Array.isArray(features)) return copyList<unknown>(features);
   return isList ? (features as Iterable<unknown>) : refuse("simhash takes a list of features, such as a text's words");
 }
 
-function checkFeature(feature: unknown): readonly [text: string, weight: number] {
-  const [text, weight] = Array.isArray(feature) ? (feature as unknown[]) : [feature, 1];
-  if (typeof text === "string" && typeof weight === "number") return [text, weight];
-  return refuse("a feature must be a text, or a list of a text and its weight");
+function checkFeature(feature: unknown): readonly [name: string, weight: number] {
+  const [name, weight] = Array.isArray(feature) ? (feature as unknown[]) : [feature, 1];
+  if (typeof name === "string" && typeof weight === "number") return [name, weight];
+  return refuse("a feature must be a string, or a list of a string and its weight");
 }

@@ -19,29 +19,29 @@ export interface DwellSettings {
 /** When an element counts by default. */
 export const DEFAULTS: DwellSettings = { threshold: 0.5, dwellMs: 1_000 };
 
-type Tell = ((id: string, element: Element) => void) | undefined;
+type ElementListener = ((id: string, element: Element) => void) | undefined;
 
 export interface DwellListener {
-  /** The element has been looked at; it is reported again when it has left the view and come back. */
-  readonly onDwell?: Tell;
-  readonly onOut?: Tell;
+  /** The element was viewed; called again when it has left the view and come back. */
+  readonly onDwell?: ElementListener;
+  readonly onOut?: ElementListener;
   /** The element has no box of its own. */
-  readonly onContents?: Tell;
+  readonly onContents?: ElementListener;
   /** The element was in view, and has been out of the document for 10 s. */
-  readonly onGone?: Tell;
+  readonly onGone?: ElementListener;
 }
 
 interface Watch extends DwellSettings, DwellListener {
   readonly element: Element;
   readonly id: string;
-  /** How much of the element must intersect: what its observer reports. */
+  /** The share of the element that must intersect, which its observer reports. */
   share: number;
   isIntersecting: boolean;
-  /** Whether so much does, since the timer was set. */
+  /** Whether this share has intersected since the timer was set. */
   isEnough: boolean;
   /** Whether the timer has run: the next entry decides. */
   isDue: boolean;
-  /** Whether it has been looked at since it came into view. */
+  /** Whether it was viewed since it came into view. */
   isSeen: boolean;
   timer?: ReturnType<typeof setTimeout>;
 }
@@ -56,11 +56,11 @@ const MIN_SIDE = 1;
 const MIN_INTERVAL_MS = 100;
 /** How long an element may be out of the document: frameworks remove it before they stop, cache it, or move it. */
 const GONE_MS = 10_000;
-/** The page comes and goes, also into the back/forward cache; its size changes what larger elements need. */
+/** Events of a page that hides or shows, also by the back/forward cache, or whose size changes the shares. */
 const PAGE_EVENTS = ["visibilitychange", "pagehide", "pageshow", "resize"] as const;
 
 const watches = new Map<Element, Set<Watch>>();
-/** By the share that they report. */
+/** The observers by the share that they report. */
 const observers = new Map<number, IntersectionObserver>();
 let stopListening: () => void;
 
@@ -98,7 +98,7 @@ function shareOf(share: number): number {
 /** Requests a fresh entry at the next frame. */
 function measure({ element, share }: Watch): void {
   const observer =
-    observers.get(share) ?? new IntersectionObserver((entries) => take(entries, share), { threshold: [0, share] });
+    observers.get(share) ?? new IntersectionObserver((entries) => handle(entries, share), { threshold: [0, share] });
   observers.set(share, observer);
   observer.unobserve(element);
   observer.observe(element);
@@ -109,7 +109,7 @@ function leaveObserver(element: Element, share: number): void {
   for (const sibling of watches.get(element) ?? []) if (sibling.share === share) measure(sibling);
 }
 
-function take(entries: readonly IntersectionObserverEntry[], share: number): void {
+function handle(entries: readonly IntersectionObserverEntry[], share: number): void {
   for (const entry of entries) {
     for (const watch of watches.get(entry.target) ?? []) if (watch.share === share) decide(watch, entry);
   }
@@ -159,7 +159,7 @@ function findMisuse(watch: Watch, wasIntersecting: boolean, size: number): void 
 
 /** The largest share of the element that the viewport can show. */
 function largestShare({ target, boundingClientRect: box, rootBounds: root }: IntersectionObserverEntry): number {
-  // In a frame, entries tell the outermost viewport, or none.
+  // In a frame, entries have the outermost viewport, or none.
   const { innerWidth, innerHeight } = target.ownerDocument.defaultView ?? window;
   const width = Math.min(box.width, innerWidth, root?.width ?? innerWidth);
   const height = Math.min(box.height, innerHeight, root?.height ?? innerHeight);
@@ -176,16 +176,16 @@ function interrupt(watch: Watch): void {
 function onTimer(watch: Watch): void {
   const { timer } = watch;
   // On a busy page these are from before the dwell was over, and the element may have left since.
-  take(observers.get(watch.share)?.takeRecords() ?? [], watch.share);
+  handle(observers.get(watch.share)?.takeRecords() ?? [], watch.share);
   if (watch.timer !== timer) return;
   watch.isDue = true;
   measure(watch);
 }
 
 function onPageEvent({ type }: Event): void {
-  const turn = type === "pagehide" || isHidden() ? interrupt : measure;
+  const update = type === "pagehide" || isHidden() ? interrupt : measure;
   for (const siblings of watches.values()) {
-    for (const watch of siblings) if (watch.isIntersecting && !watch.isSeen) turn(watch);
+    for (const watch of siblings) if (watch.isIntersecting && !watch.isSeen) update(watch);
   }
 }
 

@@ -4,7 +4,7 @@ import { watchElement, type DwellListener, type DwellSettings } from "./dwell.js
 
 /** The settings of an observer, with defaults and validated. */
 export interface ObserverSettings extends DwellSettings {
-  /** Its value is the item's id. */
+  /** The attribute whose value is the item's id. */
   readonly attribute: string;
 }
 
@@ -43,7 +43,7 @@ export function observeBelow(
   return () => [stop, stopHost].forEach((each) => each());
 }
 
-/** Servers and some test runners lack what it needs. */
+/** Servers and some test runners have no IntersectionObserver. */
 function canObserve(): boolean {
   return typeof IntersectionObserver !== "undefined";
 }

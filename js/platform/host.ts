@@ -68,7 +68,7 @@ export function yielding(clock: Clock): () => Promise<void> {
   };
 }
 
-/** The option of `SeenGuard.open` that brings another clock. Only `seenguard/testing` knows it. */
+/** The option of `SeenGuard.open` that sets another clock. Only `seenguard/testing` uses it. */
 export const CLOCK = Symbol.for("seenguard.clock");
 
 export interface ClockOption {
@@ -85,15 +85,15 @@ export function withTimeout<T>(ms: number, work: T | PromiseLike<T>, late?: Erro
   });
 }
 
-/** The same, but rejects after the timeout: the app's code must not stop delivery permanently. */
-export function inTime<T>(ms: number, whose: string, work: T | PromiseLike<T>): Promise<T> {
-  const late = new Error(`${whose} has not answered within ${ms / 1000} s`);
+/** The result of `work`; rejects after a timeout, so that the app's code cannot stop delivery permanently. */
+export function rejectAfter<T>(ms: number, whose: string, work: T | PromiseLike<T>): Promise<T> {
+  const late = new Error(`${whose} timed out after ${ms / 1000} s`);
   return withTimeout(ms, work, late) as Promise<T>;
 }
 
 /** The delay after this many earlier failures in a row: doubling from a second, with jitter. */
-export function retryDelayMs(failures: number, mostMs: number): number {
-  return Math.min(1_000 * 2 ** failures, mostMs) * (0.5 + Math.random() / 2);
+export function retryDelayMs(failures: number, maxMs: number): number {
+  return Math.min(1_000 * 2 ** failures, maxMs) * (0.5 + Math.random() / 2);
 }
 
 /** Resolves in a new task after this many milliseconds. */
@@ -128,7 +128,9 @@ export function isHidden(): boolean {
 
 const [ELEMENT, DOCUMENT, FRAGMENT] = [1, 9, 11];
 
-/** Decides by `nodeType`: an element of another document, such as a frame's, is not an instance of this one's classes. */
+/**
+ * Decides by `nodeType`: an element of another document, such as a frame's, is not an instance of this one's classes.
+ */
 export function isElement(node: unknown): node is Element {
   return nodeTypeOf(node) === ELEMENT;
 }

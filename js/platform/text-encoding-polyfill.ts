@@ -3,7 +3,7 @@ import type { Decoder, Encoder } from "./text-encoding.js";
 
 const REPLACEMENT = 0xfffd;
 /** A number of arguments that every engine accepts. */
-const MOST_ARGUMENTS = 8_192;
+const MAX_ARGUMENTS = 8_192;
 /** UTF-8 takes at most three bytes for a UTF-16 unit. */
 const BYTES_PER_UNIT = 3;
 
@@ -54,7 +54,7 @@ function writeCodePoint(bytes: Uint8Array, start: number, length: number, point:
 }
 
 export class TextDecoder implements Decoder {
-  /** Decodes what Rust has as a text, which is valid UTF-8. */
+  /** Decodes a string of Rust, which is valid UTF-8. */
   decode(bytes = new Uint8Array()): string {
     let text = "";
     let points: number[] = [];
@@ -64,7 +64,7 @@ export class TextDecoder implements Decoder {
       let point = following === 0 ? first : first & (0x3f >> following);
       for (let count = 0; count < following; count++) point = (point << 6) | ((bytes[index++] ?? 0) & 0x3f);
       points.push(point);
-      if (points.length < MOST_ARGUMENTS && index < bytes.length) continue;
+      if (points.length < MAX_ARGUMENTS && index < bytes.length) continue;
       text += String.fromCodePoint(...points);
       points = [];
     }

@@ -1,8 +1,8 @@
 /**
- * `TextEncoder` and `TextDecoder`: the platform's, or where it has none those that an entry has brought. They are looked
- * up with the first text: to import an entry, nothing is needed.
+ * `TextEncoder` and `TextDecoder`: the platform's, or where it has none those that an entry provides. They are looked up
+ * with the first string, so that importing an entry needs none.
  *
- * The build has the glue that wasm-bindgen generates use these, too.
+ * The build makes the glue code of wasm-bindgen use these, too.
  */
 export type Encoder = Pick<globalThis.TextEncoder, "encode" | "encodeInto">;
 export type Decoder = Pick<globalThis.TextDecoder, "decode">;
@@ -12,17 +12,17 @@ interface TextEncoding {
   readonly TextDecoder: new (label?: string, options?: TextDecoderOptions) => Decoder;
 }
 
-const BROUGHT = Symbol.for("seenguard.text-encoding");
+const PROVIDED = Symbol.for("seenguard.text-encoding");
 
-const place = globalThis as unknown as Partial<TextEncoding> & { [BROUGHT]?: TextEncoding };
+const globals = globalThis as unknown as Partial<TextEncoding> & { [PROVIDED]?: TextEncoding };
 
-/** Brings some to all copies of the package: the entries for React Native and for tests do. */
-export function bringTextEncoding(encoding: TextEncoding): void {
-  place[BROUGHT] = encoding;
+/** Provides an implementation to all copies of the package, as the entries for React Native and for tests do. */
+export function provideTextEncoding(encoding: TextEncoding): void {
+  globals[PROVIDED] = encoding;
 }
 
 function find<Name extends keyof TextEncoding>(name: Name): TextEncoding[Name] {
-  const found = (place[name] ?? place[BROUGHT]?.[name]) as TextEncoding[Name] | undefined;
+  const found = (globals[name] ?? globals[PROVIDED]?.[name]) as TextEncoding[Name] | undefined;
   if (!found) throw new Error(`${name} is not defined: an app's tests import seenguard/testing`);
   return found;
 }

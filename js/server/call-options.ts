@@ -1,5 +1,13 @@
 /** Checks the options of `ShardChain`'s methods. */
-import { aFunction, anything, checkAllOptions, isSeconds, isText, type Rule, type Rules } from "../input/options.js";
+import {
+  aFunction,
+  anything,
+  checkAllOptions,
+  isNonEmptyString,
+  isSeconds,
+  type Rule,
+  type Rules,
+} from "../input/options.js";
 import type { IdOf } from "../types/server.js";
 
 export interface TimeOptions {
@@ -18,7 +26,7 @@ const timeRules = { now: timeRule } satisfies Rules;
 const filterRules = { now: timeRule, id: aFunction, pending: anything } satisfies Rules;
 const snapshotRules = { now: timeRule, held: anything } satisfies Rules;
 
-/** The names of 64 shards, joined. */
+/** The most characters of a `Seen-Held`: the names of 64 shards, joined. */
 const MAX_HELD_LENGTH = 64 * 13 - 1;
 /** The most characters of a `Seen-Pending`. */
 const MAX_PENDING_LENGTH = 4_096;
@@ -31,7 +39,7 @@ export function checkTime(method: string, options: unknown = {}): number {
   return now;
 }
 
-/** The same for `snapshot`, with the device's `Seen-Held`: `undefined` for an invalid one. */
+/** The options of `snapshot`, with the device's `Seen-Held`: `undefined` for an invalid one. */
 export function checkSnapshotOptions(options: unknown = {}): { now: number; held: string | undefined } {
   const { now = serverClock(), held } = checkAllOptions("ShardChain.snapshot", options, snapshotRules) as {
     now?: number;
@@ -40,7 +48,7 @@ export function checkSnapshotOptions(options: unknown = {}): { now: number; held
   return { now, held: requestedHeld(held) };
 }
 
-/** The same for `filter`, with the device's `Seen-Pending` and the function of an item's id. */
+/** The options of `filter`, with the device's `Seen-Pending` and the function that returns an item's id. */
 export function checkFilterOptions<T>(options: unknown = {}): {
   now: number;
   id: IdOf<T> | undefined;
@@ -51,17 +59,17 @@ export function checkFilterOptions<T>(options: unknown = {}): {
   return { now, id, pending: requestedPending(pending) };
 }
 
-/** The value if it is a text that is neither empty nor too long: requests are not trusted. */
-export function requestedText(value: unknown, mostCharacters: number): string | undefined {
-  return isText(value) && value.length <= mostCharacters ? value : undefined;
+/** The value if it is a string that is neither empty nor too long: requests are not trusted. */
+export function requestedString(value: unknown, maxCharacters: number): string | undefined {
+  return isNonEmptyString(value) && value.length <= maxCharacters ? value : undefined;
 }
 
 /** A valid `Seen-Held`. */
 export function requestedHeld(value: unknown): string | undefined {
-  return requestedText(value, MAX_HELD_LENGTH);
+  return requestedString(value, MAX_HELD_LENGTH);
 }
 
 /** A valid `Seen-Pending`. */
 export function requestedPending(value: unknown): string | undefined {
-  return requestedText(value, MAX_PENDING_LENGTH);
+  return requestedString(value, MAX_PENDING_LENGTH);
 }

@@ -1,10 +1,10 @@
-/** Checks the options of chains. The module has their defaults, and checks combinations. */
+/** Checks the options of chains. The engine has their defaults, and checks combinations. */
 import { readGiven, refuse } from "../errors.js";
 import { checkFormat, type FormatArguments } from "../input/format.js";
 import { anything, checkEach, checkAllOptions, isObject, rate, wholeNumber, type Rules } from "../input/options.js";
 import { call, type ServerEngine } from "./engine.js";
 
-/** The given options in the form of the module. */
+/** The given options in the engine's form. */
 export interface GivenOptions {
   readonly format: FormatArguments;
   readonly capacity?: number;
@@ -39,11 +39,11 @@ export function checkChainOptions(options: unknown): GivenOptions {
   return withFormat(checkAllOptions("ShardChain", options, chainRules));
 }
 
-/** Checks the format, too. The module refuses wrong combinations. */
+/** Checks the format. The engine refuses wrong combinations. */
 export function withFormat(checked: Record<string, unknown>): GivenOptions {
   return readGiven("bad-option", "a chain's options", () => {
     const { format: named, ...given } = checked as Sizes & { format?: unknown };
-    // Each of its properties is read once.
+    // Copied, so that each property is read once.
     const format = isObject(named) ? { ...named } : named;
     if (!isObject(format) || format.kind !== GO) return { ...given, format: checkFormat(format, refuse) };
     const sizes = sizesOf(format, given);
@@ -55,18 +55,18 @@ export function withFormat(checked: Record<string, unknown>): GivenOptions {
   });
 }
 
-/** The sizes that a go-bloomfilter format names. Refuses options that contradict them. */
+/** The sizes in a go-bloomfilter format. Refuses options that contradict them. */
 function sizesOf(format: Record<string, unknown>, given: Sizes): Sizes {
   const { capacity, falsePositiveRate } = chainRules;
   const sizes = checkEach(format, { capacity, falsePositiveRate }) as Sizes;
   for (const [name, size] of Object.entries(sizes)) {
     const other = given[name as keyof Sizes];
-    if (other !== undefined && other !== size) refuse(`${name} must be what the format says, or be left to it`);
+    if (other !== undefined && other !== size) refuse(`${name} must be the same as in the format, or be left out`);
   }
   return sizes;
 }
 
-/** Calls `run` with the options as an object of the module, which adds the defaults. */
+/** Calls `run` with the options as an object of the engine, which adds the defaults. */
 export function withOptions<T>(
   engine: ServerEngine,
   { format, capacity, shards, falsePositiveRate, seed, ttlSeconds }: GivenOptions,

@@ -1,4 +1,4 @@
-/** The engine for the server's classes: failures throw, so that the caller does not store a wrong chain. */
+/** The engine for the server's classes. Failures throw, so that the caller does not store a wrong chain. */
 import { Engine } from "../engine/engine.js";
 import { failure, SeenGuardError } from "../errors.js";
 import { glue, initSync } from "../generated/server/seenguard.js";
@@ -57,7 +57,7 @@ async function start(): Promise<ServerEngine> {
 /** Throws `engine` after a trap. */
 const usable = (engine: ServerEngine): ServerEngine => call(engine, () => engine);
 
-/** Calls into the module. Throws its refusals, and after a trap. */
+/** Calls into the engine. Throws for input that it refuses, and after a trap. */
 export function call<T>(engine: ServerEngine, run: () => T): T {
   const result = engine.call(() => {
     try {
@@ -70,11 +70,10 @@ export function call<T>(engine: ServerEngine, run: () => T): T {
   return result.value;
 }
 
-/** Calls into the module with texts in the engine's batch. */
-export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run: () => T): T {
+/** Calls into the engine with strings in its batch. */
+export function callWith<T>(engine: ServerEngine, strings: readonly ItemId[], run: () => T): T {
   return call(engine, () => {
-    if (!engine.writer.write(texts))
-      throw new SeenGuardError("too-large", "there is no memory for what was passed: pass less at once");
+    if (!engine.writer.write(strings)) throw new SeenGuardError("too-large", "out of memory: pass less at once");
     const result = run();
     engine.writer.done();
     return result;
@@ -84,7 +83,7 @@ export function callWith<T>(engine: ServerEngine, texts: readonly ItemId[], run:
 /** Objects that must not be collected: the glue code would free them in corrupt memory. */
 const abandoned: object[] = [];
 
-/** Frees an object of the module. After a trap it stays. */
+/** Frees an object of the engine. After a trap it stays. */
 export function freeIn(engine: ServerEngine, object: { free(): void }): void {
   if (engine.hasTrapped) abandoned.push(object);
   else engine.call(() => object.free());
@@ -94,7 +93,7 @@ function trapped(): SeenGuardError {
   return new SeenGuardError("engine", "the server's engine trapped: start this process again");
 }
 
-/** The error for a refusal of the module. */
+/** The error for input that the engine has refused. */
 export function refusalOf(cause: unknown): SeenGuardError | undefined {
   if (typeof cause !== "object" || cause === null || cause instanceof Error) return undefined;
   const { code, message } = cause as { code?: string; message?: string };
@@ -107,8 +106,7 @@ export function refusalOf(cause: unknown): SeenGuardError | undefined {
     code === "wrong-namespace"
   )
     return new SeenGuardError(code, message);
-  if (code === "out-of-memory")
-    return new SeenGuardError("too-large", "there is no memory for what was passed: pass less at once");
+  if (code === "out-of-memory") return new SeenGuardError("too-large", "out of memory: pass less at once");
   // The reasons of the format's description: "bad-base64".
   return new SeenGuardError("bad-snapshot", `${code}: ${message}`);
 }

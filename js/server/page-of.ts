@@ -1,4 +1,4 @@
-/** `pageOf`: a page of a ranked list. The module selects its items and makes the cursor. */
+/** `pageOf`: a page of a ranked list. The engine selects its items and makes the cursor. */
 import { readGiven, refuse } from "../errors.js";
 import { isFunction } from "../input/options.js";
 import type { IdOf, Page, PageOptions, ShardChain, Snapshot } from "../types/server.js";
@@ -11,7 +11,7 @@ export function pageOf<T>(
   ranked: readonly T[],
   options: PageOptions & { id?: IdOf<T> },
 ): Page<T> & { snapshot: Snapshot } {
-  readGiven("bad-option", "what pageOf was given", () => {
+  readGiven("bad-option", "the chain of pageOf", () => {
     if (!isFunction((chain as Partial<Chain> | null | undefined)?.page)) refuse("pageOf takes a chain: is it awaited?");
   });
   const request = checkPage<T>("pageOf", ranked, options, { ...pageRules, now: timeRule });

@@ -2,7 +2,7 @@
 import { readGiven, refuse } from "../errors.js";
 import { aFunction, anything, checkAllOptions, REQUIRED, wholeNumber, type Rules } from "../input/options.js";
 import type { IdOf } from "../types/server.js";
-import { requestedHeld, requestedPending, requestedText } from "./call-options.js";
+import { requestedHeld, requestedPending, requestedString } from "./call-options.js";
 
 /** A checked request for a page. */
 export interface CheckedPage<T> {
@@ -15,7 +15,7 @@ export interface CheckedPage<T> {
   readonly id: IdOf<T> | undefined;
 }
 
-/** The longest cursor there is, with the marks of 500 ids. */
+/** The longest cursor: that with the marks of 500 ids. */
 const MAX_CURSOR_LENGTH = 2_100;
 
 export const pageRules = {
@@ -34,13 +34,13 @@ export function checkPage<T>(
   options: unknown,
   rules: Rules = pageRules,
 ): CheckedPage<T> {
-  readGiven("bad-option", `what ${method} was given`, () => {
+  readGiven("bad-option", `the list of ${method}`, () => {
     if (!Array.isArray(ranked)) refuse(`${method} takes a list of candidates: is it awaited?`);
   });
   const { cursor, held, pending, ...checked } = checkAllOptions(method, options, rules) as Partial<CheckedPage<T>>;
   return {
     ...(checked as Pick<CheckedPage<T>, "size" | "repeats" | "id" | "now">),
-    cursor: requestedText(cursor, MAX_CURSOR_LENGTH),
+    cursor: requestedString(cursor, MAX_CURSOR_LENGTH),
     held: requestedHeld(held),
     pending: requestedPending(pending),
   };

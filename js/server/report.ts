@@ -1,7 +1,7 @@
-/** Reads a device's report, from the request's body in any framework's form. */
+/** Reads a device's report from a request's body, in any framework's form. */
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyImpressions, IMPRESSIONS } from "../input/impressions.js";
-import { anything, checkEach, isObject, isText, REQUIRED, type Rules } from "../input/options.js";
+import { anything, checkEach, isObject, isNonEmptyString, REQUIRED, type Rules } from "../input/options.js";
 import type { Impression, ReceivedReport } from "../types/server.js";
 import { checkTime, type TimeOptions } from "./call-options.js";
 import { call, serverEngine } from "./engine.js";
@@ -11,7 +11,7 @@ const REPORTED = `must be a list, ${IMPRESSIONS}`;
 
 /** The common rules of reports from devices and received reports. */
 const commonRules = {
-  namespace: ["a text", isText, REQUIRED],
+  namespace: ["a string", isNonEmptyString, REQUIRED],
   impressions: anything,
   unseen: anything,
   pending: anything,
@@ -24,7 +24,7 @@ const reportRules = {
 } satisfies Rules;
 const receivedRules = {
   ...commonRules,
-  receivedAt: ["the server's clock in Unix milliseconds, as of what parseReport returned", isTime, REQUIRED],
+  receivedAt: ["the server's clock in Unix milliseconds, as parseReport returns it", isTime, REQUIRED],
   forgotten: ["true or false", (value) => typeof value === "boolean"],
 } satisfies Rules;
 
@@ -54,12 +54,12 @@ export function bytesOf(body: unknown): number {
   return ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? body.byteLength : 0;
 }
 
-/** The texts and numbers of a report, in the order of the module. */
-export function partsOfReport(report: ReceivedReport): { texts: string[]; numbers: Float64Array } {
+/** The strings and numbers of a report, in the engine's order. */
+export function partsOfReport(report: ReceivedReport): { strings: string[]; numbers: Float64Array } {
   const { namespace, pending = "", receivedAt, impressions, unseen, forgotten = false } = report;
   const entries = [...unseen, ...impressions];
   return {
-    texts: [namespace, pending, ...entries.map(({ id }) => id)],
+    strings: [namespace, pending, ...entries.map(({ id }) => id)],
     numbers: Float64Array.from([receivedAt, unseen.length, Number(forgotten), ...entries.map(({ at }) => at)]),
   };
 }
@@ -78,16 +78,16 @@ function checkReport<Time extends string>(report: unknown, rules: Rules): Checke
       impressions: copyImpressions(impressions) ?? badReport(`impressions ${REPORTED}`),
       unseen: copyImpressions(unseen) ?? badReport(`unseen ${REPORTED}`),
       // An invalid pending list does not invalidate the report.
-      ...(isText(pending) && { pending }),
+      ...(isNonEmptyString(pending) && { pending }),
     };
   });
 }
 
-/** The value of a body: a framework that does not parse JSON passes its text or bytes. */
+/** The value of a body: a framework that does not parse JSON passes a string or bytes. */
 function parsed(body: unknown): unknown {
   try {
-    const text = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? new TextDecoder().decode(body) : body;
-    return typeof text === "string" ? (JSON.parse(text) as unknown) : text;
+    const decoded = ArrayBuffer.isView(body) || body instanceof ArrayBuffer ? new TextDecoder().decode(body) : body;
+    return typeof decoded === "string" ? (JSON.parse(decoded) as unknown) : decoded;
   } catch (cause) {
     // The parser's message would contain a part of the body.
     throw new SeenGuardError("bad-report", "a report's body is not JSON", cause);

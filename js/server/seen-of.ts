@@ -1,13 +1,13 @@
 /** `seenOf`: reads `Seen-Held` and `Seen-Pending` of a request in any framework's form. */
 import { attempt } from "../platform/host.js";
-import { isText } from "../input/options.js";
+import { isNonEmptyString } from "../input/options.js";
 
 const NAMES = { held: "seen-held", pending: "seen-pending" };
 
 export function seenOf(request: unknown): { held?: string; pending?: string } {
   const entries = sourcesOf(request).flatMap(entriesOf);
   const find = (name: string): string | undefined =>
-    entries.find(([key, value]) => key.toLowerCase() === name && isText(value))?.[1] as string | undefined;
+    entries.find(([key, value]) => key.toLowerCase() === name && isNonEmptyString(value))?.[1] as string | undefined;
   const [held, pending] = [find(NAMES.held), find(NAMES.pending)];
   return { ...(held !== undefined && { held }), ...(pending !== undefined && { pending }) };
 }
@@ -16,7 +16,7 @@ export function seenOf(request: unknown): { held?: string; pending?: string } {
 function sourcesOf(request: unknown): unknown[] {
   const headers = read(request, "headers") ?? read(read(request, "raw"), "headers");
   const url = read(request, "url");
-  const query = isText(url) ? new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]) : undefined;
+  const query = isNonEmptyString(url) ? new URLSearchParams(/\?([^#]*)/.exec(url)?.[1]) : undefined;
   // The request may be an object of headers or of parameters itself.
   return [headers, read(request, "query"), query, request];
 }

@@ -42,7 +42,7 @@ type PageArguments = [
 
 export class ShardChain implements Api.ShardChain {
   readonly rejected: Rejected;
-  /** A function: proxies, such as those of Vue and Alpine, wrap the objects that they find in others. */
+  /** A function, since proxies, such as those of Vue and Alpine, wrap objects in properties. */
   private readonly handle: () => Handle;
 
   private constructor(engine: ServerEngine, chain: Chain) {
@@ -68,19 +68,19 @@ export class ShardChain implements Api.ShardChain {
     );
     const chain = new ShardChain(engine, of);
     const times = timesOf(unseen);
-    chain.callWith(idsOf(unseen), (restored, batch) => restored.restoreExceptions(batch, times, forgetBefore));
+    chain.callWith(idsOf(unseen), (restored, batch) => restored.restore(batch, times, forgetBefore));
     return chain;
   }
 
-  /** For stores: a chain that a call has loaded. */
-  static taken(engine: ServerEngine, take: () => Chain | undefined): ShardChain {
+  /** For stores: wraps a chain that a call has loaded. */
+  static wrap(engine: ServerEngine, take: () => Chain | undefined): ShardChain {
     const chain = call(engine, take);
-    if (!chain) throw new SeenGuardError("engine", "the module has lost a chain, a bug to report");
+    if (!chain) throw new SeenGuardError("engine", "a loaded chain is missing (please report this bug)");
     return new ShardChain(engine, chain);
   }
 
-  /** For stores: gives the chain back to the module, and with that frees it here. */
-  given<T>(give: (chain: Chain) => T): T {
+  /** For stores: moves the chain back into the engine, after which this object counts as freed. */
+  unwrap<T>(give: (chain: Chain) => T): T {
     return this.call((chain) => {
       this.handle().chain = undefined;
       return give(chain);
@@ -128,7 +128,7 @@ export class ShardChain implements Api.ShardChain {
     const { id, now, pending } = checkFilterOptions<T>(options);
     const list = copyList(items);
     const collected = collectOne(list, id);
-    return freshItems(list, collected.places, this.fresh(collected.ids, now, pending));
+    return freshItems(list, collected.indices, this.fresh(collected.ids, now, pending));
   }
 
   snapshot(options?: SnapshotOptions): Api.Snapshot & { shards: string[] } {
@@ -155,16 +155,16 @@ export class ShardChain implements Api.ShardChain {
     return call(engine, () => run(chain, engine));
   }
 
-  /** The same with texts in the engine's batch. */
+  /** Calls into the chain with strings in the engine's batch. */
   private callWith<T>(
-    texts: readonly Api.ItemId[],
+    strings: readonly Api.ItemId[],
     run: (chain: Chain, batch: TextBatch, engine: ServerEngine) => T,
   ): T {
-    return this.call((chain, engine) => callWith(engine, texts, () => run(chain, engine.writer.batch, engine)));
+    return this.call((chain, engine) => callWith(engine, strings, () => run(chain, engine.writer.batch, engine)));
   }
 }
 
-/** A page that the module makes. It is degraded if it has no snapshot. */
+/** A page that the engine makes. It is degraded if it has no snapshot. */
 export function makePage<T>(
   engine: ServerEngine,
   ranked: readonly T[],
@@ -178,7 +178,7 @@ export function makePage<T>(
     const shipped = make(writer.batch, size, repeats === "last", cursor, held, pending);
     const { next = null, snapshot } = shipped as { next?: string; snapshot?: Api.Snapshot };
     const indices = writer.indices(writer.batch.answered());
-    const items = Array.from(indices, (index) => list[collected.places?.[index] ?? index] as T);
+    const items = Array.from(indices, (index) => list[collected.indices?.[index] ?? index] as T);
     return { items, next, ...(snapshot ? { snapshot } : { degraded: true }) };
   });
 }
@@ -186,7 +186,7 @@ export function makePage<T>(
 /** The first id of each item of a list. */
 function collectOne<T>(list: readonly T[], idOf: Api.IdOf<T> | undefined): CollectedIds {
   const collected = collectIds(list, idOf, isId);
-  if (collected.ends) refuse("on a server an item has one id: of a repost its original's");
+  if (collected.ends) refuse("on a server an item has one id: for a repost, return its original's");
   return collected;
 }
 

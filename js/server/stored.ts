@@ -1,4 +1,4 @@
-/** Checks a user's stored chain, in the form that `ShardChain.from` takes. */
+/** Checks a user's stored chain, the argument of `ShardChain.from`. */
 import { readGiven, SeenGuardError } from "../errors.js";
 import { copyList } from "../input/ids.js";
 import { copyUnseen, UNSEEN } from "../input/impressions.js";
@@ -11,18 +11,18 @@ export interface StoredChain {
   readonly forgetBefore?: number;
 }
 
-/** Stands for a stored element that is not a text: it is not base64 either. */
+/** Replaces a stored element that is not a string: it is not base64 either. */
 const NOT_BASE64 = "!";
 
 const rules = {
-  shards: ["a list of texts", Array.isArray, REQUIRED],
+  shards: ["a list of strings", Array.isArray, REQUIRED],
   unseen: anything,
   forgetBefore: ["a time in whole Unix seconds, not milliseconds", (time) => Number.isInteger(time) && isSeconds(time)],
 } satisfies Rules;
 
 /** Reads a list of shards, or a snapshot. Throws a `SeenGuardError`. */
 export function checkStored(stored: unknown): StoredChain {
-  return readGiven("bad-snapshot", "what ShardChain.from was given", () => {
+  return readGiven("bad-snapshot", "the argument of ShardChain.from", () => {
     const parts = Array.isArray(stored) ? { shards: stored as unknown[] } : isObject(stored) ? stored : {};
     const { unseen = [], ...checked } = checkEach(parts, rules, badSnapshot) as object as Partial<StoredChain>;
     const shards = copyList(checked.shards ?? []).map((shard: unknown) =>

@@ -1,12 +1,12 @@
-/** Removes namespaces that were not used for long: a person who has left a shared device leaves no trace for ever. */
+/** Removes namespaces that have long been unused, so that a former user of a shared device leaves no data on it. */
 import type { StorageContext } from "./context.js";
 import * as keys from "./keys.js";
 
 const DAY_MS = 86_400_000;
-/** Where no row says it: the default. */
+/** The default, for rows that do not contain the window. */
 const WINDOW_DAYS = 30;
 
-/** Removes the keys of each other namespace that was not used for twice its window, and its signal. */
+/** Removes the keys and the signal of each other namespace that was not used for twice its window. */
 export async function cleanOthers(context: StorageContext): Promise<void> {
   const { store, engine, name: own, clock } = context;
   const today = Math.floor(clock.wallMs() / DAY_MS);
@@ -18,16 +18,16 @@ export async function cleanOthers(context: StorageContext): Promise<void> {
     const { n = -1 } = latest.get(parsed.name) ?? {};
     if (n < parsed.n) latest.set(parsed.name, parsed);
   }
-  // The row that was written last has the facts that its writer knew of all others.
+  // The latest row has the newest facts: its writer had merged the rows before it.
   const rows = [...latest.values()];
-  const texts = await context.call(store.getMany(rows.map(({ key }) => key)));
+  const values = await context.call(store.getMany(rows.map(({ key }) => key)));
   if (!engine || context.isEnded()) return;
   const isIdle = ({ n }: keys.ParsedKey, index: number) => {
-    const [day = Math.floor(n / DAY_MS), windowDays = WINDOW_DAYS] = engine.rowFacts(texts[index] ?? "");
+    const [day = Math.floor(n / DAY_MS), windowDays = WINDOW_DAYS] = engine.rowFacts(values[index] ?? "");
     return today - day > 2 * windowDays;
   };
   const idle = new Set(rows.filter(isIdle).map(({ name }) => name));
-  // A clear leaves a row: what has a signal alone has no data whose clear it could tell.
+  // A clear leaves a row, so a namespace with a signal and no row has no data that the signal could concern.
   const signalled = [keys.SIGNAL, keys.CLEAR].flatMap((prefix) => keys.namesUnder(prefix));
   const orphans = store.kind === "indexeddb" ? signalled.filter((name) => name !== own && !latest.has(name)) : [];
   const remove = found.filter(({ name }) => idle.has(name)).map(({ key }) => key);

@@ -1,17 +1,17 @@
-/** Clearing a namespace, which needs no engine. */
+/** Clears a namespace. It needs no engine. */
 import { errorNameOf } from "../errors.js";
-import { inTime } from "../platform/host.js";
+import { rejectAfter } from "../platform/host.js";
 import { indexedDb } from "./indexeddb.js";
 import * as keys from "./keys.js";
-import { SILENCE_MS, type Store } from "./port.js";
+import { CALL_TIMEOUT_MS, type Store } from "./port.js";
 
-/** How often a clear begins again because other clears are in its way. */
-const MAX_ROUNDS = 5;
+/** The most attempts of a clear while other tabs clear the same namespace. */
+const MAX_ATTEMPTS = 5;
 
 /** The namespace if it is open in this document. */
 export interface OpenNamespace {
   readonly generation: number;
-  /** Learns a generation. `keeps`: impressions recorded since the call stay. */
+  /** Applies a clear. `keeps`: impressions recorded since the call stay. */
   cleared(generation: number, keeps: boolean): void;
 }
 
@@ -22,8 +22,8 @@ function storesWith(store?: Store): Store[] {
 }
 
 /**
- * Clears a namespace: what takes effect at once is done before this returns. Rejects if a storage that may hold data
- * fails or is silent.
+ * Clears a namespace: stashes and memory before this returns its promise, the stores before that resolves. Rejects if a
+ * store that may contain data fails or does not respond.
  */
 export async function clearNamespace(
   namespace: string,
@@ -35,7 +35,7 @@ export async function clearNamespace(
   const stores = storesWith(store);
   let generation = Math.max(Math.floor(wallMs), 1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0));
   let keeps = false;
-  for (let round = 0; round < MAX_ROUNDS; round++) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
     removeStashes(name, generation);
     for (const prefix of [keys.CLEAR, keys.SIGNAL]) keys.writeGeneration(prefix + name, generation);
     open()?.cleared(generation, keeps);
@@ -45,16 +45,16 @@ export async function clearNamespace(
       removeMarker(name, generation);
       return;
     }
-    // Another tab clears at this moment: its clear holds for what was recorded since this call, too. Or one with a clock
-    // that was ahead has done so before.
+    // Another tab clears right now, and its clear also covers what was recorded since this call. Or a tab whose clock
+    // was ahead cleared earlier: then what was recorded since this call stays.
     const known = keys.localGeneration(name);
     keeps = known < highest;
     generation = keeps ? highest + 1 : known;
   }
-  throw new Error("other tabs clear the namespace all the time");
+  throw new Error("other tabs clear the namespace at the same time: clear it again");
 }
 
-/** Removes the marker of a clear, unless it is of a later one. */
+/** Removes the marker of a clear, unless a later clear has replaced it. */
 function removeMarker(name: string, generation: number): void {
   const key = keys.CLEAR + name;
   if ((keys.readGeneration(key) ?? 0) <= generation) keys.removeLocal([key]);
@@ -64,16 +64,16 @@ function removeStashes(name: string, generation: number): void {
   const stashes = () =>
     keys.parseKeys(keys.localKeys(keys.prefixOf(name))).filter((key) => key.generation < generation);
   keys.removeLocal(stashes().map(({ key }) => key));
-  if (stashes().length > 0) throw new Error("localStorage removes nothing");
+  if (stashes().length > 0) throw new Error("localStorage does not remove the stashes");
 }
 
 /**
- * Removes what is of lower generations, and leaves a row of this one: its key says so to tabs that read no signal.
- * Resolves to the highest generation that is there.
+ * Removes the keys of lower generations, and writes an empty row of this one: tabs that cannot read the signal find the
+ * generation in its key. Resolves to the highest generation in the store.
  */
 async function clearStore(store: Store, name: string, generation: number): Promise<number> {
-  const call = <T>(work: Promise<T>) => inTime(SILENCE_MS, "the storage", work);
-  const [prefix, below] = [keys.prefixOf(name), keys.under(name, generation)];
+  const call = <T>(work: Promise<T>) => rejectAfter(CALL_TIMEOUT_MS, "the storage", work);
+  const [prefix, below] = [keys.prefixOf(name), keys.generationPrefixOf(name, generation)];
   const key = new keys.KeyMaker().make(name, generation, "r", Date.now());
   try {
     await call(store.write({ removeBelow: [prefix, below], set: [[key, ""]] }));
@@ -86,7 +86,10 @@ async function clearStore(store: Store, name: string, generation: number): Promi
   }
 }
 
-/** Finishes the clears of pages that died. `store`: that of the namespace `own`. A failure is repeated on the next visit. */
+/**
+ * Completes clears that earlier pages have not completed. `store`: that of the namespace `own`. What fails is repeated
+ * on the next visit.
+ */
 export async function finishClears(store: Store | undefined, own: string): Promise<void> {
   const finish = async (name: string) => {
     const generation = keys.readGeneration(keys.CLEAR + name);

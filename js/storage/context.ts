@@ -1,13 +1,13 @@
 /**
- * What the operations on one namespace's storage share: the store and its failures, the engine, the generation, and
- * which rows the table contains. After each `await` an operation checks that storage and generation are those with which
- * it began; otherwise it drops what it has read.
+ * The state that the operations on one namespace's storage share: the store and its failures, the engine, the
+ * generation, and the rows that the table contains. After each `await` an operation checks that it may still run and
+ * that the generation is the one with which it began; otherwise it drops what it has read.
  */
 import type { EngineGuard } from "../engine/engine-guard.js";
 import { describe, errorNameOf, SeenGuardError, type ErrorListener } from "../errors.js";
 import { isHidden, type Clock } from "../platform/host.js";
 import * as keys from "./keys.js";
-import { SILENCE_MS, type Change, type Store } from "./port.js";
+import { CALL_TIMEOUT_MS, type Change, type Store } from "./port.js";
 import { Retry } from "./retry.js";
 import { Stash } from "./stash.js";
 import { VisibleTimers } from "./timers.js";
@@ -15,23 +15,23 @@ import { VisibleTimers } from "./timers.js";
 /** The number of recordings of a row that cannot be decoded. */
 export const DAMAGED = -1;
 
-const NO_ANSWER = new Error("the storage does not answer and is tried again");
+const NO_RESPONSE = new Error("the storage does not respond and is tried again");
 
 export interface Listeners {
   readonly report: ErrorListener;
-  /** Called when something may have been merged. */
+  /** Called after a load and after a reset, which may have changed the table. */
   readonly onRead: () => void;
-  /** Called for another generation: memory is cleared, except, if `keeps`, the tab's own recordings. */
+  /** Called when a clear has reset memory; `keeps`: except the tab's own recordings. */
   readonly onReset: (keeps: boolean) => void;
 }
 
 export class StorageContext {
-  /** Of the latest clear that is known; 0: none. */
+  /** The generation of the latest known clear; 0: none. */
   generation: number;
   engine: EngineGuard | undefined;
   /** The rows that the table contains, each with its number of recordings. */
   readonly rows = new Map<string, number>();
-  /** The listed keys of older generations. */
+  /** The keys of older generations in the latest listing. */
   older: readonly string[] = [];
   /** Whether the first load has ended. */
   hasLoaded = false;
@@ -43,7 +43,8 @@ export class StorageContext {
   private isStopped = false;
   private readonly keyMaker = new keys.KeyMaker();
   private readonly retries: Retry[] = [];
-  private reading: Promise<void> | undefined;
+  /** The end of the queue of loads and compactions. */
+  private lastQueued: Promise<void> | undefined;
 
   constructor(
     readonly store: Store,
@@ -95,8 +96,8 @@ export class StorageContext {
   }
 
   /**
-   * Learns a generation: a higher one clears memory, except, if `keeps`, the tab's own recordings. Returns whether these
-   * are to be saved again.
+   * Adopts a generation if it is higher: memory is cleared, except, if `keeps`, the tab's own recordings. Returns
+   * whether these have to be saved again.
    */
   learn(generation: number, keeps = false): boolean {
     if (this.isStopped || generation <= this.generation) return false;
@@ -111,9 +112,9 @@ export class StorageContext {
 
   // The table.
 
-  /** Returns how many recordings a row has, or that it is damaged. */
-  merge(text: string, source: "Row" | "Found" | "Stash"): number {
-    const count = this.engine?.merge(text, source);
+  /** Merges a row into the table. Returns its number of recordings, or `DAMAGED`. */
+  merge(row: string, source: "Row" | "Found" | "Stash"): number {
+    const count = this.engine?.merge(row, source);
     if (count === DAMAGED)
       this.listeners.report(new SeenGuardError("storage", "a stored row is damaged and is left out"));
     return count ?? 0;
@@ -125,11 +126,11 @@ export class StorageContext {
     return this.keyMaker.make(this.name, this.generation, "r", this.clock.wallMs());
   }
 
-  /** The result of a call of the store, which may be silent. */
+  /** The result of a call of the store. Rejects after a timeout, which runs while the page is visible. */
   call<T>(work: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       work.then(resolve, reject);
-      const cancel = this.timers.after(SILENCE_MS, () => reject(NO_ANSWER));
+      const cancel = this.timers.after(CALL_TIMEOUT_MS, () => reject(NO_RESPONSE));
       work.then(cancel, cancel);
     });
   }
@@ -140,7 +141,7 @@ export class StorageContext {
     return opening && this.call(opening);
   }
 
-  /** Writes if this generation goes on. Returns whether it does so afterwards. */
+  /** Writes if this generation is current. Resolves to whether it still is afterwards. */
   async write(generation: number, change: Change): Promise<boolean> {
     const opening = this.opening();
     if (opening) await opening;
@@ -150,12 +151,12 @@ export class StorageContext {
     return this.isCurrent(generation);
   }
 
-  /** Runs a load or a compaction after those before it. The first one begins at once. */
+  /** Runs loads and compactions one after the other; the first begins during the call. */
   queue(work: () => Promise<void>): Promise<void> {
-    return (this.reading = this.reading?.then(work) ?? work());
+    return (this.lastQueued = this.lastQueued?.then(work) ?? work());
   }
 
-  /** Repeats an operation after failures. These are reported once until it succeeds. */
+  /** Retries of one operation, whose failures are reported once until it succeeds. */
   retry(run: () => void): Retry {
     const retry = new Retry(this.timers, run, (cause) => this.failed(retry, cause));
     this.retries.push(retry);
@@ -167,10 +168,11 @@ export class StorageContext {
     const isFull = isQuotaError(cause);
     // Browsers end connections of pages in the background.
     if (!isFull) this.store.reconnect();
-    const isKnown = this.retries.some(({ isReported }) => isReported);
-    if (operation.isReported || (isKnown && !isFull)) return;
+    const isAnyReported = this.retries.some(({ isReported }) => isReported);
+    if (operation.isReported || (isAnyReported && !isFull)) return;
     operation.isReported = true;
-    const why = cause === NO_ANSWER ? NO_ANSWER.message : `the storage failed and is tried again: ${describe(cause)}`;
+    const why =
+      cause === NO_RESPONSE ? NO_RESPONSE.message : `the storage failed and is tried again: ${describe(cause)}`;
     const message = isFull ? "the storage is full: what does not fit stays in memory and is tried again" : why;
     this.listeners.report(new SeenGuardError("storage", message, cause));
   }

@@ -2,7 +2,7 @@
  * IndexedDB: one database with one object store. Every transaction is read-only or write-only, issues all its requests
  * in one task and commits there: none waits for JavaScript, so a suspended page holds no lock.
  */
-import { textOf, type Change, type Store } from "./port.js";
+import { stringOf, type Change, type Store } from "./port.js";
 
 const DATABASE = "seenguard";
 const OBJECT_STORE = "entries";
@@ -10,7 +10,7 @@ const OBJECT_STORE = "entries";
 const OUTDATED = "rows";
 /** Sorts after every character of a key. */
 const LAST = "\uffff";
-/** The shortest interval between attempts to open the database while one is silent. */
+/** The shortest interval between attempts to open the database while one does not respond. */
 const REOPEN_MS = 60_000;
 
 /** This document's connection; undefined while it is not open. It stays open when guards close. */
@@ -44,7 +44,7 @@ function open(version?: number): Promise<IDBDatabase> {
       const opened = request.result;
       if (opened.objectStoreNames.contains(OBJECT_STORE)) resolve(use(opened));
       else {
-        // It is of an earlier edition, or of the app.
+        // An earlier edition or the app has created it.
         opened.close();
         open(opened.version + 1).then(resolve, reject);
       }
@@ -93,7 +93,7 @@ export const indexedDb: Store = {
 
   keys: (prefix) =>
     transact("readonly", (store) => {
-      // Between two strings there are only strings.
+      // A range between two strings contains only strings.
       const request = store.getAllKeys(IDBKeyRange.bound(prefix, prefix + LAST));
       return () => request.result as string[];
     }),
@@ -101,15 +101,15 @@ export const indexedDb: Store = {
   getMany: (keys) =>
     transact("readonly", (store) => {
       const requests = keys.map((key) => store.get(key) as IDBRequest<unknown>);
-      return () => requests.map(({ result }) => textOf(result));
+      return () => requests.map(({ result }) => stringOf(result));
     }),
 
   write: ({ removeBelow, remove = [], set: rows = [] }: Change) =>
     transact("readwrite", (store) => {
-      // In a full storage, what is removed first makes room.
+      // Removing first makes room in a full storage.
       if (removeBelow) store.delete(IDBKeyRange.bound(...removeBelow, false, true));
       for (const key of remove) store.delete(key);
-      for (const [key, text] of rows) store.put(text, key);
+      for (const [key, value] of rows) store.put(value, key);
       return () => {};
     }),
 

@@ -7,7 +7,7 @@
  * | `seenguard/<namespace>/<generation>/h` | the snapshot in use |
  * | `seenguard/<namespace>/<generation>/s/<writer>/<n>` | localStorage: a stash |
  * | `seenguard-signal/<namespace>` | localStorage: the cross-tab signal, `<generation>.<random>` |
- * | `seenguard-clear/<namespace>` | localStorage: the same, of a clear that is not finished |
+ * | `seenguard-clear/<namespace>` | localStorage: the same, while a clear is not complete |
  *
  * `writer`: 64 random bits of a table. `n`: Unix ms, or 1 above the writer's last one. Numbers are in base 36.
  */
@@ -16,19 +16,19 @@ import { attempt } from "../platform/host.js";
 export const ROOT = "seenguard/";
 export const SIGNAL = "seenguard-signal/";
 export const CLEAR = "seenguard-clear/";
-/** The length of a generation, so that all keys of lower ones are one range. */
+/** A generation has a constant length, so that the keys of all lower ones are one range. */
 const GENERATION_DIGITS = 11;
 const GENERATION = /^[0-9a-z]{11}(?=[/.]|$)/;
 const KEY = /^seenguard\/([^/]+)\/([0-9a-z]{11})\/(?:(h)$|([rs])\/[^/]+\/([0-9a-z]+)$)?/;
 
-/** The part of a key that says what it holds. */
+/** A parsed key. */
 export interface ParsedKey {
   readonly key: string;
   readonly name: string;
   readonly generation: number;
-  /** "h": the snapshot, "r": a row, "s": a stash; undefined: something of a later version. */
+  /** "h": the snapshot, "r": a row, "s": a stash; undefined: a later version's. */
   readonly kind: string | undefined;
-  /** 0: it has none. */
+  /** Unix ms, see above; 0: the key has none. */
   readonly n: number;
 }
 
@@ -41,12 +41,12 @@ export function prefixOf(name: string): string {
   return `${ROOT}${name}/`;
 }
 
-/** The prefix of all keys of this generation. It sorts above those of lower ones. */
-export function under(name: string, generation: number): string {
+/** The prefix of all keys of a generation, which sorts above the keys of lower ones. */
+export function generationPrefixOf(name: string, generation: number): string {
   return `${prefixOf(name)}${digits(generation)}/`;
 }
 
-/** Parses keys, and leaves out those of other packages. */
+/** Parses keys; those of other packages are left out. */
 export function parseKeys(keys: readonly string[]): ParsedKey[] {
   return keys.flatMap((key): ParsedKey[] => {
     const [, name, digits, snapshot, kind = snapshot, n = ""] = KEY.exec(key) ?? [];
@@ -68,7 +68,7 @@ export class KeyMaker {
 
   make(name: string, generation: number, kind: "r" | "s", wallMs: number): string {
     this.latest = Math.max(this.latest + 1, Math.floor(wallMs));
-    return `${under(name, generation)}${kind}/${this.writer}/${this.latest.toString(36)}`;
+    return `${generationPrefixOf(name, generation)}${kind}/${this.writer}/${this.latest.toString(36)}`;
   }
 }
 
@@ -84,8 +84,8 @@ function digits(generation: number): string {
 }
 
 /** The generation at the start of a string; undefined: there is none. */
-export function generationIn(text: string | null | undefined): number | undefined {
-  const [digits] = GENERATION.exec(text ?? "") ?? [];
+export function generationIn(value: string | null | undefined): number | undefined {
+  const [digits] = GENERATION.exec(value ?? "") ?? [];
   const generation = digits === undefined ? NaN : parseInt(digits, 36);
   // A larger one was not written by this package, and no generation above it could be represented.
   return generation < Number.MAX_SAFE_INTEGER ? generation : undefined;
@@ -93,7 +93,7 @@ export function generationIn(text: string | null | undefined): number | undefine
 
 /** Writes a generation. Its length is constant, so that it can be overwritten in a full storage. A failure is ignored. */
 export function writeGeneration(key: string, generation: number): void {
-  // Other tabs receive an event for a value that is new only.
+  // Other tabs receive an event only if the value has changed.
   writeLocal(key, `${digits(generation)}.${randomDigits()}`);
 }
 
@@ -102,12 +102,12 @@ export function readGeneration(key: string): number | undefined {
   return generationIn(readLocal(key));
 }
 
-/** The names of the namespaces that have a signal, or a clear that is not finished. */
+/** The names of the namespaces that have a key with this prefix, `SIGNAL` or `CLEAR`. */
 export function namesUnder(prefix: string): string[] {
   return localKeys(prefix).map((key) => key.slice(prefix.length));
 }
 
-/** The generation that localStorage knows: from the signal, a clear that is not finished, and stashes. */
+/** The highest generation in localStorage: of the signal, an incomplete clear, and stashes. */
 export function localGeneration(name: string): number {
   const stashes = highestGeneration(parseKeys(localKeys(prefixOf(name))));
   return Math.max(readGeneration(SIGNAL + name) ?? 0, readGeneration(CLEAR + name) ?? 0, stashes);
@@ -127,10 +127,10 @@ export function readLocal(key: string): string | undefined {
   return attempt(() => localStorage.getItem(key)) ?? undefined;
 }
 
-/** Returns whether it is written. */
-export function writeLocal(key: string, text: string): boolean {
+/** Returns whether the value was written. */
+export function writeLocal(key: string, value: string): boolean {
   const write = () => {
-    localStorage.setItem(key, text);
+    localStorage.setItem(key, value);
     return true;
   };
   return attempt(write) ?? false;

@@ -1,6 +1,6 @@
 /**
- * Loads: merges what others have written, which may be read in any order, any number of times. The stashes are read
- * before the store, since what leaves a stash is in the store.
+ * Loads: merges the rows that others have written, in any order, any number of times. The stashes are read before the
+ * store, because a row is removed from a stash only when it is in the store.
  */
 import { isHidden, yielding } from "../platform/host.js";
 import type { StorageContext } from "./context.js";
@@ -11,7 +11,7 @@ import type { Snapshots } from "./snapshots.js";
 import type { OtherStash } from "./stash.js";
 
 const INTERVAL_MS = 10_000;
-/** How often a load lists the keys if others remove rows that it is about to read. */
+/** The most listings of a load: it lists the keys again if others have removed rows that it was about to read. */
 const MAX_LISTINGS = 3;
 
 export class Loader {
@@ -22,7 +22,7 @@ export class Loader {
   lastUseMs = 0;
   private next: Promise<void> | undefined;
   private cancelNext = (): void => {};
-  /** Whether a generation that a listing has leaves the tab's own recordings: nothing was listed or merged before. */
+  /** Whether a higher generation leaves the tab's own recordings: until something was listed or merged. */
   private keepsOwn = true;
   /** The stashes that the first load has found, until they are merged. */
   private firstStashes: readonly OtherStash[] = [];
@@ -33,11 +33,11 @@ export class Loader {
     private readonly snapshots: Snapshots,
   ) {
     this.retry = context.retry(() => void this.load());
-    // Its first request is made before the engine is decoded.
+    // Begins now: the store responds while the engine is decoded.
     this.first = context.queue(() => this.run());
   }
 
-  /** Resolves when what others have written is read, or reading it has failed. */
+  /** Resolves when everything that others have written is merged, or reading it has failed. */
   load(): Promise<void> {
     if (!this.retry.mayRun()) return Promise.resolve();
     return (this.next ??= this.context.queue(() => {
@@ -46,7 +46,7 @@ export class Loader {
     }));
   }
 
-  /** Merges the stashes that were found, although the store may not have answered yet. */
+  /** Merges the stashes that the first load has found, without waiting for the store. */
   mergeFirstStashes(): void {
     this.mergeStashes(this.firstStashes);
   }
@@ -71,7 +71,7 @@ export class Loader {
     context.listeners.onRead();
   }
 
-  /** Returns whether everything that was listed could be read. */
+  /** Resolves to whether every row in the listing could be read. */
   private async readAll(): Promise<boolean> {
     const { context } = this;
     const { hasLoaded, rows, store, name } = context;
@@ -90,25 +90,25 @@ export class Loader {
     const isUnread = ({ key, kind, generation: other }: ParsedKey) =>
       other === generation && ((kind === "r" && !rows.has(key)) || (kind === "h" && !hasLoaded));
     const unread = listed.filter(isUnread);
-    const texts = unread.length > 0 ? await context.call(store.getMany(unread.map(({ key }) => key))) : [];
+    const values = unread.length > 0 ? await context.call(store.getMany(unread.map(({ key }) => key))) : [];
     await context.isAttached;
-    if (!(await this.mergeListed(unread, texts, generation))) return context.isEnded();
-    return texts.every((text) => text !== undefined);
+    if (!(await this.mergeListed(unread, values, generation))) return context.isEnded();
+    return values.every((value) => value !== undefined);
   }
 
-  /** Merges what was read, in several tasks if there is much. Returns whether the generation is still the same. */
+  /** Merges rows, in several tasks if it takes long. Resolves to whether the generation is still the same. */
   private async mergeListed(
     unread: readonly ParsedKey[],
-    texts: readonly (string | undefined)[],
+    values: readonly (string | undefined)[],
     generation: number,
   ): Promise<boolean> {
     const { context } = this;
     const yieldIfLong = yielding(context.clock);
     for (const [index, { key, kind }] of unread.entries()) {
       if (!context.isCurrent(generation)) return false;
-      const text = texts[index];
-      if (text !== undefined && kind === "h") this.snapshots.latest?.restore(text);
-      else if (text !== undefined) this.mergeRow(key, text);
+      const value = values[index];
+      if (value !== undefined && kind === "h") this.snapshots.latest?.restore(value);
+      else if (value !== undefined) this.mergeRow(key, value);
       await yieldIfLong();
     }
     return context.isCurrent(generation);
@@ -123,11 +123,11 @@ export class Loader {
     if (!hasLoaded) this.lastUseMs = Math.max(...listed.map(({ n }) => n), this.lastUseMs);
   }
 
-  private mergeRow(key: string, text: string): void {
+  private mergeRow(key: string, row: string): void {
     const { context } = this;
     const source = context.hasLoaded ? "Row" : "Found";
-    // A clear has left an empty one for its key.
-    context.rows.set(key, text === "" ? 0 : context.merge(text, source));
+    // A clear leaves an empty row.
+    context.rows.set(key, row === "" ? 0 : context.merge(row, source));
   }
 
   private mergeStashes(stashes: readonly OtherStash[]): void {
@@ -137,15 +137,15 @@ export class Loader {
     if (!engine || !stash || stashes.length === 0) return;
     this.keepsOwn = false;
     context.learn(highestGeneration(stashes));
-    for (const { key, text, generation } of stashes) {
+    for (const { key, encoded, generation } of stashes) {
       if (generation < context.generation) removeLocal([key]);
       else {
-        context.merge(text, "Stash");
+        context.merge(encoded, "Stash");
         stash.noteMerged(key);
       }
     }
     saver.changed();
-    // It is removed when its facts are saved, too.
+    // The stash is removed only when its facts are saved, too.
     if (context.hasLoaded) saver.saveFacts();
   }
 }

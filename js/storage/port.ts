@@ -1,13 +1,13 @@
-/** What the storage needs of a key-value store: IndexedDB, or the app's object. */
+/** The key-value store below the storage: IndexedDB, or the app's object. */
 
-/** A call that is silent for this long counts as failed. */
-export const SILENCE_MS = 10_000;
+/** The timeout of a call. */
+export const CALL_TIMEOUT_MS = 10_000;
 
 export interface Change {
   /** Removes the keys with a prefix that sort below a key. */
   readonly removeBelow?: readonly [prefix: string, below: string];
   readonly remove?: readonly string[];
-  readonly set?: readonly (readonly [key: string, text: string])[];
+  readonly set?: readonly (readonly [key: string, value: string])[];
 }
 
 /** Each method starts its requests in the calling task if it can, and rejects if one fails. */
@@ -20,12 +20,12 @@ export interface Store {
   /** The values, `undefined` for keys that are absent. */
   getMany(keys: readonly string[]): Promise<(string | undefined)[]>;
   write(change: Change): Promise<void>;
-  /** The connection may be dead: the next call opens a new one. */
+  /** Closes a connection that may be dead: the next call opens a new one. */
   reconnect(): void;
 }
 
-/** A stored value as string: `undefined` if absent; a value of another type becomes one that cannot be decoded. */
-export function textOf(value: unknown): string | undefined {
+/** A stored value: `undefined` if absent; instead of a value of another type a string that cannot be decoded. */
+export function stringOf(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "string" ? value : "?";
 }

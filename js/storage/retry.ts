@@ -1,8 +1,8 @@
-/** Repeats one kind of operation after failures: after 1 s, doubling to 60 s, earlier on demand. */
+/** Retries an operation after failures: after 1 s, doubling to 60 s, earlier on demand. */
 import type { VisibleTimers } from "./timers.js";
 
 const FIRST_MS = 1_000;
-const LAST_MS = 60_000;
+const MAX_MS = 60_000;
 
 export class Retry {
   /** Whether the app was notified of the failures since the latest success. */
@@ -24,7 +24,7 @@ export class Retry {
     return this.failures > 0;
   }
 
-  /** Whether the operation may run now. Within a second of a failure it may not, and runs after that. */
+  /** Whether the operation may run now. Within a second of a failure it may not: then it is scheduled. */
   mayRun(): boolean {
     if (!this.isFailing || Math.abs(this.timers.nowMs() - this.failedMs) >= FIRST_MS) return true;
     this.cancelEarly();
@@ -46,10 +46,10 @@ export class Retry {
 
   failed(cause: unknown): void {
     this.cause = cause;
-    // An early run that somebody waits for still comes.
+    // A run that `mayRun` has scheduled stays.
     this.cancel();
     this.failedMs = this.timers.nowMs();
-    this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);
+    this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, MAX_MS), this.run);
     this.onFailure(cause);
   }
 }

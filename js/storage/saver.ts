@@ -1,4 +1,4 @@
-/** Saves: writes what is unsaved as rows, each under a new key, and until that is done into the stash. */
+/** Saves: writes unsaved changes as rows, each under a new key; until a row is stored, the stash has its changes. */
 import type { UnsavedRow } from "../engine/engine-guard.js";
 import type { Due } from "../generated/client/seenguard.js";
 import { isHidden, yielding } from "../platform/host.js";
@@ -7,24 +7,24 @@ import { isQuotaError, type StorageContext } from "./context.js";
 import type { Retry } from "./retry.js";
 import type { Snapshots } from "./snapshots.js";
 
-/** The delay after which unsaved changes go into the stash. */
+/** The delay after which unsaved changes are written to the stash. */
 const STASH_MS = 1_000;
 
 type DueKind = keyof typeof Due;
 
-/** A row that is to be saved, and the generation in which it was made. */
+/** An unsaved row, and the generation in which it was made. */
 interface Row extends UnsavedRow {
   readonly generation: number;
 }
 
 export class Saver {
   readonly retry: Retry;
-  /** Saves have a chain of their own. */
-  private saving: Promise<unknown> = Promise.resolve();
+  /** The end of the queue of saves. */
+  private lastQueued: Promise<unknown> = Promise.resolve();
   private next: Promise<void> | undefined;
   private willSave = false;
   private cancelStash: (() => void) | undefined;
-  /** The latest mark of what was saved as the page hid; undefined: it is visible. */
+  /** The mark of the last row that was written as the page hid; undefined: the page is visible. */
   private hiddenMark: number | undefined;
 
   constructor(
@@ -47,7 +47,7 @@ export class Saver {
     });
   }
 
-  /** The same, also if the store lacks only facts about the namespace. */
+  /** Saves, also if only facts about the namespace are unsaved. */
   saveFacts(): void {
     void this.save("Facts");
   }
@@ -60,11 +60,11 @@ export class Saver {
 
   private save(due?: DueKind): Promise<void> {
     if (this.next && due === undefined) return this.next;
-    const saving = this.saving.then(() => {
+    const saving = this.lastQueued.then(() => {
       this.next = undefined;
       return this.context.mayWrite() ? this.retry.attempt(() => this.saveAll(due)) : undefined;
     });
-    this.saving = this.next = saving;
+    this.lastQueued = this.next = saving;
     return saving;
   }
 
@@ -87,16 +87,16 @@ export class Saver {
   }
 
   /** Writes a row. With an open connection the request is made before this returns. */
-  private async put({ generation, text, mark, count }: Row): Promise<void> {
+  private async put({ generation, encoded, mark, count }: Row): Promise<void> {
     const { context } = this;
     const key = context.newKey();
-    if (!(await context.write(generation, { set: [[key, text]] }))) return;
+    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;
     context.engine?.call((guard) => guard.saved(mark));
     context.rows.set(key, count);
     context.writeSignal();
   }
 
-  /** Writes a row of what is unsaved when the store is open. Returns whether there was anything. */
+  /** Writes one row of unsaved changes once the store is open. Resolves to whether there were any. */
   private async saveNext(due: DueKind): Promise<boolean> {
     const { context } = this;
     const opening = context.opening();
@@ -106,14 +106,14 @@ export class Saver {
     return row !== undefined;
   }
 
-  /** The same; in a full storage again, when there is room. */
+  /** Writes one row like `saveNext`; if the storage is full, again after making room. */
   private async saveNextWithRoom(due: DueKind): Promise<boolean> {
     try {
       return await this.saveNext(due);
     } catch (cause) {
       if (!isQuotaError(cause) || isHidden()) throw cause;
       const makeRoom = () => this.snapshots.remove().then(() => this.compaction.run(true));
-      // If that fails, too, there is room or the row fails again.
+      // If making room fails, the row most likely fails again, and that is reported.
       await this.context.queue(() => makeRoom().catch(() => {}));
       return this.saveNext(due);
     }
@@ -127,7 +127,7 @@ export class Saver {
     if (context.engine) context.stash?.write(context.engine, context.generation, context.clock.wallMs(), isLast);
   }
 
-  /** The page hides, and may never run again. A second event writes only what is new. */
+  /** The page hides, and may never run again. A later call writes only what has changed since. */
   hide(): void {
     const before = this.hiddenMark;
     this.hiddenMark ??= 0;
@@ -138,15 +138,15 @@ export class Saver {
       (count) => (count > 0 ? this.changed() : undefined),
       (cause: unknown) => this.retry.failed(cause),
     );
-    this.saving = Promise.all([this.saving, written, this.snapshots.save()]);
+    this.lastQueued = Promise.all([this.lastQueued, written, this.snapshots.save()]);
   }
 
-  /** Writes what is unsaved and was not written since the page hid. Resolves to the number of rows. */
+  /** Writes unsaved changes, except those that were written since the page hid. Resolves to the number of rows. */
   private async writeNew(): Promise<number> {
     let after = this.hiddenMark ?? 0;
     const writes: Promise<void>[] = [];
     for (let row; (row = this.unsaved(after, "All")); after = row.mark) writes.push(this.put(row));
-    // Shown meanwhile, it starts again as it hides.
+    // If the page was shown meanwhile, the next `hide` starts over.
     if (this.hiddenMark !== undefined) this.hiddenMark = after;
     await Promise.all(writes);
     return writes.length;

@@ -1,10 +1,11 @@
-/** The snapshot in use as it is stored: the next visit filters by it before the first response. */
+/** Stores the snapshot in use: the next visit filters by it until its first response. */
 import type { EngineGuard, SnapshotArguments } from "../engine/engine-guard.js";
 import { isQuotaError, type StorageContext } from "./context.js";
-import { under } from "./keys.js";
+import { generationPrefixOf } from "./keys.js";
 
+/** The delay from the first snapshot of a visit until it is stored. */
 const FIRST_MS = 60_000;
-/** The longest text that is stored. */
+/** The longest JSON that is stored. */
 const MAX_CHARACTERS = 512 * 1024;
 
 /** Stored as JSON, with `null` for NaN and without the version. */
@@ -16,7 +17,7 @@ interface Stored {
 /** The latest snapshot that the engine has applied. */
 export class LatestSnapshot {
   private readonly engine: EngineGuard;
-  /** Differs from snapshot to snapshot; undefined: there is none. */
+  /** A new object for each snapshot; undefined: there is none. */
   inUse: Stored | undefined;
 
   constructor(engine: EngineGuard) {
@@ -32,26 +33,26 @@ export class LatestSnapshot {
     this.inUse = undefined;
   }
 
-  /** Undefined: it is too long to be stored. */
-  text(): string | undefined {
+  /** The JSON to store; undefined: it is too long. */
+  toJson(): string | undefined {
     const { inUse } = this;
-    // Full texts of held shards in place of the references received.
-    const shards = this.engine.shardTexts();
+    // The shards themselves: the next visit cannot resolve the references received.
+    const shards = this.engine.encodedShards();
     if (!inUse || !shards) return undefined;
     const json = asAscii(JSON.stringify({ ...inUse, snapshot: { ...inUse.snapshot, shards } }));
     return json.length > MAX_CHARACTERS ? undefined : json;
   }
 
   /** Applies a stored snapshot; ignores a damaged one. */
-  restore(text: string): void {
+  restore(json: string): void {
     const { engine } = this;
     try {
-      const { appliedAt, snapshot } = JSON.parse(text) as Stored;
+      const { appliedAt, snapshot } = JSON.parse(json) as Stored;
       const { format, shards, unseen, nowMs, forgetBefore } = snapshot;
-      const agoMs = (engine.call((_, wallMs) => wallMs) ?? appliedAt) - appliedAt;
+      const ageMs = (engine.call((_, wallMs) => wallMs) ?? appliedAt) - appliedAt;
       const numberOf = (value: number | null) => value ?? NaN;
-      const then = { nowMs: numberOf(nowMs) + agoMs, forgetBefore: numberOf(forgetBefore) };
-      engine.apply({ format, shards, unseen, version: NaN, ...then }, true);
+      const times = { nowMs: numberOf(nowMs) + ageMs, forgetBefore: numberOf(forgetBefore) };
+      engine.apply({ format, shards, unseen, version: NaN, ...times }, true);
     } catch {
       // It is of a later version, or of a format that this entry cannot read.
     }
@@ -69,7 +70,7 @@ export class Snapshots {
   constructor(private readonly context: StorageContext) {}
 
   private get key(): string {
-    return `${under(this.context.name, this.context.generation)}h`;
+    return `${generationPrefixOf(this.context.name, this.context.generation)}h`;
   }
 
   /** A snapshot was applied. */
@@ -83,17 +84,17 @@ export class Snapshots {
     const { generation } = context;
     const used = latest?.inUse;
     if (!used || used === this.saved || this.hasNoRoom || !context.mayWrite()) return;
-    const text = latest.text();
+    const json = latest.toJson();
     try {
-      const change = text === undefined ? { remove: [key] } : { set: [[key, text] as const] };
+      const change = json === undefined ? { remove: [key] } : { set: [[key, json] as const] };
       if (await context.write(generation, change)) this.saved = used;
     } catch (cause) {
-      // A later one is stored. That the storage fails is reported by what is saved.
+      // A later snapshot is tried again. The saver reports that the storage fails.
       this.hasNoRoom ||= isQuotaError(cause);
     }
   }
 
-  /** Removes the stored one, to make room. */
+  /** Removes the stored snapshot, to make room. */
   remove(): Promise<void> {
     this.hasNoRoom = true;
     return this.context.call(this.context.store.write({ remove: [this.key] }));

@@ -2,11 +2,11 @@
  * The storage of one namespace for one impression table: a bag of rows, which merge in any order, any number of times.
  *
  * - **load** merges the stashes, and the rows that were not read before: loader.ts.
- * - **save** writes what is unsaved as a row, under a new key: saver.ts.
+ * - **save** writes unsaved changes as a row, under a new key: saver.ts.
  * - **compact** merges small rows into few: compaction.ts.
- * - **clean** removes namespaces that nobody uses: cleaning.ts.
+ * - **clean** removes unused namespaces: cleaning.ts.
  *
- * Saves have a chain of their own, loads and compactions share another.
+ * Saves run one after the other in one queue, loads and compactions in another.
  */
 import type { EngineGuard } from "../engine/engine-guard.js";
 import { isHidden, listen, type Clock } from "../platform/host.js";
@@ -20,9 +20,9 @@ import type { Store } from "./port.js";
 import { Saver } from "./saver.js";
 import { Snapshots, type LatestSnapshot } from "./snapshots.js";
 
-/** The delay, from `open` on, of what need not be done at once. */
-const SETTLE_MS = 2_000;
-/** The delay from `open` until found impressions are delivered: at least this, at most twice as long. */
+/** The delay from `open` until maintenance: saving facts, compacting, cleaning. */
+const MAINTENANCE_MS = 2_000;
+/** The delay from `open` until impressions of earlier visits are delivered: at random this to twice as long. */
 const FOUND_MS = 5_000;
 const DAY_MS = 86_400_000;
 
@@ -83,7 +83,7 @@ export class NamespaceStorage {
   opened(): void {
     this.loader.mergeFirstStashes();
     const { timers } = this.context;
-    timers.after(SETTLE_MS, () => void this.loader.first.then(() => this.settle()));
+    timers.after(MAINTENANCE_MS, () => void this.loader.first.then(() => this.maintain()));
     timers.after(FOUND_MS * (1 + Math.random()), () => this.deliverFound());
   }
 
@@ -94,7 +94,7 @@ export class NamespaceStorage {
     });
   }
 
-  private settle(): void {
+  private maintain(): void {
     const { context, loader } = this;
     if (context.isEnded()) return;
     this.saver.saveFacts();
@@ -113,7 +113,7 @@ export class NamespaceStorage {
     this.ended();
   }
 
-  /** The storage in use, or what is wrong with it. */
+  /** The kind of storage in use, or its failure. */
   get state(): GuardStats["storage"] {
     const [saves, loads] = [this.saver.retry, this.loader.retry];
     if (saves.isFailing && isQuotaError(saves.cause)) return "full";
@@ -124,7 +124,7 @@ export class NamespaceStorage {
     return this.isFoundDue && !isHidden();
   }
 
-  /** Learns a generation: a higher one clears memory, except, if `keeps`, the tab's own recordings. */
+  /** Adopts a generation if it is higher: memory is cleared, except, if `keeps`, the tab's own recordings. */
   learn(generation: number, keeps: boolean): void {
     if (this.context.learn(generation, keeps)) this.saver.changed();
   }

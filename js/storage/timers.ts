@@ -1,8 +1,8 @@
-/** Timers that stand still while the page is hidden, and that end together. */
+/** Timers that pause while the page is hidden, and are stopped together. */
 import { isHidden, type Clock } from "../platform/host.js";
 
-/** What is left at least of a timer after the page was hidden: what it waits for gets a chance first. */
-const LEAST_MS = 1_000;
+/** The least that is left of a timer after the page was hidden, so that pending responses may come first. */
+const MIN_LEFT_MS = 1_000;
 
 interface Timer {
   readonly run: () => void;
@@ -48,7 +48,7 @@ export class VisibleTimers {
     this.areRunning = false;
     for (const timer of this.timers) {
       timer.cancel();
-      timer.leftMs = Math.max(LEAST_MS, Math.min(timer.leftMs, timer.dueMs - this.nowMs()));
+      timer.leftMs = Math.max(MIN_LEFT_MS, Math.min(timer.leftMs, timer.dueMs - this.nowMs()));
     }
   }
 

@@ -1,11 +1,11 @@
-/** `seenguard/server/testing`: what every store promises, whatever its backend. */
+/** `seenguard/server/testing`: the promises of every store, over any backend. */
 import type { Page, ReceivedReport, Report, SeenStore, StoreOptions } from "../types/server.js";
 import type { MakeStore, Promised } from "../types/server-testing.js";
 
 /** The time at which a test begins, Unix seconds. */
 const START = 1_764_000_000;
 const NAMESPACE = "home";
-/** The low 24 bits of the XXH64 of each id, as a pending list has them. */
+/** For each id the low 24 bits of its XXH64, in base64, as in a pending list. */
 const LISTED = { a: "jG5b", "1r8bq8r7q4izgx": "Dn4S" };
 const OTHER = "1r8bq8r7q4izgx";
 
@@ -53,7 +53,7 @@ function pendingOf(device: number, counter: number, ...ids: (keyof typeof LISTED
   return `${String(device).padStart(12, "1")}.${String(counter)}.0.${ids.map((id) => LISTED[id]).join("")}`;
 }
 
-/** A report whose impressions were made this many seconds before the others of the device's clock. */
+/** A report of impressions that were made `agoSeconds` before it. */
 function report(ids: readonly string[], pending?: string, agoSeconds = 0): Report {
   const now = START * 1000;
   const impressions = ids.map((id) => ({ id, at: now - agoSeconds * 1000 }));

@@ -7,7 +7,7 @@ declare module "*.css" {
   export default text;
 }
 
-/** A Wasm module as the build inlines it: text, or in CommonJS its bytes. */
+/** A Wasm module as the build inlines it: an encoded string, or in CommonJS its bytes. */
 declare module "*.wasm" {
   const wasm: string | Uint8Array<ArrayBuffer>;
   export default wasm;

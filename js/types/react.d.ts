@@ -42,8 +42,8 @@ export interface UseSeenGuardOptions extends GuardOptions {
 
 /**
  * Delivers impressions as `SeenGuard.report` does, from the mount on until the component unmounts or the options are
- * null, which sends nothing more. Options may be written inline: the report begins again only if `url` changes, or `send`
- * comes or goes; other fields are replaced. Wrong options are thrown for an error boundary.
+ * null, which sends nothing more. Options may be written inline: the report begins again only if `url` changes, or
+ * `send` is added or removed; other fields are replaced. Wrong options are thrown for an error boundary.
  */
 export declare function useReport(guard: SeenGuard | null | undefined, options: ReportOptions | null | undefined): void;
 
@@ -86,8 +86,8 @@ export interface SeenPages<T> {
   /** The source has ended, until `reset`. */
   done: boolean;
   /**
-   * Appends `want` items or more. Resolves when that has succeeded or failed, at once before the guard is open: the first
-   * items load by themselves. A call during a run returns that run's promise.
+   * Appends `want` items or more. Resolves when that has succeeded or failed; before the guard is open at once, since
+   * the first items load by themselves. A call during a run returns that run's promise.
    */
   loadMore(this: void): Promise<void>;
   /** Pull to refresh: loads a new list, and shows the old one until it is there. Resolves as `loadMore` does. */

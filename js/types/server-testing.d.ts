@@ -1,14 +1,14 @@
 /** `seenguard/server/testing`: the tests that a store over any backend must pass. */
 import type { SeenStore, StoreOptions } from "./server.js";
 
-/** Makes an empty store: `name` tells it from those of other tests; `options` are those of `seenStore`. */
+/** Makes an empty store. `name`: that of the test, for a key prefix of its own. `options`: those of `seenStore`. */
 export type MakeStore = (name: string, options: StoreOptions) => SeenStore | Promise<SeenStore>;
 
-/** One test. */
+/** One test of a store. */
 export interface Promised {
-  /** What is promised, in words. */
+  /** The promise, in words. */
   readonly name: string;
-  /** Rejects if the store does not keep it. */
+  /** Rejects if the store breaks the promise. */
   check(): Promise<void>;
 }
 

@@ -26,15 +26,16 @@ export declare class ShardChain {
    */
   ingest(report: ReceivedReport): number;
   /**
-   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. Keeps the newest
-   * 1,000 ids or 64 KB; drops ids that no live shard contained. Throws `bad-report` for an id of more than 256 bytes.
+   * Makes ids unseen, as `SeenGuard.unsee`: fresh here and in snapshots until they are recorded again. At most the
+   * newest 1,000 ids or 64 KB are unseen; ids that no live shard contains are dropped. Throws `bad-report` for an id of
+   * more than 256 bytes.
    */
   unsee(ids: ItemId | Iterable<ItemId>, options?: { now?: number }): void;
   /** Deletes the history up to now, rounded up to a second: leaves no shards, and sets `forgetBefore`. */
   forget(options?: { now?: number }): void;
   has(id: ItemId, options?: { now?: number }): boolean;
   /**
-   * Returns the items that are unseen or in no live shard, each id once; an item without a usable id is kept.
+   * Returns the items that are unseen or in no live shard, each id once; an item without a usable id passes.
    * `pending`: the value of the device's `Seen-Pending`, whose ids are left out of this result and not inserted into
    * the chain; an invalid one is ignored.
    */
@@ -45,8 +46,8 @@ export declare class ShardChain {
   filter<T>(items: readonly T[], options: { id: IdOf<T>; pending?: string | null | undefined; now?: number }): T[];
   /**
    * The snapshot to send and, without `held`, to store. `held`: the value of the device's `Seen-Held`; shards named
-   * there become references; an invalid one is ignored. A shard that has not changed since it was stored keeps its
-   * text.
+   * there become references; an invalid one is ignored. A shard that has not changed since it was stored is
+   * the same string.
    */
   snapshot(options?: { now?: number; held?: string | null | undefined }): Snapshot & { shards: string[] };
   free(): void;
@@ -65,8 +66,8 @@ export interface ChainOptions {
   /** The seed of the hash functions, the same in a whole deployment: an integer below 2^64. @default 0 */
   seed?: number | bigint;
   /**
-   * The least time for which an item is kept, unless (shards − 1) · capacity others were inserted since. The most is
-   * this × (1 + 1 / max(1, shards − 1)). 0: the capacity alone decides. @default 0
+   * The least time for which an item is remembered, unless (shards − 1) · capacity others were inserted since. The most
+   * is this × (1 + 1 / max(1, shards − 1)). 0: the capacity alone decides. @default 0
    */
   ttlSeconds?: number;
   /**
@@ -93,7 +94,7 @@ export interface SeenStore {
    */
   update<R>(user: string, change: (chain: ShardChain, now: number) => R): Promise<R>;
   /**
-   * Keeps the device's pending impressions, and makes a page as `pageOf`. Pending impressions of the user's other
+   * Stores the device's pending impressions, and makes a page as `pageOf`. Pending impressions of the user's other
    * devices are left out, too, unless they are unseen. If the store fails, the page is `degraded`.
    */
   page<T extends Identified>(user: string, ranked: readonly T[], options: Omit<PageOptions, "now">): Promise<Page<T>>;
@@ -128,11 +129,11 @@ export interface StoreOptions extends ChainOptions {
   clock?: () => number;
   /**
    * Receives errors: stored data that cannot be read and is ignored; degraded pages, once until a read succeeds; and,
-   * once, that pending impressions cannot be kept (a read-only replica, a full Redis). They name no user.
+   * once, that pending impressions cannot be stored (a read-only replica, a full Redis). They name no user.
    * @default console.warn once for each code
    */
   onError?: (error: SeenGuardError) => void;
-  /** How long a device's pending impressions are kept after their last change. @default 172800 */
+  /** How long a device's pending impressions are stored after their last change. @default 172800 */
   pendingSeconds?: number;
   /** How long a page waits for the store before it is degraded. @default 300 */
   patienceMs?: number;
@@ -150,11 +151,11 @@ export interface Loaded {
   stored?: StoredChain;
   /** Differs after each change of the stored chain; 0 while there is none. */
   revision: number;
-  /** The devices' pending impressions, as `keepPending` returned them; initially an empty text. */
-  kept: string;
+  /** The devices' pending impressions, as `addPending` returned them; initially an empty string. */
+  pending: string;
   /** The time of the storage's clock, Unix seconds, which all servers share, if it has one. */
   now?: number;
-  /** Why the requesting device's pending impressions could not be kept, if so: the page is made without them. */
+  /** Why the requesting device's pending impressions could not be stored, if so: the page is made without them. */
   refusal?: unknown;
 }
 /** A user's new chain, for a backend. */
@@ -164,14 +165,15 @@ export interface Replacement {
   /** The chain that it replaces. */
   readonly before: StoredChain;
   readonly after: StoredChain;
-  /** How long to keep it, in seconds; 0: without expiry. */
+  /** Expiry in seconds from now; 0: none. */
   readonly lifeSeconds: number;
 }
-/** A device's pending impressions to keep: JSON. */
-export interface PendingToKeep {
+/** A device's pending impressions to store. Plain JSON; `text` is opaque. */
+export interface PendingUpdate {
   readonly text: string;
   /** Unix seconds. */
   readonly at: number;
+  /** How long they count after `at`, in seconds. */
   readonly lifeSeconds: number;
 }
 /**
@@ -179,12 +181,12 @@ export interface PendingToKeep {
  * other one intervenes. A rejection is retried, unless its property `isTransient` is false.
  */
 export interface Backend {
-  /** Keeps a device's pending impressions, then loads the user's data. */
-  load(user: string, reported?: PendingToKeep): Promise<Loaded>;
+  /** Stores a device's pending impressions, then loads the user's data. */
+  load(user: string, reported?: PendingUpdate): Promise<Loaded>;
   /**
    * Stores a device's pending impressions. Resolves to the time of the storage's clock, Unix seconds, if it has one.
    */
-  keep(user: string, reported: PendingToKeep): Promise<number | undefined>;
+  storePending(user: string, reported: PendingUpdate): Promise<number | undefined>;
   /**
    * Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and resolves to
    * false.
@@ -195,9 +197,12 @@ export interface Backend {
 }
 /** A store over a backend of the package or of the app. */
 export declare function seenStore(backend: Backend, options?: StoreOptions): SeenStore;
-/** For a backend's `load` and `keep`: returns the new value of `Loaded.kept`; `undefined`: nothing changes. */
-export declare function keepPending(kept: string, reported: PendingToKeep): string | undefined;
-/** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are forgotten. */
+/**
+ * For a backend's `load` and `storePending`: adds a device's pending impressions. Returns the new value of
+ * `Loaded.pending`; `undefined` if nothing changes.
+ */
+export declare function addPending(pending: string, reported: PendingUpdate): string | undefined;
+/** The backend of `memoryStore`: of more than 100,000 users the least recently used ones are removed. */
 export declare function memoryBackend(): Backend;
 /** A store in the memory of this process: for development and tests. */
 export declare function memoryStore(options?: StoreOptions): SeenStore;
@@ -279,7 +284,7 @@ export interface ReceivedReport {
   pending?: string;
 }
 /**
- * Checks a report's body (parsed JSON, text or bytes), and translates its times to the server's clock. `now`: Unix
+ * Checks a report's body (parsed JSON, a string or bytes), and translates its times to the server's clock. `now`: Unix
  * seconds. Throws a SeenGuardError with the code "bad-report"; and "engine" where Wasm cannot be compiled, until
  * `ShardChain.create()` or a store's first call has resolved.
  */

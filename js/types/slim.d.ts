@@ -1,5 +1,5 @@
 /**
- * `seenguard/slim`: the same as `seenguard`, without the inlined Wasm. The option `wasm` of `SeenGuard.open` names its
+ * `seenguard/slim`: the same as `seenguard`, without the inlined Wasm. The option `wasm` of `SeenGuard.open` is its
  * source.
  */
 import type { GuardOptions as SharedOptions, SeenGuard as Guard } from "./seenguard.js";

@@ -33,7 +33,7 @@ export interface UseSeenGuard {
 
 /**
  * Delivers impressions as `SeenGuard.report` does, until its scope ends or the options are null, which sends nothing
- * more. The report begins again only if `url` changes, or `send` comes or goes; other fields are replaced.
+ * more. The report begins again only if `url` changes, or `send` is added or removed; other fields are replaced.
  */
 export declare function useReport(
   guard: MaybeRefOrGetter<SeenGuard | null | undefined>,
@@ -71,8 +71,8 @@ export interface SeenPages<T> {
   /** The source has ended, until `reset`. */
   done: ComputedRef<boolean>;
   /**
-   * Appends `want` items or more. Resolves when that has succeeded or failed, at once before the guard is open: the first
-   * items load by themselves. A call during a run returns that run's promise.
+   * Appends `want` items or more. Resolves when that has succeeded or failed; before the guard is open at once, since
+   * the first items load by themselves. A call during a run returns that run's promise.
    */
   loadMore(this: void): Promise<void>;
   /** Pull to refresh: loads a new list, and shows the old one until it is there. Resolves as `loadMore` does. */

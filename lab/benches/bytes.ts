@@ -8,7 +8,7 @@ import { inProject } from "../../scripts/lib/paths.mjs";
 import { shortIds } from "./ids.ts";
 import type { Peer } from "./peers.ts";
 import type { Place } from "./places/place.ts";
-import { refreshMessages, shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
+import { shardSizes, weighShards, type ShardCosts } from "./shard-sizes.ts";
 
 export interface FileSize {
   readonly bytes: number;
@@ -21,11 +21,9 @@ export interface Bytes {
   readonly files: Readonly<Record<string, FileSize>>;
   /** A server's response with 5 shards of 1,000 ids, for each peer. */
   readonly message: Readonly<Record<string, Message>>;
-  /** A server's response with such shards to a device that holds 4 of them: as references, and in full. */
-  readonly refresh: Readonly<Record<string, Message>>;
-  /** A guard's Wasm memory: for those shards, or for 10,000 impressions that a snapshot has covered. */
+  /** A guard's Wasm memory with those shards, or with 10,000 impressions that a snapshot has covered. */
   readonly held: Readonly<Record<Held, number>>;
-  /** The heap of a Set of the same ids instead, in each place. */
+  /** The heap of a Set of the same ids, in each runtime. */
   readonly heaps: Readonly<Record<string, Readonly<Record<Held, number>>>>;
   readonly shardSizes: readonly ShardCosts[];
 }
@@ -39,7 +37,7 @@ interface Message {
   readonly brotli: number;
 }
 
-/** `places`: how to open each, and its Set is weighed there. */
+/** Measures all sizes. @param places opens each runtime, to measure its Set */
 export async function weigh(peers: readonly Peer[], places: readonly (() => Promise<Place>)[]): Promise<Bytes> {
   const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
   const messages = await Promise.all(peers.map(async (peer) => [peer.name, await peer.message(shards)] as const));
@@ -51,14 +49,13 @@ export async function weigh(peers: readonly Peer[], places: readonly (() => Prom
   return {
     files: sizes,
     message: weightsOf(messages),
-    refresh: weightsOf(Object.entries(await refreshMessages())),
     held: { shards: await weightOfShards(snapshot), impressions: await weightOfImpressions(impressions) },
     heaps: await weightOfHeaps({ shards: shards.flat(), impressions }, places),
     shardSizes: await Promise.all(shardSizes.map(weighShards)),
   };
 }
 
-/** Uncompressed, and as a server compresses what it makes for one request. */
+/** The sizes uncompressed, and as a server compresses a single response. */
 function weightsOf(messages: readonly (readonly [name: string, message: string])[]): Record<string, Message> {
   const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
   const weightOf = (message: string) => ({
@@ -85,7 +82,7 @@ async function weightOfImpressions(ids: readonly string[]): Promise<number> {
   });
 }
 
-/** By how much the engine's memory grows for each of N guards, once what others have left free is taken. */
+/** The growth of the engine's memory for each of N guards, after the free memory of earlier guards is used. */
 async function weightOfGuard(count: number, fill: (guard: SeenGuard) => void): Promise<number> {
   const memory = (engineMemory ??= await loadEngine());
   const guards: SeenGuard[] = [];
@@ -105,7 +102,9 @@ async function weightOfGuard(count: number, fill: (guard: SeenGuard) => void): P
 
 let engineMemory: WebAssembly.Memory | undefined;
 
-/** Loads the engine of `seenguard/slim`, which nobody else here does. Returns its memory, which never shrinks. */
+/**
+ * Loads the engine of `seenguard/slim`, unused elsewhere in the benchmarks. Returns its memory, which never shrinks.
+ */
 async function loadEngine(): Promise<WebAssembly.Memory> {
   const { instantiate } = WebAssembly;
   const memories: WebAssembly.Memory[] = [];
@@ -122,7 +121,7 @@ async function loadEngine(): Promise<WebAssembly.Memory> {
 }
 
 function openGuard(name: string): Promise<SeenGuard> {
-  // They cannot all be pending until they are covered.
+  // Too many to be pending: ignore that error until they are covered.
   const onError = () => undefined;
   return SeenGuard.open({ namespace: `bench:weight:${name}`, storage: "none", wasm: WASM, onError });
 }

@@ -1,12 +1,12 @@
 /**
- * One start from nothing, in a process or a page that has not seen the package before: plain JavaScript, since Node and
- * Chromium load this very file. Times are milliseconds.
+ * One cold start, in a process or a page without the package. Plain JavaScript, since Node and Chromium load this file
+ * unbundled. Times are milliseconds.
  */
 
 /**
- * From the import to the first filtered page.
+ * Measures from the import to the first filtered page.
  * @param {string} entry the package's entry, as an address
- * @param {string} message what the server sent: a snapshot as JSON
+ * @param {string} message the server's snapshot as JSON
  * @param {string} ids the first page's ids as JSON
  * @param {"none" | undefined} storage
  * @returns {Promise<Record<string, number>>}
@@ -37,7 +37,7 @@ export async function startGuard(entry, message, ids, storage) {
 }
 
 /**
- * Stores impressions that a snapshot covers, as a visit leaves them.
+ * Stores impressions that a snapshot covers, as after a visit.
  * @param {string} entry
  * @param {string} message a snapshot that contains all ids, as JSON
  * @param {string} ids as JSON
@@ -46,7 +46,7 @@ export async function storeImpressions(entry, message, ids) {
   const guard = await openIn(entry, "bench:full");
   /** @type {string[]} */
   const all = JSON.parse(ids);
-  // A page of a feed at a time.
+  // In pages of a feed.
   for (let first = 0; first < all.length; first += 20) {
     guard.record(all.slice(first, first + 20));
     await guard.flush();
@@ -74,7 +74,7 @@ export async function storePending(entry, namespace, ids) {
 }
 
 /**
- * The longest time in which a page with these impressions had no turn, in milliseconds, whatever it called.
+ * Measures the longest task of a page with these impressions: the time between two turns of the event loop.
  * @param {string} entry
  * @param {string} namespace
  * @param {string} message
@@ -110,7 +110,7 @@ export async function longestTask(entry, namespace, message, ids) {
 
 const nextTurn = () => new Promise((resolve) => setTimeout(resolve, 50));
 
-/** Takes one turn after the other. Returns how to stop, which tells the longest time between two. */
+/** Runs turns of the event loop. Returns a function that stops it and returns the longest time between two turns. */
 function watchTurns() {
   const { port1, port2 } = new MessageChannel();
   let longest = 0;
@@ -129,9 +129,9 @@ function watchTurns() {
 }
 
 /**
- * Opens a namespace without impressions and the one with them, on a page that has started the module.
+ * Measures opening a namespace without impressions and one with them, on a page that has loaded the module.
  * @param {string} entry
- * @param {number} count how many impressions are stored
+ * @param {number} count the number of stored impressions
  * @param {boolean} fullFirst
  * @returns {Promise<Record<string, number>>}
  */
@@ -160,7 +160,7 @@ async function openIn(entry, namespace) {
 }
 
 /**
- * What any start takes: an empty module is imported, and an IndexedDB opened.
+ * Measures the minimum of any start: importing an empty module, and opening an IndexedDB.
  * @param {string} entry the module's address
  * @returns {Promise<Record<string, number>>}
  */
@@ -177,7 +177,7 @@ export async function startNothing(entry) {
 }
 
 /**
- * The same for a Set of the ids.
+ * Measures the start of a Set of the ids.
  * @param {string} message the ids that were seen, as JSON
  * @param {string} ids the first page's ids as JSON
  * @returns {Record<string, number>}

@@ -1,9 +1,8 @@
-//! A guard over five shards next to five filters of the crate `fastbloom`, hashing included: which of these 2,000 ids
-//! were not seen?
+//! Compares a guard over five shards with five filters of the crate `fastbloom`, hashing included: which of 2,000 ids
+//! //! were not seen?
 //!
-//! Each has many short turns, one after the other, so that what disturbs the machine for a while disturbs both: the
-//! ratio is taken turn by turn. The pages are many, since a processor learns the answers of one that comes again and
-//! again.
+//! Each has many short turns, alternating, so that a disturbance of the machine affects both: the ratio is computed
+//! turn //! by turn. There are many pages, since the branch predictor learns the answers of a repeated one.
 
 mod feed;
 mod turns;
@@ -35,7 +34,7 @@ fn filters_of(seen: &[Vec<String>]) -> Vec<BloomFilter> {
     seen.iter().map(filter_of).collect()
 }
 
-/// As a server asks: each filter for the id, until one has it.
+/// Filters a page as a server would: queries each filter for the id until one contains it.
 fn fresh(filters: &[BloomFilter], page: &[String]) -> Vec<u32> {
     let is_fresh = |id: &String| !filters.iter().any(|filter| filter.contains(id));
     (0..)
@@ -45,7 +44,7 @@ fn fresh(filters: &[BloomFilter], page: &[String]) -> Vec<u32> {
         .collect()
 }
 
-/// The same, with the hash of an id made once: what somebody who knows the crate well writes for filters of one seed.
+/// The same with one hash per id, an optimization for filters of the same seed.
 fn fresh_hashed_once(filters: &[BloomFilter], page: &[String]) -> Vec<u32> {
     let is_fresh = |id: &String| {
         let hash = filters[0].source_hash(id);
@@ -58,10 +57,10 @@ fn fresh_hashed_once(filters: &[BloomFilter], page: &[String]) -> Vec<u32> {
         .collect()
 }
 
-/// Each answers rightly before it is measured: nothing that was seen, and nearly all that was not.
+/// Checks the answers before the measurement: no seen id, and nearly all others.
 fn check(name: &str, fresh: &[u32], page: &[String], seen: &[Vec<String>]) {
     let was_seen = |index: &u32| seen.iter().flatten().any(|id| *id == page[*index as usize]);
-    assert!(!fresh.iter().any(was_seen), "{name} lets through what was seen");
+    assert!(!fresh.iter().any(was_seen), "{name} lets seen ids through");
     assert!(
         fresh.len() > 1_450 && fresh.len() <= 1_500,
         "{name} stops what was not seen"

@@ -1,6 +1,6 @@
-/** Ids as feeds have them, and lists of candidates: the same for every peer, place and run. */
+/** Typical ids of feeds, and lists of candidates: the same for every peer, runtime and run. */
 
-/** Whole numbers below a limit, which depend on the seed alone (mulberry32). */
+/** A generator of whole numbers below a limit, which depend only on the seed (mulberry32). */
 export function randomBelow(seed: number): (limit: number) => number {
   let state = seed;
   return (limit) => {
@@ -17,13 +17,13 @@ const digits = (count: number, base: number, below: (limit: number) => number) =
     .toString(base)
     .padStart(count, "0");
 
-/** Ids such as `1r8bq8r7q4izgx`: 14 characters, enough that no two are equal. */
+/** Ids such as `1r8bq8r7q4izgx`: 14 characters, so that no two are equal. */
 export function shortIds(count: number, seed: number): string[] {
   const below = randomBelow(seed);
   return Array.from({ length: count }, () => digits(7, 36, below) + digits(7, 36, below));
 }
 
-/** Items with these ids, whose texts nobody has looked at yet. */
+/** Items with these ids, as new strings that no engine has hashed yet. */
 export function itemsOf(ids: readonly string[]): { id: string }[] {
   return JSON.parse(JSON.stringify(ids.map((id) => ({ id })))) as { id: string }[];
 }

@@ -1,7 +1,7 @@
-//! The native hot path, for callgrind to count its instructions: `node scripts/test/instructions.mjs` runs this under
-//! valgrind and compares the counts with those that were written down. Times differ from run to run, these do not.
+//! The native hot path, whose instructions callgrind counts: `node scripts/test/instructions.mjs` runs this under //!
+//! valgrind and compares the counts with the recorded ones. Unlike times, they do not differ from run to run.
 //!
-//! Only what happens inside the two functions below is counted; callgrind knows them by their names.
+//! Only instructions inside the two functions below are counted; callgrind identifies them by their names.
 
 mod feed;
 
@@ -27,7 +27,7 @@ fn main() {
     let mut guard = feed::guard();
     counted_apply_of_5_shards(&mut guard, &shards);
     let page = random.page(&seen.concat());
-    // Once without being counted, until every buffer has its size.
+    // Warm up without counting, so that every buffer has its size.
     feed::filter(&mut guard, &page);
     let fresh = counted_filter_of_2000_ids(&mut guard, &page);
     assert!((1_450..=1_500).contains(&fresh), "{fresh} of 2,000 ids are fresh");

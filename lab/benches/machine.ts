@@ -1,20 +1,20 @@
-/** What was measured and where, in words that let a reader compare it with their own; and the memory of processes. */
+/** A description of the commit and the machine for the tables; and the memory of processes. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { arch, cpus, release, totalmem, type } from "node:os";
 import { setTimeout as pause } from "node:timers/promises";
 import { inProject } from "../../scripts/lib/paths.mjs";
 
-/** Of looking what else the machine does, and the share of its processors from which it is mentioned. */
+/** The time in which other load is sampled, and the share of the processors from which it is mentioned. */
 const SAMPLE_MS = 2_000;
 const MENTIONED = 0.1;
 
-/** "On a virtual machine, …; commit 1a2b3c4d", in lines that fit into a document. For before anything is measured. */
+/** Returns "On a virtual machine, …; commit 1a2b3c4d", wrapped. To be called before the measurement. */
 export async function describeRun(): Promise<string> {
   return `On a ${describeMachine()};\ncommit ${describeCommit()}${await describeOtherWork()}`;
 }
 
-/** The commit that is checked out, and whether something that is measured was changed since. */
+/** The current commit, and whether measured code has uncommitted changes. */
 function describeCommit(): string {
   const git = (...args: string[]) => execFileSync("git", args, { cwd: inProject("."), encoding: "utf8" }).trim();
   const changes = git("status", "--porcelain", "--untracked-files=no", "--", "src", "js", "server", "lab/benches");
@@ -63,7 +63,7 @@ function systemName(): string {
   return `${type()} ${release()}`;
 }
 
-/** Resident bytes of a process and all that it has started; 0 where the system does not tell. */
+/** Resident bytes of a process and its descendants; 0 if the system does not report them. */
 export function residentBytesOf(root: number): number {
   const parents = new Map<number, number>();
   try {
@@ -76,12 +76,12 @@ export function residentBytesOf(root: number): number {
   return [...parents.keys()].filter(isBelow).reduce((sum, pid) => sum + residentBytes(pid), 0);
 }
 
-/** 0 if it has ended meanwhile. */
+/** The parent's id; 0 if the process has ended meanwhile. */
 function parentOf(pid: string): number {
   return Number(read(`/proc/${pid}/status`, /^PPid:\s+(\d+)/m));
 }
 
-/** Of a process alone; 0 where the system does not tell, or it has just ended. */
+/** Resident bytes of one process; 0 if the system does not report them, or it has ended. */
 export function residentBytes(pid: number | undefined): number {
   return 1024 * Number(read(`/proc/${String(pid)}/status`, /^VmRSS:\s+(\d+)/m));
 }

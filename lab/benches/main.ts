@@ -1,4 +1,4 @@
-/** Runs everything, prints the tables and writes bench/results.json. `run.mjs` says what the arguments are. */
+/** Runs all benchmarks, prints the tables and writes bench/results.json. See `run.mjs` for the arguments. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { inProject } from "../../scripts/lib/paths.mjs";
@@ -9,7 +9,7 @@ import { describeRun } from "./machine.ts";
 import { peers, senders } from "./peers.ts";
 import { chromiumPlace } from "./places/chromium.ts";
 import { nodePlace } from "./places/node.ts";
-import { bundleAll, type Place, say, type Steps } from "./places/place.ts";
+import { bundleAll, type Place, print, type Steps } from "./places/place.ts";
 import { measureFilters, measureSearches, measureServer } from "./rust.ts";
 import { measureUpdates } from "./server/updates.ts";
 import { spreadOf, type Spread } from "./measure.ts";
@@ -22,7 +22,7 @@ const FULL = {
   rust: { warmUpSeconds: 0.2, seconds: 0.5 },
 };
 
-/** Enough to see that everything runs. */
+/** The least effort, which only shows that everything runs. */
 const SMOKE = {
   effort: { rounds: 1, roundMs: 1, warmupMs: 1 },
   starts: 1,
@@ -60,20 +60,20 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
   const places: PlaceResults[] = [];
   for (const openPlace of open) {
     const place = await openPlace();
-    say(`${place.title}: every contender in turn`);
+    print(`${place.title}: every contender in turn`);
     const outcomes = await place.suite(effort);
-    say(`${place.title}: starts from nothing`);
+    print(`${place.title}: starts from nothing`);
     const cold = { ...(await coldStarts(place, starts)), ...(await openings(place, starts)) };
     places.push({ name: place.name, title: place.title, outcomes, cold });
     await place.close();
   }
-  say("Rust: the guard next to fastbloom");
+  print("Rust: the guard next to fastbloom");
   const filters = await measureFilters(rust);
-  say("Rust: near-duplicates next to brute force");
+  print("Rust: near-duplicates next to brute force");
   const searches = await measureSearches(rust);
-  say("Rust: a server's chain");
+  print("Rust: a server's chain");
   const serverRust = await measureServer(rust);
-  say("Node: updates through Redis");
+  print("Node: updates through Redis");
   const update = spreadOf(await measureUpdates(updates.rounds, updates.updatesARound));
   return {
     at: new Date().toISOString(),
@@ -87,13 +87,13 @@ async function measureEverything({ effort, starts, updates, rust }: typeof FULL)
   };
 }
 
-/** How to open each place. */
+/** Functions that open each runtime. */
 async function placesToOpen(): Promise<(() => Promise<Place>)[]> {
   const files = await bundleAll();
   return [() => Promise.resolve(nodePlace(files)), () => chromiumPlace(files)];
 }
 
-/** Starts from nothing, one contender after the other, again and again. */
+/** Measures cold starts, with the contenders in turns. */
 async function coldStarts(place: Place, times: number): Promise<PlaceResults["cold"]> {
   const shards = Array.from({ length: 5 }, (_, seed) => shortIds(1000, seed));
   const messageOf = async (name: string) => peers.find((peer) => peer.name === name)?.message(shards) ?? "";
@@ -105,7 +105,7 @@ async function coldStarts(place: Place, times: number): Promise<PlaceResults["co
   return Object.fromEntries(names.map((name) => [name, spreadsOf(starts.map((start) => start[name] ?? {}))]));
 }
 
-/** Opening with 10,000 stored impressions, and with none. */
+/** Measures opening with 10,000 stored impressions, and with none. */
 async function openings(place: Place, times: number): Promise<PlaceResults["cold"]> {
   const ids = shortIds(10_000, 99);
   const message = (await peers[0]?.message([ids])) ?? "";

@@ -1,8 +1,8 @@
 /**
- * How contenders are measured against each other: in many short rounds, in which they take turns sample by sample, in
- * another order each time. So what disturbs the machine for a while disturbs all of them, a ratio is taken between
- * neighbours in time, and nobody finds the processor's caches as it left them itself: a page that is filtered now and
- * then does not, either. The timing itself is tinybench's.
+ * Measures contenders against each other in many short rounds, in which they take turns sample by sample, in another
+ * order each time. So a disturbance of the machine affects all of them, ratios are between samples of the same time,
+ * and no contender finds the processor's caches warm, as in an app that filters a page now and then. Tinybench does the
+ * timing.
  */
 import { Bench } from "tinybench";
 import { randomBelow, shuffle } from "./ids.ts";
@@ -11,27 +11,27 @@ const below = randomBelow(1);
 
 export interface Contender {
   readonly name: string;
-  /** Makes ready for one repetition, which is not timed; what it returns is. */
+  /** Prepares one repetition, untimed. Returns the function to time. */
   readonly prepare: () => () => unknown;
 }
 
 export interface Effort {
   readonly rounds: number;
-  /** For each contender in each round: who has had so much sits out the rest of it. */
+  /** The time of each contender in each round; one that has used it up skips the rest of the round. */
   readonly roundMs: number;
-  /** For each contender before the first round, until the engine has optimised what it will. */
+  /** The time of each contender before the first round, for the engine's optimizations. */
   readonly warmupMs: number;
 }
 
 export interface Measured {
   readonly name: string;
-  /** Of all samples, for one repetition. */
+  /** The time of one repetition, over all samples. */
   readonly ms: Spread;
-  /** The first contender's time as a share of this one's: of the medians of each round. */
+  /** The first contender's time as a share of this one's, from the medians of each round. */
   readonly ratio: Spread;
 }
 
-/** Measures contenders of one workload; the first is the one that the others are compared with. */
+/** Measures contenders of one workload, the first of which is the baseline. */
 export async function measure(contenders: readonly Contender[], repeats: number, effort: Effort): Promise<Measured[]> {
   await samplesOfRound(contenders, repeats, effort.warmupMs);
   const samples = contenders.map((): number[] => []);
@@ -50,7 +50,7 @@ export async function measure(contenders: readonly Contender[], repeats: number,
   }));
 }
 
-/** For each contender its samples: milliseconds for one repetition. */
+/** Returns the samples of each contender: milliseconds of one repetition. */
 async function samplesOfRound(contenders: readonly Contender[], repeats: number, time: number): Promise<number[][]> {
   const players = contenders.map((contender) => ({
     sample: sampler(contender, repeats),
@@ -59,7 +59,7 @@ async function samplesOfRound(contenders: readonly Contender[], repeats: number,
   }));
   let playing = [...players];
   while (playing.length > 0) {
-    // In one order, the same contender would always run after the slowest one.
+    // In a fixed order, the same contender would always run after the slowest one.
     shuffle(playing, below);
     for (const player of playing) {
       const sample = await player.sample();
@@ -71,14 +71,14 @@ async function samplesOfRound(contenders: readonly Contender[], repeats: number,
   return players.map(({ samples }) => samples);
 }
 
-/** Returns what takes one sample: milliseconds for one repetition. */
+/** Returns a function that takes one sample: milliseconds of one repetition. */
 function sampler({ name, prepare }: Contender, repeats: number): () => Promise<number> {
   const bench = new Bench({ time: 0, iterations: 1, warmup: false, retainSamples: true, throws: true });
   let ready: (() => unknown)[] = [];
   const beforeEach = () => {
     ready = Array.from({ length: repeats }, prepare);
   };
-  // The result is handed out, so that no engine finds that nobody needs it.
+  // Return the result, so that no engine optimizes the work away.
   const atOnce = () => {
     let result: unknown;
     for (const run of ready) result = run();
@@ -86,7 +86,7 @@ function sampler({ name, prepare }: Contender, repeats: number): () => Promise<n
   };
   bench.add(name, atOnce, { beforeEach, async: false });
   return async () => {
-    // Without this, a bench that has run does not run again: it answers with what it found then.
+    // A bench that has run would return its previous result.
     bench.reset();
     const [task] = await bench.run();
     const sample = task?.result.state === "completed" ? task.result.latency.samples?.at(-1) : undefined;
@@ -95,12 +95,12 @@ function sampler({ name, prepare }: Contender, repeats: number): () => Promise<n
   };
 }
 
-/** A median, and how far around it the middle half of the samples lies. */
+/** A median with its quartiles. */
 export interface Spread {
   readonly median: number;
-  /** A quarter of the samples lies below. */
+  /** The lower quartile. */
   readonly low: number;
-  /** A quarter of the samples lies above. */
+  /** The upper quartile. */
   readonly high: number;
   readonly samples: number;
 }
@@ -108,7 +108,7 @@ export interface Spread {
 export function spreadOf(samples: readonly number[]): Spread {
   if (samples.length === 0) throw new Error("there are no samples");
   const sorted = [...samples].sort((a, b) => a - b);
-  // Between two samples, linearly.
+  // Interpolated linearly.
   const at = (share: number): number => {
     const place = share * (sorted.length - 1);
     const [below = 0, above = below] = sorted.slice(Math.floor(place), Math.floor(place) + 2);

@@ -1,8 +1,7 @@
-//! `NearDuplicates` next to brute force: what lies within 3 bits of a fingerprint, among ten thousand to a million of
-//! them?
+//! Compares `NearDuplicates` with brute force: the fingerprints within 3 bits of one, among ten thousand to a million.
 //!
-//! Each has short turns, one after the other, as in `fastbloom.rs`. Half of the fingerprints that are searched for
-//! differ in up to 3 bits from one that is there.
+//! Each has short alternating turns, as in `fastbloom.rs`. Half of the queries differ in up to 3 bits from a stored //!
+//! fingerprint.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -25,7 +24,7 @@ fn index_of(fingerprints: &[u64]) -> NearDuplicates {
     index
 }
 
-/// With ids of 14 characters.
+/// Adds a fingerprint with an id of 14 characters.
 fn add(index: &mut NearDuplicates, fingerprint: u64) {
     let group = index.group_of(fingerprint, "1r8bq8r7q4izgx");
     group.expect("there is memory for a fingerprint");
@@ -52,7 +51,7 @@ fn queries(random: &mut StdRng, fingerprints: &[u64]) -> Vec<u64> {
     (0..QUERIES / 2).flat_map(pair).collect()
 }
 
-/// New fingerprints on their way into an index that has these, and up to a tenth more.
+/// Adds fingerprints to an index, until it has a tenth more.
 struct Arrivals<'a> {
     fingerprints: &'a [u64],
     random: StdRng,
@@ -69,7 +68,7 @@ impl<'a> Arrivals<'a> {
         }
     }
 
-    /// The time for this number of searches.
+    /// Measures this number of additions.
     fn take(&mut self, count: u64) -> Duration {
         let mut took = Duration::ZERO;
         let mut left = count;

@@ -1,4 +1,4 @@
-/** What the benchmarks use of npm's `bloomfilter`, which brings no types. */
+/** The used types of npm's `bloomfilter`, which has none. */
 declare module "bloomfilter" {
   export class BloomFilter {
     /** @param bits m, rounded up to a multiple of 32. @param hashes k. */
@@ -7,14 +7,15 @@ declare module "bloomfilter" {
     test(id: string): boolean;
     toJSON(): unknown;
     static fromJSON(value: unknown): BloomFilter;
-    /** For a number of items at a false positive rate. */
-    static withTargetError(items: number, rate: number): BloomFilter;
+    /** Makes a filter for a number of items at a false positive rate. */ static withTargetError(
+      items: number,
+      rate: number,
+    ): BloomFilter;
   }
 }
 
 /**
- * What the benchmarks use of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not
- * bring.
+ * The used types of npm's `bloom-filters`, a CommonJS package whose own types need others that it does not depend on.
  */
 declare module "bloom-filters/dist/bloom/bloom-filter.js" {
   interface Filter {
@@ -26,8 +27,7 @@ declare module "bloom-filters/dist/bloom/bloom-filter.js" {
     readonly default: {
       new (bits: number, hashes: number): Filter;
       fromJSON(value: object): Filter;
-      /** For a number of items at a false positive rate. */
-      create(items: number, rate: number): Filter;
+      /** Makes a filter for a number of items at a false positive rate. */ create(items: number, rate: number): Filter;
     };
   };
   export default module;

@@ -1,4 +1,4 @@
-/** Who is measured: the guard, npm's Bloom filters, and what is written by hand. To add one, name it in `peers`. */
+/** The contenders: the guard, npm's Bloom filters, and handwritten code. To add one, add it to `peers`. */
 import bloomFilterModule from "bloom-filters/dist/bloom/bloom-filter.js";
 import { BloomFilter } from "bloomfilter";
 import { SeenGuard } from "seenguard";
@@ -10,29 +10,28 @@ export interface Item {
 }
 
 /**
- * One of those that are measured: it answers the same question as all, "which of these items are new to me?",
- * after a message with seen items as a server would send it. Each has a plain loop of its own: one that all share would
- * call through a function that no engine can inline, and slow down the quickest most.
+ * A contender. After a server's message with seen items, it returns the items that are new to it. Each has a loop of
+ * its own: a shared one would call a function that no engine can inline, and slow down the fastest contender most.
  */
 export interface Peer {
   readonly name: string;
-  /** What a server sends to say that these ids were seen; one list a shard. */
+  /** Makes a server's message with these seen ids, one list for each shard. */
   message(shards: readonly (readonly string[])[]): Promise<string>;
-  /** One that knows no item yet. */
+  /** Makes a client without seen items. */
   client(): Promise<Client>;
 }
 
 export interface Client {
-  /** Knows what this message says, in place of what earlier ones said. */
+  /** Replaces the seen items by those of a message. */
   take(message: string): void;
-  /** The items that are new to it, in their order. */
+  /** Returns the new items, in their order. */
   fresh(items: readonly Item[]): readonly Item[];
 }
 
-/** ε of each shard. */
+/** The false positive rate of each shard. */
 const FALSE_POSITIVE_RATE = 0.001;
 
-/** The engine as JavaScript though there is Wasm: an option that the package has for its tests. */
+/** The option for tests that uses the JavaScript engine instead of Wasm. */
 const asScript = { [Symbol.for("seenguard.engine")]: "js", fallback: () => import("seenguard/engine-js") };
 
 const guardOn = (name: string, engine: object): Peer => ({
@@ -55,7 +54,7 @@ const guardOn = (name: string, engine: object): Peer => ({
     return {
       take(message) {
         const { applied } = guard.apply(JSON.parse(message) as { shards: string[] });
-        if (!applied) throw new Error("this message was not taken");
+        if (!applied) throw new Error("the message was not applied");
       },
       fresh: (items) => guard.filter(items),
     };
@@ -64,10 +63,10 @@ const guardOn = (name: string, engine: object): Peer => ({
 
 const seenguard = guardOn("seenguard", {});
 
-/** The same where a page may not run WebAssembly. */
+/** The guard on a page that may not run WebAssembly. */
 const seenguardAsScript = guardOn("seenguard as JavaScript", asScript);
 
-/** The quickest of npm's Bloom filters. */
+/** The fastest of npm's Bloom filters. */
 const bloomfilter: Peer = {
   name: "bloomfilter",
   message(shards) {
@@ -93,10 +92,10 @@ const bloomfilter: Peer = {
   },
 };
 
-// The whole package needs a Buffer, which browsers do not have.
+// The package's entry needs a Buffer, which browsers do not have.
 const { default: OtherFilter } = bloomFilterModule;
 
-/** The one of npm's packages that has the most kinds of filters. */
+/** The npm package with the most kinds of filters. */
 const bloomFilters: Peer = {
   name: "bloom-filters",
   message(shards) {
@@ -137,7 +136,7 @@ const set: Peer = {
   },
 };
 
-/** 32 bits of hash for each id, in order, searched by halving: few bytes, and a known rate of error. */
+/** Sorted 32-bit hashes with binary search: few bytes, and a known error rate. */
 const sortedHashes: Peer = {
   name: "sorted Uint32Array",
   message: (shards) => Promise.resolve(JSON.stringify(encode(Uint32Array.from(shards.flat(), fnv1a).sort()))),
@@ -156,13 +155,19 @@ const sortedHashes: Peer = {
   },
 };
 
-/** The first is the one that the others are compared with. */
-export const peers: readonly Peer[] = [seenguard, set, sortedHashes, seenguardAsScript, bloomfilter, bloomFilters];
+/** All contenders; the first is the baseline. */ export const peers: readonly Peer[] = [
+  seenguard,
+  set,
+  sortedHashes,
+  seenguardAsScript,
+  bloomfilter,
+  bloomFilters,
+];
 
-/** Those that all workloads measure; a few show the others. */
+/** The contenders of all workloads; a few workloads measure the others, too. */
 export const usualPeers: readonly Peer[] = [seenguard, set, bloomfilter];
 
-/** Those whose servers send something of their own. */
+/** The contenders with a message format of their own. */
 export const senders: readonly Peer[] = peers.filter((peer) => peer !== seenguardAsScript);
 
 function isInAny(filters: readonly BloomFilter[], id: string): boolean {
@@ -187,7 +192,7 @@ function contains(sorted: Uint32Array, value: number): boolean {
   return sorted[low] === value;
 }
 
-/** As base64. */
+/** Encodes numbers as base64. */
 function encode(numbers: Uint32Array): string {
   return btoa(Array.from(new Uint8Array(numbers.buffer), (byte) => String.fromCharCode(byte)).join(""));
 }

@@ -1,6 +1,6 @@
 /**
- * The benchmarks, from nothing: set-up, build, measuring. README.md next to this file says what is measured. What
- * measures is the release of Node that people run, whichever runs this.
+ * Sets up, builds and runs the benchmarks: README.md describes them. They run on the current long-term release of Node,
+ * whichever Node runs this script.
  */
 import { parseArgs } from "node:util";
 import { build } from "../../scripts/build.mjs";
@@ -25,7 +25,7 @@ const USAGE = `npm run bench -- [--package] [--scale] [--servers] [--streams] [-
 const { chromium, jre, librdkafka, maven, redis } = programs;
 
 /**
- * What is measured: its program, and what that needs of the system.
+ * The benchmarks, each with its program and the system programs that it needs.
  * @type {Readonly<Record<"package" | "scale" | "servers" | "streams", { path: string[], needs: import("../../scripts/setup.mjs").Needs }>>}
  */
 const benches = {

@@ -1,13 +1,14 @@
 /**
- * Runs the Rust benchmarks and reads what criterion kept of them: many short turns of each contender, one after the
- * other.
+ * Runs the Rust benchmarks and reads criterion's results: many short turns of each contender, alternating.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { run } from "../../scripts/lib/run.mjs";
 import { type Measured, spreadOf } from "./measure.ts";
 
-/** A benchmark of criterion's: contenders as its source calls them, with a turn's number behind, and their names. */
+/**
+ * A criterion benchmark: the contenders' names in its source, to which it appends a turn's number, and in the tables.
+ */
 interface Benchmark {
   readonly bench: string;
   readonly group: string;
@@ -28,7 +29,7 @@ const SERVER: Benchmark = {
 
 export const BRUTE_FORCE = "search by brute force";
 
-/** Number of fingerprints. */
+/** The benchmark for this number of fingerprints. */
 const searchAmong = (size: number): Benchmark => ({
   bench: "near_duplicates",
   group: `near-duplicates-${String(size)}`,
@@ -36,7 +37,7 @@ const searchAmong = (size: number): Benchmark => ({
 });
 const SIZES = [10_000, 100_000, 1_000_000];
 
-/** Searches among this number of fingerprints: by the index, by brute force, and of what is then added. */
+/** Searches among this number of fingerprints, by the index and by brute force, and additions. */
 export interface Searches {
   readonly size: number;
   readonly measured: readonly Measured[];
@@ -44,13 +45,13 @@ export interface Searches {
 
 type Seconds = Readonly<Record<"warmUpSeconds" | "seconds", number>>;
 
-/** The guard first, then the crate `fastbloom`. */
+/** Measures the guard, then the crate `fastbloom`. */
 export async function measureFilters(seconds: Seconds): Promise<Measured[]> {
   await runBench(FILTER.bench, seconds);
   return measuredOf(FILTER);
 }
 
-/** An update of a user's chain, then a request: what either takes from the stored texts on. */
+/** Measures an update of a user's chain, then a request, each from the stored strings on. */
 export async function measureServer(seconds: Seconds): Promise<Measured[]> {
   await runBench(SERVER.bench, seconds);
   return measuredOf(SERVER);
@@ -76,7 +77,7 @@ function measuredOf({ group, contenders }: Benchmark): Measured[] {
   });
 }
 
-/** Milliseconds, one a turn. */
+/** The median of each turn in milliseconds. */
 function mediansOf(group: string, key: string): number[] {
   const turns = readdirSync(inProject("target", "criterion", group)).filter(
     (name) => name.startsWith(`${key}-`) && /^\d+$/.test(name.slice(key.length + 1)),

@@ -1,5 +1,5 @@
-//! What a server does with a user's five full shards: a page of 2,000 candidates is answered from the stored texts, and
-//! ten impressions are ingested.
+//! A server's work with a user's five full shards: a page of 2,000 candidates from the stored strings, and an update
+//! //! with ten impressions.
 
 mod feed;
 mod turns;
@@ -12,7 +12,7 @@ use seenguard::{ChainOptions, ChainSnapshot, ShardChain};
 
 const PAGES: usize = 64;
 const TURNS: usize = 8;
-/// Impressions that one update ingests.
+/// The impressions of one update.
 const RECORDED: usize = 10;
 
 fn restored(texts: &[String]) -> ShardChain {
@@ -31,14 +31,14 @@ fn snapshot(chain: &ShardChain) -> ChainSnapshot {
     chain.snapshot(TIME, None).expect("a chain can be written")
 }
 
-/// Answers a page: what is fresh, and the snapshot to ship.
+/// Makes a page. Returns the fresh candidates and the snapshot.
 fn request(texts: &[String], page: &[String]) -> (Vec<u32>, ChainSnapshot) {
     let chain = restored(texts);
     let fresh = chain.filter(page, None, TIME).expect("there is memory for a page");
     (fresh, snapshot(&chain))
 }
 
-/// Takes impressions in: what to store.
+/// Records impressions. Returns the shards to store.
 fn update(texts: &[String], ids: &[String]) -> ChainSnapshot {
     let mut chain = restored(texts);
     chain.record(ids, TIME).expect("there is memory for the shards");

@@ -1,6 +1,6 @@
 /**
- * Chains of the same capacity and the same false positive rate in all, in few large shards or in many small ones: what
- * each costs on the wire and in the store.
+ * Compares chains of the same capacity and total false positive rate, in few large shards or many small ones: bytes on
+ * the wire and in the store.
  */
 import { SeenGuard, type Snapshot } from "seenguard";
 import { ShardChain } from "seenguard/server";
@@ -12,35 +12,37 @@ export interface ShardSizes {
   readonly falsePositiveRate: number;
 }
 
-/** Bytes are those of the JSON, uncompressed. */
+/** The bytes of the uncompressed JSON. */
 export interface ShardCosts {
   readonly name: string;
-  /** What a device gets that holds nothing; as much is in the server's store, and in the device's. */
+  /** The snapshot for a device without shards; the server's store and the device's have as many bytes. */
   readonly whole: number;
-  /** What a refresh brings, references included: on average, and on that of the worst session. */
+  /** The snapshot of a refresh, references included: the mean, and that of the worst session. */
   readonly refresh: number;
   readonly worst: number;
-  /** The size of a refresh without references. */
+  /** The snapshot of a refresh without references. */
   readonly unreferenced: number;
   /** The value of a device's `Seen-Held`. */
   readonly held: number;
-  /** Of fresh ids, how many are stopped. */
+  /** The share of fresh ids that are stopped. */
   readonly falsePositiveRate: number;
 }
 
 /** The first are the defaults. */
-export const shardSizes: readonly [ShardSizes, ...ShardSizes[]] = [
+export const shardSizes: readonly ShardSizes[] = [
   { shards: 5, capacity: 1000, falsePositiveRate: 0.001 },
   { shards: 10, capacity: 500, falsePositiveRate: 0.0005 },
   { shards: 20, capacity: 250, falsePositiveRate: 0.00025 },
   { shards: 32, capacity: 160, falsePositiveRate: 0.00015625 },
 ];
 
-/** Together they fill two of the largest shards: each begins at another fill of the newest shard. */
+/**
+ * The number of sessions. Together they fill two of the largest shards, so each starts at another fill of the newest.
+ */
 const SESSIONS = 10;
 const REFRESHES = 20;
 const IMPRESSIONS_A_REFRESH = 10;
-/** Most that one call takes. */
+/** The most ids of one call. */
 const IDS_A_CALL = 20_000;
 const FRESH_IDS = 200_000;
 
@@ -92,11 +94,11 @@ function openGuard(): Promise<SeenGuard> {
   return SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none" });
 }
 
-/** More ids than all shards hold, and their seed is none of those above. */
+/** More ids than all shards hold, from a seed that is not used above. */
 const seenBy = ({ shards, capacity }: ShardSizes): string[] => shortIds(shards * capacity * 2, 1_000_000);
 
 /** A chain whose shards are all full. */
-export async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
+async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
   const chain = await ShardChain.create(sizes);
   const ids = seenBy(sizes);
   const sealed = (sizes.shards - 1) * sizes.capacity;
@@ -107,29 +109,6 @@ export async function fullChain(sizes: ShardSizes): Promise<ShardChain> {
     if (shards.length === sizes.shards && version % 2 ** 21 === sizes.capacity) return chain;
   }
   throw new Error("there are too few ids to fill a chain");
-}
-
-/** Of the newest shard, in a chain of 5 × 1000. */
-const HALF_FULL = 500;
-
-type Kind = "references" | "in full";
-
-/** The server's response. */
-export async function refreshMessages(): Promise<Readonly<Record<Kind, string>>> {
-  const [references, full] = await Promise.all([refreshOf("references"), refreshOf("in full")]);
-  return { references, "in full": full };
-}
-
-async function refreshOf(kind: Kind): Promise<string> {
-  const chain = await fullChain(shardSizes[0]);
-  const guard = await SeenGuard.open({ namespace: `bench:${String(Math.random())}`, storage: "none" });
-  chain.record(shortIds(HALF_FULL, 2));
-  guard.apply({ shards: chain.snapshot().shards });
-  chain.record(shortIds(IMPRESSIONS_A_REFRESH, 3));
-  const { shards } = chain.snapshot(kind === "references" ? { held: guard.headers()["Seen-Held"] ?? "" } : {});
-  chain.free();
-  await guard.close();
-  return JSON.stringify({ shards });
 }
 
 function heldBy(guard: SeenGuard): string {

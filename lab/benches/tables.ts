@@ -1,4 +1,4 @@
-/** What was found, as Markdown tables: for the terminal and for the README, which knows them by these names. */
+/** The results as Markdown tables, for the terminal and the regions of these names in the documentation. */
 import type { Bytes } from "./bytes.ts";
 import { BRUTE_FORCE, type Searches } from "./rust.ts";
 import { CONCURRENCY } from "./server/updates.ts";
@@ -11,17 +11,17 @@ export interface PlaceResults {
   readonly name: string;
   readonly title: string;
   readonly outcomes: readonly Outcome[];
-  /** Starts from nothing: for each contender its steps. */
+  /** Cold starts: the steps of each contender. */
   readonly cold: Readonly<Record<string, Readonly<Record<string, Spread>>>>;
 }
 
 /** The content of bench/results.json. Times are milliseconds. */
 export interface Results {
-  /** When, as ISO 8601. */
+  /** The time as ISO 8601. */
   readonly at: string;
   /** The commit and the machine. */
   readonly run: string;
-  /** Too few repetitions to be quoted. */
+  /** Whether there were too few repetitions for publication. */
   readonly quick: boolean;
   readonly bytes: Bytes;
   readonly places: readonly PlaceResults[];
@@ -37,7 +37,7 @@ export interface Results {
 }
 
 export function tablesOfBytes(bytes: Bytes): Record<string, string> {
-  const { files, message, refresh, shardSizes } = bytes;
+  const { files, message, shardSizes } = bytes;
   return {
     files: tableOf(
       ["in an app, or as it is", "minified", "gzip", "brotli"],
@@ -49,7 +49,6 @@ export function tablesOfBytes(bytes: Bytes): Record<string, string> {
       ]),
     ),
     message: messageTable("5,000 seen ids, as a server sends them", message),
-    refresh: messageTable("a refresh, 4 of 5 shards held", refresh),
     held: tableOf(
       ["a guard holds in memory", ""],
       [
@@ -85,11 +84,9 @@ const MESSAGES: Readonly<Record<string, string>> = {
   "sorted Uint32Array": "their 32-bit hashes, sorted, as base64",
   bloomfilter: "5 filters of npm `bloomfilter`",
   "bloom-filters": "5 filters of npm `bloom-filters`",
-  references: "the newest shard, and references to the others",
-  "in full": "all shards",
 };
 
-/** The memory of a guard, and of its peers with the same ids. */
+/** The memory of a guard, and of the other contenders with the same ids. */
 function heldRows({ held, heaps }: Bytes, what: string, ids: number, of: keyof Bytes["held"]): Row[] {
   const all = ids.toLocaleString("en");
   return [
@@ -144,7 +141,7 @@ function timeTable(places: readonly PlaceResults[]): string {
   return tableOf(["", ...places.flatMap(({ title }) => [title, "ratio"])], timeRows(places));
 }
 
-/** A row for each workload and contender, side by side for the places. */
+/** A row for each workload and contender, with columns for the runtimes. */
 function timeRows(places: readonly PlaceResults[]): Row[] {
   const outcomes = places[0]?.outcomes ?? [];
   return outcomes.flatMap(({ workload, title, measured }) =>
@@ -187,7 +184,7 @@ function startRows(places: readonly PlaceResults[]): Row[] {
   ]);
 }
 
-/** The median, and in brackets between what the middle half lies. */
+/** The median, with the quartiles in brackets. */
 function timeOf({ median, low, high }: Spread): string {
   const [unit, factor] = median < 1 ? ["µs", 1000] : ["ms", 1];
   const number = (ms: number) => significant(ms * factor);

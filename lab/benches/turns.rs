@@ -1,10 +1,10 @@
-//! How criterion takes the turns of a benchmark.
+//! The configuration of criterion for short turns.
 
 use std::time::Duration;
 
 use criterion::Criterion;
 
-/// Only the medians are read: how sure they are shows in the turns.
+/// Minimal sampling, since only the median of each turn is read; the turns show its spread.
 pub fn short_turns() -> Criterion {
     Criterion::default()
         .sample_size(20)

@@ -1,4 +1,4 @@
-/** The measured workloads, in the place where this runs: the same bundle in Node and in Chromium. */
+/** The workloads, in the current runtime: Node and Chromium load the same bundle. */
 import { candidatesOf, itemsOf, shortIds } from "./ids.ts";
 import { measure, type Contender, type Effort, type Measured } from "./measure.ts";
 import { type Client, type Peer, peers, usualPeers } from "./peers.ts";
@@ -6,14 +6,14 @@ import { type Client, type Peer, peers, usualPeers } from "./peers.ts";
 interface Workload {
   readonly name: string;
   readonly title: string;
-  /** How many shards of how many ids were seen. */
+  /** The number of seen shards, and of ids in each. */
   readonly shards: number;
   readonly idsAShard: number;
-  /** How many candidates are filtered; 0: what is measured is taking the message. */
+  /** The number of candidates to filter; 0: applying the message is measured instead. */
   readonly candidates: number;
-  /** How often that is done in one sample: short work is lost in the clock's resolution. */
+  /** The repetitions of one sample, since short work is below the clock's resolution. */
   readonly repeats: number;
-  /** Whether all peers take part, and not only the usual ones. */
+  /** Whether all contenders take part, not only the usual ones. */
   readonly everyone?: boolean;
 }
 
@@ -27,7 +27,7 @@ const workloads: readonly Workload[] = [
   { ...twoThousand, name: "apply", title: "take 5 full shards from JSON", candidates: 0 },
 ];
 
-/** The share of fresh ids that may be stopped: each shard's rate, and chance. */
+/** The highest acceptable share of stopped fresh ids: each shard's rate, and a margin for chance. */
 const mostWrong = (shards: number) => 0.015 + 0.001 * shards;
 
 export interface Outcome {
@@ -36,10 +36,10 @@ export interface Outcome {
   readonly measured: readonly Measured[];
 }
 
-export async function runSuite(effort: Effort, say: (line: string) => void): Promise<Outcome[]> {
+export async function runSuite(effort: Effort, print: (line: string) => void): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const workload of workloads) {
-    say(workload.title);
+    print(workload.title);
     outcomes.push(await measurePeers(workload, workload.everyone === true ? peers : usualPeers, effort));
   }
   return outcomes;
@@ -50,14 +50,14 @@ async function measurePeers(workload: Workload, chosen: readonly Peer[], effort:
   return { workload: name, title, measured: await measure(await contendersOf(workload, chosen), repeats, effort) };
 }
 
-/** One contender a peer, each with clients of its own, once it has shown that it answers rightly. */
+/** Makes a contender of each peer, with clients of its own, after checking its answers. */
 async function contendersOf(workload: Workload, peers: readonly Peer[]): Promise<Contender[]> {
   return Promise.all(peers.map((peer) => contender(workload, peer)));
 }
 
 async function contender(workload: Workload, peer: Peer): Promise<Contender> {
   const { shards, idsAShard, candidates } = workload;
-  // Seeds of pages are smaller than those of shards.
+  // The seeds of pages are below those of shards.
   const lists = [10_000, 20_000].map((first) =>
     Array.from({ length: shards }, (_, shard) => shortIds(idsAShard, first + shard)),
   );
@@ -74,8 +74,8 @@ async function contender(workload: Workload, peer: Peer): Promise<Contender> {
 }
 
 /**
- * Every time other items, fresh out of JSON as in a feed: a text that was hashed before is found more quickly, and a
- * processor learns the answers of a page that comes often.
+ * Filters other items each time, parsed from JSON as in a feed: strings that were hashed before are found faster, and
+ * the branch predictor learns the answers of a repeated page.
  */
 function filtering(client: Client, { candidates }: Workload, seen: readonly string[]): Contender["prepare"] {
   let seed = 7;
@@ -85,7 +85,7 @@ function filtering(client: Client, { candidates }: Workload, seen: readonly stri
   };
 }
 
-/** Every time another message than the last, so that nothing of it is held already. */
+/** Applies another message each time, so that none of its shards is known already. */
 function taking(client: Client, messages: readonly string[]): Contender["prepare"] {
   let turn = 0;
   return () => {
@@ -106,6 +106,6 @@ function check(
 ): void {
   const fresh = client.fresh(itemsOf(candidates));
   const unseen = candidates.filter((id) => !seen.has(id)).length;
-  if (fresh.some(({ id }) => seen.has(id))) throw new Error(`${name} lets through what was seen`);
-  if (fresh.length < unseen * (1 - mostWrong(shards))) throw new Error(`${name} stops what was not seen`);
+  if (fresh.some(({ id }) => seen.has(id))) throw new Error(`${name} lets seen ids through`);
+  if (fresh.length < unseen * (1 - mostWrong(shards))) throw new Error(`${name} stops too many fresh ids`);
 }

@@ -1,6 +1,6 @@
 /**
- * Each fuzz target with what its corpus has, by the stable compiler, which instruments nothing: the step `fuzz`.
- * README.md says how to look for more.
+ * Runs each fuzz target with its corpus, compiled by the stable compiler without instrumentation: the step `fuzz`.
+ * README.md describes how to fuzz.
  *
  *     node lab/fuzz/run.mjs [--only NAME,NAME]
  */
@@ -14,9 +14,9 @@ import { main, setUpCompilers } from "../../scripts/setup.mjs";
 
 const targets = ["snapshots", "rows", "writers"];
 
-/** No input may take more memory; the largest snapshot and all that checks it take a third of it. */
+/** The memory limit of an input. The largest snapshot with its checks needs a third of it. */
 const MOST_MEGABYTES = 1024;
-/** No input may take longer: minutes, since a busy machine takes a hundred times as long as a quiet one. */
+/** The time limit of an input: minutes, since a busy machine may be a hundred times slower. */
 const MOST_SECONDS_AN_INPUT = 120;
 
 const exec = promisify(execFile);
@@ -39,17 +39,17 @@ async function runCorpora() {
   await setUpCompilers();
   const directory = join(targetDirectory, "plain");
   const manifest = inProject("lab", "fuzz", "Cargo.toml");
-  const args = ["build", "--release", "--manifest-path", manifest, "--target-dir", directory];
+  const args = ["build", "--manifest-path", manifest, "--target-dir", directory];
   await run("cargo", args, { env: { RUSTFLAGS: "--cfg fuzzing" } });
   for (const target of chosen) {
     const corpus = await corpusOf(target);
     console.log(`${target}: ${corpus.inputs.length} inputs`);
-    await runInputs(join(directory, "release", target), corpus);
+    await runInputs(join(directory, "debug", target), corpus);
   }
 }
 
 /**
- * Each input once. libFuzzer writes a line for each: its last ones are shown if one fails.
+ * Runs each input once. libFuzzer prints a line for each; the last lines are printed if one fails.
  * @param {string} binary
  * @param {{ directory: string, inputs: readonly string[] }} corpus
  */
@@ -60,7 +60,7 @@ async function runInputs(binary, { directory, inputs }) {
   } catch (error) {
     const { stderr = "" } = /** @type {{ stderr?: string }} */ (error);
     console.error(stderr.split("\n").slice(-60).join("\n"));
-    throw new CommandFailed(`${binary} failed: its input is the last that was run, in ${directory}`);
+    throw new CommandFailed(`${binary} failed: the last input printed above is the cause, in ${directory}`);
   }
 }
 

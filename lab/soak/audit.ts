@@ -1,11 +1,10 @@
-/** Whether everything that was acknowledged is in the users' chains, as a server ships them. */
+/** The audit: whether the users' chains contain all acknowledged ids. */
 import { ShardChain, type Snapshot } from "seenguard/server";
 
 const AT_ONCE = 20;
 
 /**
- * The acknowledged ids that no chain contains, as `user id`. A chain's false positives hide a lost id at the rate of
- * the filter.
+ * Returns the acknowledged ids that no chain contains, as `user id`. A false positive of a chain hides a lost id.
  */
 export async function lostIds(
   acknowledged: ReadonlyMap<string, ReadonlySet<string>>,

@@ -6,11 +6,14 @@ export interface Check {
   readonly isMet: boolean;
   /** The measured value. */
   readonly found: string;
-  /** Whether the run fails where it is not met: times are checked on a quiet machine alone. */
+  /** Whether the run fails if it is not met. Times are asserted only on a quiet machine. */
   readonly isAsserted: boolean;
 }
 
-/** Findings, the first ones in full. @param of how many things could have been found: none of 0 proves nothing */
+/**
+ * A check that there are no findings; the first ones are printed. @param of the number of tested cases: 0 proves
+ * nothing
+ */
 export function none(what: string, findings: readonly string[], of?: number): Check {
   const shown = findings.slice(0, 10).map((finding) => `\n      ${finding}`);
   const number = findings.length === 0 ? "none" : String(findings.length);
@@ -18,12 +21,12 @@ export function none(what: string, findings: readonly string[], of?: number): Ch
   return { what, isMet: findings.length === 0 && of !== 0, found, isAsserted: true };
 }
 
-/** Prints the checks. Returns whether all that are asserted are met. */
-export function printChecks(title: string, checks: readonly Check[], say: (line: string) => void): boolean {
-  say(`\n${title}`);
+/** Prints the checks. Returns whether all asserted ones are met. */
+export function printChecks(title: string, checks: readonly Check[], print: (line: string) => void): boolean {
+  print(`\n${title}`);
   for (const { what, isMet, found, isAsserted } of checks) {
     const sign = isMet ? "✓" : isAsserted ? "✗" : "·";
-    say(`  ${sign} ${what}: ${found}${isAsserted ? "" : " (reported, not asserted)"}`);
+    print(`  ${sign} ${what}: ${found}${isAsserted ? "" : " (reported, not asserted)"}`);
   }
   return checks.every(({ isMet, isAsserted }) => isMet || !isAsserted);
 }

@@ -1,4 +1,4 @@
-/** Figures: as the tables have them, and whether one grows over a run. */
+/** Formatting of figures for the tables, and their trends over a run. */
 import type { Histogram } from "hdr-histogram-js";
 import { linearRegression, max, median, min } from "simple-statistics";
 
@@ -6,7 +6,7 @@ export const count = (value: number): string => value.toLocaleString("en");
 export const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 export const megabytes = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(0)} MB`;
 
-/** Of microseconds: median, p99 and the longest. */
+/** Formats times in microseconds: the median, p99 and the longest. */
 export function timesOf(times: Histogram): string {
   if (times.totalCount === 0) return "none";
   const ms = (value: number) => `${(value / 1000).toFixed(value < 10_000 ? 1 : 0)} ms`;
@@ -14,24 +14,24 @@ export function timesOf(times: Histogram): string {
 }
 
 export interface Point {
-  /** In days, or any other unit. */
+  /** The time, in days or any other unit. */
   readonly at: number;
   readonly value: number;
 }
 
 export interface Trend {
   readonly median: number;
-  /** By how much the least-squares line rises from the first point to the last. */
+  /** The rise of the least-squares line from the first point to the last. */
   readonly drift: number;
-  /** From the lowest residual to the highest: how much the values vary around the line. */
+  /** The variation around the line: the range of the residuals. */
   readonly spread: number;
   readonly isFlat: boolean;
 }
 
-/** A rise below this share of the median is none that anybody would notice. */
+/** A rise below this share of the median counts as none. */
 const NEGLIGIBLE = 0.05;
 
-/** Flat: the rise over the whole period is less than the values vary around it, or less than 5% of their median. */
+/** Fits a line. It is flat if its rise is less than the variation around it, or less than 5% of the median. */
 export function trendOf(points: readonly Point[]): Trend {
   const { m, b } = linearRegression(points.map(({ at, value }) => [at, value]));
   const residuals = points.map(({ at, value }) => value - (m * at + b));

@@ -1,10 +1,10 @@
 /**
- * The soaks, with the package built: run.mjs calls this, and the steps `soak` and `soak-minute` of `npm test`.
+ * Runs the soaks with the built package: called by run.mjs, and by the steps `soak` and `soak-minute` of `npm test`.
  *
  *     tsx lab/soak/main.ts browser --browser chromium --days 60
  *     tsx lab/soak/main.ts service --minutes 20 --users 1000
  *
- * `--seed` draws other people, `--strict` asserts times, too, `--record` writes the tables into docs/.
+ * `--seed` sets the seed of people and faults, `--strict` asserts times, too, `--record` writes the tables into docs/.
  */
 import { randomInt } from "node:crypto";
 import { parseArgs } from "node:util";
@@ -34,22 +34,22 @@ const { positionals, values } = parseArgs({
 });
 const seed = Number(values.seed ?? "1");
 
-const say = (line: string): void => console.log(line);
+const print = (line: string): void => console.log(line);
 
-/** The browsers at the same time. */
+/** Runs the soak of the browsers, concurrently. */
 async function browsers(names: readonly string[], days: number): Promise<boolean> {
   const drivers = names.map((name) => {
     const driver = Object.values(DRIVERS).find((one) => one.name === name);
-    if (!driver) throw new Error(`no such browser: ${name}; there are ${Object.keys(DRIVERS).join(", ")}`);
+    if (!driver) throw new Error(`unknown browser: ${name}; known are ${Object.keys(DRIVERS).join(", ")}`);
     return driver;
   });
   const run = await describeRun();
-  const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, say })));
+  const outcomes = await Promise.all(drivers.map((driver) => soakBrowser({ driver, days, seed, print })));
   const table = browserTable(outcomes);
-  say(`\n${run}.\n\n${table}`);
+  print(`\n${run}.\n\n${table}`);
   if (values.record) await writeTables({ "soak-browsers": `${run}.\n\n${table}` }, ["lab/soak/README.md"]);
   return outcomes
-    .map((outcome) => printChecks(outcome.version, browserChecksOf(outcome, values.strict), say))
+    .map((outcome) => printChecks(outcome.version, browserChecksOf(outcome, values.strict), print))
     .every((isMet) => isMet);
 }
 
@@ -68,26 +68,26 @@ function sideBySide(headings: readonly string[], columns: readonly Record<string
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** In this many minutes at most, besides those of the load, all is delivered and audited. */
+/** The most minutes besides the load, for delivery and the audit. */
 const MOST_MINUTES_AROUND = 10;
 
-/** Faults are injected at other times in each run, unless a seed is given. */
+/** Runs the soak of the service. Without a seed, each run has faults at other times. */
 async function service(users: number, minutes: number): Promise<boolean> {
   const tooLate = () => {
-    console.error("the soak takes minutes longer than its load: it hangs");
+    console.error("the soak hangs: it exceeds the time of its load by minutes");
     process.exit(1);
   };
   setTimeout(tooLate, (minutes + MOST_MINUTES_AROUND) * 60_000).unref();
   const run = await describeRun();
   const seed = Number(values.seed ?? randomInt(2 ** 31));
   const profile = values.record ? "release" : "debug";
-  const outcomes = await soakService({ users, minutes, seed, profile, say });
+  const outcomes = await soakService({ users, minutes, seed, profile, print });
   const headings = outcomes.map(({ topology }) => `over ${topology}`);
   const table = sideBySide(headings, outcomes.map(serviceRowsOf));
-  say(`\n${run}.\n\n${table}`);
+  print(`\n${run}.\n\n${table}`);
   if (values.record) await writeTables({ "soak-service": `${run}.\n\n${table}` }, ["docs/scale.md"]);
   return outcomes
-    .map((outcome) => printChecks(`the service over ${outcome.topology}`, serviceChecksOf(outcome, minutes), say))
+    .map((outcome) => printChecks(`the service over ${outcome.topology}`, serviceChecksOf(outcome, minutes), print))
     .every((isMet) => isMet);
 }
 
@@ -95,10 +95,10 @@ async function main(): Promise<boolean> {
   const [command] = positionals;
   if (command === "browser") return browsers(values.browser.split(","), Number(values.days));
   if (command === "service") return service(Number(values.users ?? "1000"), Number(values.minutes));
-  throw new Error("usage: main.ts browser|service, see its first lines");
+  throw new Error("usage: main.ts browser|service, see the comment in main.ts");
 }
 
-// What was started is ended with this process, and nothing of it is to keep it waiting.
+// Started programs end with this process, so it need not wait for them.
 main().then(
   (isMet) => process.exit(isMet ? 0 : 1),
   (error: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * The load: readers who each request a page every 10 to 30 s, on one of two devices, and report what they have looked
- * at, over HTTP. What fails is retried, as a page does; a ledger outside of the server records what each device has
- * shown, and what was acknowledged before the other one's request.
+ * The load: each reader requests a page every 10 to 30 s on one of two devices, and reports the impressions over HTTP.
+ * Failures are retried, as by a page. A ledger outside of the server records each device's shown ids, and the
+ * acknowledged ids before each request.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { build, type Histogram } from "hdr-histogram-js";
@@ -9,37 +9,37 @@ import { SeenGuard, type Impression, type Report, type SeenStorage, type Snapsho
 import { randomOf, type Random } from "../../www/server/random.ts";
 import { deviceName } from "../../tests/support/shards.ts";
 
-/** How long a reader looks at a page before the impressions are reported, and then before the next page. */
+/** The time from a page to the report of its impressions, and then to the next page. */
 const LOOK_MS = [3_000, 8_000] as const;
 const REST_MS = [7_000, 22_000] as const;
-/** All have requested their first page by then. */
+/** The time in which all readers start. */
 const RAMP_MS = 20_000;
 const MOST_LOOKED_AT = 6;
-/** After a failure, doubling with each, as `report` does. */
+/** The pause after a failure, which doubles with each, as in `report`. */
 const RETRY_MS = 1_000;
 const LAST_RETRY_MS = 60_000;
 const TIMEOUT_MS = 30_000;
-/** Nobody waits longer than this to finish, once the time is over. */
+/** The most time to finish a page after the end. */
 const FINISH_MS = 5_000;
-/** For what waits to be acknowledged then. */
+/** The most time for the acknowledgement of the remaining impressions. */
 const DELIVERY_MS = 120_000;
 export const PAGE_SIZE = 10;
 
-/** A page that is degraded was made without what is stored of its reader. */
+/** A page. A degraded one was made without the reader's stored data. */
 interface AnyPage {
   readonly snapshot?: Snapshot;
   readonly degraded?: boolean;
 }
 
-/** The server as the readers see it. */
+/** The server's interface for readers. */
 export interface Site<Page extends AnyPage> {
-  /** The request of a reader's next page, without the headers of the guard. */
+  /** The request of a reader's next page, without the guard's headers. */
   page(reader: Reader): [url: string, init: RequestInit];
-  /** Where a reader's next report goes. */
+  /** The URL of a reader's next report. */
   report(reader: Reader): string;
-  /** What an answer would show, if no guard stopped it: the ids of each item. */
+  /** The ids of each item of a page, before the guard filters. */
   itemsOf(page: Page): readonly (readonly string[])[];
-  /** Called with each page, and what the guard has let pass of it, before that counts as shown. */
+  /** Called with each page and the ids that passed the guard, before they count as shown. */
   note(reader: Reader, page: Page, passed: readonly string[]): void;
 }
 
@@ -47,53 +47,56 @@ interface Device {
   readonly guard: SeenGuard;
   /** The items on its screen. */
   readonly shown: Set<string>;
-  /** Of that, what is not acknowledged yet. */
+  /** The shown items that are not acknowledged yet. */
   waiting: Impression[];
 }
 
 export interface Reader {
   readonly user: string;
   readonly random: Random;
-  /** What was on a screen, of either device. */
+  /** The items shown on either device. */
   readonly shown: Set<string>;
   readonly acknowledged: Set<string>;
-  /** Of that, what must come on no device any more. */
+  /** The shown items that no device may show again. */
   readonly known: Set<string>;
-  /** How many pages there were before. */
+  /** The number of previous pages. */
   turn: number;
-  /** In a row. */
+  /** The consecutive failures. */
   failures: number;
 }
 
 export class Load<Page extends AnyPage> {
-  /** Microseconds from the request to the parsed answer: of pages while all parts ran for a while, and of reports. */
+  /** Microseconds from the request to the parsed answer: of pages while no fault is recent, and of reports. */
   readonly calm = newTimes();
   readonly reports = newTimes();
-  /** Where the times of pages are recorded: elsewhere while a part is down, and just after. */
+  /** The histogram of the current pages' times: another one during a fault and just after. */
   pages = this.calm;
-  /** Requests that were not answered, or with 503: a part was down. */
+  /** Requests without an answer or with 503, while a part was down. */
   failed = 0;
-  /** Answers that no kill explains. */
+  /** Answers that no fault explains. */
   readonly unexpected: string[] = [];
-  /** What came on a device that had shown it, or after it was acknowledged for the other one. */
+  /** Items shown again on the same device, or after they were acknowledged for the other one. */
   readonly repeats: string[] = [];
-  /** Pages that said that they were degraded, and what came on them that was acknowledged for the other device. */
+  /** Degraded pages, and their items that were acknowledged for the other device. */
   readonly degraded = { pages: 0, repeats: 0 };
-  /** What was acknowledged while the store was not sure to store it, as `user id`. */
+  /** Ids acknowledged while the store could lose them, as `user id`. */
   readonly unsure = new Set<string>();
-  /** What was not acknowledged minutes after the end. */
+  /** Ids not acknowledged minutes after the end. */
   readonly undelivered: string[] = [];
-  /** How often acknowledged reports began to be at risk, or were safe again: odd while they are at risk. */
+  /** The number of starts and ends of phases in which the store may lose acknowledged reports: odd during one. */
   storeEvents = 0;
   private readonly readers: readonly Reader[];
-  /** By `performance.now`. */
+  /** The end of the load, in the time of `performance.now`. */
   private endsAt = Infinity;
 
   constructor(
     private readonly site: Site<Page>,
     users: number,
     seed: number,
-    /** The number of the first reader. Two loads in one process have other readers: guards of one namespace are one. */
+    /**
+     * The number of the first reader. Two loads in one process need different readers, since guards of one namespace
+     * are shared.
+     */
     first = 0,
   ) {
     this.readers = Array.from({ length: users }, (_, index) => ({
@@ -107,14 +110,14 @@ export class Load<Page extends AnyPage> {
     }));
   }
 
-  /** Everybody reads until the time is over, then delivers what waits. */
+  /** Runs all readers for this time, then delivers the remaining impressions. */
   async run(durationMs: number): Promise<void> {
     this.endsAt = performance.now() + durationMs;
     const ramp = Math.min(RAMP_MS, durationMs / 3);
     await Promise.all(this.readers.map((reader) => this.read(reader, ramp)));
   }
 
-  /** What each user's reports were answered for. */
+  /** Each user's acknowledged ids. */
   acknowledged(): Map<string, ReadonlySet<string>> {
     return new Map(this.readers.map(({ user, acknowledged }) => [user, acknowledged]));
   }
@@ -154,13 +157,13 @@ export class Load<Page extends AnyPage> {
     if (!this.isOver) await pause(Math.min(ms, this.endsAt - performance.now() + random() * FINISH_MS));
   }
 
-  /** The items of the next page that the guard lets pass, each by its ids. */
+  /** Requests the next page. Returns the ids of each item that passes the guard. */
   private async requestPage(reader: Reader, { guard, shown }: Device): Promise<readonly (readonly string[])[]> {
     while (!this.isOver) {
       const [url, init] = this.site.page(reader);
       const known = new Set([...shown, ...reader.known]);
       const before = this.pages;
-      // One that was requested before a fault has met it, too.
+      // A page requested before a fault may have been affected by it.
       const times = () => (before === this.calm ? this.pages : before);
       const page = await this.request<Page>(url, times, {
         ...init,
@@ -172,7 +175,7 @@ export class Load<Page extends AnyPage> {
         const passed = guard.filter(this.site.itemsOf(page), (ids) => ids);
         const ids = passed.flat();
         const repeats = ids.filter((id) => known.has(id));
-        // Of what this device has shown, its guard stops all.
+        // The guard must stop all items that this device has shown.
         const excused = page.degraded === true ? repeats.filter((id) => !shown.has(id)) : [];
         this.repeats.push(...repeats.filter((id) => !excused.includes(id)).map((id) => `${reader.user} ${id}`));
         this.degraded.pages += page.degraded === true ? 1 : 0;
@@ -186,7 +189,7 @@ export class Load<Page extends AnyPage> {
     return [];
   }
 
-  /** Whether what waits was acknowledged. */
+  /** Reports the waiting impressions. Returns whether they were acknowledged. */
   private async report(reader: Reader, device: Device): Promise<boolean> {
     const impressions = device.waiting;
     const pending = headersOf(reader, device.guard)["Seen-Pending"] ?? "";
@@ -206,7 +209,7 @@ export class Load<Page extends AnyPage> {
     return true;
   }
 
-  /** The answer, its time recorded; `undefined` if a part was down. */
+  /** Sends a request and records its time. Returns `undefined` if a part was down. */
   private async request<T>(url: string, times: () => Histogram, init: RequestInit): Promise<T | undefined> {
     const start = performance.now();
     try {
@@ -237,8 +240,8 @@ export const newTimes = (): Histogram => build({ numberOfSignificantValueDigits:
 const JSON_TYPE = { "content-type": "application/json" };
 
 /**
- * With a storage, since a guard without one has no device name. Guards of one namespace in one process are one: a
- * reader's devices are opened for two.
+ * Opens a device with a storage, since a guard without one has no device name. Guards of one namespace in one process
+ * are shared, so a reader's two devices have two namespaces.
  */
 async function openDevice(namespace: string): Promise<Device> {
   const values = new Map<string, string>();
@@ -251,7 +254,7 @@ async function openDevice(namespace: string): Promise<Device> {
   return { guard: await SeenGuard.open({ namespace, storage }), shown: new Set(), waiting: [] };
 }
 
-/** What a device sends, under a name of its reader's namespace, as if it were in a process of its own. */
+/** The guard's headers with the reader's namespace, as of a device in a process of its own. */
 function headersOf(reader: Reader, guard: SeenGuard): Record<string, string> {
   const { "Seen-Pending": pending = "", ...others } = guard.headers();
   return { ...others, "Seen-Pending": deviceName(namespaceOf(reader), 0).slice(0, 4) + pending.slice(4) };

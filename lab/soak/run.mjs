@@ -1,4 +1,4 @@
-/** The soaks, from nothing: set-up, build, run. `npm run soak -- browser`, `-- service`; see README.md. */
+/** Sets up, builds and runs the soaks: `npm run soak -- browser`, `-- service`; see README.md. */
 import { build } from "../../scripts/build.mjs";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { programs } from "../../scripts/lib/programs.mjs";

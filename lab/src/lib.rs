@@ -1,5 +1,5 @@
-//! What the programs of the lab share, which README.md lists: their command line, tables, and the pages of the
-//! documentation that hold what they measured.
+//! Code shared by the lab's programs (see README.md): the command line, tables, and the regions of the documentation
+//! //! with their results.
 
 mod format;
 mod output;
@@ -13,10 +13,10 @@ pub use table::{Column, Table};
 
 use clap::Parser;
 
-/// An error with its message; these programs end with the first one.
+/// A result whose error has a message; the programs end at the first error.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-/// Measures, and prints tables; with an option, keeps the recorded results and the documentation in step.
+/// Measures and prints tables; options record the results, or write and check the documentation.
 #[derive(Debug, Clone, Parser)]
 pub struct Options {
     /// Seed of the random numbers; the recorded figures are those of seed 1
@@ -28,7 +28,7 @@ pub struct Options {
     /// Write tables of the recorded results into the documentation
     #[arg(long, conflicts_with_all = ["seed", "check"])]
     pub write: bool,
-    /// Measure a sample again; fail if it is not what is recorded, or if the documentation holds other tables
+    /// Measure a sample again; fail if it differs from the recorded results, or the documentation has other tables
     #[arg(long, conflicts_with = "seed")]
     pub check: bool,
 }

@@ -1,13 +1,13 @@
 //! Marked regions of the documentation, which `--check` compares.
 //!
-//! A region of a page is what stands between `<!-- name:begin -->` and `<!-- name:end -->`.
+//! A region of a page is the text between `<!-- name:begin -->` and `<!-- name:end -->`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Options, Result};
 
-/// Most lines that a difference shows.
+/// The number of lines of a difference that are printed.
 const SHOWN_LINES: usize = 12;
 
 /// The output of a program's results.
@@ -24,20 +24,20 @@ struct Region {
 }
 
 impl Report {
-    /// Adds what is to stand in the region `name` of a page, a path such as `docs/effect.md`.
+    /// Adds the content of the region `name` of a page, a path such as `docs/effect.md`.
     pub fn region(&mut self, page: &'static str, name: &'static str, markdown: String) {
         self.regions.push(Region { page, name, markdown });
     }
 
-    /// Writes what the options request.
+    /// Prints, writes or checks the output, as the options say.
     ///
     /// # Errors
-    /// Of files; and of `--check`, if there are differences: they go to stderr.
+    /// Errors of files, and differences found by `--check`, which go to stderr.
     pub fn publish(&self, options: &Options) -> Result<()> {
         let project = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         if options.write {
             for (path, _, expected) in pages(&project, &self.regions)? {
-                fs::write(&path, expected).map_err(|error| about(&path, error))?;
+                fs::write(&path, expected).map_err(|error| file_error(&path, error))?;
             }
         }
         if options.check {
@@ -48,8 +48,8 @@ impl Report {
 
     fn check(&self, project: &Path) -> Result<()> {
         let mut differences = Vec::new();
-        for (path, held, expected) in pages(project, &self.regions)? {
-            differences.extend(difference(&path, &held, &expected));
+        for (path, current, expected) in pages(project, &self.regions)? {
+            differences.extend(difference(&path, &current, &expected));
         }
         if differences.is_empty() {
             return Ok(());
@@ -59,27 +59,28 @@ impl Report {
     }
 }
 
-/// Each page with its present text, and the text that these regions require.
+/// Returns each page with its current text, and its text with these regions.
 fn pages<'a>(project: &Path, regions: impl IntoIterator<Item = &'a Region>) -> Result<Vec<(PathBuf, String, String)>> {
     let mut pages: Vec<(PathBuf, String, String)> = Vec::new();
     for region in regions {
         let path = project.join(region.page);
         if !pages.iter().any(|(known, ..)| *known == path) {
-            let held = fs::read_to_string(&path).map_err(|error| about(&path, error))?;
-            pages.push((path.clone(), held.clone(), held));
+            let current = fs::read_to_string(&path).map_err(|error| file_error(&path, error))?;
+            pages.push((path.clone(), current.clone(), current));
         }
         for (_, _, expected) in pages.iter_mut().filter(|(known, ..)| *known == path) {
-            *expected = replace_region(expected, region.name, &region.markdown).map_err(|error| about(&path, error))?;
+            *expected =
+                replace_region(expected, region.name, &region.markdown).map_err(|error| file_error(&path, error))?;
         }
     }
     Ok(pages)
 }
 
-fn about(path: &Path, error: impl std::fmt::Display) -> String {
+fn file_error(path: &Path, error: impl std::fmt::Display) -> String {
     format!("{}: {error}", path.display())
 }
 
-/// The page with another content of the region, an empty line before and after it.
+/// Replaces the content of a region, with an empty line before and after it.
 fn replace_region(page: &str, name: &str, markdown: &str) -> std::result::Result<String, String> {
     let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
     let (before, rest) = page.split_once(&begin).ok_or_else(|| format!("{begin} is missing"))?;
@@ -87,17 +88,17 @@ fn replace_region(page: &str, name: &str, markdown: &str) -> std::result::Result
     Ok(format!("{before}{begin}\n\n{}\n\n{end}{after}", markdown.trim()))
 }
 
-/// The first lines that differ, `-` as the file has them and `+` as they should be.
-fn difference(path: &Path, held: &str, expected: &str) -> Option<String> {
-    if held == expected {
+/// The first lines that differ: `-` as in the file, `+` as expected.
+fn difference(path: &Path, current: &str, expected: &str) -> Option<String> {
+    if current == expected {
         return None;
     }
-    let (held, expected): (Vec<&str>, Vec<&str>) = (held.lines().collect(), expected.lines().collect());
-    let differ = |index: &usize| held.get(*index) != expected.get(*index);
-    let lines: Vec<usize> = (0..held.len().max(expected.len())).filter(differ).collect();
+    let (current, expected): (Vec<&str>, Vec<&str>) = (current.lines().collect(), expected.lines().collect());
+    let differ = |index: &usize| current.get(*index) != expected.get(*index);
+    let lines: Vec<usize> = (0..current.len().max(expected.len())).filter(differ).collect();
     let shown = lines.iter().take(SHOWN_LINES).map(|&index| {
         let line = |lines: &[&str]| lines.get(index).copied().unwrap_or("(no line)").to_string();
-        format!("  line {}\n  - {}\n  + {}", index + 1, line(&held), line(&expected))
+        format!("  line {}\n  - {}\n  + {}", index + 1, line(&current), line(&expected))
     });
     let shown = shown.collect::<Vec<_>>().join("\n");
     Some(format!(

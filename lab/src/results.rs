@@ -1,4 +1,4 @@
-//! Results as they are recorded: lab/results/NAME.jsonl, a line of JSON each.
+//! Recorded results: lab/results/NAME.jsonl, one line of JSON for each.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::{Options, Result};
 
-/// A program's measurements: all of them, and the part that `--check` repeats.
+/// A program's measurements: all, and the sample that `--check` repeats.
 pub struct Measurement<All, Sample> {
     pub name: &'static str,
     pub all: All,
@@ -16,10 +16,10 @@ pub struct Measurement<All, Sample> {
 }
 
 impl<All, Sample> Measurement<All, Sample> {
-    /// The results to report: those of this run, or with `--write` and `--check` those that are recorded.
+    /// Returns the results to report: those of this run, or, with `--write` and `--check`, the recorded ones.
     ///
     /// # Errors
-    /// Of the measurement and of files; and of `--check`, if a result of the sample is not the recorded one.
+    /// Errors of the measurement and of files, and a result of the sample that differs from the recorded one.
     pub fn results<R>(self, options: &Options) -> Result<Vec<R>>
     where
         R: Serialize + DeserializeOwned,

@@ -1,6 +1,6 @@
-//! Tables, for the terminal and for a page.
+//! Tables for the terminal and for Markdown pages.
 
-/// A column: its heading, and to which side its cells are aligned.
+/// A column: its heading and the alignment of its cells.
 #[derive(Debug, Clone)]
 pub struct Column {
     heading: String,
@@ -25,7 +25,7 @@ impl Column {
     }
 }
 
-/// Rows of texts below headings.
+/// A table of strings with headings.
 #[derive(Debug, Clone)]
 pub struct Table {
     columns: Vec<Column>,
@@ -47,7 +47,7 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// The table in Markdown, without padding, which prettier is to leave so, and without a line break at its end.
+    /// The table in Markdown, without padding (prettier must not change it) and without a final line break.
     pub fn to_markdown(&self) -> String {
         let headings = self.columns.iter().map(|column| column.heading.clone());
         let rule = self
@@ -60,7 +60,7 @@ impl Table {
         format!("<!-- prettier-ignore -->{}", lines.collect::<String>())
     }
 
-    /// The table for a terminal, with a line break at its end.
+    /// The table for a terminal, with a final line break.
     pub fn to_text(&self) -> String {
         let widths = self.widths();
         let rule = widths.iter().map(|&width| "─".repeat(width)).collect();

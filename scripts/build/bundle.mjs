@@ -1,4 +1,4 @@
-/** The entries of the package, each an ES and a CommonJS module; the script-tag files; the command. */
+/** Bundles the package's entries as ES and CommonJS modules, the script-tag files and the command. */
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as esbuild from "esbuild";
@@ -10,12 +10,12 @@ import { modules } from "./wasm.mjs";
 
 /** @typedef {import("./entries.mjs").Entry} Entry */
 
-/** The oldest engines that the package runs in. */
+/** The oldest supported engines. */
 const target = ["chrome96", "safari15", "node20"];
 
 const { version } = /** @type {{ version: string }} */ (JSON.parse(await readFile(inProject("package.json"), "utf8")));
 
-/** Inlines a Wasm module as text, the default export. */
+/** Inlines a Wasm module as an encoded string, the default export. */
 const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-text",
   setup(build) {
@@ -26,7 +26,7 @@ const wasmAsText = /** @satisfies {import("esbuild").Plugin} */ ({
 /** @param {string} path of a Wasm module */
 const textModuleOf = async (path) => `export default "${textOf(await readFile(path))}";\n`;
 
-/** Leaves it an import of the file in dist/ that has the text: it is not a source of a source map. */
+/** Imports the encoded Wasm from a file in dist/, which keeps it out of source maps. */
 const wasmAsTextFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-text-file",
   setup(build) {
@@ -44,7 +44,7 @@ const textFileOf = (name) => `${name}-wasm.js`;
 /** A module that exports a string, with its lines unchanged. @param {string} text */
 const moduleOf = (text) => `export default \`${text.replace(/[\\`$]/g, "\\$&")}\`;`;
 
-/** Inlines a style sheet, minified: no bundler does that to a text. */
+/** Inlines a minified style sheet, since bundlers do not minify strings. */
 const cssAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "css-as-text",
   setup(build) {
@@ -55,7 +55,7 @@ const cssAsText = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
-/** Has the server's Wasm imported as the file in dist/ that has it, and nothing in its place. */
+/** Imports the server's Wasm from its file in dist/. */
 const wasmAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "wasm-as-file",
   setup(build) {
@@ -66,7 +66,7 @@ const wasmAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
-/** Leaves the engines as JavaScript imports of the files in dist/ that have them. */
+/** Imports the JavaScript engines from their files in dist/. */
 const generatedAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "generated-as-file",
   setup(build) {
@@ -78,7 +78,7 @@ const generatedAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   },
 });
 
-/** Leaves the class of the errors an import of the file in dist/, so that every build has the same. */
+/** Imports the error class from its file in dist/, so that all builds share it. */
 const errorsAsFile = /** @satisfies {import("esbuild").Plugin} */ ({
   name: "errors-as-file",
   setup(build) {
@@ -97,15 +97,15 @@ export async function bundle() {
   ]);
 }
 
-/** Those of it that the demo imports. */
+/** Bundles the modules that the demo imports. */
 export async function bundleForDemo() {
   const isWanted = (/** @type {{ inDemo?: true }} */ { inDemo }) => inDemo;
   await Promise.all([bundleModules(written.filter(isWanted)), ...modules.filter(isWanted).map(writeText)]);
 }
 
 /**
- * The text of a Wasm module as a module. Who takes the CommonJS one has files, and takes the bytes: bundlers take ES
- * modules, for `require`, too.
+ * Writes a Wasm module's encoded string as an ES module. CommonJS code reads the bytes from a file instead: bundlers
+ * use ES modules even for `require`.
  * @param {import("./wasm.mjs").WasmModule} module
  */
 async function writeText({ name, file }) {
@@ -119,14 +119,14 @@ async function writeText({ name, file }) {
   writeWhole(path.replace(/\.js$/, ".cjs"), `${lines.join("\n")}\n`);
 }
 
-/** As written: bundlers minify, and people debug. */
+/** Not minified: apps' bundlers do that, and people debug the code. */
 const asModules = /** @satisfies {import("esbuild").BuildOptions} */ ({
   format: "esm",
   outdir: inProject("dist"),
   external: ["seenguard", "node:*", ...bundles.flatMap(({ peers = [] }) => peers)],
 });
 
-/** Code of several entries is in a shared file. @param {readonly Entry[]} together */
+/** Bundles entries; their common code goes to a shared file. @param {readonly Entry[]} together */
 async function bundleModules(together) {
   const points = together.map((entry) => [`${fileOf(entry)}${isApart(entry) ? ".bundle" : ""}`, sourceOf(entry)]);
   const files = await bundleFiles({
@@ -143,7 +143,7 @@ async function bundleModules(together) {
 }
 
 /**
- * Writes the module that exports what is in an entry's bundle, and the class of the errors.
+ * Writes the module that re-exports an entry's bundle and the error class.
  * @param {Entry} entry
  * @param {readonly BundledFile[]} files
  * @returns {BundledFile}
@@ -161,14 +161,14 @@ function writeApart(entry, files) {
   return file;
 }
 
-/** Apart from the others, and together: an app that imports several of them has one instance of the Wasm. */
+/** Bundles the entries with a Wasm file together, so that an app which imports several has one Wasm instance. */
 async function bundleModulesWithWasmFile() {
   const points = written.flatMap((entry) => (entry.hasWasmFile ? [[fileOf(entry), sourceOf(entry)]] : []));
   const options = { splitting: true, chunkNames: "shared-[hash]", plugins: [wasmAsFile] };
   await bundleFiles({ ...asModules, ...options, entryPoints: Object.fromEntries(points) });
 }
 
-/** The entries that check what an app passes, and describe its mistakes. */
+/** Bundles the development builds, which check arguments and describe mistakes. */
 async function bundleForDevelopment() {
   const points = written.flatMap((entry) =>
     entry.hasDevelopment ? [[developmentFileOf(entry), sourceOf(entry)]] : [],
@@ -189,7 +189,7 @@ async function bundleGenerated(entry) {
 }
 
 /**
- * The same file as a CommonJS module. It imports the server's engine as JavaScript, and nothing else, on demand, too.
+ * Writes a file as a CommonJS module. Of dynamic imports only that of the server's JavaScript engine stays.
  * @param {BundledFile} file
  */
 async function writeCommonJs({ path, text }) {
@@ -200,7 +200,7 @@ async function writeCommonJs({ path, text }) {
   writeWhole(path.replace(/\.js$/, ".cjs"), exporting.replace(/\brequire\("(\.\/[^"]+)\.js"\)/g, 'require("$1.cjs")'));
 }
 
-/** For script tags. A page that has no bundler has no choice of entries: it gets all formats. */
+/** Bundles the script-tag files. They include all formats, since a page without a bundler cannot choose entries. */
 async function bundleScripts() {
   const script = (/** @type {string} */ name) => inProject("js", "entries", `${name}.ts`);
   const options = { plugins: [wasmAsText], format: /** @type {const} */ ("iife"), minify: true, sourcemap: false };
@@ -223,7 +223,7 @@ async function bundleScripts() {
 /** @param {Entry} entry */
 const sourceOf = ({ name, source = `entries/${name}` }) => inProject("js", `${source}.ts`);
 
-/** The constants that the sources declare. @param {{ isDevelopment: boolean }} build */
+/** The values of constants declared in the sources. @param {{ isDevelopment: boolean }} build */
 const constants = ({ isDevelopment }) => ({
   PACKAGE_VERSION: JSON.stringify(version),
   __DEV__: JSON.stringify(isDevelopment),
@@ -232,7 +232,7 @@ const constants = ({ isDevelopment }) => ({
 /** @typedef {{ path: string, text: string, exports: string[] }} BundledFile */
 
 /**
- * Returns the scripts, and what they export.
+ * Bundles files. Returns the scripts with their exports.
  * @param {import("esbuild").BuildOptions} options
  * @returns {Promise<BundledFile[]>}
  */
@@ -246,10 +246,10 @@ async function bundleFiles(options) {
     plugins: [cssAsText, ...(options.plugins ?? [])],
     absWorkingDir: inProject(),
     bundle: true,
-    // The glue makes some of these globals when it is imported, which not every platform has.
+    // The glue constructs these globals at import, and not every platform has them.
     inject: [inProject("js", "platform", "text-encoding.ts")],
     legalComments: "none",
-    // The same bytes under any charset that a server may claim.
+    // Valid in any charset that a server may declare.
     charset: "ascii",
     metafile: true,
     write: false,
@@ -275,8 +275,7 @@ async function bundleFiles(options) {
 }
 
 /**
- * esbuild makes objects of modules by a loop that finds what a page has put into `Object.prototype`, too, and throws at
- * it.
+ * Fixes esbuild's loop over a module's exports, which throws if the page has added properties to `Object.prototype`.
  * @param {string} script
  */
 function withOwnExports(script) {
@@ -287,8 +286,8 @@ function withOwnExports(script) {
 }
 
 /**
- * esbuild keeps the order of files that are shared by imports of which nothing is used. None of them does anything when
- * it is imported, as package.json says, too, so that bundlers warn of such an import.
+ * Removes the unused imports by which esbuild preserves the order of shared files. No file has side effects, as
+ * package.json declares, and bundlers warn of such imports.
  * @param {string} script
  */
 function withoutBareImports(script) {

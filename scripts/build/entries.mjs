@@ -1,6 +1,6 @@
 /**
- * The entries of the package. What is built, which declarations are shipped, the `exports` of package.json and the
- * folders for old resolvers follow from this table.
+ * The entries of the package. This table determines the bundles, the shipped declarations, the `exports` of
+ * package.json and the folders for old resolvers.
  *
  *     node scripts/build/entries.mjs --update    writes `exports` and `sideEffects` into package.json
  */
@@ -11,19 +11,19 @@ import { inProject } from "../lib/paths.mjs";
 
 /**
  * @typedef {object} Entry
- * @property {string} name of `seenguard/<name>`
- * @property {string} [source] of js/<source>.ts, if it is not entries/<name>
- * @property {string} [types] of js/types/<types>.d.ts, if it is not <name>
- * @property {true} [isGenerated] it is minified, without a source map: apps do not debug it
- * @property {true} [isEsmOnly] there is no CommonJS module of it: what is imported on demand needs none, for CommonJS
+ * @property {string} name the subpath in `seenguard/<name>`
+ * @property {string} [source] the file js/<source>.ts, if it is not entries/<name>
+ * @property {string} [types] the file js/types/<types>.d.ts, if it is not <name>
+ * @property {true} [isGenerated] minified, without a source map, since apps do not debug it
+ * @property {true} [isEsmOnly] without a CommonJS module: entries that are imported on demand need none, since CommonJS
  *   has `import()`, too
  * @property {true} [hasWasmFile] it imports its Wasm as a file
- * @property {string} [inReactNative] what React Native loads instead
- * @property {string} [inWorkerd] what tools for workerd load instead
- * @property {readonly string[]} [peers] no core in it: imports `seenguard` and these packages by their names
+ * @property {string} [inReactNative] the entry that React Native loads instead
+ * @property {string} [inWorkerd] the entry that tools for workerd load instead
+ * @property {readonly string[]} [peers] without the core: it imports `seenguard` and these packages by their names
  * @property {true} [inDemo] the demo imports it
- * @property {true} [hasDevelopment] there is a build for development, too
- * @property {true} [hasEffect] importing it does something: bundlers keep an import of which nothing is used
+ * @property {true} [hasDevelopment] it has a development build, too
+ * @property {true} [hasEffect] it has side effects, so bundlers retain an unused import of it
  */
 
 /** @type {readonly Entry[]} */
@@ -44,29 +44,29 @@ export const entries = [
   { name: "devtools", peers: [], hasEffect: true, inDemo: true },
 ];
 
-/** In dist/ as the entries are, and not for apps to import. @type {readonly Entry[]} */
+/** Internal modules of dist/, which apps do not import. @type {readonly Entry[]} */
 const internal = [
-  // All entries have one class of errors.
+  // All entries share one error class.
   { name: "errors", source: "errors", peers: [], inDemo: true },
-  // What the server's entries import where no Wasm is compiled.
+  // Imported by the server's entries where Wasm cannot be compiled.
   { name: "server/engine-js", isGenerated: true, isEsmOnly: true },
   { name: "server/workerd", source: "entries/server", hasWasmFile: true, isEsmOnly: true },
   { name: "near-duplicates/workerd", source: "entries/near-duplicates", hasWasmFile: true, isEsmOnly: true },
   ...["react-native", "formats/react-native"].map(
     (name) => /** @type {const} */ ({ name, isEsmOnly: true, peers: [] }),
   ),
-  // `npx seenguard`, for Node alone.
+  // `npx seenguard`, for Node only.
   { name: "cli", source: "cli/main", isEsmOnly: true, peers: [] },
 ];
 
-/** All that is bundled as modules: what is minified, and what is as it was written. */
+/** All bundled modules. */
 export const bundles = [...entries, ...internal];
 export const generated = bundles.filter(({ isGenerated }) => isGenerated);
 export const written = bundles.filter(({ isGenerated }) => !isGenerated);
 
 /**
- * Whether the ES module of an entry is apart from its bundle, `<name>.bundle.js`: in no bundler pays for the guard who
- * imports the class of the errors alone.
+ * Whether the ES module of an entry is separate from its bundle, `<name>.bundle.js`, so that importing only the error
+ * class does not include the guard in any bundler.
  * @param {Entry} entry
  */
 export const isApart = ({ isGenerated, hasWasmFile, peers }) => !isGenerated && !hasWasmFile && !peers;
@@ -74,14 +74,14 @@ export const isApart = ({ isGenerated, hasWasmFile, peers }) => !isGenerated && 
 /** An entry's file in dist/, without its extension. @param {Pick<Entry, "name">} entry */
 export const fileOf = ({ name }) => name.replaceAll("/", "-");
 
-/** The same of the build for development. @param {Pick<Entry, "name">} entry */
+/** The file of an entry's development build, without its extension. @param {Pick<Entry, "name">} entry */
 export const developmentFileOf = (entry) => `${fileOf(entry)}.development`;
 
 /** @param {Entry} entry */
 export const specifierOf = ({ name }) => (name === "index" ? "seenguard" : `seenguard/${name}`);
 
 /**
- * `exports` of package.json: bundlers and runtimes take the first condition that holds.
+ * The `exports` of package.json. Bundlers and runtimes use the first condition that applies.
  * @returns {Record<string, string | object>}
  */
 export function manifestExports() {
@@ -101,21 +101,21 @@ function conditionsOf(entry) {
   if (entry.isEsmOnly) return moduleIn(file);
   const { inReactNative, inWorkerd, hasDevelopment } = entry;
   const byKind = (/** @type {string} */ name) => ({
-    // Of bundlers: for `require`, too, which may meet an import of the same package.
+    // Bundlers use the ES module for `require`, too, so that it shares an instance with imports.
     module: moduleIn(name),
     import: moduleIn(name),
     require: { types: `./dist/${file}.d.cts`, default: `./dist/${name}.cjs` },
   });
   return {
     ...(inReactNative !== undefined && { "react-native": moduleIn(fileOf({ name: inReactNative })) }),
-    // Nitro has the conditions of all runtimes at the edge at once, and by itself imports no `.wasm` file.
+    // Nitro sets the conditions of all edge runtimes at once, and does not import `.wasm` files by default.
     ...(inWorkerd !== undefined && { "edge-light": moduleIn(file), workerd: moduleIn(fileOf({ name: inWorkerd })) }),
     ...(hasDevelopment && { development: byKind(developmentFileOf(entry)) }),
     ...byKind(file),
   };
 }
 
-/** `sideEffects` of package.json: the files that a bundler keeps though nothing of them is used. */
+/** The `sideEffects` of package.json: the files that a bundler retains even if nothing of them is used. */
 export function manifestSideEffects() {
   return entries
     .filter(({ hasEffect }) => hasEffect)
@@ -123,8 +123,8 @@ export function manifestSideEffects() {
 }
 
 /**
- * For each subpath the package.json of a folder, for resolvers that know no `exports`: Parcel's default, TypeScript's
- * `node10`.
+ * Returns a package.json for the folder of each subpath, for resolvers that do not support `exports`: Parcel's default,
+ * TypeScript's `node10`.
  */
 export function stubManifests() {
   const subpaths = entries.filter(({ name }) => name !== "index");

@@ -1,6 +1,6 @@
 /**
- * The licences of everything by others that is in the npm package, crates in the Wasm modules, npm packages in the
- * JavaScript, and tools that leave code of their own in what they make; and those of what is in the service's program.
+ * The licences of third-party code in the npm package (crates in the Wasm modules, npm packages in the JavaScript,
+ * tools whose output has code of their own), and in the service's program.
  *
  *     node scripts/build/licenses.mjs --update    writes THIRD-PARTY-LICENSES.md
  */
@@ -14,7 +14,7 @@ import { wasmTarget } from "../lib/rust.mjs";
 
 export const licensesFile = "THIRD-PARTY-LICENSES.md";
 
-/** npm packages with code in dist/, and what of them that is. */
+/** The npm packages with code in dist/, each with that code. */
 const npmPackages = [
   { name: "esbuild", what: "helper functions of its bundles" },
   { name: "binaryen", what: "helper functions of the JavaScript engine" },
@@ -29,13 +29,13 @@ library](https://github.com/rust-lang/rust), taken under Apache-2.0, as in [LICE
 
 /** @typedef {{ name: string, version: string, license: string, what: string, text: string }} Part */
 
-/** The content of the file. */
+/** The content of THIRD-PARTY-LICENSES.md. */
 export async function thirdPartyLicenses() {
   const crates = await cratesIn(["--package", "seenguard", "--target", wasmTarget], "compiled into the Wasm modules");
   return [HEADER, ...sectionsOf([...crates, ...npmPackages.map(npmPackage)])].join("\n");
 }
 
-/** Libraries in C that crates of the service bring along. */
+/** The C libraries that crates of the service include. */
 const cLibraries = [
   { crate: "rdkafka-sys", name: "librdkafka", license: "BSD-2-Clause, and others", file: "librdkafka/LICENSES.txt" },
   { crate: "openssl-src", name: "OpenSSL", license: "Apache-2.0", file: "openssl/LICENSE.txt" },
@@ -45,7 +45,7 @@ const cLibraries = [
 ];
 
 /**
- * What the program `seenguard-server` contains.
+ * The licences of the code in the program `seenguard-server`.
  * @param {readonly string[]} of target and features, as arguments of cargo
  * @param {readonly Part[]} others
  */
@@ -54,14 +54,14 @@ export async function serverLicenses(of, others) {
   const packages = await allCrates();
   const libraries = cLibraries.map(({ crate, name, license, file }) => {
     const { version, manifest_path } = packages.find((one) => one.name === crate) ?? {};
-    if (version === undefined || manifest_path === undefined) throw new CommandFailed(`no crate is called ${crate}`);
+    if (version === undefined || manifest_path === undefined) throw new CommandFailed(`there is no crate ${crate}`);
     const text = readFileSync(join(dirname(manifest_path), file), "utf8").trim();
     return { name, version, license, what: `compiled, from the crate ${crate}`, text };
   });
   return sectionsOf([...crates, ...libraries, ...others]).join("\n");
 }
 
-/** Each text once, after what is under it. @param {readonly Part[]} parts */
+/** Each licence text once, below the list of its packages. @param {readonly Part[]} parts */
 function sectionsOf(parts) {
   const texts = [...new Set(parts.map(({ text }) => text))];
   return texts.map((text) => {
@@ -73,7 +73,7 @@ function sectionsOf(parts) {
 
 /** @typedef {{ name: string, version: string, license: string, manifest_path: string, source: string | null }} Crate */
 
-/** Of the whole workspace: its features are those that any member wants. @returns {Promise<Crate[]>} */
+/** All crates of the workspace, with the features that any member enables. @returns {Promise<Crate[]>} */
 async function allCrates() {
   const text = await output("cargo", ["metadata", "--format-version", "1", "--locked", "--all-features"]);
   if (text === undefined) throw new CommandFailed("cargo does not list the crates");
@@ -81,7 +81,7 @@ async function allCrates() {
 }
 
 /**
- * The crates that are compiled into something.
+ * The crates that are compiled into a product.
  * @param {readonly string[]} of package, target and features, as arguments of cargo
  * @param {string} what
  * @returns {Promise<Part[]>}
@@ -96,7 +96,7 @@ async function cratesIn(of, what) {
     .filter(({ name, version, source }) => source !== null && needed.has(`${name} v${version}`))
     .sort((a, b) => (a.name < b.name ? -1 : 1))
     .map(({ name, version, license, manifest_path }) => {
-      // Published without the licence of its repository, which another crate of it has.
+      // This crate is published without its repository's licence file; another crate of the repository has it.
       const other = name === "rdkafka-sys" ? all.find((one) => one.name === "rdkafka") : undefined;
       const text = textIn(dirname(other?.manifest_path ?? manifest_path), license);
       return { name, version, license, what, text };
@@ -115,17 +115,17 @@ function npmPackage({ name, what }) {
 }
 
 /**
- * The text of a package's licence: of several that may be chosen the shortest, else all.
+ * The text of a package's licence: the shortest if there is a choice, else all.
  * @param {string} directory
  * @param {string} license
  */
 function textIn(directory, license) {
   const files = readdirSync(directory).filter((name) => /^(licen[cs]e|unlicense)/i.test(name));
-  // It is the longest, and none is offered under it and not under another one that has a file, too.
+  // The Apache licence is the longest, and every package that offers it has another one to choose.
   const chosen = files.length > 1 ? files.filter((name) => name !== "LICENSE-APACHE") : files;
   const texts = chosen.map((name) => readFileSync(`${directory}/${name}`, "utf8").replaceAll("\r", "").trim());
   const [shortest] = texts.sort((a, b) => a.length - b.length);
-  if (shortest === undefined) throw new CommandFailed(`${directory} has no text of its licence`);
+  if (shortest === undefined) throw new CommandFailed(`${directory} has no licence file`);
   return license.includes(" AND ") ? texts.join("\n\n") : shortest;
 }
 

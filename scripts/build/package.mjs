@@ -1,4 +1,4 @@
-/** The folder that is packed: `npm pack ./target/npm`, `npm publish ./target/npm`. */
+/** Makes the folder of the npm package: `npm pack ./target/npm`, `npm publish ./target/npm`. */
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join, posix, relative } from "node:path";
 import { filesBelow, removeOutdated, writeWhole } from "../lib/files.mjs";
@@ -16,12 +16,12 @@ import { stubManifests } from "./entries.mjs";
 export const packageDirectory = inProject("target", "npm");
 
 /**
- * Copies what `files` of package.json names, and adds a folder for each subpath.
+ * Copies the `files` of package.json, and adds a folder for each subpath.
  * @param {string} [directory]
  */
 export function assemblePackage(directory = packageDirectory) {
   const text = readFileSync(inProject("package.json"), "utf8");
-  // Nothing that the scripts run is packed, and all that is in the folder is.
+  // Leave out the project's scripts and settings; `files` is not needed, since the whole folder is packed.
   const { files, scripts: _, prettier: _settings, ...manifest } = /** @type {Manifest} */ (JSON.parse(text));
   const packed = new Set(["README.md", ...files].flatMap(matching));
   for (const path of packed) {
@@ -35,15 +35,15 @@ export function assemblePackage(directory = packageDirectory) {
   removeOutdated(directory);
 }
 
-/** A fenced block of code, in which nothing is a link. */
+/** A fenced code block, which has no links. */
 const FENCED = /(^```[^]*?^```$)/m;
 
 /**
- * A page as it is packed. It names files that the package lacks without a link; or links to the repository, once
- * package.json says where that is.
+ * Changes the links of a page to files that the package lacks: to links to the repository if package.json has its URL,
+ * else to plain text.
  * @param {string} path
  * @param {string} text
- * @param {ReadonlySet<string>} packed the files that are
+ * @param {ReadonlySet<string>} packed the packed files
  * @param {Pick<Manifest, "repository">} manifest
  */
 export function packedPage(path, text, packed, { repository }) {
@@ -60,7 +60,7 @@ export function packedPage(path, text, packed, { repository }) {
 }
 
 /**
- * The files that a pattern such as `docs/*.md` matches, or that are below the directory that it names.
+ * The files that match a pattern such as `docs/*.md`, or are below a directory.
  * @param {string} pattern
  * @returns {string[]}
  */
@@ -70,6 +70,6 @@ function matching(pattern) {
   const matches = (/** @type {string} */ name) =>
     after === undefined ? name === before : name.startsWith(before) && name.endsWith(after);
   const names = readdirSync(inProject(directory)).filter(matches);
-  if (names.length === 0) throw new Error(`package.json names ${pattern}, and there is none`);
+  if (names.length === 0) throw new Error(`no file matches ${pattern} in package.json`);
   return names.flatMap((name) => filesBelow(inProject(directory, name))).map((path) => relative(inProject(), path));
 }

@@ -1,4 +1,4 @@
-/** The package's size in an app: each entry bundled and minified, and the files that are loaded unchanged. */
+/** Measures the package's size in an app: each entry bundled and minified, and the files that are loaded unchanged. */
 import { readdirSync, readFileSync } from "node:fs";
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 import { build } from "esbuild";
@@ -36,8 +36,8 @@ async function measure() {
 }
 
 /**
- * The entry in an app that uses all of it, as `esbuild --bundle --minify` makes that: without the packages that an
- * adapter is for, and without what is imported on demand.
+ * Bundles an entry as in an app that uses all of it, by `esbuild --bundle --minify`, without an adapter's framework and
+ * without modules that are imported on demand.
  * @param {import("./entries.mjs").Entry} entry
  */
 async function minified({ peers = [], ...entry }) {
@@ -62,7 +62,7 @@ function sizeOf(content) {
 }
 
 /**
- * How many bytes a server sends that compresses its files once.
+ * The size with brotli's best compression, as for files that are compressed once.
  * @param {Uint8Array} content
  */
 function brotliSize(content) {

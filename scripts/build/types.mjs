@@ -1,4 +1,4 @@
-/** The declarations of the entries, kept by hand in js/types/, for each kind of module. */
+/** Copies the entries' declarations, written by hand in js/types/, for each module format. */
 import { readFileSync } from "node:fs";
 import { writeWhole } from "../lib/files.mjs";
 import { inProject } from "../lib/paths.mjs";
@@ -19,7 +19,7 @@ export function copyTypes() {
 }
 
 /**
- * Has the declarations import those of the other entries as they are called in dist/.
+ * Changes the imports of other entries' declarations to their file names in dist/.
  * @param {string} declarations
  * @param {".js" | ".cjs"} suffix
  */

@@ -1,16 +1,16 @@
-/** The Wasm module as text, as `js/engine/wasm-text.ts` reads it. */
+/** Encodes a Wasm module as a string, which `js/engine/wasm-text.ts` decodes. */
 
-/** The first characters of two, below all others. */
+/** The first characters of two-character codes, which sort below all others. */
 const LEADS = "!#";
 const isPrintable = (/** @type {number} */ code) => code > LEADS.charCodeAt(1) && code < 127;
-/** What quotes, ends a script in HTML, or is written otherwise within quotes. */
+/** Characters that would need escaping in quotes or in an HTML script. */
 const isSpecial = (/** @type {number} */ code) => "\"'`$\\<".includes(String.fromCharCode(code));
 const characters = Array.from({ length: 128 }, (_, code) => code).filter(
   (code) => isPrintable(code) && !isSpecial(code),
 );
 
 /**
- * Gives each of the frequent bytes a character, the byte's if that is one of those; brotli finds the module's names then.
+ * Encodes frequent bytes as one character: the byte's own if possible, so that brotli can match the module's names.
  * @param {Uint8Array} bytes
  */
 export function textOf(bytes) {

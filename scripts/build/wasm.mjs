@@ -1,4 +1,6 @@
-/** Rust to Wasm with its JavaScript glue: `cargo build`, `wasm-bindgen`, `wasm-opt`; and to JavaScript: `wasm2js`. */
+/**
+ * Compiles Rust to Wasm with JavaScript glue (`cargo build`, `wasm-bindgen`, `wasm-opt`) and to JavaScript (`wasm2js`).
+ */
 import { appendFileSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { hashOf, readIfThere, writeWhole } from "../lib/files.mjs";
@@ -10,9 +12,9 @@ import { declarations, translate } from "./wasm2js.mjs";
 /**
  * @typedef {object} WasmModule
  * @property {string} name its directory in js/generated/
- * @property {string} features of the crate
- * @property {string} file its place in dist/
- * @property {"3" | "s"} optLevel what makes it small after compression, or else quick
+ * @property {string} features the crate's features
+ * @property {string} file its path in dist/
+ * @property {"3" | "s"} optLevel the level for a small size after compression, or for speed
  * @property {true} [inDemo] the demo runs it
  */
 
@@ -24,9 +26,8 @@ export const modules = [
 ];
 
 /**
- * What the package takes of a glue, as one object of what it exports: of a whole module, bundlers make one by a loop. Its
- * own start loads modules, too, and does so once; `instantiate` is given what is there already, as often as a trap needs
- * a fresh instance.
+ * Adds to a glue an object with its used exports (for a module namespace, bundlers generate a loop), and `instantiate`,
+ * which can make a new instance of a loaded module after each trap: the glue's own start runs only once.
  * @param {string} glue
  */
 export function addedTo(glue) {
@@ -34,7 +35,7 @@ export function addedTo(glue) {
   const types = names.map((name) => `    readonly ${name}: typeof ${name};\n`);
   return {
     "seenguard.js": `
-/** Makes an instance in place of the one before, of which no object may be used any more, or collected. */
+/** Replaces the instance. Objects of the previous one must no longer be used or finalized. */
 function instantiate(module) {
     const instantiated = WebAssembly.instantiate(module, __wbg_get_imports());
     return instantiated.then((made) => {
@@ -55,8 +56,8 @@ ${types.join("")}};
 }
 
 /**
- * The glue of a page's module without what the package does not use: names of enums' numbers, checks of types, and the
- * registries that free collected objects, since guards are freed when they close.
+ * Removes unused code from the glue of a page's module: reverse mappings of enums, type checks, and the finalization
+ * registries, since guards are freed when they close.
  * @param {string} glue
  */
 export const withoutUnused = (glue) =>
@@ -69,12 +70,13 @@ export const withoutUnused = (glue) =>
 /** @param {string} name */
 const compiledPath = (name) => inProject("target", "wasm", `${name}.wasm`);
 
-/** All that a module is compiled from; the compiler is in the stamp, too. */
+/** The inputs of a module's compilation, whose hash is in the stamp together with the compiler's version. */
 const sources = ["src", "Cargo.toml", "Cargo.lock", ".cargo", "scripts/build/wasm.mjs"].map((path) => inProject(path));
 
 /**
- * Needs cargo alone, so that it may run while everything else is installed. A module is compiled only if something has
- * changed: cargo has one file for a cdylib, so that it would compile each module again after another.
+ * Compiles modules. It needs only cargo, so that it can run while everything else is installed. A module is compiled
+ * only if its inputs have changed: cargo itself has one output file for all modules, and would recompile each after
+ * another.
  * @param {readonly WasmModule[]} [wanted]
  */
 export async function compileModules(wanted = modules) {
@@ -95,19 +97,19 @@ export async function compileModules(wanted = modules) {
 /** @param {WasmModule} module */
 async function compile({ features, optLevel }) {
   const { sysroot, commit } = await rustc();
-  // The messages of panics name source files: the same on every machine, without a home directory.
+  // Panic messages contain source paths: make them the same on every machine, without the home directory.
   const remap = [
     `--remap-path-prefix=${cargoHome}=cargo`,
     `--remap-path-prefix=${sysroot}/lib/rustlib/src/rust=/rustc/${commit}`,
   ];
   const args = ["build", "--release", "--lib", "--target", wasmTarget, "--no-default-features", "--features", features];
-  // Flags in the environment would replace those of .cargo/config.toml.
+  // Flags in the environment would override those of .cargo/config.toml.
   const env = { RUSTFLAGS: undefined, CARGO_ENCODED_RUSTFLAGS: undefined, CARGO_PROFILE_RELEASE_OPT_LEVEL: optLevel };
   await run("cargo", [...args, "--config", `target.${wasmTarget}.rustflags=${JSON.stringify(remap)}`], { env });
 }
 
 /**
- * Makes js/generated/ of the compiled modules, and those files of dist/ that are modules.
+ * Generates js/generated/ and the Wasm files of dist/ from the compiled modules.
  * @param {readonly WasmModule[]} [wanted]
  */
 export async function bindModules(wanted = modules) {
@@ -115,7 +117,7 @@ export async function bindModules(wanted = modules) {
   await withProgress("wasm-bindgen, wasm-opt", () => Promise.all(wanted.map((module) => bind(module, flags))));
 }
 
-/** What js/generated/ has besides the modules: the glue of `seenguard/slim`, and the engines as JavaScript. */
+/** Generates the other files of js/generated/: the glue of `seenguard/slim`, and the JavaScript engines. */
 export async function translateModules() {
   copyGlue();
   const flags = await wasmOptFlags();
@@ -160,7 +162,7 @@ const rewrite = (path, change) => writeWhole(path, change(readFileSync(path, "ut
  */
 async function generate(compiled, directory, flags) {
   const env = await pathWith([wasmBindgenTool]);
-  // The glue is given its module: a URL in it would make bundlers look for a file.
+  // The module is passed to the glue: a URL in it would make bundlers look for a file.
   const target = ["--target", "web", "--omit-default-module-path"];
   await run("wasm-bindgen", [...target, "--out-dir", directory, "--out-name", "seenguard", compiled], { env });
   const added = addedTo(readFileSync(join(directory, "seenguard.js"), "utf8"));
@@ -171,7 +173,7 @@ async function generate(compiled, directory, flags) {
 }
 
 /**
- * Makes the engine as JavaScript, next to its module.
+ * Generates the JavaScript engine next to its module.
  * @param {string} name the module's
  * @param {readonly string[]} flags wasm-opt's
  */
@@ -189,11 +191,11 @@ async function translateModule(name, flags) {
   writeWhole(stampFile, stamp());
 }
 
-/** wasm-opt's flags stand in Cargo.toml, where wasm-pack looks for them, too. */
+/** Reads wasm-opt's flags from Cargo.toml, which wasm-pack uses, too. */
 export async function wasmOptFlags() {
   const { packages } = await cargoMetadata();
   const flags = packages.find(({ name }) => name === "seenguard")?.metadata?.["wasm-pack"]?.profile.release["wasm-opt"];
-  if (flags === undefined) throw new CommandFailed("Cargo.toml does not say how wasm-opt is called");
+  if (flags === undefined) throw new CommandFailed("Cargo.toml has no flags for wasm-opt");
   return flags;
 }
 
@@ -207,18 +209,18 @@ export async function wasmOptFlags() {
 /** @returns {Promise<CargoMetadata>} */
 async function cargoMetadata() {
   const json = await output("cargo", ["metadata", "--no-deps", "--format-version", "1"]);
-  if (json === undefined) throw new CommandFailed("cargo metadata failed: is Cargo.toml as it should be?");
+  if (json === undefined) throw new CommandFailed("cargo metadata failed: check Cargo.toml");
   /** @type {CargoMetadata} */
   const metadata = JSON.parse(json);
   return metadata;
 }
 
-/** `seenguard/slim` is given either module, and has the glue of one: a copy, since a glue has one module's memory. */
+/** Copies a glue for `seenguard/slim`, which runs either module, since a glue has the memory of one module. */
 function copyGlue() {
   const read = (/** @type {string} */ name, /** @type {string} */ file) =>
     readFileSync(inProject("js", "generated", name, file), "utf8");
   if (read("client", "seenguard.js") !== read("formats", "seenguard.js"))
-    throw new CommandFailed("the glue of formats.wasm is not that of seenguard.wasm");
+    throw new CommandFailed("the glues of formats.wasm and seenguard.wasm differ");
   for (const file of ["seenguard.js", "seenguard.d.ts"])
     writeWhole(inProject("js", "generated", "slim", file), read("formats", file));
 }

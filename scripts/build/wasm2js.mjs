@@ -1,30 +1,30 @@
 /**
- * The engine as JavaScript, for where there is no WebAssembly: what binaryen's wasm2js makes of a module, behind the
- * glue that wasm-bindgen generated for that module.
+ * Generates the JavaScript engine, for platforms without WebAssembly: a module translated by binaryen's wasm2js, with
+ * the glue that wasm-bindgen generated for it.
  *
- * Both become the body of one function, `createEngine`: each engine has its own memory and its own glue, as each
- * instance of a Wasm module has.
+ * Both become the body of one function, `createEngine`, so that each engine has its own memory and glue, like an
+ * instance of a Wasm module.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { inProject } from "../lib/paths.mjs";
 import { CommandFailed, run } from "../lib/run.mjs";
 
-/** What wasm2js reads, besides what is removed before. */
+/** The features that wasm2js supports, except those that are removed before. */
 const features = ["bulk-memory", "bulk-memory-opt", "mutable-globals", "sign-ext"].map((name) => `--enable-${name}`);
-/** Without optimisation the product is twice as large, and half as quick. */
+/** With optimisation, without which the output is twice as large and half as fast. */
 const wasm2jsFlags = [...features, "-O3"];
 
 export const declarations = `import type { glue } from "./seenguard.js";
 
-/** The engine as JavaScript, with a memory of its own. */
+/** Creates a JavaScript engine with a memory of its own. */
 export function createEngine(): typeof glue & { readonly memory: { readonly buffer: ArrayBuffer } };
 `;
 
 /**
  * Translates a module into JavaScript.
  * @param {string} directory the module's, with its glue
- * @param {readonly string[]} wasmOptFlags with which it was optimised
+ * @param {readonly string[]} wasmOptFlags the flags with which it was optimised
  */
 export async function translate(directory, wasmOptFlags) {
   const temporary = mkdtempSync(inProject("target", "wasm", "wasm2js-"));
@@ -37,9 +37,9 @@ export async function translate(directory, wasmOptFlags) {
     const [module = "", glue = ""] = [translated, join(directory, "seenguard.js")].map((file) =>
       readFileSync(file, "utf8"),
     );
-    // The glue passes a BigInt for 64 bits, and wasm2js takes two numbers.
+    // The glue passes 64-bit numbers as BigInt, wasm2js as two numbers.
     if (module.includes("legalstub$"))
-      throw new CommandFailed(`${directory}: something exported takes or returns 64 bits`);
+      throw new CommandFailed(`${directory}: an export has a 64-bit parameter or result`);
     return createEngineOf(module, glue);
   } finally {
     rmSync(temporary, { recursive: true, force: true });
@@ -47,14 +47,14 @@ export async function translate(directory, wasmOptFlags) {
 }
 
 /**
- * @param {string} name of one of binaryen's commands
+ * @param {string} name the name of one of binaryen's commands
  * @param {...string} args
  */
 const binaryen = (name, ...args) =>
   run(process.execPath, [inProject("node_modules", "binaryen", "bin", name), ...args]);
 
 /**
- * @param {string} module wasm2js's product
+ * @param {string} module the output of wasm2js
  * @param {string} glue wasm-bindgen's, for the target web
  */
 function createEngineOf(module, glue) {
@@ -69,23 +69,23 @@ return { ...glue, memory };
 }
 
 /**
- * The lowering of saturating conversions takes the largest 32-bit number for one too many.
+ * Fixes wasm2js's saturating conversions, which treat the largest 32-bit number as out of range.
  * @param {string} module
  */
 function withLargestNumbers(module) {
-  // A module may have no conversion of either kind.
+  // A module may lack either kind of conversion.
   const unsigned = module.replace(/(\S+) < 4294967295\.0 & \1 >= 0\.0/g, "$1 < 4294967296.0 & $1 >= 0.0");
   return unsigned.replace(/(Math_abs\(\S+\)) < 2147483647\.0/g, "$1 < 2147483648.0");
 }
 
 /**
- * wasm2js writes each loop as `while (1) { …; break; }`. The minifier of rolldown 1.2.1 to 1.2.3 drops a `continue` at
- * the end of a labelled block in such a loop, and what follows the block ends the loop. One that has its condition at
- * its end is the same to every other engine, and is left alone by that minifier.
+ * Rewrites loops with their condition at the end. wasm2js writes `while (1) { …; break; }`, and the minifier of
+ * rolldown 1.2.1 to 1.2.3 drops a `continue` at the end of a labelled block in such a loop, so that the code after the
+ * block ends the loop.
  * @param {string} module
  */
 function withLoopsThatEndInTheirCondition(module) {
-  /** Of the loops that are open: how far each is indented. @type {string[]} */
+  /** The indentation of each open loop. @type {string[]} */
   const open = [];
   const lines = module.split("\n").map((line) => {
     const [, indent = "", label = ""] = /^( *)(\w+ : )?while \(1\) \{$/.exec(line) ?? [];
@@ -98,12 +98,12 @@ function withLoopsThatEndInTheirCondition(module) {
     open.pop();
     return `${end}} while (1)${line.slice(end.length + 1)}`;
   });
-  if (open.length > 0) throw new CommandFailed("what wasm2js makes has loops whose end was not found");
+  if (open.length > 0) throw new CommandFailed("the end of a loop was not found in wasm2js's output");
   return lines.join("\n");
 }
 
 /**
- * Without imports and exports, and without the instance that wasm2js makes by itself.
+ * Removes imports and exports, and the instance that wasm2js creates.
  * @param {string} source
  */
 function withoutModuleSyntax(source) {
@@ -115,7 +115,7 @@ function withoutModuleSyntax(source) {
 }
 
 /**
- * A memory that is an array does not detach the views of what it was before it grew: they are compared with it.
+ * Makes the glue compare its views with the memory's current array: unlike Wasm memory, an array does not detach them.
  * @param {string} glue
  */
 function withComparedViews(glue) {
@@ -125,7 +125,7 @@ function withComparedViews(glue) {
 }
 
 /**
- * Growth for which there is no memory answers -1, as in Wasm: wasm2js's throws, or says nothing.
+ * Makes a failed memory growth return -1, as in Wasm: wasm2js's code throws or ignores it.
  * @param {string} module
  */
 function withReportedGrowth(module) {
@@ -145,11 +145,11 @@ function withReportedGrowth(module) {
 
 /**
  * @param {string} text
- * @param {RegExp} pattern which has to be found
+ * @param {RegExp} pattern must match
  * @param {(...found: string[]) => string} replacement
  */
 function replaced(text, pattern, replacement) {
   if (text.search(pattern) < 0)
-    throw new CommandFailed(`what wasm2js and wasm-bindgen make has no ${String(pattern)} in it`);
+    throw new CommandFailed(`the output of wasm2js or wasm-bindgen does not match ${String(pattern)}`);
   return text.replace(pattern, replacement);
 }

@@ -1,6 +1,6 @@
 /**
- * Numbers that were written down and may hardly grow: a file holds them, a step of `npm test` compares, and who means a
- * growth writes new ones.
+ * Recorded numbers that may grow only slightly: they are in a file, a step of `npm test` compares them, and an intended
+ * growth is recorded again.
  */
 import { readFileSync } from "node:fs";
 import { writeWhole } from "./files.mjs";
@@ -8,7 +8,7 @@ import { CommandFailed } from "./run.mjs";
 
 /**
  * @typedef {object} Budget
- * @property {string} tool What else the numbers depend on: a compiler with its version.
+ * @property {string} tool The tool on which the numbers depend: a compiler with its version.
  * @property {Readonly<Record<string, number>>} numbers
  */
 
@@ -28,12 +28,12 @@ export function readBudget(path) {
  */
 export function writeBudget(path, budget) {
   writeWhole(path, `${JSON.stringify(budget, undefined, 2)}\n`);
-  console.log(`written down in ${path}; look at the difference, and commit it with the reason`);
+  console.log(`recorded in ${path}; review the difference, and commit it with the reason`);
 }
 
 /**
- * Prints a table. Rejects a number that grew by more than `growth`, one that is not written down yet, and one that is
- * written down but was not found.
+ * Prints a table. Rejects a number that grew by more than `growth`, one that is not recorded yet, and a recorded one
+ * that was not measured.
  * @param {object} comparison
  * @param {Readonly<Record<string, number>>} comparison.before
  * @param {Readonly<Record<string, number>>} comparison.now
@@ -53,7 +53,7 @@ export function compare({ before, now, growth, unit, update }) {
       console.log(`${name.padEnd(28)}${change}`);
       if (found > old * (1 + growth)) wrong.push(`${name} grew: ${change}, ${percent(growth)} is allowed`);
       // An unnoticed decrease would hide a later increase.
-      else if (found < old * (1 - growth)) console.log(`  it shrank: \`${update}\` keeps it there`);
+      else if (found < old * (1 - growth)) console.log(`  it shrank: record that by \`${update}\``);
     }
   }
   if (wrong.length > 0) {

@@ -1,14 +1,14 @@
-/** Writes files whole, and tells whether anything has changed. */
+/** Writes files atomically, and detects changes. */
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-/** What this process has written, or found to be as it should be. @type {Set<string>} */
+/** The files that this process has written, or found unchanged. @type {Set<string>} */
 const written = new Set();
 
 /**
- * Replaces a file in one step, and only if it would change: what watches it or depends on its age is not woken for
- * nothing.
+ * Replaces a file atomically, and only if its content changes, so that watchers and tools that compare ages do not
+ * react needlessly.
  * @param {string} path
  * @param {string | Uint8Array} content
  */
@@ -40,7 +40,7 @@ export function readIfThere(path) {
 }
 
 /**
- * One hash of files and of everything below directories, names included; what is not there counts as such.
+ * Returns one hash of files and of everything below directories, including names and missing files.
  * @param {readonly string[]} paths
  */
 export function hashOf(paths) {
@@ -53,7 +53,7 @@ export function hashOf(paths) {
 }
 
 /**
- * The files below a directory, or a file itself.
+ * Returns the files below a directory, or a file itself.
  * @param {string} path
  * @returns {string[]}
  */

@@ -1,5 +1,5 @@
 /**
- * Flink of our own: its processes, each a JVM, from the jars in the Python environment, and the job of examples/flink,
+ * A local Flink: its processes, each a JVM, from the jars in the Python environment, and the job of examples/flink,
  * whose jar Maven builds.
  */
 import { spawn } from "node:child_process";
@@ -12,11 +12,11 @@ import { endWithUs, freePort } from "./processes.mjs";
 import { CommandFailed, run } from "./run.mjs";
 import { flinkJars } from "./servers.mjs";
 
-/** How long Flink may take for anything on a machine that is busy with other things. */
+/** The timeout of any step of Flink, for a busy machine. */
 const PATIENCE_MS = 120_000;
 const POLL_MS = 100;
 
-/** What Flink reaches into of the JDK: as in the configuration that it is shipped with. */
+/** The JDK packages that Flink accesses by reflection, as in its default configuration. */
 const openModules = [
   ...["java.lang", "java.lang.reflect", "java.net", "java.io", "java.nio", "java.text", "java.time", "java.util"],
   ...["java.util.concurrent", "java.util.concurrent.atomic", "java.util.concurrent.locks", "sun.nio.ch"],
@@ -50,9 +50,9 @@ export async function buildJob() {
  */
 
 /**
- * @param {string} directory of its configuration, which `configure` has written
- * @param {string} name of its log
- * @param {string} main the class of which it runs `main`
+ * @param {string} directory the directory of its configuration, written by `configure`
+ * @param {string} name the name of its log
+ * @param {string} main the class whose `main` it runs
  * @param {readonly string[]} args
  * @returns {RunningJvm}
  */
@@ -61,9 +61,9 @@ export function startJvm(directory, name, main, args) {
   const output = openSync(log, "a");
   const logging = `-Dlog4j.configurationFile=${pathToFileURL(join(directory, "log4j2.properties")).href}`;
   const heap = ["-Xmx384m", "-XX:MaxMetaspaceSize=256m", "-XX:+UseSerialGC"];
-  // It compiles quickly: no run is long enough to pay for more.
+  // Only the fast compiler: runs are too short for the optimizing one.
   const compiler = "-XX:TieredStopAtLevel=1";
-  // Not in this process's group: a terminal's Ctrl-C is for us.
+  // In a process group of its own, so that a terminal's Ctrl-C reaches only this process.
   const jvm = spawn("java", [...heap, compiler, logging, ...openModules, "-cp", flinkJars(), main, ...args], {
     env: { ...process.env, FLINK_CONF_DIR: directory },
     stdio: ["ignore", output, output],
@@ -87,7 +87,7 @@ export async function configure(directory, settings = {}, restPort) {
     "rest.port": port,
     "rest.bind-port": port,
     "io.tmp.dirs": directory,
-    // What has no serializer of Flink's own fails, and takes none that is ten times as slow.
+    // Types without a Flink serializer fail, instead of using one that is ten times slower.
     "pipeline.generic-types": "false",
     "execution.checkpointing.dir": pathToFileURL(join(directory, "checkpoints")).href,
     "taskmanager.memory.managed.size": "0m",
@@ -116,9 +116,9 @@ export async function ask(address, method = "GET") {
 /** @typedef {{ jobs: { jid: string, tasks: { total: number, running: number } }[] }} Overview */
 
 /**
- * Until all tasks of the one job run. Resolves to its id.
+ * Waits until all tasks of the only job run. Resolves to its id.
  * @param {string} url of the REST API
- * @param {RunningJvm} jvm which has to live meanwhile
+ * @param {RunningJvm} jvm the process, which must not end meanwhile
  * @returns {Promise<string>}
  */
 export async function running(url, jvm) {
@@ -133,12 +133,12 @@ export async function running(url, jvm) {
 }
 
 /**
- * The job in a JVM of its own, with a cluster in it.
+ * The job in a JVM of its own, with an embedded cluster.
  * @typedef {RunningJvm & { url: string, id: string }} RunningJob
  */
 
 /**
- * Resolves when all its tasks run.
+ * Starts the job. Resolves when all its tasks run.
  * @param {string} directory for its configuration, logs and checkpoints
  * @param {string} jar
  * @param {readonly string[]} args the job's own

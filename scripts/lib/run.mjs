@@ -1,12 +1,12 @@
-/** Runs other programs: with their output passed on, or read; and says what is still running. */
+/** Runs other programs, with their output passed on or read, and prints which are still running. */
 import { execFile, spawn } from "node:child_process";
 import { root } from "./paths.mjs";
 
-/** A program that did not end well; its own output has said why. */
+/** The error of a program that failed; its own output has the reason. */
 export class CommandFailed extends Error {}
 
 /**
- * Runs a program, its output going where this process's goes. Rejects unless it ends with 0.
+ * Runs a program with inherited output. Rejects unless it exits with 0.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ env?: Record<string, string | undefined>, cwd?: string }} [options]
@@ -30,7 +30,7 @@ export function run(command, args, options = {}) {
 }
 
 /**
- * Like `run`, and resolves to what the program wrote to its standard output, which also goes where this process's goes.
+ * Like `run`, but resolves to the program's standard output, which is also printed.
  * @param {string} command
  * @param {readonly string[]} args
  * @param {{ env?: Record<string, string | undefined> }} [options]
@@ -66,8 +66,7 @@ function failure(command, args, code, signal) {
 }
 
 /**
- * Runs a program and returns what it wrote to its standard output, trimmed; `undefined` if there is no such program or
- * it failed.
+ * Runs a program. Resolves to its trimmed standard output; `undefined` if the program does not exist or failed.
  * @param {string} command
  * @param {readonly string[]} args
  * @returns {Promise<string | undefined>}
@@ -82,13 +81,13 @@ export function output(command, args) {
 
 const PROGRESS_INTERVAL_MS = 10_000;
 
-/** What is running, with the time of its start. @type {Map<string, number>} */
+/** The running work, with the times of its start. @type {Map<string, number>} */
 const running = new Map();
 /** @type {NodeJS.Timeout | undefined} */
 let timer;
 
 /**
- * Prints every 10 s what is still running, so that a long silence does not look like a hang.
+ * Prints the running work every 10 s, so that a long silence does not look like a hang.
  * @template T
  * @param {string} label
  * @param {() => Promise<T>} work

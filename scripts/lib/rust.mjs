@@ -9,7 +9,7 @@ import { CommandFailed, output } from "./run.mjs";
 
 export const wasmTarget = "wasm32-unknown-unknown";
 
-/** rustup puts cargo here, and PATH has it only in shells that were opened later. */
+/** The directory in which rustup installs cargo. Only shells that are opened later have it on PATH. */
 export const cargoHome = fromEnvironment("CARGO_HOME") ?? join(homedir(), ".cargo");
 const cargoBin = join(cargoHome, "bin");
 if (which("cargo") === undefined && existsSync(cargoBin)) {
@@ -19,11 +19,11 @@ if (which("cargo") === undefined && existsSync(cargoBin)) {
 /**
  * @typedef {object} CargoTool
  * @property {string} binary
- * @property {string} version which the binary names for `--version`
+ * @property {string} version the version in the output of `--version`
  * @property {RegExp} [works] other versions that work, if they are on PATH
- * @property {string} root where it is installed: below it, in bin/
+ * @property {string} root the directory in whose bin/ it is installed
  * @property {readonly string[]} install arguments of `cargo install`
- * @property {string} [comesWith] the root of another tool, which brings it, too
+ * @property {string} [comesWith] the root of another tool whose installation includes it
  */
 
 const manifest = readFileSync(inProject("Cargo.toml"), "utf8");
@@ -34,11 +34,11 @@ const manifest = readFileSync(inProject("Cargo.toml"), "utf8");
  */
 function fromManifest(pattern, what) {
   const found = pattern.exec(manifest)?.[1];
-  if (found === undefined) throw new Error(`Cargo.toml does not say ${what}`);
+  if (found === undefined) throw new Error(`Cargo.toml has no ${what}`);
   return found;
 }
 
-/** The oldest Rust that compiles the crate. */
+/** The minimum supported Rust version. */
 export const minimumRust = fromManifest(/^rust-version\s*=\s*"([\d.]+)"/m, "rust-version");
 
 /** wasm-bindgen's tools must be of the version of its crate. */
@@ -47,24 +47,25 @@ const wasmBindgenVersion = fromManifest(
   'wasm-bindgen = "=…"',
 );
 
-/** The compiler, in its own words: what it makes depends on them. */
+/** The compiler's own description of its version, on which its output depends. */
 export async function rustVersion() {
   return (await output("rustc", ["--version"])) ?? "no rustc";
 }
 
-/** Where the compiler has its library, and the commit that it was made of. */
+/** The directory of the compiler's library, and the compiler's commit. */
 export async function rustc() {
   const sysroot = await output("rustc", ["--print", "sysroot"]);
   const commit = /^commit-hash: (\w+)$/m.exec((await output("rustc", ["--verbose", "--version"])) ?? "")?.[1];
-  if (sysroot === undefined || commit === undefined) throw new CommandFailed("rustc does not tell its version");
+  if (sysroot === undefined || commit === undefined)
+    throw new CommandFailed("rustc does not print its sysroot or commit");
   return { sysroot, commit };
 }
 
 const bindgenSource = inProject("scripts", "tools", "wasm-bindgen");
 
 /**
- * wasm-bindgen's commands as published, among them the runner of Wasm tests. Their lock file names versions that are not
- * on every registry, hence no --locked.
+ * wasm-bindgen's published commands, among them the runner of Wasm tests. Without --locked, since their lock file names
+ * versions that are not on every registry.
  * @type {CargoTool}
  */
 export const wasmTestRunner = {
@@ -75,8 +76,8 @@ export const wasmTestRunner = {
 };
 
 /**
- * Generates the JavaScript next to a Wasm module. What the tests install serves as well, and so does `wasm-bindgen` on
- * PATH, if it is of the version.
+ * Generates the JavaScript glue of a Wasm module. The tests' installation and a `wasm-bindgen` on PATH are used, if
+ * they have this version.
  * @type {CargoTool}
  */
 export const wasmBindgenTool = {
@@ -97,7 +98,7 @@ export const wasmPack = {
 };
 
 /**
- * Makes mutants: `npm run mutants` installs it.
+ * cargo-mutants, installed by `npm run mutants`.
  * @type {CargoTool}
  */
 export const cargoMutants = {
@@ -121,7 +122,7 @@ function digestOf(file) {
 }
 
 /**
- * The directory with this tool in its version: what PATH has, or what an earlier set-up installed.
+ * Returns the directory with this version of a tool, on PATH or installed by an earlier set-up.
  * @param {CargoTool} tool
  * @returns {Promise<string | undefined>}
  */
@@ -136,7 +137,7 @@ export async function findCargoTool({ binary, version, works, root, comesWith })
 }
 
 /**
- * The environment in which these tools are found by name, by each other too.
+ * Returns an environment in which these tools are on PATH.
  * @param {readonly CargoTool[]} tools
  * @returns {Promise<{ PATH: string }>}
  */

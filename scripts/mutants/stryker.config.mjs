@@ -4,21 +4,21 @@
 export default {
   testRunner: "vitest",
   plugins: ["@stryker-mutator/vitest-runner"],
-  // Tests import the package as it is built: no import relates them to js/.
+  // Tests import the built package, so that their imports do not relate them to js/.
   vitest: { configFile: "scripts/mutants/vitest.config.ts", related: false },
   mutate: ["js/**/*.ts", "!js/**/*.d.ts", "!js/generated/**"],
-  // Of the copy of the project that is tried.
+  // Runs in Stryker's copy of the project.
   buildCommand: `node --eval "import('./scripts/build/bundle.mjs').then(({ bundle }) => bundle())"`,
   ignorePatterns: ["target", "test-results", "bench", "lab", "docs", "examples"],
   tempDirName: "target/stryker/copies",
   coverageAnalysis: "perTest",
-  // What a module does as it is loaded would take a process for each mutant.
+  // Mutants of code that runs at import would need a process each.
   ignoreStatic: true,
   concurrency: 2,
   timeoutMS: 20_000,
   reporters: ["clear-text", "html"],
   clearTextReporter: { allowColor: false, logTests: false },
   htmlReporter: { fileName: "target/stryker/report.html" },
-  // A mutant that survives is for a person to review.
+  // Surviving mutants are reviewed by a person.
   thresholds: { high: 90, low: 70, break: null },
 };

@@ -1,4 +1,4 @@
-/** Vitest's settings for Stryker: tests in Node of what js/ does, without those that start processes. */
+/** Vitest's settings for Stryker: the Node tests of js/, without those that start processes. */
 import { defineConfig } from "vitest/config";
 import { define, ofTheEngine, patient } from "../../vitest.config.ts";
 

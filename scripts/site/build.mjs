@@ -1,6 +1,6 @@
 /**
- * The site of the package as it is built: `node scripts/site/build.mjs BASE DIRECTORY`, a process of its own, since
- * VitePress sets the environment for the whole process.
+ * Builds the site: `node scripts/site/build.mjs BASE DIRECTORY`, in a process of its own, since VitePress changes the
+ * environment of the process.
  *
  *     docs/*.md, SECURITY.md, CHANGELOG.md ──┐
  *     js/types/ ── reference.mjs ────────────┴─► target/site-pages/ ── VitePress ──► DIRECTORY
@@ -22,7 +22,7 @@ await build(inProject("docs"), { base, outDir });
 const { buildPage } = await tsImport("../../www/build.ts", import.meta.url);
 cpSync(await buildPage(console.log, { alone: true }), `${outDir}/demo`, { recursive: true });
 
-/** All that VitePress makes pages of, in one directory. */
+/** Copies all sources of VitePress's pages into one directory. */
 function gatherPages() {
   const names = groups.flatMap(({ pages }) => pages);
   const directory = inProject("target", "site-pages");

@@ -1,4 +1,4 @@
-/** The reference: a page in Markdown for each entry of the package, made from its declarations in js/types/. */
+/** Generates the API reference: a Markdown page for each entry of the package, from its declarations in js/types/. */
 import { readFileSync } from "node:fs";
 import ts from "typescript-6";
 import { entries } from "../build/entries.mjs";
@@ -35,7 +35,7 @@ function isExported(statement) {
   return ts.canHaveModifiers(statement) && ts.getModifiers(statement)?.[0]?.kind === ts.SyntaxKind.ExportKeyword;
 }
 
-/** What an entry has of another one. @param {ts.SourceFile} file */
+/** The re-exports of an entry. @param {ts.SourceFile} file */
 function reexports(file) {
   const imported = new Map(
     file.statements.filter(ts.isImportDeclaration).flatMap(({ importClause, moduleSpecifier }) => {
@@ -61,7 +61,7 @@ function entryOf(specifier) {
 }
 
 /**
- * By name, in their order.
+ * Groups declarations by name, in their order.
  * @param {readonly ts.Node[]} nodes
  */
 function grouped(nodes) {
@@ -74,7 +74,7 @@ function grouped(nodes) {
   return [...groups].map(([name, all]) => ({ name, nodes: all }));
 }
 
-/** Nothing of a constructor, which nobody may call. @param {ts.Node} node @returns {string | undefined} */
+/** The name of a member; `undefined` for a private constructor. @param {ts.Node} node @returns {string | undefined} */
 function nameOf(node) {
   if (ts.isVariableStatement(node)) return node.declarationList.declarations[0]?.name.getText();
   return /** @type {ts.NamedDeclaration} */ (node).name?.getText();
@@ -112,7 +112,7 @@ function fence(nodes) {
   return `\`\`\`ts\n${nodes.map((node) => node.getText().replace(/\n {2}/g, "\n")).join("\n")}\n\`\`\``;
 }
 
-/** What the comment before a declaration says. @param {ts.Node} node */
+/** The comment before a declaration, as Markdown. @param {ts.Node} node */
 function documentation(node) {
   const comments = ts.getJSDocCommentsAndTags(node).filter(ts.isJSDoc);
   const text = comments.map(({ comment }) => prose(ts.getTextOfJSDocComment(comment) ?? ""));
@@ -128,7 +128,7 @@ function uncommented(comment) {
   return comment.replace(/^\/\*\*|\*\/$/g, "").replace(/^ *\* ?/gm, "");
 }
 
-/** As Markdown: what is not code has no markup in it. @param {string} text */
+/** Escapes markup outside of code. @param {string} text */
 function prose(text) {
   return text
     .trim()

@@ -6,7 +6,7 @@ import { serveStatic } from "@hono/node-server/serve-static";
 import { Hono } from "hono";
 
 /**
- * Serves a built site as a host of files does.
+ * Serves a built site like a static file host.
  * @param {{ base?: string, directory: string, port?: number }} options `port`: 0 for any free one
  * @returns {Promise<{ url: string, close(): void }>}
  */

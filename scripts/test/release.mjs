@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { programs, which } from "../lib/programs.mjs";
-import { CommandFailed } from "../lib/run.mjs";
+import { CommandFailed, run, runAndRead } from "../lib/run.mjs";
 import { startService } from "../lib/service.mjs";
 import { makeRelease } from "../release.mjs";
 
@@ -18,7 +18,7 @@ export async function checkRelease() {
   const directory = mkdtempSync(join(tmpdir(), "seenguard-release-"));
   try {
     await checkImage(release, join(directory, "bundle"));
-    checkDebianPackage(release, join(directory, "debian"));
+    await checkDebianPackage(release, join(directory, "debian"));
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -27,7 +27,7 @@ export async function checkRelease() {
 /** @param {import("../release.mjs").Release} release @param {string} bundle */
 async function checkImage({ layout, tag }, bundle) {
   const isRoot = process.getuid?.() === 0;
-  run(programs.umoci.find() ?? "umoci", [
+  await run(programs.umoci.find() ?? "umoci", [
     ...["unpack", ...(isRoot ? [] : ["--rootless"])],
     ...["--image", `${layout}:${tag}`, bundle],
   ]);
@@ -42,7 +42,7 @@ async function checkImage({ layout, tag }, bundle) {
   const command = ["-i", `PATH=${process.env.PATH ?? ""}`, ...inside.env, ...enter, root, ...inside.args];
   const open = spawnSync("env", command, { encoding: "utf8", timeout: ENDS_WITHIN_MS });
   expect(open.status !== 0 && open.stderr.includes("--token-file"), "it serves nobody else without tokens");
-  expect(run("env", [...command, "--help"]).includes("--kafka <"), "it has Kafka");
+  expect((await runAndRead("env", [...command, "--help"])).includes("--kafka <"), "it has Kafka");
   const service = await startService("env", [...command, "--namespace", "home:{user}"]);
   const { url, stop } = service;
   if (isRoot) {
@@ -61,9 +61,9 @@ async function checkImage({ layout, tag }, bundle) {
 }
 
 /** @param {import("../release.mjs").Release} release @param {string} directory */
-function checkDebianPackage({ debianPackage }, directory) {
-  run("dpkg-deb", ["--extract", debianPackage, directory]);
-  const contents = run("dpkg-deb", ["--contents", debianPackage]);
+async function checkDebianPackage({ debianPackage }, directory) {
+  await run("dpkg-deb", ["--extract", debianPackage, directory]);
+  const contents = await runAndRead("dpkg-deb", ["--contents", debianPackage]);
   const owners = contents
     .trim()
     .split("\n")
@@ -72,9 +72,10 @@ function checkDebianPackage({ debianPackage }, directory) {
     owners.every((owner) => owner === "root/root"),
     "all of the package belongs to root",
   );
-  const version = run("dpkg-deb", ["--field", debianPackage, "Version"]).trim();
+  const version = (await runAndRead("dpkg-deb", ["--field", debianPackage, "Version"])).trim();
   const program = join(directory, "usr/bin/seenguard-server");
-  expect(run(program, ["--version"]).trim() === `seenguard-server ${version}`, "the program has the package's version");
+  const ofProgram = (await runAndRead(program, ["--version"])).trim();
+  expect(ofProgram === `seenguard-server ${version}`, "the program has the package's version");
   const environment = join(directory, "etc/default/seenguard-server");
   expect((statSync(environment).mode & 0o777) === 0o600, "only root may read the options, which may have a password");
   const copyright = readFileSync(join(directory, "usr/share/doc/seenguard-server/copyright"), "utf8");
@@ -84,12 +85,15 @@ function checkDebianPackage({ debianPackage }, directory) {
     const unit = join(directory, "lib/systemd/system", name);
     const text = readFileSync(unit, "utf8");
     expect(/^RestartPreventExitStatus=78$/m.test(text), `${name} is not started again with wrong options`);
-    checkUnit(unit, text.replaceAll("=/usr/bin/", `=${directory}/usr/bin/`).replaceAll("=/etc/", `=${directory}/etc/`));
+    await checkUnit(
+      unit,
+      text.replaceAll("=/usr/bin/", `=${directory}/usr/bin/`).replaceAll("=/etc/", `=${directory}/etc/`),
+    );
   }
 }
 
 /** By systemd itself, where it is installed. @param {string} path @param {string} text with paths of this machine */
-function checkUnit(path, text) {
+async function checkUnit(path, text) {
   const analyze = which("systemd-analyze");
   if (analyze === undefined) {
     console.log(`not checked, without systemd-analyze: ${path}`);
@@ -100,7 +104,7 @@ function checkUnit(path, text) {
   // Of what it does not understand it warns, as of other units of this machine.
   const warnings = stderr.split("\n").filter((line) => line.includes(basename(path)));
   expect(warnings.length === 0, `systemd accepts ${basename(path)}${warnings.map((line) => `: ${line}`).join("")}`);
-  run(analyze, ["security", "--offline=yes", `--threshold=${String(MOST_EXPOSED)}`, "--no-pager", path]);
+  await run(analyze, ["security", "--offline=yes", `--threshold=${String(MOST_EXPOSED)}`, "--no-pager", path]);
 }
 
 /**
@@ -119,15 +123,4 @@ async function post(url, body) {
 function expect(isMet, what) {
   if (!isMet) throw new CommandFailed(`not true: ${what}`);
   console.log(`✓ ${what}`);
-}
-
-/**
- * The output of a command; fails if it does.
- * @param {string} command
- * @param {readonly string[]} args
- */
-function run(command, args) {
-  const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: "utf8", timeout: 120_000 });
-  if (status === 0) return stdout;
-  throw new CommandFailed(`${command} ${args.join(" ")} failed: ${error?.message ?? ""}${stdout}${stderr}`);
 }

@@ -32,7 +32,7 @@ const SILENT_S = 1;
 
 const WATCH_MS = 5_000;
 
-/** Tests in browsers wait about as long as they compute, so two cores have work for three steps. */
+/** Tests wait about as long as they compute: two cores have work for three steps, and leave time for one that is low. */
 const MOST_AT_ONCE = 3;
 
 /** What is done so soon begins first. */
@@ -89,14 +89,14 @@ export async function runSideBySide(steps, runOne) {
  * @param {readonly Step[]} running
  */
 function nextOf(waiting, running) {
-  const isFull = running.filter(({ low }) => !low).length >= MOST_AT_ONCE;
+  const others = running.filter(({ low }) => !low).length;
+  const hasRoom = (/** @type {Step} */ { low }) => (low ? running.length <= MOST_AT_ONCE : others < MOST_AT_ONCE);
   const unfinished = new Set([...waiting, ...running].map(({ name }) => name));
-  return waiting.find(
-    ({ lane, low, needs = [] }) =>
-      !(isFull && !low) &&
-      !(lane && running.some((other) => other.lane === lane)) &&
-      !needs.some((name) => unfinished.has(name)),
-  );
+  return waiting.find((step) => {
+    const { lane, needs = [] } = step;
+    const isFree = lane === undefined || !running.some((other) => other.lane === lane);
+    return hasRoom(step) && isFree && !needs.some((name) => unfinished.has(name));
+  });
 }
 
 /**

@@ -6,7 +6,6 @@ import { constants, setPriority } from "node:os";
 import { statOf } from "../lib/processes.mjs";
 import { programs } from "../lib/programs.mjs";
 import { CommandFailed } from "../lib/run.mjs";
-import { preparedService } from "../lib/service.mjs";
 import { findStep } from "./rule.mjs";
 import { withSetUp } from "./set-up.mjs";
 
@@ -20,9 +19,7 @@ process.env.SEENGUARD_PROGRAMS = Object.entries(programs)
   .filter(isNamed)
   .map(([name]) => name)
   .join(",");
-if (step.needs?.includes("service-program") && others.some(({ name }) => name === "service-program")) {
-  process.env.SEENGUARD_SERVICE = preparedService;
-}
+for (const { name, gives } of others) if (step.needs?.includes(name)) Object.assign(process.env, gives);
 // What it starts inherits it.
 if (step.low) setPriority(constants.priority.PRIORITY_LOW);
 try {

@@ -9,7 +9,7 @@ import { programs } from "../lib/programs.mjs";
 import { CommandFailed, output, run, runAndRead } from "../lib/run.mjs";
 import { pathWith, wasmBindgenTool, wasmPack, wasmTarget, wasmTestRunner } from "../lib/rust.mjs";
 import { inProject } from "../lib/paths.mjs";
-import { kafka, prepareService } from "../lib/service.mjs";
+import { kafka, prepareService, preparedService, serviceTests } from "../lib/service.mjs";
 import { compileModules, modules } from "../build/wasm.mjs";
 import { releasePrograms } from "../release.mjs";
 import { checkInstructions } from "./instructions.mjs";
@@ -34,8 +34,10 @@ import { checkWords } from "./words.mjs";
  * @property {readonly string[]} [needs] steps that must have passed; and the build, which others wait for, goes first
  * @property {string} [lane] no two steps of one lane run side by side: those that wait for one lock of cargo or compile
  *   what another's documentation examples link to, or that would have two browsers run at once
- * @property {true} [low] it runs with the lowest priority next to all others: only what needs it waits for it
+ * @property {true} [low] it computes and nothing else, and nothing waits for it but what needs it: it has the time that
+ *   the others leave, by the lowest priority
  * @property {true} [makesFiles] others need what it makes, so it is never skipped
+ * @property {Readonly<Record<string, string>>} [gives] environment variables of the steps that need it
  */
 
 /** @param {...string} args */
@@ -97,22 +99,22 @@ const ofTheLab = ["--profile", "lab", "--package", "seenguard-lab"];
 /** The members but the service: their lints, the lab's own tests, and what `docs/` holds of its programs. */
 async function checkLab() {
   const others = ["--exclude", "seenguard", "--exclude", "seenguard-server"];
-  await cargo("clippy", "--workspace", ...others, "--all-targets", ...denyWarnings);
+  await cargo("clippy", "--profile", "lab", "--workspace", ...others, "--all-targets", ...denyWarnings);
   await cargo("test", ...ofTheLab);
   await cargo("run", "--quiet", ...ofTheLab, "--bin", "effect", "--", "--check");
 }
 
-/** The member in server/, compiled as quickly as may be: what its tests wait for is Redis. */
+/** The member in server/. */
 async function checkServer() {
-  const member = ["--package", "seenguard-server"];
-  const all = ["--features", `testing,${kafka}`, ...member];
-  await cargo("test", "--profile", "dev", "--no-fail-fast", ...all);
-  await cargo("clippy", "--all-targets", ...all, ...denyWarnings);
-  // Its library alone, as those compile it who want the stores and nothing else, and with each of its parts.
-  for (const features of ["", "axum", "consumer,formats"]) {
-    await cargo("clippy", "--lib", ...member, "--no-default-features", "--features", features, ...denyWarnings);
-  }
-  await run("cargo", ["doc", "--no-deps", ...all], { env: { RUSTDOCFLAGS: "-D warnings" } });
+  await cargo("test", "--no-fail-fast", ...serviceTests);
+  await cargo("clippy", "--all-targets", ...serviceTests, ...denyWarnings);
+  // As it is released, without what tests need; and its library as those compile it who want stores alone, or consumers
+  // without a service. `publish` compiles it with `axum` alone.
+  const lint = ["clippy", "--package", "seenguard-server"];
+  await cargo(...lint, "--bins", "--features", kafka, ...denyWarnings);
+  for (const features of ["", "consumer,formats"])
+    await cargo(...lint, "--lib", "--no-default-features", "--features", features, ...denyWarnings);
+  await run("cargo", ["doc", "--no-deps", ...serviceTests], { env: { RUSTDOCFLAGS: "-D warnings" } });
 }
 
 /** A server's build of the crate has nothing of the browser in it. */
@@ -129,12 +131,12 @@ const denyWarnings = ["--", "-D", "warnings"];
 async function clippy() {
   await cargo("clippy", "--all-targets", ...denyWarnings);
   const wasmOnly = wasmTestFiles().flatMap((name) => ["--test", name]);
-  await cargo("clippy", "--lib", ...wasmOnly, "--target", wasmTarget, ...denyWarnings);
+  // By the profile of `modules`, which has compiled the macros for it.
+  const asWasm = ["clippy", "--release", "--target", wasmTarget, "--lib"];
+  await cargo(...asWasm, ...wasmOnly, ...denyWarnings);
   // And as the modules are compiled. Without any feature it is part of the service, whose step checks that.
-  for (const { features } of modules) {
-    const part = ["--no-default-features", "--features", features];
-    await cargo("clippy", "--lib", ...part, "--target", wasmTarget, ...denyWarnings);
-  }
+  for (const { features } of modules)
+    await cargo(...asWasm, "--no-default-features", "--features", features, ...denyWarnings);
 }
 
 async function documentation() {
@@ -164,7 +166,7 @@ const packageAndTests = /^(js|src|scripts\/build|tests)\/|^[^/]*\.(ts|json|toml)
 
 const { chromium, firefox, go, java, jre, kcat, librdkafka, maven, python, redis, valgrind } = programs;
 const webkit = [programs.webkitDriver, programs.webkitBrowser, programs.xvfb, programs.xauth];
-const otherServers = [go, programs.goBloom, programs.goRedis, programs.goXxhash, java, programs.guava, programs.lz4];
+const otherServers = [go, programs.goBloom, programs.goXxhash, java, programs.guava, programs.lz4];
 
 /** At the top of its host, and below it. */
 async function site() {
@@ -199,6 +201,27 @@ export const steps = [
     tools: [wasmBindgenTool],
     needs: ["modules"],
     makesFiles: true,
+  },
+  // One after the other: the crate alone, compiled in between, has other features, and both would be compiled again.
+  {
+    name: "service-program",
+    what: "the service is compiled, for all steps that run it",
+    run: prepareService,
+    gives: { SEENGUARD_SERVICE: preparedService },
+    programs: [librdkafka],
+    lane: "cargo",
+    slow: true,
+    makesFiles: true,
+  },
+  {
+    name: "server",
+    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
+    run: checkServer,
+    programs: [librdkafka, redis],
+    reads: /^(src|server)\/|^rustfmt\.toml$/,
+    needs: ["service-program"],
+    lane: "cargo",
+    slow: true,
   },
   {
     name: "cargo",
@@ -341,24 +364,6 @@ export const steps = [
   },
   // From here on all are slow, or run by their names alone.
   {
-    name: "service-program",
-    what: "the service is compiled, for all steps that run it",
-    run: prepareService,
-    programs: [librdkafka],
-    lane: "cargo",
-    slow: true,
-    makesFiles: true,
-  },
-  {
-    name: "server",
-    what: "the stores in Rust and the service, over memory, Redis and a cluster, while consumers are killed",
-    run: checkServer,
-    programs: [librdkafka, redis],
-    reads: /^(src|server)\/|^rustfmt\.toml$/,
-    lane: "cargo",
-    slow: true,
-  },
-  {
     name: "bundlers",
     what: "the packed package in an app of each bundler, framework, test runner and runtime",
     run: () => vitest("--project", "bundlers", "--reporter", "verbose"),
@@ -382,6 +387,7 @@ export const steps = [
     run: checkLab,
     needs: ["build"],
     slow: true,
+    low: true,
   },
   {
     name: "fuzz",
@@ -389,6 +395,7 @@ export const steps = [
     run: () => run(process.execPath, [inProject("lab", "fuzz", "run.mjs")]),
     needs: ["build"],
     slow: true,
+    low: true,
   },
   {
     name: "engines",
@@ -464,8 +471,9 @@ export const steps = [
     run: checkInstructions,
     programs: [valgrind],
     reads: allRust,
-    lane: "cargo",
+    needs: ["build"],
     slow: true,
+    low: true,
   },
   {
     // With `--all` alone: compiling its tools takes half as long as all of `npm test`, whose other steps run the same
@@ -492,8 +500,8 @@ export const steps = [
     what: "the registries would take the package and both crates, which an empty app can use",
     run: checkPublish,
     needs: ["build"],
-    lane: "cargo",
     slow: true,
+    low: true,
   },
   {
     name: "soak-minute",

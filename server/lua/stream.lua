@@ -1,5 +1,6 @@
--- What consumers do with a stream: the first argument is the operation, the others are those of its function. A full Redis
--- would refuse a transaction; but once a script has written, even nothing, Redis refuses it nothing for lack of memory.
+-- The operations of consumers on a stream: the first argument is the operation, the others are its arguments. They are
+-- scripts because a full Redis would refuse a transaction, while it checks its memory only before a script's first
+-- write.
 local operations = {}
 
 -- Removes the dead letters of over 7 days.

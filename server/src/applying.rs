@@ -11,21 +11,21 @@ use futures_util::{FutureExt, StreamExt};
 use seenguard::{ReceivedReport, StoreFailure};
 
 use crate::error::{Error, ErrorKind, Retry};
-use crate::metrics::note_taken;
+use crate::metrics::count_applied;
 use crate::seen_store::SeenStore;
 
-/// How many users' chains are changed concurrently.
+/// The number of users' chains that are changed concurrently.
 const USERS_AT_ONCE: usize = 32;
 
-/// The id of an entry in its stream: in Redis a time and a number, in Kafka a partition and an offset.
+/// The id of an entry: in Redis a time and a sequence number, in Kafka a partition and an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EntryId(pub u64, pub u64);
 
-/// A report in the stream.
+/// An entry of a stream.
 #[derive(Debug)]
 pub struct Entry {
     pub id: EntryId,
-    /// The user and the report, or the code of an error.
+    /// The user and the report, or an error's code if the entry is unreadable.
     pub content: Result<(String, ReceivedReport), &'static str>,
 }
 
@@ -51,14 +51,14 @@ impl FromStr for EntryId {
     }
 }
 
-/// The outcome of entries.
+/// The outcome of applying entries.
 #[derive(Default)]
 pub(crate) struct Outcome {
     pub(crate) done: Vec<EntryId>,
     pub(crate) dead: Vec<DeadLetter>,
-    /// Entries that have failed for a reason of their own, and may succeed later.
+    /// Entries that have failed because of their user's data, and may succeed later.
     pub(crate) failed: Vec<DeadLetter>,
-    /// The failure of all other entries.
+    /// The failure of the storage, if any, because of which all other entries were not applied.
     pub(crate) failure: Option<Error>,
 }
 
@@ -71,16 +71,16 @@ impl Outcome {
     }
 }
 
-/// How entries are applied.
+/// Options of applying entries.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ApplyOptions {
-    /// When all attempts end, for all users together.
+    /// The deadline of all attempts, for all users together.
     pub(crate) deadline: Instant,
-    /// Whether a rebuild reads them, long after they were new: then their lag says nothing.
+    /// Whether the entries are replayed for a rebuild: their lag is then not recorded.
     pub(crate) is_replay: bool,
 }
 
-/// Applies entries: those of a user in their order in one change.
+/// Applies entries, those of a user in their order as one change.
 pub(crate) async fn apply_all(store: &SeenStore, entries: Vec<Entry>, options: ApplyOptions) -> Outcome {
     let mut all = Outcome::default();
     let mut users: BTreeMap<String, (Vec<EntryId>, Vec<ReceivedReport>)> = BTreeMap::new();
@@ -103,7 +103,7 @@ pub(crate) async fn apply_all(store: &SeenStore, entries: Vec<Entry>, options: A
     all
 }
 
-/// All at once; one by one if that fails because of one entry.
+/// Applies a user's reports as one change; one by one if that fails because of one of them.
 async fn apply_for_user(
     store: &SeenStore,
     user: &str,
@@ -121,7 +121,7 @@ async fn apply_for_user(
     let ingested = AssertUnwindSafe(store.ingest_all(user, reports, left)).catch_unwind();
     match ingested.await.unwrap_or_else(|_| Err(ErrorKind::Internal.into())) {
         Ok(_) => {
-            note_taken(reports, options.is_replay);
+            count_applied(reports, options.is_replay);
             outcome.done.extend(ids);
         }
         Err(error) if matches!(error.kind().retry(), Retry::Caller | Retry::Operator) => outcome.failure = Some(error),
@@ -148,7 +148,7 @@ mod tests {
     use std::time::Duration;
 
     use async_trait::async_trait;
-    use seenguard::{PendingToKeep, Report, Time};
+    use seenguard::{PendingUpdate, Report, Time};
 
     use super::*;
     use crate::backend::{Backend, Loaded, Replacement};
@@ -159,11 +159,11 @@ mod tests {
 
     #[async_trait]
     impl Backend for Hung {
-        async fn load(&self, _: &str, _: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        async fn load(&self, _: &str, _: Option<&PendingUpdate>) -> Result<Loaded, Error> {
             pending().await
         }
 
-        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
+        async fn store_pending(&self, _: &str, _: &PendingUpdate) -> Result<Option<Time>, Error> {
             pending().await
         }
 
@@ -185,13 +185,13 @@ mod tests {
             id: EntryId(0, number as u64),
             content: Ok((format!("user-{number}"), Report::new("home", at).received(at))),
         };
-        let begun = Instant::now();
+        let start = Instant::now();
         let options = ApplyOptions {
-            deadline: begun + WITHIN,
+            deadline: start + WITHIN,
             is_replay: false,
         };
         let outcome = apply_all(&store, (0..10 * USERS_AT_ONCE).map(entry).collect(), options).await;
-        assert!(begun.elapsed() < 4 * WITHIN, "{:?}", begun.elapsed());
+        assert!(start.elapsed() < 4 * WITHIN, "{:?}", start.elapsed());
         assert_eq!(outcome.failure.unwrap().kind(), StoreFailure::Timeout.into());
         assert!(outcome.done.is_empty() && outcome.dead.is_empty() && outcome.failed.is_empty());
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use seenguard::{PendingToKeep, StoreFailure, StoreReplacement, StoredChain, Time};
+use seenguard::{PendingUpdate, StoreFailure, StoreReplacement, StoredChain, Time};
 
 use crate::error::Error;
 
@@ -11,34 +11,35 @@ use crate::error::Error;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Loaded {
-    /// The chain as it is stored.
+    /// The chain in its stored form.
     pub stored: Arc<StoredChain>,
     /// Differs after each change of the stored chain; 0 while there is none.
     pub revision: u64,
-    /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`].
-    pub kept: String,
-    /// The time of the storage's clock, which all servers share; `None`: it has no clock, and this process's is used.
+    /// The devices' pending impressions, in the lines of [`PendingUpdate::added_to`].
+    pub pending: String,
+    /// The time of the storage's clock, which all servers share. `None` if it has no clock: then this process's is
+    /// used.
     pub now: Option<Time>,
-    /// Why the requesting device's pending impressions could not be stored, if so: the page is made without them.
+    /// The error if the requesting device's pending impressions could not be stored. The page is made all the same.
     pub refusal: Option<Arc<Error>>,
 }
 
 impl Loaded {
-    /// From the text of [`Replacement::text`], or an empty one if nothing is stored, its revision, and the devices'
+    /// User data from the JSON of [`Replacement::json`], empty if nothing is stored, its revision, and the devices'
     /// pending impressions.
     ///
     /// # Errors
-    /// [`StoreFailure::WrongType`] for any other text.
-    pub fn of_text(text: &str, revision: u64, kept: impl Into<String>) -> Result<Self, Error> {
-        let stored = match text {
+    /// [`StoreFailure::WrongType`] for any other string.
+    pub fn from_json(json: &str, revision: u64, pending: impl Into<String>) -> Result<Self, Error> {
+        let stored = match json {
             "" => StoredChain::default(),
-            // serde's message would quote the text.
-            text => serde_json::from_str(text).map_err(|_| StoreFailure::WrongType)?,
+            // serde's message would quote the JSON.
+            json => serde_json::from_str(json).map_err(|_| StoreFailure::WrongType)?,
         };
         Ok(Loaded {
             stored: Arc::new(stored),
             revision,
-            kept: kept.into(),
+            pending: pending.into(),
             ..Loaded::default()
         })
     }
@@ -54,7 +55,7 @@ pub struct Replacement {
     pub before: Arc<StoredChain>,
     /// The new chain.
     pub after: Arc<StoredChain>,
-    /// How long to keep it, in seconds; 0: without expiry.
+    /// How long to store it, in seconds; 0: without expiry.
     pub life_seconds: u64,
     /// Whether to store it even if the storage is full: a consumer's change frees more space in the stream than it
     /// uses.
@@ -72,34 +73,34 @@ impl Replacement {
         }
     }
 
-    /// The new chain as one text.
+    /// The new chain as JSON.
     ///
     /// # Errors
     /// [`StoreFailure::OutOfMemory`].
-    pub fn text(&self) -> Result<String, Error> {
+    pub fn json(&self) -> Result<String, Error> {
         serde_json::to_string(&*self.after).map_err(|error| Error::new(StoreFailure::OutOfMemory, error))
     }
 }
 
-/// The storage of users' chains: four methods over an opaque text with a revision, and the lines with the devices'
+/// The storage of users' chains: four methods over an opaque string with a revision, and the lines with the devices'
 /// pending impressions.
 ///
-/// Examples are [`MemoryBackend`](crate::MemoryBackend) and `RedisBackend`. `testing::promises` tests other ones. A call may
-/// take any time: [`SeenStore`](crate::SeenStore) has the deadlines, retries after transient failures, and repeats a
-/// change until no other one intervenes.
+/// Implementations are [`MemoryBackend`](crate::MemoryBackend) and `RedisBackend`; `testing::promises` has the tests
+/// for others. A call may take any time: [`SeenStore`](crate::SeenStore) applies deadlines, retries after transient
+/// failures, and repeats a change until no other one intervenes.
 #[async_trait]
 pub trait Backend: Send + Sync + 'static {
     /// Stores a device's pending impressions, then loads the user's data.
     ///
     /// # Errors
     /// Errors of the backend. If the pending impressions cannot be stored, it succeeds with [`Loaded::refusal`].
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error>;
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error>;
 
     /// Stores a device's pending impressions. Returns the time of the storage's clock, if it has one.
     ///
     /// # Errors
     /// Errors of the backend.
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error>;
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error>;
 
     /// Stores a chain if the revision has not changed since it was loaded. Otherwise it changes nothing, and returns
     /// false.
@@ -108,13 +109,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Errors of the backend.
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
-    /// The same, and atomically removes the pending impressions of the user's devices.
+    /// [`Backend::replace`] that also removes the pending impressions of the user's devices, atomically.
     ///
     /// # Errors
     /// Errors of the backend.
     async fn forget(&self, user: &str, replacement: &Replacement) -> Result<bool, Error>;
 
-    /// Whether it was ever connected: a page waits a little longer for the first connection.
+    /// Whether the backend was ever connected. A page waits longer for the first connection.
     fn is_connected(&self) -> bool {
         true
     }
@@ -122,12 +123,12 @@ pub trait Backend: Send + Sync + 'static {
 
 #[async_trait]
 impl<B: Backend + ?Sized> Backend for Arc<B> {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         (**self).load(user, reported).await
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
-        (**self).keep(user, reported).await
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
+        (**self).store_pending(user, reported).await
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {

@@ -16,15 +16,15 @@ type Cause = Box<dyn StdError + Send + Sync>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A failure of the storage; `OutOfMemory` may be one of this process, too.
+    /// A failure of the storage. `OutOfMemory` may also be one of this process.
     Storage(StoreFailure),
-    /// The body is not a device's report.
+    /// The body is not a valid report of a device.
     BadReport,
     /// The report is of another namespace than this user's.
     WrongNamespace,
     /// An option, a user or a size is invalid.
     BadOption,
-    /// A panic: a mistake of this program, of a backend or of a listener.
+    /// A panic: a bug of this program, of a backend or of a listener.
     Internal,
 }
 
@@ -34,17 +34,18 @@ impl From<StoreFailure> for ErrorKind {
     }
 }
 
-/// Who retries a call that has failed: [`StoreFailure`] says what the call itself has retried.
+/// How a failed call is retried, beyond the retries of the call itself, for which see [`StoreFailure`].
 #[cfg(any(feature = "axum", feature = "consumer"))]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Retry {
-    /// The caller, a moment later. An entry stays in its stream.
+    /// The caller retries it a moment later. An entry stays in its stream.
     Caller,
-    /// The same, and only an operator can remove the cause: a consumer is not ready.
+    /// The same, but only an operator can remove the cause, so a consumer is not ready.
     Operator,
-    /// The caller, in vain. An entry is retried a few times, and then set aside: its user's cause may be removed.
+    /// A retry probably fails. An entry is retried a few times, since its user's data may be repaired, and then becomes
+    /// a dead letter.
     Entry,
-    /// Nobody: an entry is set aside at once.
+    /// It is not retried. An entry becomes a dead letter at once.
     Never,
 }
 
@@ -75,32 +76,30 @@ impl ErrorKind {
         }
     }
 
-    /// The meaning, for people.
+    /// The message, with the remedy.
     fn text(self) -> &'static str {
         match self {
             ErrorKind::Storage(failure) => match failure {
                 StoreFailure::Timeout => "the storage did not respond in time: try again",
                 StoreFailure::ReadOnly => "the storage accepts no writes, as a replica: try again when it is a master",
-                StoreFailure::OutOfMemory => "there is no memory for it: free some, or wait until it is freed",
+                StoreFailure::OutOfMemory => "out of memory: free some, or wait until some is freed",
                 StoreFailure::WrongType => {
-                    "something else is stored under this user's name: delete it, or take another prefix"
+                    "the user's key has data of another program: delete it, or use another prefix"
                 }
-                StoreFailure::Denied => "the storage does not let this client do it: look at its access rules",
-                StoreFailure::Conflict => "others changed this user's data all the time: try again",
+                StoreFailure::Denied => "the storage denies this client the permission: check its access rules",
+                StoreFailure::Conflict => "other writers kept changing this user's data: try again",
                 _ => "the storage is not available: try again",
             },
-            ErrorKind::BadReport => "the report is not what a device posts: pass it on as it arrived",
-            ErrorKind::WrongNamespace => {
-                "the report is of another namespace than this user's: it is of a session that is over"
-            }
-            ErrorKind::BadOption => "an option has no meaning",
-            ErrorKind::Internal => "this is a mistake of the program, whose log says more",
+            ErrorKind::BadReport => "the body is not a device's report: forward the device's body unchanged",
+            ErrorKind::WrongNamespace => "the report is of another namespace than this user's: its session is over",
+            ErrorKind::BadOption => "invalid option",
+            ErrorKind::Internal => "internal error: see the log",
         }
     }
 }
 
-/// Why a store's call failed. [`Error::kind`] and [`Error::code`] are for programs; the text is for people, names no
-/// user and may change.
+/// An error of a store's call. [`Error::kind`] and [`Error::code`] are for programs; the message is for people, names
+/// no user and may change.
 ///
 /// `docs/errors.md` has the cause and the remedy of each code.
 ///

@@ -1,4 +1,4 @@
-//! JSON as JavaScript writes it: a text may have a lone surrogate, `"\ud800"`, which UTF-8 cannot encode.
+//! Reads JSON of JavaScript, whose strings may have a lone surrogate, `"\ud800"`, which UTF-8 cannot encode.
 
 use serde::de::DeserializeOwned;
 
@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 /// ```
 ///
 /// # Errors
-/// The errors of `serde_json`: invalid JSON, or no `T`.
+/// The errors of `serde_json`: invalid JSON, or JSON of another type.
 pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Error> {
     serde_json::from_slice(json).or_else(|error| match with_whole_characters(json) {
         Some(json) => serde_json::from_slice(&json),
@@ -23,8 +23,8 @@ pub fn from_slice<T: DeserializeOwned>(json: &[u8]) -> Result<T, serde_json::Err
 fn with_whole_characters(json: &[u8]) -> Option<Vec<u8>> {
     let mut whole = None;
     let mut index = 0;
-    while let Some(place) = json.iter().skip(index).position(|&byte| byte == b'\\') {
-        let escape = index + place;
+    while let Some(offset) = json.iter().skip(index).position(|&byte| byte == b'\\') {
+        let escape = index + offset;
         index = escape + 2;
         let Some(unit) = unit_at(json, escape) else { continue };
         index = escape + 6;

@@ -1,23 +1,23 @@
-//! Seenguard on the server: users' chains in a store, pages of ranked candidates, and a service that does both for a
-//! ranker in any language.
+//! Seenguard on the server: users' chains in a store, pages of ranked candidates, and a service with both for a ranker
+//! in any language.
 //!
 //! A [`SeenStore`] has for each user a chain of Bloom shards, the unseen ids, and the pending impressions of the user's
-//! devices, in a [`Backend`]. [`MemoryBackend`] keeps them in this process, [`RedisBackend`] in Redis or a Redis Cluster,
-//! with the keys and the scripts of the npm package's `redisStore`: servers in Rust and in Node can serve the same
-//! users at the same time. A custom backend has four methods over a text with a revision:
+//! devices, in a [`Backend`]. [`MemoryBackend`] stores them in this process, [`RedisBackend`] in Redis or a Redis
+//! Cluster, with the keys and the scripts of the npm package's `redisStore`: servers in Rust and in Node can serve the
+//! same users at the same time. A custom backend has four methods over a string with a revision:
 //!
 //! ```
 //! use std::collections::HashMap;
 //! use std::sync::{Arc, Mutex};
 //!
-//! use seenguard::{PageRequest, PendingToKeep, Time};
+//! use seenguard::{PageRequest, PendingUpdate, Time};
 //! use seenguard_server::{Backend, Error, Loaded, Replacement, SeenStore, StoreOptions, async_trait};
 //!
 //! #[derive(Clone, Default)]
 //! struct Row {
 //!     text: String,
 //!     revision: u64,
-//!     kept: String,
+//!     pending: String,
 //! }
 //!
 //! #[derive(Default)]
@@ -29,12 +29,12 @@
 //!     }
 //!
 //!     fn store(&self, user: &str, replacement: &Replacement, forgets: bool) -> Result<bool, Error> {
-//!         let text = replacement.text()?;
+//!         let text = replacement.json()?;
 //!         Ok(self.change(user, |row| {
 //!             let is_current = row.revision == replacement.revision;
 //!             if is_current {
-//!                 let kept = if forgets { String::new() } else { row.kept.clone() };
-//!                 *row = Row { text, revision: row.revision + 1, kept };
+//!                 let pending = if forgets { String::new() } else { row.pending.clone() };
+//!                 *row = Row { text, revision: row.revision + 1, pending };
 //!             }
 //!             is_current
 //!         }))
@@ -43,18 +43,18 @@
 //!
 //! #[async_trait]
 //! impl Backend for Table {
-//!     async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+//!     async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
 //!         if let Some(reported) = reported {
-//!             self.keep(user, reported).await?;
+//!             self.store_pending(user, reported).await?;
 //!         }
 //!         let row = self.change(user, |row| row.clone());
-//!         Loaded::of_text(&row.text, row.revision, row.kept)
+//!         Loaded::from_json(&row.text, row.revision, row.pending)
 //!     }
 //!
-//!     async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+//!     async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
 //!         self.change(user, |row| {
-//!             if let Some(kept) = reported.added_to(&row.kept)? {
-//!                 row.kept = kept;
+//!             if let Some(pending) = reported.added_to(&row.pending)? {
+//!                 row.pending = pending;
 //!             }
 //!             Ok(None) // this storage has no clock
 //!         })
@@ -76,12 +76,12 @@
 //!     ..StoreOptions::default()
 //! };
 //! let store = SeenStore::new(Table::default(), options)?;
-//! // The body of a device's request; `report` may wait in a stream.
+//! // The body of a device's request. `report` may go through a stream.
 //! let body = br#"{ "namespace": "home:ada", "now": 1764000000000, "impressions": [{ "id": "a", "at": 1764000000000 }] }"#;
 //! let report = store.accept("ada", body).await?;
 //! store.ingest("ada", &report).await?;
 //!
-//! // A page of all candidates, the best first.
+//! // A page of the candidates, the best first.
 //! let request = PageRequest { size: 10, ..PageRequest::default() };
 //! let page = store.page("ada", &["a", "b", "c"], &request).await?;
 //! assert_eq!(page.items, [1, 2]);
@@ -92,15 +92,15 @@
 //! # Features
 //!
 //! - `redis`, by default: `RedisBackend`.
-//! - `tls`, by default: Redis by TLS, at `rediss://`.
+//! - `tls`, by default: Redis over TLS, at `rediss://`.
 //! - `axum`, by default: `router`, the routes of the service for your own app.
 //! - `consumer`, by default: `Consumer`, which applies a stream of reports to the chains.
-//! - `kafka`, `kafka-ssl`, `kafka-ssl-vendored`: `Kafka`, a topic in place of the stream, also by TLS.
-//! - `service`, by default: the dependencies of the program `seenguard-server`.
+//! - `kafka`, `kafka-ssl`, `kafka-ssl-vendored`: `Kafka`, a topic instead of the stream, also over TLS.
+//! - `service`, by default: what the program `seenguard-server` needs.
 //! - `testing`: the tests that every backend must pass.
-//! - `formats`: chains in the formats of other libraries, as in the crate `seenguard`.
+//! - `formats`: chains in the formats of other libraries, as the crate `seenguard` supports them.
 //!
-//! Without them there are [`SeenStore`], [`Backend`] and [`MemoryBackend`].
+//! Without features the crate has [`SeenStore`], [`Backend`] and [`MemoryBackend`].
 
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -110,8 +110,8 @@ mod applying;
 mod backend;
 #[cfg(feature = "consumer")]
 mod consumer;
+mod cpu_bound;
 mod error;
-mod heavy;
 pub mod json;
 #[cfg(feature = "kafka")]
 mod kafka;

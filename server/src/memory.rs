@@ -1,4 +1,4 @@
-//! Users' chains in the memory of this process.
+//! The backend in the memory of this process.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use lru::LruCache;
 use metrics::counter;
-use seenguard::{PendingToKeep, StoredChain, Time};
+use seenguard::{PendingUpdate, StoredChain, Time};
 
 use crate::backend::{Backend, Loaded, Replacement};
 use crate::error::Error;
@@ -15,8 +15,9 @@ use crate::error::Error;
 /// The default number of users.
 const MAX_USERS: NonZeroUsize = NonZeroUsize::new(100_000).expect("it is not 0");
 
-/// A backend in the memory of this process: for development and tests, and for a service that need not remember. Above
-/// 100,000 users, the least recently used ones are removed, and counted as `seenguard_users_forgotten_total`.
+/// A backend in the memory of this process, for development and tests, and for a service that may lose its data at a
+/// restart. Above 100,000 users the least recently used ones are evicted, and counted as
+/// `seenguard_users_forgotten_total`.
 ///
 /// ```
 /// use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
@@ -37,11 +38,11 @@ struct Users {
 struct User {
     stored: Arc<StoredChain>,
     revision: u64,
-    kept: String,
+    pending: String,
 }
 
 impl MemoryBackend {
-    /// A backend for this many users.
+    /// A backend for at most this many users.
     pub fn with_users(most: NonZeroUsize) -> Self {
         MemoryBackend {
             users: Mutex::new(Users {
@@ -66,7 +67,7 @@ impl MemoryBackend {
             user.stored = replacement.after.clone();
             user.revision = revision;
             if forgets {
-                user.kept.clear();
+                user.pending.clear();
             }
         }
         is_current
@@ -91,24 +92,28 @@ impl Default for MemoryBackend {
 
 #[async_trait]
 impl Backend for MemoryBackend {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         if let Some(reported) = reported {
-            self.keep(user, reported).await?;
+            self.store_pending(user, reported).await?;
         }
-        let User { stored, revision, kept } = self.users().all.get(user).cloned().unwrap_or_default();
+        let User {
+            stored,
+            revision,
+            pending,
+        } = self.users().all.get(user).cloned().unwrap_or_default();
         Ok(Loaded {
             stored,
             revision,
-            kept,
+            pending,
             ..Loaded::default()
         })
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
         let mut users = self.users();
-        let kept = users.all.peek(user).map_or("", |user| &user.kept);
-        if let Some(lines) = reported.added_to(kept)? {
-            users.get(user).kept = lines;
+        let pending = users.all.peek(user).map_or("", |user| &user.pending);
+        if let Some(lines) = reported.added_to(pending)? {
+            users.get(user).pending = lines;
         }
         Ok(None)
     }
@@ -138,7 +143,7 @@ mod tests {
     use crate::seen_store::SeenStore;
 
     #[tokio::test]
-    async fn those_who_were_used_least_recently_are_forgotten() {
+    async fn the_least_recently_used_users_are_evicted() {
         let backend = Arc::new(MemoryBackend::with_users(NonZeroUsize::new(2).unwrap()));
         let store = SeenStore::new(backend.clone(), StoreOptions::default()).unwrap();
         let is_known = async |user: &str| store.read(user).await.unwrap().shards().count() > 0;

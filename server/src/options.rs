@@ -7,18 +7,19 @@ use seenguard::{ChainOptions, PENDING_SECONDS, ShardChain, Time};
 
 use crate::error::Error;
 
-/// An event of a store, for its operator. It names no user. Each is also counted, as `docs/service.md` describes.
+/// An event of a store, for its operator. It names no user. Events are also counted, as `docs/service.md` describes.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreEvent<'a> {
-    /// Stored data of a user cannot be read, and is ignored: damaged data, which the next change drops, or data of
-    /// another version or library, which stays.
+    /// Stored data of a user cannot be read, and is ignored. The next change drops damaged data; data of another
+    /// version or library stays.
     Damaged(&'a seenguard::Error),
-    /// A page was made without the user's stored chain: it may repeat items that another device has shown.
+    /// A page was made without the user's stored chain, and may repeat items that another device has shown.
     Degraded(&'a Error),
-    /// A device's pending impressions cannot be stored, as on a read-only replica or in a full Redis. Its page is made.
-    NotKept(&'a Error),
-    /// Another process has changed the user's chain meanwhile: the change is repeated.
+    /// A device's pending impressions cannot be stored, as on a read-only replica or in a full Redis. Its page is made
+    /// all the same.
+    PendingNotStored(&'a Error),
+    /// A change is retried because another process has changed the user's chain.
     Conflict,
     /// A call is retried after a transient failure, such as a failover.
     Retry(&'a Error),
@@ -52,23 +53,23 @@ pub struct StoreOptions {
     /// The options of each user's chain; [`ChainOptions::RECOMMENDED`].
     pub chain: ChainOptions,
     /// The namespace of a user's devices, as the page opens its guard. **Always set it**: a tab of a user who has
-    /// signed out still sends reports with the session of the next user. Reports of another namespace are refused, and
+    /// signed out still sends reports, in the session of the next user. Reports of another namespace are refused, and
     /// pending impressions of another one are ignored.
     pub namespace_of: Option<NamespaceOf>,
-    /// How many seconds a device's pending impressions are stored after their last change: 1 to 2^31 − 1;
+    /// How long a device's pending impressions are stored after their last change, in seconds, 1 to 2^31 − 1;
     /// [`PENDING_SECONDS`].
     pub pending_seconds: u32,
     /// A listener to events, in addition to the log of `tracing` and the counters of `metrics`.
     pub on_event: Option<Listener>,
-    /// A clock that replaces the backend's and this process's: for tests.
+    /// A clock for tests, instead of the backend's and this process's.
     pub clock: Option<Clock>,
-    /// How long a page waits for the backend before it is degraded, and a snapshot before it fails. 300 ms.
+    /// Time after which a page that waits for the backend is degraded, and a snapshot fails; 300 ms.
     pub patience: Duration,
-    /// The same until the backend was connected once. 1 s.
+    /// The same before the backend's first connection; 1 s.
     pub connecting_patience: Duration,
-    /// The limit of any other call, its retries after transient failures included. 5 s.
+    /// Timeout of any other call, including its retries; 5 s.
     pub deadline: Duration,
-    /// How many pages and snapshots wait for the backend at the same time; further pages are degraded at once. 1,024.
+    /// Most pages and snapshots that wait for the backend at the same time; further pages are degraded at once; 1,024.
     pub reads_at_once: usize,
 }
 

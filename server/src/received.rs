@@ -1,4 +1,4 @@
-//! Parsing of reports from a device or a stream.
+//! Parses reports of a device or a stream.
 
 use metrics::counter;
 #[cfg(feature = "consumer")]
@@ -9,16 +9,16 @@ use serde::de::DeserializeOwned;
 use crate::error::{Error, ErrorKind};
 use crate::json;
 
-/// Reads a report of either kind.
+/// Parses a [`Report`] or a [`ReceivedReport`].
 ///
 /// # Errors
-/// [`ErrorKind::BadReport`], of more than 256 KB with the code `too-large`.
+/// [`ErrorKind::BadReport`]; over 256 KB with the code `too-large`.
 pub(crate) fn read<R: DeserializeOwned>(text: &[u8]) -> Result<R, Error> {
     Report::check_size(text.len()).map_err(too_large)?;
     json::from_slice(text).map_err(|error| Error::new(ErrorKind::BadReport, error))
 }
 
-/// The form of the records that this version writes, and the newest that it reads.
+/// The form of the records that this version writes, which is also the newest that it reads.
 #[cfg(feature = "consumer")]
 pub(crate) const FORM: &str = "1";
 #[cfg(any(feature = "axum", feature = "consumer"))]
@@ -36,9 +36,9 @@ pub(crate) fn is_newer(form: Option<u32>) -> Result<bool, Error> {
     }
 }
 
-/// The report of a record in a stream. With a form, a server has written it, in its own time. Without one it is what a
-/// device has posted, received at `arrived`: a device says neither when it was received nor that the history was
-/// deleted.
+/// Parses the report of a record in a stream. With a form, a server has written it as a [`ReceivedReport`]. Without one
+/// it is a device's [`Report`], received at `arrived`: a device must not state when it was received, nor that the
+/// history was deleted.
 ///
 /// # Errors
 /// As [`is_newer`], [`read`] and [`limited`]; [`ErrorKind::BadReport`] for a newer form.
@@ -53,8 +53,8 @@ pub(crate) fn of_record(value: &[u8], form: Option<u32>, arrived: seenguard::Tim
     })
 }
 
-/// The texts of a report's records, without the device's pending impressions, which the store has: one, or more if it
-/// would be longer than a record may be, as with many long ids.
+/// The JSON of a report's records, without the device's pending impressions, which are in the store: one record, or
+/// more if one would be too large, as with many long ids.
 #[cfg(feature = "consumer")]
 pub(crate) fn records_of(report: &ReceivedReport) -> Result<Vec<String>, Error> {
     let mut first = report.clone();
@@ -70,7 +70,7 @@ pub(crate) fn records_of(report: &ReceivedReport) -> Result<Vec<String>, Error> 
     Ok([records_of(&first)?, records_of(&second)?].concat())
 }
 
-/// Removes entries with too long ids, and counts them.
+/// Removes entries whose ids are too long, and counts them.
 ///
 /// # Errors
 /// [`ErrorKind::BadReport`] with the code `too-large`, for more than 1,000 entries.

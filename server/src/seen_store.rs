@@ -1,4 +1,4 @@
-//! The store: the methods that apps call, over any backend.
+//! The store: its methods for apps, over any backend.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,25 +6,25 @@ use std::time::{Duration, Instant, SystemTime};
 
 use metrics::counter;
 use seenguard::{
-    ChainSnapshot, IdList, Impression, PageRequest, Pending, PendingToKeep, ReceivedReport, Report, ShardChain,
+    ChainSnapshot, IdList, Impression, PageRequest, Pending, PendingUpdate, ReceivedReport, Report, ShardChain,
     StoreCall, StoreClock, StoreFailure, StoreKeys, StoreStep, StoreUse, Time, check_namespace,
 };
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout, timeout_at};
 
 use crate::backend::{Backend, Loaded, Replacement};
+use crate::cpu_bound::{bytes_of, run_cpu_bound};
 use crate::error::{Error, ErrorKind};
-use crate::heavy::{bytes_of, work_on};
 use crate::log::may_log;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::received;
 
-/// Users' chains and their devices' pending impressions, in a [`Backend`]. A clone shares them.
+/// Users' chains and their devices' pending impressions, in a [`Backend`]. Clones share them.
 ///
-/// Pages and snapshots wait for the backend for the patience of [`StoreOptions`]; other calls have a deadline, within
-/// which they retry after transient failures. A change is repeated until no other one intervenes, so that none is lost.
-/// A user is a text of 1 to 512 bytes that does not end in `:meta` or `:pending`. All times are of the backend's clock,
-/// which all servers share; of this process's if it has none.
+/// Pages and snapshots wait for the backend for the patience of [`StoreOptions`]; other calls retry transient failures
+/// until their deadline. A change is retried until no other one intervenes, so that none is lost. A user is a string of
+/// 1 to 512 bytes that does not end in `:meta` or `:pending`. All times are of the backend's clock, which all servers
+/// share; of this process's if it has none.
 ///
 /// ```
 /// use seenguard_server::{Error, SeenStore};
@@ -48,19 +48,19 @@ pub struct SeenStore {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Page {
-    /// The indices of its items, the fresh ones first.
+    /// The indices of the page's items, the fresh ones first.
     pub items: Vec<u32>,
-    /// The cursor of the next page: short, and safe in a URL. None: this is the last page.
+    /// The cursor of the next page, short and URL-safe; `None` on the last page.
     pub next: Option<String>,
-    /// The snapshot to send: the state against which the items were filtered. `None` if the page is degraded.
+    /// The snapshot to send, with which the items were filtered; `None` if the page is degraded.
     pub snapshot: Option<ChainSnapshot>,
-    /// Whether the backend did not respond in time: the page leaves out only the requesting device's pending
-    /// impressions. Send it to the device unchanged: its guard stops the items that it knows.
+    /// Whether the backend did not respond in time, so that the page leaves out only the requesting device's pending
+    /// impressions. Send it to the device, too: its guard stops the items that it knows.
     pub degraded: bool,
 }
 
 impl SeenStore {
-    /// A store over this backend; one in an `Arc` is shared.
+    /// A store over this backend, which may be in an `Arc`.
     ///
     /// # Errors
     /// [`ErrorKind::BadOption`] for invalid options, as [`ShardChain::new`].
@@ -75,7 +75,7 @@ impl SeenStore {
         })
     }
 
-    /// The same store for a consumer: it writes to a full storage, too, since that frees more space in the stream.
+    /// The store for a consumer, which also writes to a full storage, since that frees more space in the stream.
     #[cfg(feature = "consumer")]
     pub(crate) fn even_if_full(self) -> Self {
         SeenStore {
@@ -84,7 +84,7 @@ impl SeenStore {
         }
     }
 
-    /// A user's chain, for reading.
+    /// Loads a user's chain, for reading.
     ///
     /// ```
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
@@ -100,34 +100,34 @@ impl SeenStore {
     /// [`ErrorKind::BadOption`] for an invalid user; errors of the backend, or [`StoreFailure::Timeout`].
     pub async fn read(&self, user: &str) -> Result<ShardChain, Error> {
         let loaded = self.loaded(user).await?;
-        work_on(bytes_of(&loaded.stored.shards), || {
+        run_cpu_bound(bytes_of(&loaded.stored.shards), || {
             Ok(self.restored(&loaded)?.into_chain().ok_or(ErrorKind::Internal)?)
         })
     }
 
-    /// What is stored of a user.
+    /// Loads a user's data.
     pub(crate) async fn loaded(&self, user: &str) -> Result<Loaded, Error> {
         check_user(user)?;
         let load = || self.backend.load(user, None);
         self.within_deadline(StoreUse::Read, load).await
     }
 
-    /// The snapshot to send to a device without a page. `held`: the value of `Seen-Held`.
+    /// Makes a snapshot for a device, without a page. `held`: the value of `Seen-Held`.
     ///
     /// # Errors
-    /// As [`SeenStore::read`], but at the end of the patience.
+    /// As [`SeenStore::read`], with the timeout [`StoreOptions::patience`].
     pub async fn snapshot(&self, user: &str, held: Option<&str>) -> Result<ChainSnapshot, Error> {
         check_user(user)?;
         let loaded = self.load(user, None).await?;
-        work_on(bytes_of(&loaded.stored.shards), || {
+        run_cpu_bound(bytes_of(&loaded.stored.shards), || {
             let mut call = self.restored(&loaded)?;
             let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
             Ok(chain.snapshot(now, held)?)
         })
     }
 
-    /// Changes a user's chain and stores it. `change` gets the current time; it runs again on the new chain if another
-    /// writer has stored one meanwhile. Returns the result of its last run.
+    /// Changes a user's chain and stores it. `change` gets the chain and the current time; it is called again with a
+    /// new chain if another writer has stored one in between. Returns the result of its last call.
     ///
     /// ```
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
@@ -142,7 +142,7 @@ impl SeenStore {
     ///
     /// # Errors
     /// Errors of `change`; [`ErrorKind::BadOption`] for an invalid user; errors of the backend; at the deadline
-    /// [`StoreFailure::Conflict`] if other writers always intervened, or [`StoreFailure::Timeout`].
+    /// [`StoreFailure::Conflict`] if other writers intervened each time, or [`StoreFailure::Timeout`].
     pub async fn update<R: Send>(
         &self,
         user: &str,
@@ -151,9 +151,9 @@ impl SeenStore {
         self.change(user, change, StoreUse::Change, self.options.deadline).await
     }
 
-    /// Keeps the device's pending impressions, and makes a page of `ranked` as [`ShardChain::page`] does. Pending
-    /// impressions of the user's other devices are left out, too, unless they are unseen. Only `asking` of the
-    /// request's `pending` is read: the store has the rest. If the backend fails, the page is degraded.
+    /// Stores the device's pending impressions, and makes a page of `ranked`, as [`ShardChain::page`]. Pending
+    /// impressions of the user's other devices are left out, too, unless they are unseen. Only `requesting` of the
+    /// request's `pending` is read, since the store has the rest. If the backend fails, the page is degraded.
     ///
     /// ```
     /// # use seenguard_server::{MemoryBackend, SeenStore, StoreOptions};
@@ -182,13 +182,13 @@ impl SeenStore {
         check_user(user)?;
         let namespace = self.options.namespace_for(user);
         let namespace = namespace.as_deref();
-        let asking = request.pending.asking;
+        let requesting = request.pending.requesting;
         let life_seconds = self.options.pending_seconds;
-        let reported = asking.and_then(|text| PendingToKeep::of(text, namespace, self.now(None), life_seconds));
+        let reported = requesting.and_then(|text| PendingUpdate::of(text, namespace, self.now(None), life_seconds));
         let loaded = match self.load(user, reported).await {
             Ok(loaded) => {
                 if let Some(refusal) = &loaded.refusal {
-                    self.note(&StoreEvent::NotKept(refusal));
+                    self.note(&StoreEvent::PendingNotStored(refusal));
                 }
                 Some(loaded)
             }
@@ -198,13 +198,13 @@ impl SeenStore {
             }
         };
         let pending = Pending {
-            asking,
-            kept: loaded.as_ref().map_or("", |loaded| &loaded.kept),
-            kept_seconds: life_seconds,
+            requesting,
+            stored: loaded.as_ref().map_or("", |loaded| &loaded.pending),
+            stored_seconds: life_seconds,
             namespace,
         };
         let bytes = loaded.as_ref().map_or(0, |loaded| bytes_of(&loaded.stored.shards));
-        let made = work_on(bytes, || {
+        let made = run_cpu_bound(bytes, || {
             let call = match &loaded {
                 Some(loaded) => self.restored(loaded)?,
                 None => self.call(StoreUse::Read, Duration::ZERO),
@@ -221,9 +221,9 @@ impl SeenStore {
         })
     }
 
-    /// Checks a device's report, keeps its pending impressions, and returns it in the server's time: for
-    /// [`SeenStore::ingest`], now or later from a stream. **Acknowledge it only when it is in the chain, or in the
-    /// stream**: the device keeps it until then.
+    /// Checks a device's report, stores its pending impressions, and returns it in the server's time, for
+    /// [`SeenStore::ingest`], at once or through a stream. **Acknowledge it to the device only when it is in the chain
+    /// or in the stream**: until then the device stores it.
     ///
     /// ```
     /// # use std::sync::Arc;
@@ -244,31 +244,31 @@ impl SeenStore {
     /// ```
     ///
     /// # Errors
-    /// Before anything is kept: [`ErrorKind::BadReport`], with the code `too-large` for more than 1,000 entries or 256
-    /// KB; [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for an invalid user. Then errors of the backend, or
-    /// [`StoreFailure::Timeout`].
+    /// Before anything is stored: [`ErrorKind::BadReport`], with the code `too-large` for more than 1,000 entries or
+    /// 256 KB; [`ErrorKind::WrongNamespace`]; [`ErrorKind::BadOption`] for an invalid user. Then errors of the backend,
+    /// or [`StoreFailure::Timeout`].
     pub async fn accept(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         let mut report = self.check(user, body)?;
         let namespace = self.options.namespace_for(user);
-        let reported = PendingToKeep::of_report(
+        let reported = PendingUpdate::of_report(
             report.pending.as_deref(),
             &report.impressions,
             namespace.as_deref(),
             report.received_at,
             self.options.pending_seconds,
         );
-        if let Some(now) = self.keep(user, reported).await? {
+        if let Some(now) = self.store_pending(user, reported).await? {
             report.stamp(self.now(Some(now)));
         }
         Ok(report)
     }
 
-    /// Checks a report, and returns it in the server's time, as far as this process knows it.
+    /// Checks a report, and returns it in the server's time, as this process knows it.
     pub(crate) fn check(&self, user: &str, body: &[u8]) -> Result<ReceivedReport, Error> {
         check_user(user)?;
         let report: Report = received::read(body)?;
         if report.namespace.is_empty() {
-            return Err(Error::new(ErrorKind::BadReport, "its namespace is empty"));
+            return Err(Error::new(ErrorKind::BadReport, "the report's namespace is empty"));
         }
         check_namespace(self.options.namespace_for(user).as_deref(), &report.namespace)?;
         received::limited(report.received(self.now(None)))
@@ -276,20 +276,20 @@ impl SeenStore {
 
     /// Stores the pending list of a report that is ingested at once.
     #[cfg(feature = "axum")]
-    pub(crate) async fn keep_list(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
+    pub(crate) async fn store_list(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         let namespace = self.options.namespace_for(user);
         let reported = report.pending.as_deref().and_then(|text| {
             let at = report.received_at;
-            PendingToKeep::of(text, namespace.as_deref(), at, self.options.pending_seconds)
+            PendingUpdate::of(text, namespace.as_deref(), at, self.options.pending_seconds)
         });
-        self.keep(user, reported).await.map(drop)
+        self.store_pending(user, reported).await.map(drop)
     }
 
-    /// Stores a list. Returns the backend's time.
-    async fn keep(&self, user: &str, reported: Option<PendingToKeep>) -> Result<Option<Time>, Error> {
+    /// Stores a pending list. Returns the backend's time, if it has a clock.
+    async fn store_pending(&self, user: &str, reported: Option<PendingUpdate>) -> Result<Option<Time>, Error> {
         let Some(reported) = reported else { return Ok(None) };
-        let keep = || self.backend.keep(user, &reported);
-        self.within_deadline(StoreUse::Append, keep).await
+        let store = || self.backend.store_pending(user, &reported);
+        self.within_deadline(StoreUse::Append, store).await
     }
 
     #[cfg(feature = "axum")]
@@ -317,7 +317,7 @@ impl SeenStore {
         done.unwrap_or_else(|_| Err(attempts.expired()))
     }
 
-    /// Applies a report to the chain, as [`ShardChain::ingest`]; it may be late. Returns how many ids no live shard
+    /// Applies a report, which may be late, to the chain, as [`ShardChain::ingest`]. Returns how many ids no live shard
     /// contained.
     ///
     /// # Errors
@@ -327,7 +327,7 @@ impl SeenStore {
             .await
     }
 
-    /// The same for several reports in one change.
+    /// Applies several reports as one change.
     pub(crate) async fn ingest_all(
         &self,
         user: &str,
@@ -375,7 +375,7 @@ impl SeenStore {
         self.forget_as_report(user).await.map(drop)
     }
 
-    /// [`SeenStore::unsee`]; returns a report with the same effect, for chains that are rebuilt from the stream.
+    /// [`SeenStore::unsee`] that returns a report with the same effect, for chains that are rebuilt from the stream.
     pub(crate) async fn unsee_as_report(
         &self,
         user: &str,
@@ -389,7 +389,7 @@ impl SeenStore {
         Ok(report)
     }
 
-    /// [`SeenStore::forget`]; returns a report with the same effect, for chains that are rebuilt from the stream.
+    /// [`SeenStore::forget`] that returns a report with the same effect, for chains that are rebuilt from the stream.
     pub(crate) async fn forget_as_report(&self, user: &str) -> Result<ReceivedReport, Error> {
         let at = self.change_at(user, ShardChain::forget, StoreUse::Forget).await?;
         let mut report = self.report_of(user, at);
@@ -412,11 +412,11 @@ impl SeenStore {
         self.change(user, change, kind, self.options.deadline).await
     }
 
-    /// Loads within the patience. A later response is awaited in the background until the deadline, and holds its
-    /// permit until then.
-    async fn load(&self, user: &str, reported: Option<PendingToKeep>) -> Result<Loaded, Error> {
+    /// Loads within the patience. After that the load continues in the background until the deadline, and holds its
+    /// permit.
+    async fn load(&self, user: &str, reported: Option<PendingUpdate>) -> Result<Loaded, Error> {
         let Ok(permit) = self.reads.clone().try_acquire_owned() else {
-            return Err(Error::new(StoreFailure::Unavailable, "too many reads wait for it"));
+            return Err(Error::new(StoreFailure::Unavailable, "too many concurrent reads"));
         };
         let patience = match self.backend.is_connected() {
             true => self.options.patience,
@@ -428,7 +428,7 @@ impl SeenStore {
             attempts.call.begin();
             let (backend, subject) = (self.backend.clone(), subject.clone());
             let mut loading = Box::pin(async move { backend.load(&subject.0, subject.1.as_ref()).await });
-            match timeout_at((attempts.begun + patience).into(), &mut loading).await {
+            match timeout_at((attempts.started + patience).into(), &mut loading).await {
                 Ok(Ok(loaded)) => return Ok(loaded),
                 Ok(Err(error)) => attempts.failed(error).await?,
                 Err(_) => {
@@ -443,7 +443,7 @@ impl SeenStore {
         }
     }
 
-    /// Repeats the change of a user's chain until no other writer intervenes.
+    /// Retries a change of a user's chain until no other writer intervenes.
     async fn change<R: Send>(
         &self,
         user: &str,
@@ -466,7 +466,7 @@ impl SeenStore {
         changed.unwrap_or_else(|_| Err(attempts.expired()))
     }
 
-    /// Fails with [`StoreFailure::Conflict`] if another writer has intervened.
+    /// Attempts a change. Fails with [`StoreFailure::Conflict`] if another writer has intervened.
     async fn try_change<R: Send>(
         &self,
         user: &str,
@@ -474,7 +474,7 @@ impl SeenStore {
         change: &mut (impl FnMut(&mut ShardChain, Time) -> Result<R, seenguard::Error> + Send),
     ) -> Result<R, Error> {
         let loaded = self.backend.load(user, None).await?;
-        let (result, step) = work_on(bytes_of(&loaded.stored.shards), || {
+        let (result, step) = run_cpu_bound(bytes_of(&loaded.stored.shards), || {
             self.restore(call, &loaded)?;
             let (chain, now) = call.chain().ok_or(ErrorKind::Internal)?;
             let result = change(chain, now)?;
@@ -505,19 +505,19 @@ impl SeenStore {
         Attempts {
             store: self,
             call: self.call(kind, limit),
-            begun: Instant::now(),
+            started: Instant::now(),
             retried: None,
         }
     }
 
-    /// A call that has loaded this for reading.
+    /// A call for reading, with the loaded data.
     fn restored(&self, loaded: &Loaded) -> Result<StoreCall, Error> {
         let mut call = self.call(StoreUse::Read, Duration::ZERO);
         self.restore(&mut call, loaded)?;
         Ok(call)
     }
 
-    /// Continues a call with what was loaded.
+    /// Continues a call with the loaded data.
     fn restore(&self, call: &mut StoreCall, loaded: &Loaded) -> Result<(), Error> {
         call.loaded(loaded.stored.clone(), loaded.revision, self.now(loaded.now))?;
         for error in call.damage() {
@@ -526,7 +526,7 @@ impl SeenStore {
         Ok(())
     }
 
-    /// The backend's time: as it has answered, or derived from this process's clock.
+    /// The backend's time: `answered`, if it has just returned it, else derived from this process's clock.
     pub(crate) fn now(&self, answered: Option<Time>) -> Time {
         match &self.options.clock {
             Some(clock) => clock(),
@@ -543,25 +543,25 @@ impl SeenStore {
             StoreEvent::Damaged(error) => {
                 counter!("seenguard_damaged_total", "code" => error.code()).increment(1);
                 if may_log("damaged", error.code()) {
-                    tracing::warn!(code = error.code(), %error, "stored data cannot be read, and is ignored");
+                    tracing::warn!(code = error.code(), %error, "stored data cannot be read and is ignored");
                 }
             }
             StoreEvent::Degraded(error) => {
                 counter!("seenguard_degraded_pages_total").increment(1);
                 if may_log("degraded", error.code()) {
-                    tracing::warn!(%error, "pages are made without the users' stored chains");
+                    tracing::warn!(%error, "degraded page, made without the user's stored chain");
                 }
             }
-            StoreEvent::NotKept(error) => {
-                counter!("seenguard_pending_not_kept_total").increment(1);
+            StoreEvent::PendingNotStored(error) => {
+                counter!("seenguard_pending_not_stored_total").increment(1);
                 if may_log("pending", error.code()) {
-                    tracing::warn!(%error, "pending impressions cannot be stored: pages are made without them");
+                    tracing::warn!(%error, "cannot store pending impressions, pages are made without them");
                 }
             }
             StoreEvent::Conflict => counter!("seenguard_conflicts_total").increment(1),
             StoreEvent::Retry(error) => {
                 counter!("seenguard_retries_total").increment(1);
-                tracing::debug!(%error, "a call is retried");
+                tracing::debug!(%error, "retrying a call");
             }
         }
     }
@@ -571,15 +571,15 @@ impl SeenStore {
 struct Attempts<'a> {
     store: &'a SeenStore,
     call: StoreCall,
-    begun: Instant,
-    /// Why the last attempt failed.
+    started: Instant,
+    /// The error of the last attempt.
     retried: Option<Error>,
 }
 
 impl Attempts<'_> {
-    /// Waits for the next attempt after a failure. Fails if there is none.
+    /// Waits for the next attempt after a failure. Returns the error if there is none.
     async fn failed(&mut self, error: Error) -> Result<(), Error> {
-        let elapsed_ms = self.begun.elapsed().as_millis() as u64;
+        let elapsed_ms = self.started.elapsed().as_millis() as u64;
         let ErrorKind::Storage(failure) = error.kind() else {
             return Err(error);
         };
@@ -612,7 +612,7 @@ impl fmt::Debug for SeenStore {
     }
 }
 
-/// Checks a user. The rule is the same for all backends, so that users can be moved between them.
+/// Checks a user. All backends have the same rule, so that users can be moved between them.
 fn check_user(user: &str) -> Result<(), Error> {
     Ok(StoreKeys::of("", user, false).map(drop)?)
 }
@@ -629,7 +629,7 @@ mod tests {
     use super::*;
     use crate::memory::MemoryBackend;
 
-    /// Candidates that count the turns of another task between the first and the last time that one is read.
+    /// A list that records how often another task has run when its ids are first and last read.
     struct Watched<'a> {
         turns: &'a AtomicUsize,
         first: AtomicUsize,
@@ -652,7 +652,7 @@ mod tests {
         }
     }
 
-    /// It refuses the first list and the first replacement, and then hangs: as it loads, or as it writes.
+    /// A backend that refuses the first list and the first replacement, and then hangs on loads or on writes.
     struct Refusing {
         memory: MemoryBackend,
         refused: AtomicUsize,
@@ -670,14 +670,14 @@ mod tests {
 
     #[async_trait]
     impl Backend for Refusing {
-        async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+        async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
             match self.hangs_as_it_loads && self.refused.load(Ordering::SeqCst) > 0 {
                 true => pending().await,
                 false => self.memory.load(user, reported).await,
             }
         }
 
-        async fn keep(&self, _: &str, _: &PendingToKeep) -> Result<Option<Time>, Error> {
+        async fn store_pending(&self, _: &str, _: &PendingUpdate) -> Result<Option<Time>, Error> {
             self.write().await.map(|()| None)
         }
 
@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn at_the_deadline_a_call_says_why_it_was_refused_unless_a_write_may_have_been_done() {
+    async fn a_call_that_reaches_its_deadline_returns_the_refusal_unless_a_write_may_have_succeeded() {
         let failure = async |hangs_as_it_loads, reports: bool| {
             let backend = Refusing {
                 memory: MemoryBackend::default(),
@@ -715,9 +715,9 @@ mod tests {
         assert_eq!(failures, (refused, silent, silent));
     }
 
-    /// Its only worker runs the page and the other task.
+    /// The only worker runs the page and the other task.
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn a_page_of_a_large_chain_holds_up_nothing_else() {
+    async fn a_page_of_a_large_chain_does_not_block_other_requests() {
         let chain = ChainOptions {
             capacity: 50_000,
             shards: 18,
@@ -748,7 +748,7 @@ mod tests {
                 ..PageRequest::default()
             };
             let mut most = 0;
-            // A busy machine may give the other thread no time.
+            // On a busy machine the other thread may not run.
             for _ in 0..10 {
                 let watched = Watched {
                     turns: &TURNS,

@@ -1,4 +1,4 @@
-//! Tests of the contract that every backend must keep: run them over your own.
+//! Tests of the contract of backends. Run them over your own backend.
 //!
 //! ```
 //! # #[tokio::main(flavor = "multi_thread")]
@@ -25,7 +25,7 @@ use crate::error::ErrorKind;
 use crate::options::{StoreEvent, StoreOptions};
 use crate::seen_store::SeenStore;
 
-/// The time at which a test begins.
+/// The time at the beginning of a test.
 const START: Time = Time::from_unix_seconds(1_764_000_000);
 
 /// One test of the contract.
@@ -35,12 +35,12 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// The promise, in words with `_` between them.
+    /// The name of the test: a sentence with `_` between its words.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Panics if the backend does not keep it. Needs a Tokio runtime.
+    /// Runs the test: panics if the backend breaks the promise. Needs a Tokio runtime.
     pub async fn check(self) {
         (self.test)().await;
     }
@@ -52,7 +52,7 @@ impl fmt::Debug for Promise {
     }
 }
 
-/// All promises. `make_backend` gets the promise's name and returns an empty backend.
+/// Returns all tests. `make_backend` gets a test's name and returns an empty backend.
 pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
     make_backend: impl Fn(&'static str) -> F + Send + Sync + 'static,
 ) -> Vec<Promise> {
@@ -63,29 +63,29 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
     macro_rules! promises {
         ($($test:ident),* $(,)?) => {
             vec![$({
-                let place = Place { make: make.clone(), name: stringify!($test) };
-                Promise { name: stringify!($test), test: Box::new(|| Box::pin($test(place))) }
+                let setup = Setup { make: make.clone(), name: stringify!($test) };
+                Promise { name: stringify!($test), test: Box::new(|| Box::pin($test(setup))) }
             }),*]
         };
     }
     promises![
-        what_is_recorded_is_left_out_of_pages,
-        pages_go_on_where_the_one_before_ended,
-        a_report_is_taken_once_however_often_it_comes,
+        recorded_items_are_left_out_of_pages,
+        pages_continue_at_the_cursor_of_the_previous_one,
+        a_repeated_report_is_applied_once,
         an_invalid_report_is_refused,
-        a_report_of_another_namespace_is_refused_before_anything_is_kept,
-        what_one_device_has_pending_is_left_out_of_the_pages_of_another,
+        a_report_of_another_namespace_is_refused_before_anything_is_stored,
+        pending_impressions_of_one_device_are_left_out_of_the_pages_of_another,
         impressions_of_a_report_without_a_usable_list_are_left_out_of_pages,
         an_impression_from_before_a_deletion_that_is_reported_late_changes_nothing,
-        of_a_device_the_latest_counts,
-        of_more_than_eight_devices_the_latest_stay,
-        what_is_pending_counts_for_a_while,
-        what_is_unseen_is_fresh,
+        the_latest_pending_list_of_a_device_counts,
+        the_pending_lists_of_the_eight_latest_devices_are_stored,
+        pending_impressions_expire,
+        unseen_ids_are_fresh,
         a_history_that_is_deleted_is_gone_from_chain_and_devices,
         many_writers_of_one_user_lose_nothing,
-        a_store_holds_the_chain_that_the_same_calls_make_by_themselves,
-        what_is_damaged_is_left_out_and_reported,
-        what_is_not_understood_stays_and_is_reported,
+        a_store_has_the_same_chain_as_the_same_calls_without_it,
+        damaged_shards_are_skipped_and_reported,
+        shards_and_fields_of_other_programs_stay_and_are_reported,
         settings_may_change_while_a_user_has_a_history,
         a_user_without_a_name_is_refused,
     ]
@@ -93,13 +93,13 @@ pub fn promises<B: Backend, F: Future<Output = B> + Send + 'static>(
 
 type Make = Arc<dyn Fn(&'static str) -> Pin<Box<dyn Future<Output = Arc<dyn Backend>> + Send>> + Send + Sync>;
 
-/// The backend of a promise.
-struct Place {
+/// Makes the backends of a test.
+struct Setup {
     make: Make,
     name: &'static str,
 }
 
-impl Place {
+impl Setup {
     async fn store(&self, options: StoreOptions) -> Store {
         let backend = (self.make)(self.name).await;
         let clock = Arc::new(AtomicU64::new(START.unix_ms()));
@@ -138,7 +138,7 @@ fn namespace_of(user: &str) -> String {
     format!("home:{user}")
 }
 
-/// A device of a user, with a name that an empty storage has received.
+/// A device of a user, whose name is stored.
 pub fn device(user: &str, number: u64) -> Guard {
     let mut guard = Guard::with_storage(&namespace_of(user), number, 30.0, DEFAULT_REMEMBER).unwrap();
     guard.loaded();
@@ -147,7 +147,7 @@ pub fn device(user: &str, number: u64) -> Guard {
     guard
 }
 
-/// The value of a device's `Seen-Pending` after it has shown these.
+/// Records impressions on a device. Returns the value of its `Seen-Pending`.
 pub fn shows(device: &mut Guard, ids: &[&str], now: Time) -> String {
     device.record(ids, now);
     device.pending_list(4_000, now)
@@ -194,8 +194,8 @@ async fn page<'a>(store: &Store, user: &str, ranked: &[&'a str], pending: Option
     page.items.iter().map(|&index| ranked[index as usize]).collect()
 }
 
-async fn what_is_recorded_is_left_out_of_pages(place: Place) {
-    let store = place.store(options()).await;
+async fn recorded_items_are_left_out_of_pages(setup: Setup) {
+    let store = setup.store(options()).await;
     record(&store, "ada", &["b", "d"], START).await;
     record(&store, "bob", &["a"], START).await;
     assert_eq!(
@@ -208,7 +208,7 @@ async fn what_is_recorded_is_left_out_of_pages(place: Place) {
     );
     assert_eq!(page(&store, "eve", &["a", "b"], None, after(1)).await, ["a", "b"]);
 
-    // A page sends the stored chain, and references of the shards that the device holds.
+    // A page sends the stored chain, and references of the shards that the device has.
     let shipped = store
         .at(after(1))
         .read("ada")
@@ -230,8 +230,8 @@ async fn what_is_recorded_is_left_out_of_pages(place: Place) {
     );
 }
 
-async fn pages_go_on_where_the_one_before_ended(place: Place) {
-    let store = place.store(options()).await;
+async fn pages_continue_at_the_cursor_of_the_previous_one(setup: Setup) {
+    let store = setup.store(options()).await;
     let ranked: Vec<String> = (0..25).map(|number| format!("article-{number}")).collect();
     let (mut given, mut cursor) = (Vec::new(), None::<String>);
     loop {
@@ -257,9 +257,9 @@ async fn pages_go_on_where_the_one_before_ended(place: Place) {
     assert_eq!(given, (0..25).collect::<Vec<u32>>());
 }
 
-async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
-    let store = place.store(options()).await;
-    // A lone surrogate is an id like others.
+async fn a_repeated_report_is_applied_once(setup: Setup) {
+    let store = setup.store(options()).await;
+    // A lone surrogate is a valid id.
     let body = br#"{ "namespace": "home:ada", "now": 1000, "impressions": [{ "id": "a", "at": 0.5 }, { "id": "\ud800", "at": 1000 }], "pending": 7 }"#;
     let report = store.at(START).accept("ada", body).await.unwrap();
     assert_eq!(
@@ -268,7 +268,7 @@ async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     );
     assert_eq!(store.at(after(1)).ingest("ada", &report).await.unwrap(), 2);
     let stored = store.backend.load("ada", None).await.unwrap().stored;
-    // From a stream, as JSON.
+    // Once more, as JSON from a stream.
     let again = serde_json::from_str(&serde_json::to_string(&report).unwrap()).unwrap();
     assert_eq!(report, again);
     assert_eq!(store.at(after(60)).ingest("ada", &again).await.unwrap(), 0);
@@ -279,8 +279,8 @@ async fn a_report_is_taken_once_however_often_it_comes(place: Place) {
     );
 }
 
-async fn an_invalid_report_is_refused(place: Place) {
-    let store = place.store(options()).await;
+async fn an_invalid_report_is_refused(setup: Setup) {
+    let store = setup.store(options()).await;
     for body in [
         "",
         "[]",
@@ -305,8 +305,8 @@ async fn an_invalid_report_is_refused(place: Place) {
     );
 }
 
-async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(place: Place) {
-    let store = place.store(options()).await;
+async fn a_report_of_another_namespace_is_refused_before_anything_is_stored(setup: Setup) {
+    let store = setup.store(options()).await;
     let (mut ada, mut bob) = (device("ada", 1), device("bob", 2));
     let of_bob = shows(&mut bob, &["a"], START);
     let refused = store
@@ -331,8 +331,8 @@ async fn a_report_of_another_namespace_is_refused_before_anything_is_kept(place:
     assert_eq!(page(&store, "ada", &["a", "b"], None, START).await, ["a"]);
 }
 
-async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: Place) {
-    let store = place.store(options()).await;
+async fn pending_impressions_of_one_device_are_left_out_of_the_pages_of_another(setup: Setup) {
+    let store = setup.store(options()).await;
     let (mut phone, mut laptop) = (device("ada", 1), device("ada", 2));
     let ranked = ["a", "b", "c", "d"];
     let of_phone = shows(&mut phone, &["a"], START);
@@ -350,12 +350,12 @@ async fn what_one_device_has_pending_is_left_out_of_the_pages_of_another(place: 
     assert_eq!(page(&store, "ada", &ranked, Some(&of_laptop), START).await, ["b", "d"]);
     assert_eq!(page(&store, "ada", &ranked, Some(&of_phone), START).await, ["b", "d"]);
     assert_eq!(page(&store, "bob", &ranked, None, START).await, ranked);
-    // It is in no chain and in no snapshot.
+    // Pending impressions are in no chain and no snapshot.
     assert_eq!(store.at(START).read("ada").await.unwrap().shards().count(), 0);
 }
 
-async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(place: Place) {
-    let store = place.store(options()).await;
+async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(setup: Setup) {
+    let store = setup.store(options()).await;
     let of_bob = shows(&mut device("bob", 1), &["x"], START);
     let ranked = ["a", "b", "c", "d", "e"];
     let unusable = [None, Some("what is this"), Some(".1.0.AAAA"), Some(of_bob.as_str())];
@@ -366,13 +366,13 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
     assert_eq!(page(&store, "ada", &ranked, None, after(1)).await, ["e"]);
     assert_eq!(page(&store, "bob", &ranked, None, after(1)).await, ranked);
     assert_eq!(store.at(after(1)).read("ada").await.unwrap().shards().count(), 0);
-    // Devices with lists of their own do not displace it.
+    // Devices with their own lists do not displace the impressions.
     for number in 2..12 {
         let pending = shows(&mut device("ada", number), &["x"], after(number));
         page(&store, "ada", &[], Some(&pending), after(number)).await;
     }
     assert_eq!(page(&store, "ada", &ranked, None, after(12)).await, ["e"]);
-    // It has the newest 1,000.
+    // The newest 1,000 are stored.
     for (begin, at) in [(0, after(13)), (600, after(14))] {
         let ids: Vec<String> = (begin..begin + 600).map(|number| format!("article-{number}")).collect();
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
@@ -390,16 +390,16 @@ async fn impressions_of_a_report_without_a_usable_list_are_left_out_of_pages(pla
         page(&store, "ada", &ranked_later, None, after(15)).await,
         ["a", "article-400"]
     );
-    // With the history it is deleted.
+    // A deletion of the history deletes them, too.
     store.at(after(20)).forget("ada").await.unwrap();
     assert_eq!(page(&store, "ada", &ranked, None, after(20)).await, ranked);
 }
 
-async fn an_impression_from_before_a_deletion_that_is_reported_late_changes_nothing(place: Place) {
-    let store = place.store(options()).await;
+async fn an_impression_from_before_a_deletion_that_is_reported_late_changes_nothing(setup: Setup) {
+    let store = setup.store(options()).await;
     store.at(after(20)).forget("ada").await.unwrap();
     let ranked = ["a", "b", "c", "d", "e"];
-    // Without a usable pending list; of both reports one impression is from before the deletion.
+    // Both reports have no usable pending list, and one impression from before the deletion.
     for (at, impressions) in [
         (after(30), [("a", after(10)), ("b", after(25))]),
         (after(40), [("c", after(5)), ("d", after(35))]),
@@ -413,8 +413,8 @@ async fn an_impression_from_before_a_deletion_that_is_reported_late_changes_noth
     assert_eq!(page(&store, "ada", &ranked, None, after(40)).await, ["a", "c", "e"]);
 }
 
-async fn of_a_device_the_latest_counts(place: Place) {
-    let store = place.store(options()).await;
+async fn the_latest_pending_list_of_a_device_counts(setup: Setup) {
+    let store = setup.store(options()).await;
     let mut phone = device("ada", 1);
     let first = shows(&mut phone, &["a"], START);
     let later = shows(&mut phone, &["b"], after(1));
@@ -422,7 +422,7 @@ async fn of_a_device_the_latest_counts(place: Place) {
     // A request that arrives late.
     page(&store, "ada", &[], Some(&first), after(2)).await;
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(2)).await, ["c"]);
-    // Nothing is pending any more: a counter that is not lower, and an empty list. The late list stays older.
+    // Nothing is pending any more: an empty list, whose counter is not lower. The late list stays older.
     let nothing = &later[..=later.rfind('.').unwrap()];
     for pending in [nothing, &first] {
         page(&store, "ada", &[], Some(pending), after(3)).await;
@@ -433,8 +433,8 @@ async fn of_a_device_the_latest_counts(place: Place) {
     }
 }
 
-async fn of_more_than_eight_devices_the_latest_stay(place: Place) {
-    let store = place.store(options()).await;
+async fn the_pending_lists_of_the_eight_latest_devices_are_stored(setup: Setup) {
+    let store = setup.store(options()).await;
     let ids: Vec<String> = (0..60).map(|number| format!("article-{number}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     for (number, shown) in (0..).zip(ids.chunks(6)) {
@@ -450,8 +450,8 @@ async fn of_more_than_eight_devices_the_latest_stay(place: Place) {
     assert!(page(&store, "ada", of_the_others, None, after(20)).await.is_empty());
 }
 
-async fn what_is_pending_counts_for_a_while(place: Place) {
-    let store = place
+async fn pending_impressions_expire(setup: Setup) {
+    let store = setup
         .store(StoreOptions {
             pending_seconds: 600,
             ..options()
@@ -463,8 +463,8 @@ async fn what_is_pending_counts_for_a_while(place: Place) {
     assert_eq!(page(&store, "ada", &["a", "b"], None, after(601)).await, ["a", "b"]);
 }
 
-async fn what_is_unseen_is_fresh(place: Place) {
-    let store = place.store(options()).await;
+async fn unseen_ids_are_fresh(setup: Setup) {
+    let store = setup.store(options()).await;
     record(&store, "ada", &["a", "b", "c"], START).await;
     store.at(after(10)).unsee("ada", &["b", "never seen"]).await.unwrap();
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(10)).await, ["b"]);
@@ -486,7 +486,7 @@ async fn what_is_unseen_is_fresh(place: Place) {
         store.at(after(30)).ingest("ada", &report).await.unwrap();
         assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(30)).await, left);
     }
-    // A repeated `unsee` arrives too late.
+    // A repeated `unsee` arrives late.
     let mut report = Report::new(namespace_of("ada"), after(10));
     report.unseen = vec![Impression {
         id: "b".into(),
@@ -500,14 +500,14 @@ async fn what_is_unseen_is_fresh(place: Place) {
         store.backend.load("ada", None).await.unwrap().stored.fields,
         [seen_again]
     );
-    // An id that is too long is left out of a report.
+    // Too long an id cannot become unseen.
     let too_long = "x".repeat(257);
     let refused = store.at(after(40)).unsee("ada", &[&too_long]).await.unwrap_err();
     assert_eq!((refused.kind(), refused.code()), (ErrorKind::BadReport, "bad-report"));
 }
 
-async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) {
-    let store = place.store(options()).await;
+async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(setup: Setup) {
+    let store = setup.store(options()).await;
     record(&store, "ada", &["a", "b"], START).await;
     store.at(START).unsee("ada", &["b"]).await.unwrap();
     let pending = shows(&mut device("ada", 1), &["c"], START);
@@ -523,7 +523,7 @@ async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) 
         page(&store, "ada", &["a", "b", "c"], None, after(10)).await,
         ["a", "b", "c"]
     );
-    // A device that does not know of the deletion yet, and an earlier report from a stream.
+    // A device that has not received the deletion yet, and an earlier report from a stream.
     assert_eq!(
         page(&store, "ada", &["a", "b", "c"], Some(&pending), after(11)).await,
         ["a", "b", "c"]
@@ -540,7 +540,7 @@ async fn a_history_that_is_deleted_is_gone_from_chain_and_devices(place: Place) 
     );
 }
 
-async fn many_writers_of_one_user_lose_nothing(place: Place) {
+async fn many_writers_of_one_user_lose_nothing(setup: Setup) {
     const WRITERS: usize = 8;
     const IMPRESSIONS: usize = 25;
     let conflicts = Arc::new(Mutex::new(0));
@@ -550,7 +550,7 @@ async fn many_writers_of_one_user_lose_nothing(place: Place) {
             *counted.lock().unwrap() += 1;
         }
     });
-    let store = Arc::new(place.store(options).await);
+    let store = Arc::new(setup.store(options).await);
     let ids = |writer: usize| (0..IMPRESSIONS).map(move |number| format!("article-{writer}-{number}"));
     let writers: Vec<_> = (0..WRITERS)
         .map(|writer| {
@@ -577,7 +577,7 @@ async fn many_writers_of_one_user_lose_nothing(place: Place) {
     assert!(*conflicts.lock().unwrap() > 0, "the writers never met");
 }
 
-async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(place: Place) {
+async fn a_store_has_the_same_chain_as_the_same_calls_without_it(setup: Setup) {
     let mut numbers = fastrand::Rng::with_seed(17);
     for ttl_seconds in [0, 3_000] {
         let chain = ChainOptions {
@@ -586,7 +586,7 @@ async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(place: P
             ttl_seconds,
             ..ChainOptions::default()
         };
-        let store = place
+        let store = setup
             .store(StoreOptions {
                 chain,
                 ..StoreOptions::default()
@@ -624,10 +624,10 @@ async fn a_store_holds_the_chain_that_the_same_calls_make_by_themselves(place: P
     }
 }
 
-async fn what_is_damaged_is_left_out_and_reported(place: Place) {
+async fn damaged_shards_are_skipped_and_reported(setup: Setup) {
     let damage = Arc::new(Mutex::new(Vec::new()));
     let listener = damage.clone();
-    let store = place
+    let store = setup
         .store(listening(move |event| {
             if let StoreEvent::Damaged(error) = event {
                 listener.lock().unwrap().push(error.code());
@@ -653,7 +653,7 @@ async fn what_is_damaged_is_left_out_and_reported(place: Place) {
     assert!(damage.lock().unwrap().is_empty());
 }
 
-async fn what_is_not_understood_stays_and_is_reported(place: Place) {
+async fn shards_and_fields_of_other_programs_stay_and_are_reported(setup: Setup) {
     let damage = Arc::new(AtomicU64::new(0));
     let counted = damage.clone();
     let options = listening(move |event| {
@@ -661,7 +661,7 @@ async fn what_is_not_understood_stays_and_is_reported(place: Place) {
             counted.fetch_add(1, Ordering::SeqCst);
         }
     });
-    let store = place.store(options).await;
+    let store = setup.store(options).await;
     record(&store, "ada", &["a"], START).await;
     let theirs = "17::AAAAAAAAAAA=".to_owned();
     let field = ("theirs".to_owned(), "{ \"of\": \"another\" }".to_owned());
@@ -681,14 +681,14 @@ async fn what_is_not_understood_stays_and_is_reported(place: Place) {
     assert_eq!(page(&store, "ada", &["a", "b", "c"], None, after(1)).await, ["c"]);
 }
 
-async fn settings_may_change_while_a_user_has_a_history(place: Place) {
+async fn settings_may_change_while_a_user_has_a_history(setup: Setup) {
     let chain = |capacity, shards, ttl_seconds| ChainOptions {
         capacity,
         shards,
         ttl_seconds,
         ..ChainOptions::default()
     };
-    let backend = (place.make)(place.name).await;
+    let backend = (setup.make)(setup.name).await;
     let stores: Vec<SeenStore> = [chain(5, 9, 3_000), chain(50, 3, 0), chain(20, 4, 60)]
         .into_iter()
         .map(|chain| {
@@ -700,7 +700,7 @@ async fn settings_may_change_while_a_user_has_a_history(place: Place) {
             SeenStore::new(backend.clone(), options).unwrap()
         })
         .collect();
-    // Each keeps this many for at least a minute.
+    // Each chain has at least this many ids for at least a minute.
     let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();
     for (id, store) in ids.iter().zip(stores.iter().cycle()) {
         store
@@ -731,8 +731,8 @@ async fn put(store: &Store, change: impl FnOnce(&mut StoredChain)) {
     assert!(store.backend.replace("ada", &replacement).await.unwrap());
 }
 
-async fn a_user_without_a_name_is_refused(place: Place) {
-    let store = place.store(options()).await;
+async fn a_user_without_a_name_is_refused(setup: Setup) {
+    let store = setup.store(options()).await;
     for user in ["", "ada:meta", "ada:pending", &"a".repeat(513)] {
         let request = PageRequest {
             size: 1,

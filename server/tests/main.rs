@@ -1,5 +1,5 @@
-//! What every store promises, over each backend: in memory, in Redis, on a Redis Cluster; what those in Redis do when
-//! Redis forgets, refuses or goes away; and what the service promises, over real HTTP, with users' chains in each.
+//! Tests of the contract of stores over each backend (in memory, in Redis, on a Redis Cluster), of the Redis backend
+//! //! during failures of Redis, and of the service over real HTTP with each backend.
 
 mod backends;
 mod proxy;
@@ -11,7 +11,7 @@ use libtest_mimic::Arguments;
 
 fn main() {
     let arguments = Arguments::from_args();
-    // What only lists its tests starts no Redis.
+    // Listing the tests starts no Redis.
     let servers = (!arguments.list).then(redis_server::Servers::start);
     let mut trials = backends::trials(servers.as_ref());
     trials.extend(service::trials(servers.as_ref()));

@@ -1,4 +1,4 @@
-//! The cursor: where a page ended, as a short text that is safe in a URL: `<place>.<id>`, or `<place>.<id>.<marks>`.
+//! The cursor: where a page ended, as a short URL-safe string: `<position>.<id>`, or `<position>.<id>.<marks>`.
 //!
 //! It names the last candidate examined by its position and its first id. Where seen items fill up pages, it also lists
 //! the ids of the pages so far: their impressions may have arrived by the next page, and then only this list
@@ -10,42 +10,42 @@ use crate::base36::{base36, base36_of_length, from_base36};
 use crate::error::Error;
 
 /// With more ids, a cursor would become too long for a URL.
-const MAX_GIVEN: usize = 500;
+const MAX_RETURNED: usize = 500;
 const MARK_DIGITS: usize = 4;
 const MARKS: u64 = 36u64.pow(MARK_DIGITS as u32);
-const MAX_PLACE_DIGITS: usize = 8;
+const MAX_POSITION_DIGITS: usize = 8;
 const MAX_ID_DIGITS: usize = 7;
 
-/// A cursor as it is read and written.
+/// A parsed cursor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Cursor {
-    pub(super) place: usize,
-    /// The fingerprint of the candidate's first id; none if it has no id.
+    pub(super) position: usize,
+    /// The fingerprint of the candidate's first id; `None` if it has no id.
     pub(super) id: Option<u32>,
-    /// The returned ids; none if there are too many, or if seen items are left out.
-    pub(super) given: Option<Given>,
+    /// The ids of the pages so far; `None` if there are too many, or if seen items are left out.
+    pub(super) returned: Option<ReturnedIds>,
 }
 
 impl Cursor {
     /// Parses a cursor of a request; `None` if it is invalid.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('.');
-        let (place, id, marks) = (parts.next()?, parts.next()?, parts.next());
-        if place.len() > MAX_PLACE_DIGITS || id.len() > MAX_ID_DIGITS || parts.next().is_some() {
+        let (position, id, marks) = (parts.next()?, parts.next()?, parts.next());
+        if position.len() > MAX_POSITION_DIGITS || id.len() > MAX_ID_DIGITS || parts.next().is_some() {
             return None;
         }
         let id = match id {
             "" => None,
             id => Some(u32::try_from(from_base36(id.as_bytes())?).ok()?),
         };
-        let given = match marks {
+        let returned = match marks {
             None => None,
-            Some(marks) => Some(Given::parse(marks)?),
+            Some(marks) => Some(ReturnedIds::parse(marks)?),
         };
         Some(Cursor {
-            place: usize::try_from(from_base36(place.as_bytes())?).unwrap_or(usize::MAX),
+            position: usize::try_from(from_base36(position.as_bytes())?).unwrap_or(usize::MAX),
             id,
-            given,
+            returned,
         })
     }
 }
@@ -53,10 +53,14 @@ impl Cursor {
 impl fmt::Display for Cursor {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = self.id.map(|id| base36(id.into())).unwrap_or_default();
-        write!(formatter, "{}.{id}", base36(self.place as u64))?;
-        if let Some(given) = self.given.as_ref().filter(|given| given.marks.len() <= MAX_GIVEN) {
+        write!(formatter, "{}.{id}", base36(self.position as u64))?;
+        if let Some(returned) = self
+            .returned
+            .as_ref()
+            .filter(|returned| returned.marks.len() <= MAX_RETURNED)
+        {
             formatter.write_char('.')?;
-            for &mark in &given.marks {
+            for &mark in &returned.marks {
                 formatter.write_str(&base36_of_length(mark.into(), MARK_DIGITS))?;
             }
         }
@@ -66,16 +70,16 @@ impl fmt::Display for Cursor {
 
 /// The ids that pages have returned, each as a mark of 20 bits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Given {
+pub(super) struct ReturnedIds {
     marks: Vec<u32>,
     /// The marks of previous pages, in ascending order.
     known: Vec<u32>,
 }
 
-impl Given {
+impl ReturnedIds {
     fn parse(marks: &str) -> Option<Self> {
         let marks = marks.as_bytes();
-        if !marks.len().is_multiple_of(MARK_DIGITS) || marks.len() / MARK_DIGITS > MAX_GIVEN {
+        if !marks.len().is_multiple_of(MARK_DIGITS) || marks.len() / MARK_DIGITS > MAX_RETURNED {
             return None;
         }
         let marks: Option<Vec<u32>> = marks
@@ -85,7 +89,7 @@ impl Given {
         let marks = marks?;
         let mut known = marks.clone();
         known.sort_unstable();
-        Some(Given { marks, known })
+        Some(ReturnedIds { marks, known })
     }
 
     /// Whether a previous page returned an id, or one with the same mark.
@@ -120,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_cursors_are_read_back() {
         for text in ["0.", "2s.1z141z3", "a.b.", "zzzzzzzz.1z141z3.0000abcdzzzz"] {
             assert_eq!(
                 Cursor::parse(text).map(|cursor| cursor.to_string()).as_deref(),
@@ -130,8 +134,8 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_than_cursors_are_not_read() {
-        let too_many = format!("1.a.{}", "0000".repeat(MAX_GIVEN + 1));
+    fn strings_that_are_not_cursors_are_refused() {
+        let too_many = format!("1.a.{}", "0000".repeat(MAX_RETURNED + 1));
         for text in [
             "",
             "1",
@@ -150,15 +154,15 @@ mod tests {
     }
 
     #[test]
-    fn it_is_written_without_marks_that_are_too_many() {
-        let mut given = Given::default();
-        for id in 0..=MAX_GIVEN {
-            given.add(&id.to_le_bytes()).unwrap();
+    fn a_cursor_with_too_many_marks_is_written_without_them() {
+        let mut returned = ReturnedIds::default();
+        for id in 0..=MAX_RETURNED {
+            returned.add(&id.to_le_bytes()).unwrap();
         }
         let cursor = Cursor {
-            place: 35,
+            position: 35,
             id: None,
-            given: Some(given),
+            returned: Some(returned),
         };
         assert_eq!(cursor.to_string(), "z.");
     }

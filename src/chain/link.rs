@@ -1,4 +1,4 @@
-//! One shard of a chain with its text, and its union with a shard of another chain.
+//! One shard of a chain with its encoding, and its union with a shard of another chain.
 
 use std::borrow::Cow;
 
@@ -9,15 +9,17 @@ use crate::hash::HashedId;
 use crate::params::Parameters;
 use crate::shard::{Shard, has_expired};
 
-/// A shard, its text, and when it began.
+/// A shard, its encoding, and when it began.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     shard: Shard,
-    /// The stored text, or the one written when the shard was sealed. None once the shard has changed.
-    text: Option<String>,
-    /// Unix seconds. For a united shard the earlier beginning, which does not follow from its expiry.
+    /// The shard as a string: as it is stored, or as it was encoded when it was sealed. `None` once the shard has
+    /// changed.
+    encoded: Option<String>,
+    /// When the shard was begun, Unix seconds. For a united shard the earlier of two times, which does not follow from
+    /// its expiry.
     begun: u64,
-    is_unread: bool,
+    is_unreadable: bool,
 }
 
 impl Link {
@@ -25,55 +27,55 @@ impl Link {
     pub(super) fn new(shard: Shard, begun: u64) -> Self {
         Link {
             shard,
-            text: None,
+            encoded: None,
             begun,
-            is_unread: false,
+            is_unreadable: false,
         }
     }
 
-    /// The shard of a stored text.
+    /// A shard with the string that is stored for it.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if it is not UTF-8.
-    pub(super) fn stored(shard: Shard, text: &[u8], begun: u64) -> Result<Self, Error> {
-        let text = std::str::from_utf8(text).map_err(|_| Error::BadBase64)?;
-        let mut kept = String::new();
-        kept.try_reserve_exact(text.len())?;
-        kept.push_str(text);
+    /// [`Error::OutOfMemory`]; [`Error::BadBase64`] if the string is not UTF-8.
+    pub(super) fn stored(shard: Shard, encoded: &[u8], begun: u64) -> Result<Self, Error> {
+        let encoded = std::str::from_utf8(encoded).map_err(|_| Error::BadBase64)?;
+        let mut owned = String::new();
+        owned.try_reserve_exact(encoded.len())?;
+        owned.push_str(encoded);
         Ok(Link {
-            text: Some(kept),
+            encoded: Some(owned),
             ..Link::new(shard, begun)
         })
     }
 
-    /// A stored text that cannot be read, of a newer version or another library: a shard that is full, contains nothing
-    /// and never expires.
+    /// Stands for a stored string of a newer version or another library, which cannot be read: a shard that is full,
+    /// contains nothing and never expires.
     ///
     /// # Errors
     /// As [`Link::stored`].
-    pub(super) fn unread(text: &[u8]) -> Result<Self, Error> {
+    pub(super) fn unreadable(encoded: &[u8]) -> Result<Self, Error> {
         let filter = BloomFilter::with_spec(FilterSpec::native(Parameters::unchecked(1, 1), 0))?;
         let shard = Shard {
             count: u32::MAX,
             ..Shard::new(filter, 0, 0)
         };
         Ok(Link {
-            is_unread: true,
-            ..Link::stored(shard, text, 0)?
+            is_unreadable: true,
+            ..Link::stored(shard, encoded, 0)?
         })
     }
 
-    pub(super) fn is_unread(&self) -> bool {
-        self.is_unread
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.is_unreadable
     }
 
-    /// Sets its position in the chain: as new as the shard of this number.
+    /// Sets the epoch of the shard, which orders the chain.
     pub(super) fn set_epoch(&mut self, epoch: u32) {
         self.shard.epoch = epoch;
     }
 
-    /// The same shard, to be continued under another number.
-    pub(super) fn renumbered(self, epoch: u32) -> Self {
+    /// The same shard with another epoch, to be continued.
+    pub(super) fn with_epoch(self, epoch: u32) -> Self {
         let shard = Shard { epoch, ..self.shard };
         Link::new(shard, self.begun)
     }
@@ -87,24 +89,24 @@ impl Link {
         !has_expired(self.shard.expires, now.into())
     }
 
-    /// The text to store and to send: for an unchanged shard, the stored one.
+    /// The shard as a string, to store and to send: for an unchanged shard, the stored one.
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
-    pub(super) fn text(&self) -> Result<Cow<'_, str>, Error> {
-        match &self.text {
-            Some(text) => Ok(Cow::Borrowed(text)),
+    pub(super) fn encoded(&self) -> Result<Cow<'_, str>, Error> {
+        match &self.encoded {
+            Some(encoded) => Ok(Cow::Borrowed(encoded)),
             None => self.shard.to_base64().map(Cow::Owned),
         }
     }
 
-    /// Writes the text of a shard that takes no more ids.
+    /// Encodes a shard to which no more ids are added.
     ///
     /// # Errors
     /// As [`Shard::to_base64`].
     pub(super) fn seal(&mut self) -> Result<(), Error> {
-        if self.text.is_none() {
-            self.text = Some(self.shard.to_base64()?);
+        if self.encoded.is_none() {
+            self.encoded = Some(self.shard.to_base64()?);
         }
         Ok(())
     }
@@ -112,21 +114,21 @@ impl Link {
     /// Inserts an id unless the shard contains it.
     pub(super) fn insert(&mut self, id: HashedId<'_>) {
         if self.shard.insert_hashed(id) {
-            self.text = None;
+            self.encoded = None;
         }
     }
 
-    /// Whether both are copies of one shard, to one of which ids may have been added: one can replace the other.
+    /// Whether both are copies of one shard, so that one can replace the other. Ids may have been added to one of them.
     pub(super) fn is_copy(&self, other: &Link) -> bool {
-        if self.is_unread || other.is_unread {
-            return self.text == other.text;
+        if self.is_unreadable || other.is_unreadable {
+            return self.encoded == other.encoded;
         }
         self.replaces(other) || other.replaces(self)
     }
 
-    /// Keeps the copy that contains the other, with the higher epoch and count of the two.
+    /// Becomes the copy that contains the other one, with the higher epoch and count of the two.
     pub(super) fn unite_copy(&mut self, other: &Link) {
-        if self.is_unread {
+        if self.is_unreadable {
             return;
         }
         let is_one_shard = self.shard.epoch == other.shard.epoch;
@@ -151,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Whether this shard contains all ids of `other`, and keeps them for as long.
+    /// Whether this shard contains all ids of `other`, and expires no earlier.
     fn replaces(&self, other: &Link) -> bool {
         // Shards of formats without epochs get new numbers whenever a chain is restored.
         let is_as_new = self.shard.epoch >= other.shard.epoch || !self.shard.filter.is_native();
@@ -160,8 +162,8 @@ impl Link {
             && self.shard.filter.contains_all_of(&other.shard.filter)
     }
 
-    /// The union, if the rule allows it: neither is full, the expiries lie within one slice, and the estimated number
-    /// of items stays within the capacity. Its count is the estimate.
+    /// The union of two shards; `None` if one is full, if their expiries are more than a slice apart, or if the
+    /// estimated number of items exceeds the capacity. Its count is the estimate.
     pub(super) fn union(&self, other: &Link, capacity: u32, schedule: RotationSchedule) -> Option<Link> {
         let is_full = self.shard.count >= capacity || other.shard.count >= capacity;
         if is_full || !schedule.allow_union(self.lifetime(), other.lifetime()) {

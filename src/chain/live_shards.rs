@@ -5,10 +5,10 @@ use crate::error::Error;
 use crate::hash::HashedId;
 use crate::shard::Shard;
 
-/// Slicing the filters of a few shards takes as long as this many single queries.
+/// From this many ids on the filters are bit-sliced, which takes as long as this many single queries.
 const FEWEST_TO_SLICE: usize = 400;
 
-/// The live shards of a chain. A shard's place is its index among them, with 0 for the newest.
+/// The live shards of a chain. A shard's index counts from 0 for the newest.
 pub(super) enum LiveShards<'a> {
     /// Queried one after the other.
     Each(Vec<&'a Shard>),
@@ -19,8 +19,8 @@ pub(super) enum LiveShards<'a> {
 /// Shards of one spec side by side.
 pub(super) struct SlicedShards {
     filters: BitSlicedFilters,
-    /// The place of each slot's shard, in ascending order.
-    places: Vec<usize>,
+    /// The index of each slot's shard, in ascending order.
+    indices: Vec<usize>,
 }
 
 impl<'a> LiveShards<'a> {
@@ -37,7 +37,7 @@ impl<'a> LiveShards<'a> {
         })
     }
 
-    /// The place of the newest shard that contains an id.
+    /// The index of the newest shard that contains an id.
     pub(super) fn newest_with(&self, id: HashedId<'_>) -> Option<usize> {
         match self {
             LiveShards::Each(shards) => shards.iter().position(|shard| shard.filter.contains_hashed(id)),
@@ -50,25 +50,25 @@ impl SlicedShards {
     #[inline]
     fn newest_with(&self, id: HashedId<'_>) -> Option<usize> {
         let slots = self.filters.query(u64::MAX).matches(id.unseeded(), || id.bytes());
-        self.places.get(slots.trailing_zeros() as usize).copied()
+        self.indices.get(slots.trailing_zeros() as usize).copied()
     }
 }
 
 /// Groups shards by their specs, in their order.
 fn slice(shards: &[&Shard]) -> Result<Vec<SlicedShards>, Error> {
     let mut groups: Vec<SlicedShards> = Vec::new();
-    for (place, shard) in shards.iter().enumerate() {
+    for (index, shard) in shards.iter().enumerate() {
         let spec = shard.filter.spec();
         match groups.iter_mut().find(|group| group.filters.spec() == spec) {
-            Some(group) => group.places.push(place),
+            Some(group) => group.indices.push(index),
             None => groups.push(SlicedShards {
                 filters: BitSlicedFilters::new(spec),
-                places: vec![place],
+                indices: vec![index],
             }),
         }
     }
-    for SlicedShards { filters, places } in &mut groups {
-        filters.fill(places.iter().map(|&place| &shards[place].filter))?;
+    for SlicedShards { filters, indices } in &mut groups {
+        filters.fill(indices.iter().map(|&index| &shards[index].filter))?;
     }
     Ok(groups)
 }

@@ -4,18 +4,19 @@
 //! that only an older shard contains is inserted again, so that seeing it again renews it and rotation does not forget
 //! it early.
 //!
-//! A newest shard that holds `capacity` items is full: it is sealed and a new one begun. With a ttl, a newest shard
-//! older than a slice, `ttl / max(1, shards − 1)`, is sealed though not full, and a shard expires a ttl and a slice
-//! after its creation. When a shard is begun and more than `shards` are full or newest, the oldest full one is dropped;
-//! what was sealed by time goes by its expiry alone. So an id is kept for at least the ttl and at most a slice longer,
-//! unless `(shards − 1) · capacity` others were inserted since.
+//! When the newest shard has `capacity` items, it is full: it is sealed, and a new one is begun. With a ttl, a newest
+//! shard older than a slice, `ttl / max(1, shards − 1)`, is sealed before it is full, and a shard expires a ttl and a
+//! slice after its creation. When a shard is begun and more than `shards` are full or newest, the oldest full one is
+//! dropped; shards sealed by time are dropped only when they expire. So an id stays for at least the ttl and at most a
+//! slice longer, unless `(shards − 1) · capacity` others were inserted since.
 //!
-//! Servers may have different options at the same time, such as during a rollout: each one's guarantees hold for the
-//! impressions that it records, except that the smaller number of shards counts. A shard of other parameters is used
-//! until it is full, one of another ttl if it lives long enough, and a shard that a server cannot read stays in place.
+//! Servers may have different options at the same time, such as during a rollout. Each server's guarantees hold for the
+//! impressions that it records, except that the smaller number of shards applies. A shard with other parameters is used
+//! until it is full, one with another ttl if it expires late enough, and a shard that a server cannot read is stored
+//! unchanged.
 //!
-//! Next to the shards a chain has the unseen ids, each with its time, and the time at which the history was deleted:
-//! late reports do not undo either.
+//! Next to the shards a chain has the unseen ids, each with its time, and the time at which the history was deleted, so
+//! that late reports undo neither.
 //!
 //! The devices' pending impressions are separate, in [`devices`](crate::devices).
 

@@ -1,6 +1,6 @@
 //! A page of a ranked list, and the cursor of the next one.
 
-use super::cursor::{Cursor, Given, fingerprint};
+use super::cursor::{Cursor, ReturnedIds, fingerprint};
 use super::shard_chain::ShardChain;
 use super::snapshot::ChainSnapshot;
 use crate::devices::Pending;
@@ -15,10 +15,10 @@ pub const MAX_PAGE_SIZE: usize = 10_000;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Repeats {
-    /// They are left out.
+    /// Seen candidates are left out.
     #[default]
     Drop,
-    /// They follow if there are too few fresh ones, those seen longest ago first, each once over all pages.
+    /// Seen candidates follow if there are too few fresh ones, those seen longest ago first, each once over all pages.
     Last,
 }
 
@@ -27,13 +27,13 @@ pub enum Repeats {
 pub struct PageRequest<'a> {
     /// 1 to [`MAX_PAGE_SIZE`] items.
     pub size: usize,
-    /// [`Page::next`] of the previous page. Any other text requests the first page.
+    /// [`Page::next`] of the previous page. Any other string requests the first page.
     pub cursor: Option<&'a str>,
     /// The treatment of seen candidates.
     pub repeats: Repeats,
     /// The shards that the device holds: [`Guard::held`](crate::device::Guard::held).
     pub held: Option<&'a str>,
-    /// Impressions of devices that have not arrived through the stream.
+    /// Impressions of the user's devices that the chain does not have yet.
     pub pending: Pending<'a>,
 }
 
@@ -43,17 +43,17 @@ pub struct PageRequest<'a> {
 pub struct Page {
     /// The indices of its items, the fresh ones first.
     pub items: Vec<u32>,
-    /// The cursor of the next page: short, and safe in a URL. None: this is the last page.
+    /// The cursor of the next page, short and URL-safe; `None` on the last page.
     pub next: Option<String>,
     /// The snapshot to send: the state against which the items were filtered.
     pub snapshot: ChainSnapshot,
 }
 
 impl ShardChain {
-    /// A page of `ranked`: all candidates, the best first, including the seen ones.
+    /// Makes a page of `ranked`, which has all candidates, the best first, including the seen ones.
     ///
-    /// Its cursor names the position and id of the last candidate examined, which is found again by its id, else by its
-    /// position: no item is skipped or shown twice, even if impressions arrive between two pages. With
+    /// The cursor has the position and the id of the last candidate examined. The next page finds it by the id, else by
+    /// the position, so that no item is skipped or shown twice even if impressions arrive in between. With
     /// [`Repeats::Last`], each returned id adds 4 characters to the cursor, and after 500 of them no seen items follow.
     ///
     /// ```
@@ -99,16 +99,16 @@ fn next_page(
     request: &PageRequest<'_>,
 ) -> Result<(Vec<u32>, Option<Cursor>), Error> {
     let cursor = request.cursor.and_then(Cursor::parse);
-    let start = cursor.as_ref().map_or(0, |cursor| place_after(cursor, ranked));
-    // The first page has no previous ones; after a cursor without returned ids, no seen items follow.
-    let given = match (request.repeats, cursor) {
+    let start = cursor.as_ref().map_or(0, |cursor| position_after(cursor, ranked));
+    // The first page has no previous pages; after a cursor without ids, no seen items follow.
+    let returned = match (request.repeats, cursor) {
         (Repeats::Drop, _) => None,
-        (Repeats::Last, None) => Some(Given::default()),
-        (Repeats::Last, Some(cursor)) => cursor.given,
+        (Repeats::Last, None) => Some(ReturnedIds::default()),
+        (Repeats::Last, Some(cursor)) => cursor.returned,
     };
     fresh.retain(|&item| item as usize >= start);
-    match &given {
-        Some(given) => seen.retain(|&item| !given.contains(ranked.get(item as usize))),
+    match &returned {
+        Some(returned) => seen.retain(|&item| !returned.contains(ranked.get(item as usize))),
         None => seen.clear(),
     }
     let is_last = fresh.len() + seen.len() <= request.size;
@@ -123,19 +123,19 @@ fn next_page(
     if is_last {
         return Ok((items, None));
     }
-    let given = match given {
-        Some(mut given) => {
+    let returned = match returned {
+        Some(mut returned) => {
             for &item in &items {
-                given.add(ranked.get(item as usize))?;
+                returned.add(ranked.get(item as usize))?;
             }
-            Some(given)
+            Some(returned)
         }
         None => None,
     };
     let next = Cursor {
-        place: last,
+        position: last,
         id: fingerprint_at(ranked, last),
-        given,
+        returned,
     };
     Ok((items, Some(next)))
 }
@@ -145,21 +145,21 @@ fn fingerprint_at(ranked: &(impl IdList + ?Sized), item: usize) -> Option<u32> {
     (item < ranked.len()).then(|| fingerprint(ranked.get(item)))
 }
 
-/// The position of the first candidate that was not examined.
-fn place_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
+/// The position of the first candidate that the previous page has not examined.
+fn position_after(cursor: &Cursor, ranked: &(impl IdList + ?Sized)) -> usize {
     let items = ranked.len();
-    let place = cursor.place.min(items);
+    let position = cursor.position.min(items);
     if cursor.id.is_none() {
-        return place + 1;
+        return position + 1;
     }
-    let is_last = |place: &usize| *place < items && fingerprint_at(ranked, *place) == cursor.id;
+    let is_last = |position: &usize| *position < items && fingerprint_at(ranked, *position) == cursor.id;
     // Its position may have changed: take the nearest candidate with its id.
     for distance in 0..=items {
-        let nearest = [place.checked_sub(distance), place.checked_add(distance)];
-        if let Some(place) = nearest.into_iter().flatten().find(is_last) {
-            return place + 1;
+        let nearest = [position.checked_sub(distance), position.checked_add(distance)];
+        if let Some(position) = nearest.into_iter().flatten().find(is_last) {
+            return position + 1;
         }
     }
-    // It was removed, and its successors have moved up.
-    place
+    // It was removed, and the candidates after it have moved up.
+    position
 }

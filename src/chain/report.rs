@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// Most bytes of an id that is recorded: a report's longer ids are left out, and a candidate with a longer id passes.
+/// Most bytes of an id. A report's longer ids are left out, and a candidate with a longer id is never filtered.
 pub const MAX_ID_BYTES: usize = 4_096;
 /// Most entries of a report.
 const MAX_ENTRIES: usize = 1_000;
@@ -40,11 +40,11 @@ pub struct Report {
     /// Ids that became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// The device's pending impressions: see [`PendingToKeep`](crate::PendingToKeep). The report is valid with any
-    /// value.
+    /// The device's pending impressions: see [`PendingUpdate`](crate::PendingUpdate). An invalid value does not
+    /// invalidate the report.
     #[serde(
         default,
-        deserialize_with = "text_or_nothing",
+        deserialize_with = "string_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub pending: Option<String>,
@@ -57,20 +57,20 @@ pub struct Report {
 pub struct ReceivedReport {
     /// As in the report.
     pub namespace: String,
-    /// When it arrived.
+    /// When the server received it.
     pub received_at: Time,
     /// Items that were on the screen.
     pub impressions: Vec<Impression>,
     /// Ids that became unseen.
     #[serde(default)]
     pub unseen: Vec<Impression>,
-    /// Whether the history was deleted at `received_at`: only a service sets this, no device.
+    /// Whether the history was deleted at `received_at`. Only a service sets it, never a device.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub forgotten: bool,
     /// As in the report.
     #[serde(
         default,
-        deserialize_with = "text_or_nothing",
+        deserialize_with = "string_or_none",
         skip_serializing_if = "Option::is_none"
     )]
     pub pending: Option<String>,
@@ -99,8 +99,8 @@ impl Report {
         }
     }
 
-    /// The report on arrival. The device's clock need not be right: times are translated by their distance to the time
-    /// of sending. A time in the future becomes the arrival.
+    /// Translates the report's times to the server's clock, given the time of arrival. The device's clock may be wrong:
+    /// the distance to the time of sending counts. A time in the future becomes the arrival.
     pub fn received(self, at: Time) -> ReceivedReport {
         let mut report = ReceivedReport {
             namespace: self.namespace,
@@ -116,7 +116,8 @@ impl Report {
 }
 
 impl ReceivedReport {
-    /// Sets the time of arrival, by another clock: all times move with it. One in the future becomes the arrival.
+    /// Replaces the time of arrival by that of another clock, and moves all times with it. A time in the future becomes
+    /// the arrival.
     pub fn stamp(&mut self, at: Time) {
         for impression in self.impressions.iter_mut().chain(&mut self.unseen) {
             impression.at = server_time(impression.at, self.received_at, at);
@@ -144,16 +145,16 @@ fn is_short(id: &[u8], is_unseen: bool) -> bool {
     id.len() <= if is_unseen { MAX_UNSEEN_ID_BYTES } else { MAX_ID_BYTES }
 }
 
-/// Deserializes a text; any other value becomes `None`.
-fn text_or_nothing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+/// Deserializes a string; any other value becomes `None`.
+fn string_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]
     enum Anything {
-        Text(String),
+        String(String),
         Other(IgnoredAny),
     }
     Ok(match Anything::deserialize(deserializer)? {
-        Anything::Text(text) => Some(text),
+        Anything::String(string) => Some(string),
         Anything::Other(_) => None,
     })
 }
@@ -166,8 +167,8 @@ pub(crate) fn server_time(at: Time, sent: Time, received: Time) -> Time {
 }
 
 impl ShardChain {
-    /// Applies a device's report. An entry from before the history was deleted, an impression from before its id became
-    /// unseen, and a deletion that the chain knows change nothing. Returns how many ids no live shard contained.
+    /// Applies a device's report. Entries from before the deletion of the history, impressions from before their id
+    /// became unseen, and known deletions change nothing. Returns how many ids no live shard contained.
     ///
     /// ```
     /// use std::time::Duration;
@@ -182,7 +183,7 @@ impl ShardChain {
     /// let mut chain = ShardChain::new(ChainOptions::default())?;
     /// assert_eq!(chain.ingest(&report)?, 1);
     ///
-    /// // When the stream brings it again, the history was deleted.
+    /// // The stream delivers it again after the history was deleted.
     /// chain.forget(arrived + Duration::from_secs(60))?;
     /// assert_eq!(chain.ingest(&report)?, 0);
     /// # Ok::<(), seenguard::Error>(())
@@ -194,7 +195,7 @@ impl ShardChain {
         self.ingest_at(report, report.received_at)
     }
 
-    /// The same for a report that counts as received at another time.
+    /// [`ShardChain::ingest`] of a report that counts as received at another time.
     pub(crate) fn ingest_at(&mut self, report: &ReceivedReport, received_at: Time) -> Result<usize, Error> {
         let now = shard_seconds(received_at)?;
         if report.forgotten && self.forget_before < Some(rounded_up(received_at)?) {
@@ -218,7 +219,7 @@ impl ShardChain {
         counting.extend(each.map(|impression| (impression.id.as_bytes(), at(impression))));
         let unknown = self.record_each(counting.into_iter(), now)?;
         if !report.unseen.is_empty() {
-            self.drop_needless_unseen();
+            self.drop_unneeded_unseen();
         }
         Ok(unknown)
     }

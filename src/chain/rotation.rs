@@ -7,7 +7,8 @@ pub(super) struct RotationSchedule {
     slice: u64,
 }
 
-/// The lifetime of a shard. For a united shard `begun` is the earlier beginning, which does not follow from its expiry.
+/// The lifetime of a shard. For a united shard `begun` is the earlier of two times, which does not follow from its
+/// expiry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lifetime {
     /// Unix seconds.
@@ -26,7 +27,7 @@ impl RotationSchedule {
         }
     }
 
-    /// Whether a shard of this lifetime keeps an id recorded now for as long as the ttl demands.
+    /// Whether a shard of this lifetime outlives the ttl of an id that is recorded now.
     pub(super) fn lives_long_enough(self, Lifetime { begun, expires }: Lifetime, now: u32) -> bool {
         match self.ttl {
             0 => expires == 0,
@@ -34,12 +35,12 @@ impl RotationSchedule {
         }
     }
 
-    /// Lifetime of a shard in seconds; 0: without end.
+    /// The lifetime of a shard in seconds; 0: it never expires.
     pub(super) fn life(self) -> u64 {
         self.ttl + self.slice
     }
 
-    /// The expiry of a shard with this beginning; 0 for never.
+    /// The expiry of a shard begun at this time, both in Unix seconds; 0 for never.
     pub(super) fn expires(self, begun: u64) -> u32 {
         if self.ttl == 0 {
             0
@@ -48,13 +49,13 @@ impl RotationSchedule {
         }
     }
 
-    /// The beginning of a shard with this expiry.
+    /// When a shard with this expiry was begun.
     pub(super) fn begun(self, expires: u32) -> u64 {
         u64::from(expires).saturating_sub(self.life())
     }
 
-    /// Whether two shards may unite: their expiries lie within one slice. A united shard counts with its earliest
-    /// beginning and its expiry; otherwise each further union would renew its oldest items.
+    /// Whether two shards may unite, because their expiries lie within one slice. For a united shard, the expiry that
+    /// its earliest part had is compared, too: otherwise each further union would renew its oldest items.
     pub(super) fn allow_union(self, a: Lifetime, b: Lifetime) -> bool {
         if a.expires == 0 || b.expires == 0 {
             return a.expires == b.expires;

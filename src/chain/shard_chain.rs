@@ -1,4 +1,4 @@
-//! The chain itself.
+//! The chain: recording, rotation, and snapshots.
 
 use super::link::Link;
 use super::options::ChainOptions;
@@ -16,10 +16,10 @@ use crate::shard::Shard;
 use crate::time::Time;
 use crate::wire::{self, Format, Reference};
 
-/// A stored shard that could not be read. It is ignored.
+/// A stored shard that cannot be read, and is ignored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// Its index in the given list.
+    /// The index in the stored list.
     pub index: usize,
     /// Why.
     pub error: Error,
@@ -50,7 +50,7 @@ pub struct ShardChain {
     pub(super) unseen: Unseen,
     /// When the history was deleted, Unix seconds.
     pub(super) forget_before: Option<u32>,
-    /// Unknown fields stored with the shards: they stay.
+    /// Unknown fields stored with the shards, which are stored again unchanged.
     pub(super) other_fields: Vec<(String, String)>,
 }
 
@@ -73,12 +73,12 @@ impl ShardChain {
         })
     }
 
-    /// Continues a chain from the texts of stored shards, newest first. Returns the unreadable ones. Of these, a text
-    /// that may be valid in a newer version or another library stays in place as a full shard until it is the oldest;
-    /// only damaged ones are dropped.
+    /// Restores a chain from stored shards, as strings, newest first. Returns the unreadable ones, too. A string that
+    /// may be valid in a newer version or another library is stored again unchanged, as a full shard, until it is the
+    /// oldest; a damaged one is dropped.
     ///
-    /// The newest shard is used regardless of its parameters, until it holds the items that they are made for, if it
-    /// lives as long as the options' ttl demands.
+    /// The newest shard is continued regardless of its parameters, up to the capacity that they are made for, if it
+    /// expires late enough for the options' ttl.
     ///
     /// The count of a shard whose format stores none, such as Guava's, is its estimated number of items, plus the ids
     /// inserted later.
@@ -89,14 +89,14 @@ impl ShardChain {
         let mut chain = ShardChain::new(options)?;
         let mut rejected = Vec::new();
         for index in 0..shards.len() {
-            // Without epochs in the format, the order gives the numbers.
+            // A format without epochs: the order stands for them.
             let epoch = (!options.format.is_native()).then_some((shards.len() - index) as u32);
-            let text = shards.get(index);
-            match chain.read_stored(text, epoch) {
+            let stored = shards.get(index);
+            match chain.read_stored(stored, epoch) {
                 Ok(link) => chain.links.push(link),
                 Err(error) => {
-                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_right(options.format, text, &error) {
-                        chain.links.push(Link::unread(text)?);
+                    if chain.links.len() < MAX_SNAPSHOT_SHARDS && may_be_valid(options.format, stored, &error) {
+                        chain.links.push(Link::unreadable(stored)?);
                     }
                     rejected.push(Rejected { index, error });
                 }
@@ -104,12 +104,12 @@ impl ShardChain {
         }
         let mut below = 0;
         for link in chain.links.iter_mut().rev() {
-            if link.is_unread() {
+            if link.is_unreadable() {
                 link.set_epoch(below);
             }
             below = link.shard().epoch;
         }
-        // Unreadable newest shards had the numbers that follow: versions must not repeat.
+        // Unreadable newest shards had the next epochs: versions must not repeat.
         let unread_newest = (0..)
             .zip(&rejected)
             .take_while(|(index, rejected)| *index == rejected.index)
@@ -122,8 +122,8 @@ impl ShardChain {
     /// Restores the data stored with the shards: the unseen ids, and the deletion of the history.
     ///
     /// # Errors
-    /// [`Error::BadSnapshot`] for more than 1,000 unseen ids, [`Error::BadOption`] for a deletion beyond 2^32 seconds:
-    /// then nothing changes.
+    /// [`Error::BadSnapshot`] for more than 1,000 unseen ids, [`Error::BadOption`] for a deletion beyond 2^32 seconds.
+    /// An error changes nothing.
     pub fn restore(&mut self, unseen: &[Impression], forget_before: Option<Time>) -> Result<(), Error> {
         if unseen.len() > MAX_SNAPSHOT_UNSEEN {
             return Err(Error::BadSnapshot("unseen has more than 1,000 entries"));
@@ -132,29 +132,29 @@ impl ShardChain {
         for Impression { id, at } in unseen {
             self.unseen.insert(id.as_bytes(), *at, false);
         }
-        self.drop_needless_unseen();
+        self.drop_unneeded_unseen();
         self.forget_before = self.forget_before.max(forget_before);
         Ok(())
     }
 
-    fn read_stored(&self, text: &[u8], epoch: Option<u32>) -> Result<Link, Error> {
+    fn read_stored(&self, stored: &[u8], epoch: Option<u32>) -> Result<Link, Error> {
         if self.links.len() == MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge("a chain has at most 64 shards"));
         }
-        // A store holds shards: a reference cannot be resolved here.
-        if Reference::from_element(text).is_some() {
+        // A store has no references: they cannot be resolved here.
+        if Reference::from_element(stored).is_some() {
             return Err(Error::BadBase64);
         }
-        let encoded = wire::decode(self.options.format, text)?;
-        if self.bits() + encoded.bits() > MAX_SNAPSHOT_BITS {
+        let decoded = wire::decode(self.options.format, stored)?;
+        if self.bits() + decoded.bits() > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge("the chain's shards together have over 2^26 bits"));
         }
-        // The formats in which a chain is stored have one filter in each text.
-        let filter = encoded.filters().first().ok_or(Error::BadMagic)?;
-        let mut shard = encoded.read_shard(filter)?;
+        // The formats in which a chain is stored have one filter in each string.
+        let filter = decoded.filters().first().ok_or(Error::BadMagic)?;
+        let mut shard = decoded.read_shard(filter)?;
         shard.epoch = epoch.unwrap_or(shard.epoch);
         let begun = self.schedule.begun(shard.expires);
-        Link::stored(shard, text, begun)
+        Link::stored(shard, stored, begun)
     }
 
     /// The options.
@@ -162,7 +162,7 @@ impl ShardChain {
         &self.options
     }
 
-    /// The seconds until the last of the shards expires, for which a store must keep the chain; 0: without end.
+    /// The seconds until the last of the shards expires: the chain's expiry in a store. 0: no expiry.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -171,7 +171,7 @@ impl ShardChain {
         let live = self.links.iter().filter(|link| link.is_live(now));
         let expiries: Vec<u32> = live.map(|link| link.shard().expires).collect();
         Ok(match expiries.iter().max() {
-            // A deletion is kept as long as an impression recorded at that time.
+            // A deletion is stored for as long as an impression that was recorded at the same time.
             None => self.schedule.life(),
             Some(_) if expiries.contains(&0) => 0,
             Some(&last) => u64::from(last - now),
@@ -180,11 +180,11 @@ impl ShardChain {
 
     /// The shards, newest first, the expired ones included until the next `record`.
     pub fn shards(&self) -> impl Iterator<Item = &Shard> {
-        self.links.iter().filter(|link| !link.is_unread()).map(Link::shard)
+        self.links.iter().filter(|link| !link.is_unreadable()).map(Link::shard)
     }
 
-    /// Inserts each id that the newest shard does not contain, and removes all of them from the unseen ids. Returns how
-    /// many no live shard contained.
+    /// Inserts each id that the newest shard does not contain, and removes all ids from the unseen ones. Returns how
+    /// many ids no live shard contained.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -193,11 +193,11 @@ impl ShardChain {
     /// let now = Time::from_unix_seconds(1_764_000_000);
     /// assert_eq!(chain.record(&["a", "b"], now)?, 2);
     ///
-    /// // The newest shard is full, so another one begins. It takes "a" again, which is thereby kept for longer.
+    /// // The newest shard is full, so another one is begun. "a" is inserted again, and so remembered for longer.
     /// assert_eq!(chain.record(&["a", "c"], now)?, 1);
     /// assert_eq!(chain.shards().count(), 2);
     ///
-    /// // With a third shard the oldest drops out, and with it "b".
+    /// // With a third shard the oldest is dropped, and with it "b".
     /// chain.record(&["d"], now)?;
     /// assert_eq!(chain.filter(&["a", "b", "c", "d"], None, now)?, [1]);
     /// # Ok::<(), seenguard::Error>(())
@@ -210,20 +210,20 @@ impl ShardChain {
         self.record_each(each, shard_seconds(now)?)
     }
 
-    /// The same for ids with individual times.
+    /// [`ShardChain::record`] of ids with individual times.
     pub(super) fn record_each<'a>(
         &mut self,
         ids: impl Iterator<Item = (&'a [u8], Time)>,
         now: u32,
     ) -> Result<usize, Error> {
-        let mut shards_left = self.drop_expired(now);
+        let mut may_have_dropped = self.drop_expired(now);
         let mut unknown = 0;
         for (id, at) in ids {
             let id = HashedId::new(id);
             unknown += usize::from(!self.live(now).any(|shard| shard.filter.contains_hashed(id)));
             if self.newest_is_due(now) {
                 self.begin(now)?;
-                shards_left = true;
+                may_have_dropped = true;
             }
             if let Some(newest) = self.links.first_mut() {
                 newest.insert(id);
@@ -231,14 +231,14 @@ impl ShardChain {
             self.unseen.see(id.bytes(), at);
         }
         // Only a dropped shard can make unseen ids needless.
-        if shards_left {
-            self.drop_needless_unseen();
+        if may_have_dropped {
+            self.drop_unneeded_unseen();
         }
         Ok(unknown)
     }
 
-    /// Makes ids unseen: they are fresh until they are recorded at a later time. Keeps the newest 1,000 ids and 64 KB
-    /// at most, and no id that no live shard contains, since it is fresh anyway.
+    /// Makes ids unseen: they are fresh until they are recorded at a later time. At most the newest 1,000 ids and 64 KB
+    /// are stored, and no id that no live shard contains, since it is fresh anyway.
     ///
     /// ```
     /// use seenguard::{ChainOptions, ShardChain, Time};
@@ -252,7 +252,7 @@ impl ShardChain {
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::BadReport`] for an id of over 256 bytes, which
-    /// cannot become unseen: then nothing changes.
+    /// cannot become unseen. An error changes nothing.
     pub fn unsee(&mut self, ids: &(impl IdList + ?Sized), now: Time) -> Result<(), Error> {
         if (0..ids.len()).any(|index| ids.get(index).len() > MAX_UNSEEN_ID_BYTES) {
             return Err(Error::BadReport("an id of over 256 bytes cannot become unseen"));
@@ -261,12 +261,12 @@ impl ShardChain {
         for index in 0..ids.len() {
             self.unseen.insert(ids.get(index), now, false);
         }
-        self.drop_needless_unseen();
+        self.drop_unneeded_unseen();
         Ok(())
     }
 
-    /// Deletes the history: drops all shards and unseen ids, and sets `forget_before` in snapshots to this time,
-    /// rounded up to a second, and never earlier than before.
+    /// Deletes the history: drops all shards and unseen ids, and sets `forget_before` of snapshots to this time,
+    /// rounded up to a second. `forget_before` never decreases.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds.
@@ -278,22 +278,22 @@ impl ShardChain {
         Ok(())
     }
 
-    /// The time from which on impressions count.
+    /// The time of the earliest impression that counts.
     pub(super) fn counts_from(&self) -> Time {
         Time::from_unix_seconds(self.forget_before.unwrap_or(0).into())
     }
 
     /// Drops unseen ids that no shard contains, and all but the newest of the others.
-    pub(super) fn drop_needless_unseen(&mut self) {
+    pub(super) fn drop_unneeded_unseen(&mut self) {
         let links = &self.links;
         self.unseen
-            .keep_newest(|id| contained(links.iter().map(Link::shard), id));
+            .retain_newest(|id| contained(links.iter().map(Link::shard), id));
     }
 
     /// The snapshot to send: the state as of now, with the version `epoch · 2^21 + min(count, 2^21 − 1)` of the newest
     /// shard. `held` is the value of the device's `Seen-Held`: these shards become references; unknown names are
-    /// ignored. A stored text that cannot be read is sent if the device holds it. A shard that has not changed since it
-    /// was stored keeps its text.
+    /// ignored. A stored string that cannot be read is left out unless the device has it. An unchanged shard is sent as
+    /// it is stored.
     ///
     /// To store the chain, use [`ShardChain::stored`].
     ///
@@ -305,8 +305,7 @@ impl ShardChain {
         let live = self.links.iter().filter(|link| link.is_live(now));
         let shards: Result<Vec<String>, Error> =
             live.filter_map(|link| self.shipped(link, &held).transpose()).collect();
-        // The newest shard's version, even if it expires before an older one, which happens after the clock was set
-        // back.
+        // The newest shard gives the version even if it expires before an older one, as after the clock was set back.
         let newest = self.live(now).next().and(self.shards().next());
         let has_versions = self.options.format.is_native();
         Ok(ChainSnapshot {
@@ -319,20 +318,20 @@ impl ShardChain {
         })
     }
 
-    /// A shard's text, or its reference if it is held; `None` for an unreadable text that is not held.
+    /// A shard as a string, or its reference if the device has it; `None` for an unreadable one that the device lacks.
     fn shipped(&self, link: &Link, held: &[Reference]) -> Result<Option<String>, Error> {
-        let text = link.text()?;
+        let encoded = link.encoded()?;
         if !held.is_empty() {
-            let reference = Reference::of(self.options.format, text.as_bytes());
+            let reference = Reference::of(self.options.format, encoded.as_bytes());
             if held.contains(&reference) {
                 return Ok(Some(reference.to_element()));
             }
         }
-        Ok((!link.is_unread()).then(|| text.into_owned()))
+        Ok((!link.is_unreadable()).then(|| encoded.into_owned()))
     }
 
     pub(super) fn live(&self, now: u32) -> impl Iterator<Item = &Shard> {
-        let live = move |link: &&Link| link.is_live(now) && !link.is_unread();
+        let live = move |link: &&Link| link.is_live(now) && !link.is_unreadable();
         self.links.iter().filter(live).map(Link::shard)
     }
 
@@ -348,12 +347,12 @@ impl ShardChain {
 
     /// Whether a new shard must begin before the next insertion.
     fn newest_is_due(&self, now: u32) -> bool {
-        // With another number: there was a newer shard, and versions must grow.
-        let goes_on = |newest: &Link| self.has_room(newest, now) && Some(newest.shard().epoch) == self.last_epoch;
-        !self.links.first().is_some_and(goes_on)
+        // With another epoch there was a newer shard, and versions must grow.
+        let can_continue = |newest: &Link| self.has_room(newest, now) && Some(newest.shard().epoch) == self.last_epoch;
+        !self.links.first().is_some_and(can_continue)
     }
 
-    /// Whether this shard takes ids that are recorded now.
+    /// Whether ids that are recorded now may be inserted into this shard.
     fn has_room(&self, link: &Link, now: u32) -> bool {
         !self.is_full(link) && self.schedule.lives_long_enough(link.lifetime(), now)
     }
@@ -365,19 +364,19 @@ impl ShardChain {
     /// The capacity of a shard: with other parameters than the options', the number of items that set half of its bits.
     fn capacity_of(&self, link: &Link) -> u32 {
         let parameters = link.shard().filter.parameters();
-        match link.is_unread() || parameters == self.spec.parameters {
+        match link.is_unreadable() || parameters == self.spec.parameters {
             true => self.options.capacity,
             false => parameters.capacity(),
         }
     }
 
-    /// Begins a shard. Instances with and without a ttl seal each other's shards: each then continues its own shard,
-    /// which becomes the newest; otherwise new shards would soon evict all others.
+    /// Begins a shard. Instances with and without a ttl seal each other's shards, so each continues its own shard,
+    /// which becomes the newest: otherwise new shards would soon evict all others.
     fn begin(&mut self, now: u32) -> Result<(), Error> {
         let next = self.last_epoch.map_or(now, |last| last.saturating_add(1));
         self.links.retain(|link| link.is_live(now));
-        // The number of an unreadable shard is unknown; it is below the time.
-        let is_above_unread = self.links.first().is_none_or(Link::is_unread);
+        // The epoch of an unreadable shard is unknown, but below the time.
+        let is_above_unread = self.links.first().is_none_or(Link::is_unreadable);
         let epoch = if is_above_unread { next.max(now) } else { next };
         // The other formats have no ttl, and only an estimated count.
         let has_room = |link: &Link| self.options.format.is_native() && self.has_room(link, now);
@@ -388,14 +387,14 @@ impl ShardChain {
         self.last_epoch = Some(epoch);
         if let Some(index) = with_room {
             let link = self.links.remove(index);
-            self.links.insert(0, link.renumbered(epoch));
+            self.links.insert(0, link.with_epoch(epoch));
             return Ok(());
         }
         let begun = u64::from(now);
         let shard = Shard::new(BloomFilter::with_spec(self.spec)?, epoch, self.schedule.expires(begun));
         self.links.insert(0, Link::new(shard, begun));
         self.drop_oldest_full();
-        self.drop_what_no_snapshot_holds();
+        self.drop_beyond_snapshot_limits();
         Ok(())
     }
 
@@ -406,7 +405,7 @@ impl ShardChain {
     }
 
     /// Drops the oldest full shard if more shards than the options' number are full or newest, and the shards between
-    /// these two hold as many items as the options promise: an instance with other options may have begun smaller ones.
+    /// these two have as many items as the options promise: an instance with other options may have begun smaller ones.
     /// Returns whether it dropped one.
     pub(super) fn drop_oldest_full(&mut self) -> bool {
         // Without an expiry only the number of shards limits the chain.
@@ -418,40 +417,40 @@ impl ShardChain {
         let &[_, ref between @ .., oldest] = counting.as_slice() else {
             return false;
         };
-        // Shards with and without an expiry are used side by side: the one used last is above the other, and also
-        // contains earlier ids.
+        // Shards with and without an expiry are used alternately: the one used last is newer, and also contains earlier
+        // ids.
         let is_own_kind = |link: &Link| (link.shard().expires != 0) == (self.options.ttl_seconds > 0);
         let items = |&index: &usize| match &self.links[index] {
-            link if link.is_unread() || !link.shard().filter.is_native() => self.capacity_of(link),
+            link if link.is_unreadable() || !link.shard().filter.is_native() => self.capacity_of(link),
             link if is_own_kind(link) => link.shard().count.min(self.capacity_of(link)),
             _ => 0,
         };
-        let held: u64 = between.iter().map(|index| u64::from(items(index))).sum();
+        let items_between: u64 = between.iter().map(|index| u64::from(items(index))).sum();
         let promised_shards = self.options.shards as u64 - u64::from(is_own_kind(&self.links[oldest]));
         let promised = promised_shards * u64::from(self.options.capacity);
-        let is_needless = counting.len() > self.options.shards && held >= promised;
-        if is_needless {
+        let is_unneeded = counting.len() > self.options.shards && items_between >= promised;
+        if is_unneeded {
             self.links.remove(oldest);
         }
-        is_needless
+        is_unneeded
     }
 
     /// Drops the oldest shards while the chain exceeds the limits of a snapshot.
-    pub(super) fn drop_what_no_snapshot_holds(&mut self) {
+    pub(super) fn drop_beyond_snapshot_limits(&mut self) {
         while self.links.len() > MAX_SNAPSHOT_SHARDS || self.bits() > MAX_SNAPSHOT_BITS {
             self.links.pop();
         }
     }
 }
 
-/// Whether an unreadable stored text may be valid in a newer version or another library. A damaged text that begins as
-/// the chain's own shards do is not, nor is a text that a client has decoded from bytes.
-fn may_be_right(format: Format, text: &[u8], error: &Error) -> bool {
+/// Whether an unreadable stored string may be valid in a newer version or another library: not if it begins as the
+/// chain's own shards do and is damaged, nor if a client has decoded it from bytes.
+fn may_be_valid(format: Format, stored: &[u8], error: &Error) -> bool {
     use Error::{BadEncoding, BadMagic, BadParameters, OutOfMemory};
     let is_whole = matches!(error, BadMagic | BadEncoding | BadParameters(_) | OutOfMemory);
-    let is_anothers = format.is_native() && !text.starts_with(wire::native::TEXT_BEGINNING);
-    let is_text = text.is_ascii() && !text.is_empty() && Reference::from_element(text).is_none();
-    is_text && (is_whole || is_anothers)
+    let is_foreign = format.is_native() && !stored.starts_with(wire::native::BASE64_BEGINNING);
+    let is_element = stored.is_ascii() && !stored.is_empty() && Reference::from_element(stored).is_none();
+    is_element && (is_whole || is_foreign)
 }
 
 /// Whether any of these shards contains the id.

@@ -8,7 +8,7 @@ use crate::snapshot::Snapshot;
 use crate::time::{Time, as_unix_seconds, from_unix_seconds};
 use crate::wire::Format;
 
-/// The bits of a version that count items within a shard.
+/// The low bits of a version, which count items within a shard.
 const COUNT_BITS: u32 = 21;
 
 /// The snapshot that the server sends with a feed's items.
@@ -17,11 +17,11 @@ const COUNT_BITS: u32 = 21;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = Snapshot))]
 #[non_exhaustive]
 pub struct ChainSnapshot {
-    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch: a list stored in
-    /// it does not show how many shards came before.
+    /// Grows with every change; 0 for an empty chain. Absent in a format whose shards have no epoch, since the stored
+    /// list does not show how many shards came before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The shards' texts, newest first; references of shards that the device holds.
+    /// The shards as strings, newest first; references of shards that the device has.
     pub shards: Vec<String>,
     /// The format of the shards.
     #[serde(default, skip_serializing_if = "Format::is_native")]
@@ -61,7 +61,7 @@ impl ChainSnapshot {
 }
 
 impl<'a> From<&'a ChainSnapshot> for Snapshot<'a, [String]> {
-    /// The snapshot as the argument of a guard.
+    /// Borrows the snapshot as the argument of a guard.
     fn from(shipped: &'a ChainSnapshot) -> Self {
         Snapshot {
             version: shipped.version,

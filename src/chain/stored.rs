@@ -1,4 +1,4 @@
-//! The stored form of a chain: its shards as a list, and fields of a hash, each a name with a number.
+//! The stored form of a chain: a list of shards, and the fields of a hash, each a name with a number.
 //!
 //! | field | value |
 //! | --- | --- |
@@ -16,7 +16,7 @@ use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// The prefix of fields that are named by an id, which may be any text.
+/// The prefix of a field's name; the rest of the name is an id, which may be any string.
 const UNSEEN: &str = "unseen:";
 const SEEN: &str = "seen:";
 const FORGET_BEFORE: &str = "forgetBefore";
@@ -26,21 +26,21 @@ const LAST_SECOND: u64 = u32::MAX as u64;
 /// The stored form of a chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredChain {
-    /// The shards' texts, newest first.
+    /// The shards as strings, newest first.
     pub shards: Vec<String>,
-    /// The fields of the hash; mostly there is none.
+    /// The names and values of the hash, usually none.
     pub fields: Vec<(String, String)>,
 }
 
 impl ShardChain {
-    /// The form to store. Stored texts that cannot be read stay in place.
+    /// The form to store. Stored strings that cannot be read are in it unchanged.
     ///
     /// # Errors
     /// As [`ShardChain::snapshot`].
     pub fn stored(&self, now: Time) -> Result<StoredChain, Error> {
         let seconds = shard_seconds(now)?;
         let live = self.links.iter().filter(|link| link.is_live(seconds));
-        let shards: Result<Vec<String>, Error> = live.map(|link| Ok(link.text()?.into_owned())).collect();
+        let shards: Result<Vec<String>, Error> = live.map(|link| Ok(link.encoded()?.into_owned())).collect();
         Ok(StoredChain {
             shards: shards?,
             fields: self.stored_fields(now)?,
@@ -63,8 +63,8 @@ impl ShardChain {
             .collect())
     }
 
-    /// Restores the fields stored with the shards, given as a list of names, each followed by its value. Drops
-    /// damaged fields, and unseen ids beyond their limits, and returns their number. Fields of other names stay
+    /// Restores the fields stored with the shards, given as a list of names, each followed by its value. Returns how
+    /// many it has dropped: damaged fields, and unseen ids beyond their limits. Fields of other names are stored again
     /// unchanged.
     ///
     /// ```
@@ -90,8 +90,8 @@ impl ShardChain {
                 None => left_out += 1,
             }
         }
-        left_out += self.unseen.keep_newest(|_| true);
-        self.drop_needless_unseen();
+        left_out += self.unseen.retain_newest(|_| true);
+        self.drop_unneeded_unseen();
         Ok(left_out)
     }
 }

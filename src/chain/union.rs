@@ -1,4 +1,4 @@
-//! The union of two chains of one user: of another region, or a copy that was changed elsewhere.
+//! The union of two chains of one user, such as of two regions, or of two copies that were changed separately.
 
 use std::cmp::Reverse;
 
@@ -8,13 +8,12 @@ use super::shard_chain::ShardChain;
 impl ShardChain {
     /// Merges another chain of this user.
     ///
-    /// Of two copies of a shard the one that contains the other stays: a chain that is united with its copy keeps
-    /// everything as long as before. Two different shards unite if neither is full, their parameters are equal, their
-    /// expiries lie within one slice and their items together fit the capacity. Other shards stay separate, newest
-    /// first.
+    /// Two copies of a shard become the one that contains the other, so that uniting a chain with its copy drops
+    /// nothing. Two different shards unite if neither is full, their parameters are equal, their expiries lie within
+    /// one slice and their items together fit the capacity. Other shards stay separate, newest first.
     ///
-    /// For an id that is unseen in both the later time counts. If one of the two chains lacks a deletion of the
-    /// history, its shards and earlier unseen ids are dropped.
+    /// An id that is unseen in both has the later time. If one of the two chains lacks a deletion of the history, its
+    /// shards and earlier unseen ids are dropped.
     pub fn unite(&mut self, other: &ShardChain) {
         if other.forget_before > self.forget_before {
             self.links.clear();
@@ -28,14 +27,14 @@ impl ShardChain {
         self.unseen.retain(|_, at| at >= counts_from);
         self.last_epoch = self.last_epoch.max(other.last_epoch);
         while self.drop_oldest_full() {}
-        self.drop_what_no_snapshot_holds();
-        self.drop_needless_unseen();
+        self.drop_beyond_snapshot_limits();
+        self.drop_unneeded_unseen();
     }
 
     fn unite_links(&mut self, others: &[Link]) {
         let mut is_united = vec![false; self.links.len()];
         let mut different = Vec::new();
-        // Each shard is united with at most one: copies first, the oldest first as they were made.
+        // Each shard is united with at most one other: first with a copy, beginning with the oldest.
         for theirs in others.iter().rev() {
             let is_copy = |&index: &usize| !is_united[index] && self.links[index].is_copy(theirs);
             match (0..self.links.len()).rev().find(is_copy) {

@@ -11,13 +11,13 @@ use crate::time::Time;
 
 /// Most bytes of an id that can become unseen.
 pub(super) const MAX_UNSEEN_ID_BYTES: usize = 256;
-/// Most bytes of all of them in the stored form, which every page of the user reads.
+/// Most bytes of all entries in the stored form, which is read for every page.
 const MAX_BYTES: usize = 64 << 10;
 /// Stored bytes of an entry without its id: `unseen:`, and Unix milliseconds in 13 digits.
 const BYTES_WITHOUT_ID: usize = 20;
 
-/// The state of an id that became unseen, with its time of the server's clock. Of two the later one counts, on a tie
-/// seen.
+/// The state of an id that became unseen, with its time of the server's clock. Of two states the later one wins; on a
+/// tie, seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
     at: Time,
@@ -40,7 +40,7 @@ impl Unseen {
         self.ids.get(id).filter(|known| !known.is_seen).map(|known| known.at)
     }
 
-    /// Adds an id, unless it is too long. For a known id the later state counts.
+    /// Adds an id, unless it is too long. A known id gets the later state.
     pub(super) fn insert(&mut self, id: &[u8], at: Time, is_seen: bool) {
         let new = Entry { at, is_seen };
         if let Some(known) = self.ids.get_mut(id) {
@@ -66,13 +66,13 @@ impl Unseen {
         }
     }
 
-    pub(super) fn retain(&mut self, mut keep: impl FnMut(&[u8], Time) -> bool) {
-        self.ids.retain(|id, known| keep(id, known.at));
+    pub(super) fn retain(&mut self, mut is_needed: impl FnMut(&[u8], Time) -> bool) {
+        self.ids.retain(|id, known| is_needed(id, known.at));
     }
 
-    /// Keeps the ids selected by `is_needed` within the limits: the newest, the unseen ones first. Returns how many did
-    /// not fit.
-    pub(super) fn keep_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
+    /// Retains the ids selected by `is_needed`, up to the limits: unseen ones before those seen again, each newest
+    /// first. Returns how many exceed the limits.
+    pub(super) fn retain_newest(&mut self, is_needed: impl Fn(&[u8]) -> bool) -> usize {
         self.retain(|id, _| is_needed(id));
         let mut bytes = self.ids.keys().map(|id| id.len() + BYTES_WITHOUT_ID).sum::<usize>();
         if self.ids.len() <= MAX_SNAPSHOT_UNSEEN && bytes <= MAX_BYTES {
@@ -89,7 +89,7 @@ impl Unseen {
         left_out
     }
 
-    /// Of the ids selected by `is_needed`, those that are unseen or (`is_seen`) seen again, newest first.
+    /// The ids selected by `is_needed` that are unseen or, with `is_seen`, seen again, newest first.
     pub(super) fn newest_first(&self, is_seen: bool, is_needed: impl Fn(&[u8]) -> bool) -> Vec<Impression> {
         let wanted = |(id, known): &(&Vec<u8>, &Entry)| known.is_seen == is_seen && is_needed(id);
         let text = |(id, known): (&Vec<u8>, &Entry)| Impression {

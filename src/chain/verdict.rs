@@ -6,7 +6,7 @@ use super::live_shards::LiveShards;
 use super::report::MAX_ID_BYTES;
 use super::seconds::shard_seconds;
 use super::shard_chain::{ShardChain, contained};
-use crate::devices::{Pending, PendingLists};
+use crate::devices::{Pending, PendingIds};
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList, Split};
@@ -22,12 +22,12 @@ impl ShardChain {
         Ok(contained(self.live(shard_seconds(now)?), id) && !self.unseen.contains(id))
     }
 
-    /// The indices of the fresh ids, in order; of equal ids the first. An id is fresh if it is unseen or in no live
-    /// shard nor pending on another device, and not pending on the requesting one. An id of over [`MAX_ID_BYTES`]
-    /// passes.
+    /// Returns the indices of the fresh ids, in order; equal ids count once. An id is fresh unless it is pending on the
+    /// requesting device, or in a live shard or pending on another device without being unseen. An id of over
+    /// [`MAX_ID_BYTES`] is always fresh.
     ///
-    /// `pending` is a [`Pending`], or the requesting device's `Seen-Pending`. It applies to this call only. A list that
-    /// cannot be read, or of a device that does not know of the deletion of the history, is ignored.
+    /// `pending` is a [`Pending`], or the requesting device's `Seen-Pending`. It applies to this call only. A list is
+    /// ignored if it is invalid, or if its device has not received the deletion of the history.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -40,8 +40,9 @@ impl ShardChain {
         self.decide(ids, pending.into(), now, None)
     }
 
-    /// All ids once: the fresh ones as from [`ShardChain::filter`], and the others, those seen longest ago first: by
-    /// the newest shard that contains them, with pending ids at the end.
+    /// Splits the ids into the fresh ones, as [`ShardChain::filter`] returns them, and the others, those seen longest
+    /// ago first: ordered by the newest shard that contains them, with pending ids at the end. Each id is in one list,
+    /// once.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a time beyond 2^32 seconds; [`Error::OutOfMemory`].
@@ -58,7 +59,7 @@ impl ShardChain {
         Ok(Split { fresh, seen })
     }
 
-    /// The fresh ids. Puts the others into `seen`, if it is given, each with where it was seen last.
+    /// Returns the fresh ids. Adds the others to `seen`, if it is given, each with where it was seen last.
     fn decide(
         &self,
         ids: &(impl IdList + ?Sized),
@@ -67,15 +68,15 @@ impl ShardChain {
         mut seen: Option<&mut Vec<(SeenIn, u32)>>,
     ) -> Result<Vec<u32>, Error> {
         let now_seconds = shard_seconds(now)?;
-        let pending = PendingLists::read(pending, self.forget_before, now)?;
+        let pending = PendingIds::read(pending, self.forget_before, now)?;
         let mut list = HashedList::default();
         list.read(ids);
         let live = LiveShards::new(self.live(now_seconds), ids.len())?;
         let mut fresh = Vec::new();
         for index in 0..ids.len() {
             match (self.seen_in(&pending, &live, list.id(ids, index)), &mut seen) {
-                (None, _) if list.keep(ids, index) => fresh.push(index as u32),
-                (Some(seen_in), Some(seen)) if list.keep(ids, index) => seen.push((seen_in, index as u32)),
+                (None, _) if list.insert(ids, index) => fresh.push(index as u32),
+                (Some(seen_in), Some(seen)) if list.insert(ids, index) => seen.push((seen_in, index as u32)),
                 _ => {}
             }
         }
@@ -84,11 +85,11 @@ impl ShardChain {
 
     /// Where an id was seen last.
     #[inline]
-    fn seen_in(&self, pending: &PendingLists, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
+    fn seen_in(&self, pending: &PendingIds, live: &LiveShards<'_>, id: HashedId<'_>) -> Option<SeenIn> {
         if id.bytes().len() > MAX_ID_BYTES {
             return None;
         }
-        if pending.asking_contains(id.unseeded()) {
+        if pending.requesting_contains(id.unseeded()) {
             return Some(SeenIn::Pending);
         }
         let seen_in = if pending.others_contain(id.unseeded()) {
@@ -103,7 +104,7 @@ impl ShardChain {
 /// Where an id was seen last, in the order of time from the latest on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum SeenIn {
-    /// On a device, and not arrived through the stream.
+    /// Pending on a device.
     Pending,
     /// In the live shard of this index, with 0 for the newest.
     Shard(usize),

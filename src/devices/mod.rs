@@ -1,17 +1,17 @@
-//! Pending impressions of a user's devices, which have not arrived through the stream yet.
+//! Pending impressions of a user's devices, which the chain does not have yet.
 //!
-//! A device sends them with each request and report, as a [`PendingText`]. A server keeps the latest text of each
-//! device next to the user's chain ([`PendingToKeep`]), and leaves the listed ids out of pages ([`Pending`]). They are
+//! A device sends them with each request and report, as a [`PendingList`]. A server stores the latest list of each
+//! device next to the user's chain ([`PendingUpdate`]), and leaves the listed ids out of pages ([`Pending`]). They are
 //! never in the chain nor in a snapshot, so a listed id is not covered.
 
-mod kept;
 mod name;
 mod pending;
 mod pending_list;
+mod stored;
 
-pub(crate) use kept::dropped_devices;
-pub use kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingToKeep};
 pub(crate) use name::DeviceName;
 pub use pending::Pending;
-pub(crate) use pending::PendingLists;
-pub(crate) use pending_list::PendingText;
+pub(crate) use pending::PendingIds;
+pub(crate) use pending_list::PendingList;
+pub(crate) use stored::dropped_devices;
+pub use stored::{MAX_PENDING_DEVICES, PENDING_SECONDS, PendingUpdate};

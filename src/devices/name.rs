@@ -6,13 +6,13 @@ use crate::base36::{base36_of_length, from_base36};
 use crate::hash::hash_id;
 
 const DIGITS: usize = 12;
-/// Names that can be checked against the namespace: its first digits are of the namespace's hash.
+/// The number of namespace hashes, which are the first 4 digits.
 const NAMESPACES: u64 = 36u64.pow(4);
-/// Names of one namespace.
+/// The number of names of one namespace.
 const NAMES: u64 = 36u64.pow(8);
 
-/// A name of 12 characters `0-9a-z`, made for one namespace on one device, and again after a clear: 4 from the XXH64 of
-/// the namespace, which a server can check, and 8 at random.
+/// A name of 12 characters `0-9a-z` for one namespace on one device: 4 from the XXH64 of the namespace, which a server
+/// can check, and 8 at random. After a clear the device gets another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct DeviceName(u64);
 
@@ -29,17 +29,17 @@ impl DeviceName {
         self == DeviceName::UNNAMED || self.0 / NAMES == hash_id(namespace.as_bytes(), 0) % NAMESPACES
     }
 
-    /// The same namespace's name with other random characters.
+    /// Another name of the same namespace.
     pub(crate) fn with_random(self, random: u64) -> Self {
         DeviceName(self.0 / NAMES * NAMES + random % NAMES)
     }
 
-    /// The name as a number, as rows have it.
+    /// The name as a number, for rows.
     pub(crate) fn number(self) -> u64 {
         self.0
     }
 
-    /// The name of a number, if it is one.
+    /// The inverse of [`DeviceName::number`]; `None` if it is out of range.
     pub(crate) fn from_number(number: u64) -> Option<Self> {
         (1..NAMESPACES * NAMES).contains(&number).then_some(DeviceName(number))
     }
@@ -49,7 +49,7 @@ impl DeviceName {
         base36_of_length(self.0, DIGITS)
     }
 
-    /// Reads a name, which in a store may also be [`DeviceName::UNNAMED`].
+    /// Parses a name. In a store it may also be [`DeviceName::UNNAMED`].
     pub(super) fn parse(text: &str) -> Option<Self> {
         let number = from_base36(text.as_bytes()).filter(|_| text.len() == DIGITS)?;
         (number < NAMESPACES * NAMES).then_some(DeviceName(number))
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_of_its_namespace_alone() {
+    fn a_name_belongs_to_its_namespace_only() {
         let name = DeviceName::new("home:ada", u64::MAX);
         assert!(name.is_of("home:ada") && !name.is_of("home:bob"));
     }

@@ -1,24 +1,24 @@
 //! The pending impressions that are left out of a page.
 //!
-//! The requesting device's list counts as in its request, never as kept. A list of another device stops an id unless
-//! the chain lists it as unseen.
+//! The list of the requesting device is read from its request, never from the store. A list of another device stops an
+//! id unless the chain lists it as unseen.
 
-use super::kept::{MAX_PENDING_DEVICES, PENDING_SECONDS, keep_latest, kept_lines, kept_since};
 use super::name::DeviceName;
-use super::pending_list::{PendingText, listed};
+use super::pending_list::{PendingList, listed};
+use super::stored::{MAX_PENDING_DEVICES, PENDING_SECONDS, retain_latest, stored_lines, valid_since};
 use crate::error::Error;
 use crate::time::Time;
 
 /// Pending impressions of a user's devices.
 #[derive(Debug, Clone, Copy)]
 pub struct Pending<'a> {
-    /// The list in the device's request: [`Guard::pending_list`](crate::device::Guard::pending_list). It is not
-    /// trusted.
-    pub asking: Option<&'a str>,
-    /// The kept lists of the user's devices, one in each line, from [`PendingToKeep`](crate::PendingToKeep).
-    pub kept: &'a str,
-    /// How many seconds these are valid; [`PENDING_SECONDS`].
-    pub kept_seconds: u32,
+    /// The list in the device's request: [`Guard::pending_list`](crate::device::Guard::pending_list). It is untrusted.
+    pub requesting: Option<&'a str>,
+    /// The stored lists of the user's devices, one in each line:
+    /// [`PendingUpdate::added_to`](crate::PendingUpdate::added_to).
+    pub stored: &'a str,
+    /// For how many seconds a stored list is valid; [`PENDING_SECONDS`].
+    pub stored_seconds: u32,
     /// The namespace of the user, if the store knows it: lists of another one are ignored.
     pub namespace: Option<&'a str>,
 }
@@ -27,9 +27,9 @@ pub struct Pending<'a> {
 impl Default for Pending<'_> {
     fn default() -> Self {
         Pending {
-            asking: None,
-            kept: "",
-            kept_seconds: PENDING_SECONDS,
+            requesting: None,
+            stored: "",
+            stored_seconds: PENDING_SECONDS,
             namespace: None,
         }
     }
@@ -37,21 +37,21 @@ impl Default for Pending<'_> {
 
 /// Only the requesting device's list.
 impl<'a> From<Option<&'a str>> for Pending<'a> {
-    fn from(asking: Option<&'a str>) -> Self {
+    fn from(requesting: Option<&'a str>) -> Self {
         Pending {
-            asking,
+            requesting,
             ..Pending::default()
         }
     }
 }
 
 /// The ids of the valid lists, in the form of [`listed`], sorted.
-pub(crate) struct PendingLists {
-    asking: Vec<u32>,
+pub(crate) struct PendingIds {
+    requesting: Vec<u32>,
     others: Vec<u32>,
 }
 
-impl PendingLists {
+impl PendingIds {
     /// Reads the valid lists. Ignores a list that a device made before it knew of a deletion of the history.
     ///
     /// # Errors
@@ -59,34 +59,34 @@ impl PendingLists {
     pub(crate) fn read(pending: Pending<'_>, forget_before: Option<u32>, now: Time) -> Result<Self, Error> {
         let is_of_user = |device: DeviceName| pending.namespace.is_none_or(|namespace| device.is_of(namespace));
         let forget_before = forget_before.unwrap_or(0);
-        let counts = |text: &PendingText<'_>| {
-            (text.is_unnamed() || text.forgotten >= forget_before) && text.device.is_none_or(is_of_user)
+        let counts = |list: &PendingList<'_>| {
+            (list.is_unnamed() || list.forgotten >= forget_before) && list.device.is_none_or(is_of_user)
         };
-        let (mut asking, mut others) = (Vec::new(), Vec::new());
-        let sent = pending.asking.and_then(PendingText::parse);
-        if let Some(text) = sent.filter(counts) {
-            text.read_list(now, forget_before, &mut asking)?;
+        let (mut requesting, mut others) = (Vec::new(), Vec::new());
+        let sent = pending.requesting.and_then(PendingList::parse);
+        if let Some(list) = sent.filter(counts) {
+            list.read_list(now, forget_before, &mut requesting)?;
         }
-        let device = sent.and_then(|text| text.device);
-        let mut kept: Vec<_> = kept_lines(pending.kept, kept_since(now, pending.kept_seconds))
+        let device = sent.and_then(|list| list.device);
+        let mut lines: Vec<_> = stored_lines(pending.stored, valid_since(now, pending.stored_seconds))
             .filter(|line| Some(line.device) != device && counts(&line.text))
             .collect();
-        keep_latest(&mut kept, MAX_PENDING_DEVICES, None);
-        for line in kept {
+        retain_latest(&mut lines, MAX_PENDING_DEVICES, None);
+        for line in lines {
             line.text.read_list(line.at, forget_before, &mut others)?;
         }
-        asking.sort_unstable();
+        requesting.sort_unstable();
         others.sort_unstable();
-        Ok(PendingLists { asking, others })
+        Ok(PendingIds { requesting, others })
     }
 
     /// Whether the requesting device has shown an id of this hash.
     #[inline]
-    pub(crate) fn asking_contains(&self, hash: u64) -> bool {
-        self.asking.binary_search(&listed(hash)).is_ok()
+    pub(crate) fn requesting_contains(&self, hash: u64) -> bool {
+        self.requesting.binary_search(&listed(hash)).is_ok()
     }
 
-    /// Whether another device has.
+    /// Whether another device has shown an id of this hash.
     #[inline]
     pub(crate) fn others_contain(&self, hash: u64) -> bool {
         self.others.binary_search(&listed(hash)).is_ok()

@@ -1,19 +1,19 @@
-//! The text with a device's pending impressions: `<device name>.<counter>.<forgotten>.<list>`.
+//! The string with a device's pending impressions: `<device name>.<counter>.<forgotten>.<list>`.
 //!
-//! - The name is empty while the device has none: such a text is used for its request only.
-//! - The counter is that of the device's impression table, to the base 36. Requests overtake each other, and of two
-//!   texts of a device the one with the lower counter is older.
-//! - `forgotten` is the latest deletion of the history that the device knows of: Unix seconds to the base 36, 0 for
-//!   none. A server that knows of a later one leaves the list alone.
+//! - The name is empty while the device has none: the string then applies to its request only.
+//! - The counter is that of the device's impression table, in base 36. Requests may overtake each other: of two strings
+//!   of a device, that with the lower counter is older.
+//! - `forgotten` is the latest deletion of the history that the device has received: Unix seconds in base 36, 0 for
+//!   none. A server with a later deletion ignores the list.
 //! - The list is base64url without padding of 3 bytes for each id, the newest first: bits 23 to 0 of the XXH64 (seed 0)
 //!   of the id, the highest byte first. It is empty if nothing is pending.
 //!
 //! So a server in any language needs one hash, and three lines to read the list.
 //!
-//! A store also has one text for the reports of a user that came without a usable list. Its name is
-//! [`DeviceName::UNNAMED`], its counter and `forgotten` are 0, and in its list each id has 3 more bytes: bits 23 to 0 of
-//! the Unix seconds at which it was on the screen. So an impression from before a deletion of the history, reported
-//! after it, is ignored, and no other one with it.
+//! A store also has one string for the reports of a user that came without a usable list. Its name is
+//! [`DeviceName::UNNAMED`], its counter and `forgotten` are 0, and in its list each id has 3 more bytes: bits 23 to 0
+//! of the Unix seconds at which it was on the screen. So an impression from before a deletion of the history that is
+//! reported after it is ignored, and only that one.
 
 use std::fmt;
 
@@ -23,18 +23,18 @@ use crate::base64;
 use crate::error::Error;
 use crate::time::Time;
 
-/// Most characters of a text: it has room for [`MAX_IDS`].
+/// Most characters of a device's string, enough for [`MAX_IDS`].
 const MAX_TEXT_CHARACTERS: usize = 4_096;
 /// Most ids of a list.
 const MAX_IDS: usize = 1_000;
 /// Bytes of an id, and of a time.
 const BYTES: usize = 3;
-/// The same as text.
+/// Base64 characters of the same.
 const CHARACTERS: usize = 4;
 
-/// A valid text.
+/// A parsed string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PendingText<'a> {
+pub(crate) struct PendingList<'a> {
     pub(crate) device: Option<DeviceName>,
     pub(crate) counter: u64,
     /// Unix seconds; 0: no deletion is known.
@@ -42,10 +42,10 @@ pub(crate) struct PendingText<'a> {
     pub(super) list: &'a str,
 }
 
-impl<'a> PendingText<'a> {
-    /// A text that lists nothing.
+impl<'a> PendingList<'a> {
+    /// An empty list.
     pub(crate) fn new(device: Option<DeviceName>, counter: u64, forgotten: u32) -> Self {
-        PendingText {
+        PendingList {
             device,
             counter,
             forgotten,
@@ -53,13 +53,13 @@ impl<'a> PendingText<'a> {
         }
     }
 
-    /// Parses a text of a request; `None` if it is invalid.
+    /// Parses the string of a request; `None` if it is invalid.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let is_short = text.len() <= MAX_TEXT_CHARACTERS;
-        PendingText::parse_stored(text).filter(|text| is_short && !text.is_unnamed())
+        PendingList::parse_stored(text).filter(|text| is_short && !text.is_unnamed())
     }
 
-    /// Parses a text of a store.
+    /// Parses the string of a store, which may also be the unnamed one; `None` if it is invalid.
     pub(super) fn parse_stored(text: &'a str) -> Option<Self> {
         if text.len() > 2 * MAX_TEXT_CHARACTERS {
             return None;
@@ -70,7 +70,7 @@ impl<'a> PendingText<'a> {
             "" => None,
             name => Some(DeviceName::parse(name)?),
         };
-        let text = PendingText {
+        let text = PendingList {
             device,
             counter: from_base36(counter.as_bytes())?,
             forgotten: from_base36(forgotten.as_bytes())?.try_into().ok()?,
@@ -83,7 +83,7 @@ impl<'a> PendingText<'a> {
         is_list.then_some(text)
     }
 
-    /// Whether it is the text of reports without a usable list.
+    /// Whether it has the impressions of reports without a usable list.
     pub(super) fn is_unnamed(&self) -> bool {
         self.device == Some(DeviceName::UNNAMED)
     }
@@ -93,15 +93,15 @@ impl<'a> PendingText<'a> {
         if self.is_unnamed() { 2 * CHARACTERS } else { CHARACTERS }
     }
 
-    /// This list with the older one of reports without a usable list: the newest ids.
-    pub(super) fn joined(&self, older: &PendingText<'_>) -> String {
+    /// Appends the older unnamed list to this one, up to [`MAX_IDS`].
+    pub(super) fn joined(&self, older: &PendingList<'_>) -> String {
         let mut list = older.list.to_owned();
-        // Not again for a report that is repeated.
+        // A repeated report is already in it.
         if !list.starts_with(self.list) {
             list.insert_str(0, self.list);
             list.truncate(MAX_IDS * self.entry());
         }
-        PendingText { list: &list, ..*self }.text()
+        PendingList { list: &list, ..*self }.text()
     }
 
     fn text(&self) -> String {
@@ -114,10 +114,10 @@ impl<'a> PendingText<'a> {
         text + self.list
     }
 
-    /// The same text with a list of as many ids as fit into these characters, given by their hashes (XXH64, seed 0), the
-    /// newest first; without a name each with its Unix seconds after it.
+    /// The string with a list of as many ids as fit into these characters. `numbers` are their hashes (XXH64, seed 0),
+    /// the newest first; for the unnamed list each with its Unix seconds after it.
     pub(crate) fn with_list(self, numbers: impl Iterator<Item = u64>, max_characters: usize) -> String {
-        let mut text = PendingText { list: "", ..self }.text();
+        let mut text = PendingList { list: "", ..self }.text();
         let ids = (max_characters.saturating_sub(text.len()) / self.entry()).min(MAX_IDS);
         let mut bytes = Vec::new();
         for number in numbers.take(ids * self.entry() / CHARACTERS) {
@@ -134,8 +134,8 @@ impl<'a> PendingText<'a> {
         text
     }
 
-    /// Adds the listed ids, each as [`listed`] has it, of a text that arrived at `at`; of impressions with a time those
-    /// from `forget_before` on.
+    /// Appends the listed ids, as [`listed`] returns them, to `into`. `at`: when the list arrived. Ids with a time
+    /// before `forget_before` are left out.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -155,7 +155,7 @@ impl<'a> PendingText<'a> {
     }
 }
 
-/// The Unix seconds nearest to a time that have these low 24 bits.
+/// Of the Unix seconds with these low 24 bits, those nearest to a time.
 fn near(low_bits: u32, time: Time) -> u32 {
     let time = time.unix_seconds() as u32;
     let ahead = (low_bits.wrapping_sub(time) << 8).cast_signed() >> 8;
@@ -168,7 +168,7 @@ pub(super) fn listed(hash: u64) -> u32 {
     (hash & 0xFF_FFFF) as u32
 }
 
-impl fmt::Display for PendingText<'_> {
+impl fmt::Display for PendingList<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.text())
     }
@@ -180,32 +180,32 @@ mod tests {
 
     fn listed_in(text: &str) -> Vec<u32> {
         let mut ids = Vec::new();
-        let text = PendingText::parse_stored(text).unwrap();
+        let text = PendingList::parse_stored(text).unwrap();
         text.read_list(Time::from_unix_seconds(1_764_000_000), 1_763_999_000, &mut ids)
             .unwrap();
         ids
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_lists_are_read_back() {
         let device = Some(DeviceName::new("home:ada", 17));
         for (device, list) in [(device, "Dn4SjG5b"), (device, ""), (None, "__-_")] {
-            let text = PendingText {
+            let text = PendingList {
                 device,
                 counter: 1_295,
                 forgotten: 1_764_000_000,
                 list,
             };
-            assert_eq!(PendingText::parse(&text.to_string()), Some(text));
+            assert_eq!(PendingList::parse(&text.to_string()), Some(text));
         }
-        assert_eq!(PendingText::parse(".0.0.").map(|text| text.list), Some(""));
+        assert_eq!(PendingList::parse(".0.0.").map(|text| text.list), Some(""));
     }
 
     #[test]
     fn a_list_has_the_low_24_bits_of_each_hash() {
         // The ids `1r8bq8r7q4izgx` and `a`, as the format's description has them.
         let hashes = [0x3fcb_4702_b20e_7e12, 0xd24e_c4f1_a98c_6e5b];
-        let text = PendingText::new(None, 1, 0);
+        let text = PendingList::new(None, 1, 0);
         let listing = text.with_list(hashes.into_iter(), usize::MAX);
         assert_eq!(listing, ".1.0.Dn4SjG5b");
         assert_eq!(listed_in(&listing), hashes.map(listed));
@@ -213,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_as_many_ids_as_there_is_room_for_and_no_more_than_1000() {
-        let text = PendingText::new(None, 0, 0);
+    fn a_list_has_as_many_ids_as_fit_and_at_most_1000() {
+        let text = PendingList::new(None, 0, 0);
         for (most, ids) in [
             (0, 0),
             (8, 0),
@@ -230,15 +230,15 @@ mod tests {
     }
 
     #[test]
-    fn of_reports_without_a_list_each_impression_has_its_time() {
-        let text = PendingText::new(Some(DeviceName::UNNAMED), 0, 0);
+    fn the_unnamed_list_has_the_time_of_each_impression() {
+        let text = PendingList::new(Some(DeviceName::UNNAMED), 0, 0);
         // One from before the deletion, and one of a server whose clock is ahead of the one that stores.
         let [late, new, ahead] = [1_763_998_999, 1_763_999_000, 1_764_000_900];
         let listing = text.with_list([1, new, 2, late, 3, ahead].into_iter(), usize::MAX);
         assert_eq!(listed_in(&listing), [1, 3]);
-        assert_eq!(PendingText::parse(&listing), None, "no device sends it");
+        assert_eq!(PendingList::parse(&listing), None, "no device sends it");
         let joined = |listing: &str, older: &str| {
-            let [listing, older] = [listing, older].map(|text| PendingText::parse_stored(text).unwrap());
+            let [listing, older] = [listing, older].map(|text| PendingList::parse_stored(text).unwrap());
             listing.joined(&older)
         };
         assert_eq!(joined(&listing, &listing), listing);
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_not_read() {
+    fn invalid_lists_are_refused() {
         let long = format!(".0.0.{}", "AAAA".repeat(1_001));
         let padded = format!(".{:0>4096}.0.", 0);
         for text in [
@@ -274,7 +274,7 @@ mod tests {
             &long,
             &padded,
         ] {
-            assert_eq!(PendingText::parse(text), None, "{text}");
+            assert_eq!(PendingList::parse(text), None, "{text}");
         }
     }
 }

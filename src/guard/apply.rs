@@ -11,12 +11,12 @@ use crate::table::{Deletion, MAX_AT, Origin};
 use crate::time::Time;
 use crate::wire::Reference;
 
-/// Shards with a higher false positive rate are damaged, hostile or filled far beyond their capacity: those of a chain
+/// Shards with a higher false positive rate are damaged, hostile or filled far beyond their capacity. A chain's shards
 /// stay far below it.
 const SATURATED_RATE: f64 = 0.5;
 
 impl Guard {
-    /// Applies a snapshot as a whole, or changes nothing.
+    /// Applies a whole snapshot, or changes nothing.
     ///
     /// ```
     /// use seenguard::device::{DEFAULT_REMEMBER, Guard, NotApplied};
@@ -44,8 +44,8 @@ impl Guard {
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::OutOfMemory`], [`Error::BadSnapshot`], or [`Error::InShard`] for the first shard
-    /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that is not held, is not an error:
-    /// [`Applied::reason`] says so.
+    /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that the device lacks, is not
+    /// an error: [`Applied::reason`] has the reason.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<Applied, Error> {
         let forget_before = snapshot.forget_before.unwrap_or(0);
         let is_older = match (snapshot.version, self.version) {
@@ -75,8 +75,8 @@ impl Guard {
     }
 
     /// Applies the stored snapshot of an earlier visit, unless one was applied on this visit, or it is older than a
-    /// known deletion of the history. It reports no lags: they were reported when it was first applied. The page may
-    /// have ended before it stored which impressions the snapshot covers.
+    /// known deletion of the history. Marks impressions as covered, since the page may have ended before it stored
+    /// that; returns no lags, which were returned when it was first applied.
     ///
     /// # Errors
     /// As [`Guard::apply`].
@@ -89,7 +89,7 @@ impl Guard {
         Ok(applied)
     }
 
-    /// Returns false if a shard is missing.
+    /// Replaces the snapshot in use. Returns false, and changes nothing, if a shard is missing.
     fn replace<L: IdList + ?Sized>(&mut self, snapshot: &Snapshot<'_, L>, now: Time) -> Result<bool, Error> {
         let unseen = Unseen::read(snapshot.unseen, snapshot.now_ms, now, &self.unseen)?;
         let is_replaced = self.server.replace(snapshot.shards, snapshot.format)?;
@@ -109,14 +109,14 @@ impl Guard {
         self.has_applied
     }
 
-    /// Counts changes of the snapshot in use, to none included: shows whether the stored one is outdated.
+    /// A counter of changes of the snapshot in use, including its removal: shows whether the stored one is outdated.
     pub fn snapshots(&self) -> u64 {
         self.snapshots
     }
 
-    /// The texts of the shards in use, newest first, for the storage; `None` if they exceed 512 KB together.
-    pub fn shard_texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        self.server.texts()
+    /// The shards in use as strings, newest first, for the storage; `None` if they exceed 512 KB together.
+    pub fn encoded_shards(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        self.server.encoded_shards()
     }
 
     fn applied(&self, reason: Option<NotApplied>, now: Time) -> Applied {
@@ -128,7 +128,7 @@ impl Guard {
         }
     }
 
-    /// Notes which pending impressions the snapshot in use covers.
+    /// Marks the pending impressions that the snapshot in use covers.
     fn cover(&mut self, applied: &mut Applied, now: Time) {
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
@@ -152,9 +152,9 @@ impl Guard {
         }
     }
 
-    /// The shards that the server need not send again, for the next request: the references of the shards in use,
-    /// newest first, joined by `.`. Empty if there are none, and after a snapshot with the reference of a shard that is
-    /// not held, until one was applied.
+    /// The value of `Seen-Held`, by which the server knows which shards it need not send again: the references of the
+    /// shards in use, newest first, joined by `.`. Empty if there are none, and after a snapshot that referred to a
+    /// shard that the device lacks, until another one is applied.
     pub fn held(&self) -> String {
         if self.is_missing_shard {
             return String::new();
@@ -163,11 +163,11 @@ impl Guard {
     }
 }
 
-/// A day, in milliseconds: a device's clock that is ahead by less is taken as correct.
+/// A day in milliseconds. A device's clock that is ahead by less is treated as correct.
 const DAY_MS: u64 = 86_400_000;
 
-/// Translates a time of the server's clock to the device's, at most now. Only if the device's clock is behind, or ahead
-/// by over a day.
+/// Translates a time of the server's clock to the device's, at most now, if the device's clock is slow, or fast by over
+/// a day; returns it unchanged otherwise.
 fn device_time_of(server_seconds: u32, server_now_ms: Option<u64>, now_ms: u64) -> u64 {
     let at = u64::from(server_seconds) * 1000;
     let offset = server_now_ms.map_or(0, |server_now| now_ms as i64 - server_now.min(MAX_AT) as i64);

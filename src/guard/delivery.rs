@@ -1,4 +1,4 @@
-//! Delivery to the server: each impression once, covered or not; and a second time if it is still pending a day later.
+//! Delivery to the server: each impression once, covered or not, and a second time if it is still pending a day later.
 
 use super::Guard;
 use super::types::recorded_at;
@@ -6,7 +6,7 @@ use crate::impression::Impression;
 use crate::table::{Kind, Origin, Recording, Undelivered};
 use crate::time::Time;
 
-/// The delay after which an impression that is still pending is delivered again.
+/// Time after which an impression that is still pending is delivered again.
 const REDELIVERY_WAIT_MS: u64 = 24 * 60 * 60 * 1000;
 /// Bytes of `{"id":"","at":1764000000000},`.
 const JSON_OVERHEAD: usize = 30;
@@ -15,7 +15,7 @@ const JSON_OVERHEAD: usize = 30;
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct DeliveryBatch {
-    /// The argument of [`crate::device::Guard::end_batch`]; 0 if there is nothing to deliver.
+    /// The number of the batch, for [`crate::device::Guard::end_batch`]; 0 if there is nothing to deliver.
     #[serde(rename = "batch")]
     pub number: u32,
     /// The impressions, oldest first.
@@ -24,15 +24,15 @@ pub struct DeliveryBatch {
     pub unseen: Vec<Impression>,
 }
 
-/// Which impressions and unseen ids a batch takes.
+/// Selects the impressions and unseen ids of a batch.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// The oldest that this tab has recorded.
+    /// Those that this tab has recorded, the oldest first.
     Own,
-    /// The oldest of these and of those that were found in storage.
+    /// These and those that were found in storage, the oldest first.
     All,
-    /// The newest that this tab has recorded: the page hides.
+    /// Those that this tab has recorded, the newest first: for a page that hides.
     Hiding,
 }
 
@@ -42,12 +42,12 @@ impl Guard {
         self.table.set_reporting();
     }
 
-    /// The number of impressions that were never delivered and are in no batch.
+    /// The number of impressions that were never delivered and are not in a batch.
     pub fn undelivered(&self) -> usize {
         self.table.undelivered_len()
     }
 
-    /// Begins a batch of at most `max_impressions`, of about `max_bytes` as JSON, but one impression at least.
+    /// Begins a batch of at most `max_impressions` entries and about `max_bytes` as JSON, but at least one entry.
     pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, scope: Scope, now: Time) -> DeliveryBatch {
         let (mut hashes, mut bytes) = (Vec::new(), 0);
         let mut batch = DeliveryBatch {
@@ -60,11 +60,11 @@ impl Guard {
             candidates.reverse();
         }
         for (hash, recording, undelivered) in candidates {
-            // Still pending is a sign of a lost delivery only if a snapshot was applied on this visit, and within the
-            // window: other impressions are never covered.
+            // A pending impression indicates a lost delivery only if a snapshot was applied on this visit, and within
+            // the window: other impressions are never covered.
             let may_repeat = self.has_applied && self.table.is_live(recording, now.unix_ms());
-            let may_go = undelivered.origin == Origin::Own || scope == Scope::All;
-            if !may_go || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
+            let is_in_scope = undelivered.origin == Origin::Own || scope == Scope::All;
+            if !is_in_scope || !is_due(hash, recording, undelivered, may_repeat, now.unix_ms()) {
                 continue;
             }
             bytes += undelivered.id.len() + JSON_OVERHEAD;
@@ -95,9 +95,10 @@ impl Guard {
         batch
     }
 
-    /// Marks a batch that was sent as the page hid: the page may never read the response. If a snapshot was applied on
-    /// this visit, its impressions count as delivered unless [`Guard::end_batch`] reports a failure: a lost one is
-    /// still pending a day later. Unseen ids do not count as delivered, since they are never pending.
+    /// Marks a batch that was sent as the page hid, so that the page may never read the response. If a snapshot was
+    /// applied on this visit, its impressions count as delivered unless [`Guard::end_batch`] reports a failure: a lost
+    /// impression is still pending a day later, and delivered again. Unseen ids do not count as delivered, since they
+    /// are never pending.
     pub fn leave_batch(&mut self, batch: u32, now: Time) {
         if !self.has_applied {
             return;
@@ -110,7 +111,7 @@ impl Guard {
         self.left_batches.push(batch);
     }
 
-    /// Ends a batch: if it `arrived`, its entries are delivered; otherwise they are in the next batch again.
+    /// Ends a batch. If it `arrived`, its entries are delivered; otherwise the next batch has them again.
     pub fn end_batch(&mut self, batch: u32, arrived: bool, now: Time) {
         let was_left = self.left_batches.contains(&batch);
         self.left_batches.retain(|&left| left != batch);

@@ -1,4 +1,4 @@
-//! The guard: the server's shards and the impression table together decide which items are fresh.
+//! The guard: decides which items are fresh, by the server's shards and the impression table.
 //!
 //! An id is stopped if it is in either, unless it became unseen since.
 
@@ -13,7 +13,7 @@ mod verdict;
 pub use delivery::{DeliveryBatch, Scope};
 pub use types::{Applied, CoveredImpression, Explanation, GuardStats, NotApplied, Recorded};
 
-use crate::devices::PendingText;
+use crate::devices::PendingList;
 use crate::error::Error;
 use crate::hash::HashedId;
 use crate::id_list::{HashedList, IdList};
@@ -53,13 +53,13 @@ pub struct Guard {
     /// The version of the snapshot in use, and its `forget_before`, which takes precedence in their order.
     version: Option<u64>,
     forget_before: u32,
-    /// How far the server's clock is ahead of the device's (ms), if the snapshot in use has the time.
+    /// How far the server's clock is ahead of the device's, in ms; `None` if the snapshot in use has no time.
     server_ahead_ms: Option<i64>,
     /// Whether a snapshot was applied on this visit.
     has_applied: bool,
-    /// Counts changes of the snapshot in use, to none included.
+    /// A counter of changes of the snapshot in use, including its removal.
     snapshots: u64,
-    /// Whether a snapshot had the reference of a shard that is not held, and none was applied since.
+    /// Whether the latest snapshot was not applied because it referred to a shard that the device lacks.
     is_missing_shard: bool,
     /// Grows when a snapshot lists an unseen id that the previous one did not list.
     server_unseen_revision: u64,
@@ -73,8 +73,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// An empty guard. `window_days`: how long impressions are remembered; over 0, at most 36,500. `remember`: the
-    /// least number of impressions that are remembered, 1 to 50,000.
+    /// An empty guard without storage. `window_days`: how long impressions are remembered; over 0, at most 36,500.
+    /// `remember`: the least number of impressions that are remembered, 1 to 50,000.
     ///
     /// # Errors
     /// [`Error::BadOption`].
@@ -83,8 +83,9 @@ impl Guard {
         Ok(Guard::clamped(window_days, remember, MultiplyShift::default()))
     }
 
-    /// A guard whose changes are stored: [`Guard::unsaved`] has them, and rows of earlier visits and other tabs are
-    /// [merged](Guard::merge_row) until it is [`Guard::loaded`]. `seed`: random; the device name follows from it.
+    /// An empty guard whose caller stores its changes: [`Guard::unsaved`] returns them, [`Guard::merge_row`] merges
+    /// rows of earlier visits and other tabs, and [`Guard::loaded`] ends the first load. `seed`: random; the device
+    /// name is derived from it.
     ///
     /// # Errors
     /// As [`Guard::new`].
@@ -121,13 +122,13 @@ impl Guard {
         self.version
     }
 
-    /// Records impressions, also of ids that are known.
+    /// Records impressions, also of known ids.
     pub fn record<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Recorded {
         self.record_all(ids, false, now)
     }
 
-    /// Records items that the user has met elsewhere in the app: this device remembers them, and the server never
-    /// learns of them. It has no effect on an id that is already stopped.
+    /// Records items that the user has seen elsewhere in the app. They are stopped on this device and never delivered
+    /// to the server. Has no effect on an id that is already stopped.
     ///
     /// # Examples
     /// ```
@@ -158,7 +159,7 @@ impl Guard {
             }
             let unseen = self.unseen.get(hash);
             let covered = unseen.is_none() && self.server.contains(id, &live);
-            // After it became unseen, even if the clock was set back.
+            // Later than the id became unseen, even if the clock was set back.
             let earliest = unseen.map_or(0, |unseen| unseen.at + 1);
             let at = self.time_of_recording(earliest, now);
             recorded.lost_text += match is_local {
@@ -169,8 +170,8 @@ impl Guard {
         recorded
     }
 
-    /// Makes ids unseen: they pass, regardless of the server's shards, until they are recorded again. Returns how many
-    /// were stopped before.
+    /// Makes ids unseen: they are fresh, regardless of the server's shards, until they are recorded again. Returns how
+    /// many were stopped before.
     pub fn unsee<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> usize {
         let mut stopped = 0;
         for index in 0..ids.len() {
@@ -219,7 +220,7 @@ impl Guard {
     /// let now = Time::from_unix_ms(1_764_000_000_000);
     /// let mut guard = Guard::new(30.0, 10_000)?;
     /// guard.record(&["a", "1r8bq8r7q4izgx"], now);
-    /// // Its name is not stored, so it has none.
+    /// // Without storage it has no device name.
     /// assert_eq!(guard.pending_list(4_000, now), ".midc1z41.0.Dn4SjG5b");
     /// # Ok::<(), seenguard::Error>(())
     /// ```
@@ -227,16 +228,16 @@ impl Guard {
         let (device, counter) = (self.table.device_name(), self.table.counter());
         let pending = self.stopped_as_pending(now);
         let newest_first = pending.iter().rev().map(|(hash, _, _)| *hash);
-        PendingText::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
+        PendingList::new(device, counter, self.latest_deletion()).with_list(newest_first, max_characters)
     }
 
-    /// Grows when an id becomes unseen or is forgotten, on this device or by the server: then verdicts must be checked
-    /// again by [`Guard::unseen`].
+    /// A counter that grows when an id becomes unseen or is deleted, on this device or by the server. Then verdicts
+    /// must be checked again by [`Guard::unseen`].
     pub fn unseen_revision(&self) -> u64 {
         self.server_unseen_revision + self.table.unseen_revision()
     }
 
-    /// Counts of the data that is held now.
+    /// Counts of the current data.
     pub fn stats(&self, now: Time) -> GuardStats {
         GuardStats {
             server_false_positive_rate: self.server.false_positive_rate(self.server_seconds(now)),

@@ -1,9 +1,9 @@
-//! The server's shards as this device holds them: the snapshot in use.
+//! The server's shards on this device: the snapshot in use.
 //!
 //! A shard is one filter, or several in formats whose filters grow by adding further ones: an id is in the shard if it
 //! is in any of them. Each of these filters counts against the limits of a snapshot.
 //!
-//! An element of a snapshot may be the reference of a shard in use, which stays in use then.
+//! An element of a snapshot may be the reference of a shard in use, which is then used again.
 
 use std::sync::Arc;
 
@@ -16,17 +16,17 @@ use crate::params::{MAX_SNAPSHOT_BITS, MAX_SNAPSHOT_SHARDS, union_rate};
 use crate::shard::has_expired;
 use crate::wire::{self, Format, Reference};
 
-/// Most bytes of the shards' texts, together, that are kept for the storage.
-const MAX_TEXT_BYTES: usize = 512 * 1024;
+/// Most bytes of all shards as strings: larger snapshots are not stored.
+const MAX_ENCODED_BYTES: usize = 512 * 1024;
 
 /// One shard of the snapshot.
 #[derive(Debug, Clone)]
 struct ShardInUse {
-    /// The reference of its text.
+    /// The reference of the shard.
     reference: Reference,
     expires: u32,
-    /// Empty if the texts of all shards are too long to be kept.
-    text: Arc<Vec<u8>>,
+    /// The shard as a string; empty if the snapshot is too large to be stored.
+    encoded: Arc<Vec<u8>>,
 }
 
 /// One filter of the snapshot.
@@ -72,40 +72,40 @@ impl ServerView {
     /// not in use.
     ///
     /// # Errors
-    /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is wrong, or that there is no memory for.
-    pub(crate) fn replace(&mut self, texts: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
-        if texts.len() > MAX_SNAPSHOT_SHARDS {
+    /// [`Error::TooLarge`]; [`Error::InShard`] for the first shard that is invalid, or too large for the memory.
+    pub(crate) fn replace(&mut self, elements: &(impl IdList + ?Sized), format: Format) -> Result<bool, Error> {
+        if elements.len() > MAX_SNAPSHOT_SHARDS {
             return Err(Error::TooLarge(message("a snapshot has at most 64 shards")));
         }
-        let mut held = Vec::with_capacity(texts.len());
-        for shard in 0..texts.len() {
-            let text = texts.get(shard);
-            let element = Reference::from_element(text);
-            let index = self.position(element.unwrap_or_else(|| Reference::of(format, text)), format);
-            if element.is_some() && index.is_none() {
+        let mut held = Vec::with_capacity(elements.len());
+        for shard in 0..elements.len() {
+            let element = elements.get(shard);
+            let reference = Reference::from_element(element);
+            let index = self.position(reference.unwrap_or_else(|| Reference::of(format, element)), format);
+            if reference.is_some() && index.is_none() {
                 return Ok(false);
             }
             held.push(index);
         }
         let is_in_use = |(shard, held): (usize, &Option<usize>)| *held == Some(shard);
         if held.len() != self.shards.len() || !held.iter().enumerate().all(is_in_use) {
-            *self = self.with(texts, &held, format)?;
+            *self = self.with(elements, &held, format)?;
         }
         self.format = format;
         Ok(true)
     }
 
-    /// The index of the shard in use of this reference.
+    /// The index of the shard in use with this reference.
     fn position(&self, reference: Reference, format: Format) -> Option<usize> {
         let mut held = self.shards.iter();
         held.position(|held| format == self.format && held.reference == reference)
     }
 
-    /// The view of these shards, each `held` or new. Bits of several filters lie side by side, so the filters that stay
-    /// in use are copied out first.
+    /// Makes the view of these shards, each in use at the index in `held`, or new. The bits of several filters are
+    /// interleaved, so the filters that stay in use are copied.
     fn with(
         &self,
-        texts: &(impl IdList + ?Sized),
+        elements: &(impl IdList + ?Sized),
         held: &[Option<usize>],
         format: Format,
     ) -> Result<ServerView, Error> {
@@ -126,18 +126,18 @@ impl ServerView {
                     }
                 }
                 None => {
-                    let text = texts.get(shard);
-                    let encoded = wire::decode(format, text).map_err(|error| error.in_shard(shard))?;
-                    bits += encoded.bits();
+                    let element = elements.get(shard);
+                    let decoded = wire::decode(format, element).map_err(|error| error.in_shard(shard))?;
+                    bits += decoded.bits();
                     // Check the size before memory is allocated for the bits.
-                    check_size(bits, filters.len() + encoded.filters().len())?;
-                    for filter in encoded.filters() {
-                        filters.push(encoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
+                    check_size(bits, filters.len() + decoded.filters().len())?;
+                    for filter in decoded.filters() {
+                        filters.push(decoded.read_filter(filter).map_err(|error| error.in_shard(shard))?);
                     }
                     next.shards.push(ShardInUse {
-                        reference: Reference::of(format, text),
-                        expires: encoded.expires,
-                        text: Arc::new(text.to_vec()),
+                        reference: Reference::of(format, element),
+                        expires: decoded.expires,
+                        encoded: Arc::new(element.to_vec()),
                     });
                 }
             }
@@ -149,8 +149,8 @@ impl ServerView {
             let spec = group.spec();
             group.fill(filters.iter().filter(|filter| filter.spec() == spec))?;
         }
-        if next.shards.iter().map(|shard| shard.text.len()).sum::<usize>() > MAX_TEXT_BYTES {
-            next.shards.iter_mut().for_each(|shard| shard.text = Arc::default());
+        if next.shards.iter().map(|shard| shard.encoded.len()).sum::<usize>() > MAX_ENCODED_BYTES {
+            next.shards.iter_mut().for_each(|shard| shard.encoded = Arc::default());
         }
         Ok(next)
     }
@@ -170,10 +170,10 @@ impl ServerView {
         });
     }
 
-    /// The shards' texts, newest first; `None` if they are too long to be stored.
-    pub(crate) fn texts(&self) -> Option<impl Iterator<Item = &[u8]>> {
-        let is_kept = self.shards.iter().all(|shard| !shard.text.is_empty());
-        is_kept.then(|| self.shards.iter().map(|shard| shard.text.as_slice()))
+    /// The shards as strings, newest first; `None` if they are too large to be stored.
+    pub(crate) fn encoded_shards(&self) -> Option<impl Iterator<Item = &[u8]>> {
+        let fits = self.shards.iter().all(|shard| !shard.encoded.is_empty());
+        fits.then(|| self.shards.iter().map(|shard| shard.encoded.as_slice()))
     }
 
     /// The filters that have not expired at this time of the server's clock, Unix seconds.

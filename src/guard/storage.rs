@@ -1,10 +1,10 @@
-//! The guard in storage: rows of the table, and another generation after a clear.
+//! The guard's part of storage: writing and merging rows, and a new generation after a clear.
 
 use super::Guard;
 use super::server_view::ServerView;
 use super::types::recorded_at;
 use super::unseen::Unseen;
-use crate::table::{Due, Mark, Source, WrittenText, row};
+use crate::table::{Due, EncodedRow, Mark, Source, row};
 use crate::time::Time;
 
 /// Storage. A store is a bag of rows, each a string: rows of several tabs may be merged in any order, any number of
@@ -34,32 +34,32 @@ use crate::time::Time;
 /// ```
 impl Guard {
     /// The next row to save, with its mark: up to 1,000 changes after `after`, and the facts about the namespace.
-    /// `None` if nothing after that is due. Called with the mark of the row before, until there is none, it writes all
-    /// that is unsaved.
+    /// `None` if nothing after that is due. To write all unsaved changes, call it again with the returned mark until it
+    /// returns `None`.
     pub fn unsaved(&mut self, after: Mark, due: Due, now: Time) -> Option<(String, Mark)> {
         let (row, mark) = self.unsaved_row(after, due, now)?;
         Some((row.text, mark))
     }
 
-    /// The same, with the number of its recordings.
-    pub(crate) fn unsaved_row(&mut self, after: Mark, due: Due, now: Time) -> Option<(WrittenText, Mark)> {
+    /// [`Guard::unsaved`] with the number of the row's recordings.
+    pub(crate) fn unsaved_row(&mut self, after: Mark, due: Due, now: Time) -> Option<(EncodedRow, Mark)> {
         self.table.unsaved(after, due, recorded_at(now))
     }
 
-    /// A row of at most this many characters with the newest unsaved recordings that surely fit. `None` if none does,
-    /// or no change that cannot wait is unsaved.
+    /// A row of at most this many characters with the newest unsaved recordings that fit. `None` if none fits, or if
+    /// all unsaved changes can wait.
     pub fn unsaved_within(&mut self, characters: usize, now: Time) -> Option<String> {
         let (row, _) = self.unsaved_row_within(characters, now)?;
         Some(row)
     }
 
-    /// With it, whether it has all such recordings.
+    /// [`Guard::unsaved_within`], and whether the row has all such recordings.
     pub(crate) fn unsaved_row_within(&mut self, characters: usize, now: Time) -> Option<(String, bool)> {
         self.table.unsaved_within(characters, recorded_at(now))
     }
 
-    /// Notes that the store has the row of this mark. What has changed since stays unsaved. Marks may be confirmed in
-    /// any order, or never.
+    /// Confirms that the store has the row of this mark. Later changes stay unsaved. Marks may be confirmed in any
+    /// order, or never.
     pub fn saved(&mut self, mark: Mark) {
         self.table.saved(mark);
     }
@@ -81,13 +81,13 @@ impl Guard {
         }
     }
 
-    /// Whether anything in a row of another tab is not known to be in the store, or has changed here and is unsaved.
+    /// Whether another tab's row has a fact that the store may lack, or an id with an unsaved change here.
     pub fn has_unsaved(&self, text: &str) -> bool {
         row::read(text.as_bytes()).is_some_and(|row| self.table.has_unsaved(&row))
     }
 
-    /// Merges rows, and returns rows that replace them: what the table now has of their ids, without those that were
-    /// evicted. Nothing counts as saved by it. None if all are damaged.
+    /// Merges rows, and returns rows that replace them: the table's current recordings of their ids, without evicted
+    /// ones. Marks nothing as saved. Returns no rows if all are damaged.
     pub fn rewrite<'a>(&mut self, texts: impl IntoIterator<Item = &'a str>) -> Vec<String> {
         let mut rows = Vec::new();
         for row in self.rewritten(texts.into_iter().map(str::as_bytes)) {
@@ -96,8 +96,8 @@ impl Guard {
         rows
     }
 
-    /// The same, each with the number of its recordings.
-    pub(crate) fn rewritten<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Vec<WrittenText> {
+    /// [`Guard::rewrite`], each row with the number of its recordings.
+    pub(crate) fn rewritten<'a>(&mut self, texts: impl Iterator<Item = &'a [u8]>) -> Vec<EncodedRow> {
         let (mut hashes, mut is_readable) = (Vec::new(), false);
         for row in texts.filter_map(row::read) {
             is_readable = true;
@@ -110,15 +110,16 @@ impl Guard {
         }
     }
 
-    /// Notes that all stored rows have been merged: what [`Guard::record_local`] has recorded before is decided now.
+    /// Ends the first load: all stored rows have been merged. Earlier calls of [`Guard::record_local`] take effect now,
+    /// for ids that no row has stopped.
     pub fn loaded(&mut self) {
         self.table.loaded();
     }
 
     /// Begins another generation, after a clear: removes all impressions, the snapshot in use and the device name, and
-    /// forgets all marks. `keeps`: nothing was merged yet, and what this guard has recorded itself stays, as unsaved.
-    pub fn reset(&mut self, keeps: bool) {
-        self.table.reset(keeps);
+    /// invalidates all marks. `keep_own`: retains this guard's recordings, as unsaved; only if nothing was merged yet.
+    pub fn reset(&mut self, keep_own: bool) {
+        self.table.reset(keep_own);
         self.forget_snapshot();
         self.has_applied = false;
     }
@@ -128,8 +129,7 @@ impl Guard {
         self.table.len()
     }
 
-    /// The day of the last use, in days since 1970, and the window in days, as a row has them. `None` if it is damaged,
-    /// or empty.
+    /// The day of the last use, in days since 1970, and the window in days, of a row. `None` if it is damaged or empty.
     pub fn row_facts(text: &str) -> Option<(u64, u64)> {
         let facts = row::read(text.as_bytes())?.facts;
         (!text.is_empty()).then_some((facts.day, facts.window_days))
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn rewriting_counts_nothing_as_saved_and_loses_no_facts() {
+    fn rewriting_marks_nothing_as_saved_and_loses_no_facts() {
         let mut writer = guard(1);
         let (facts_alone, mark) = writer.unsaved(Mark::default(), Due::Facts, NOW).unwrap();
         writer.saved(mark);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_delivered_by_a_batch_of_all_and_what_another_tab_recorded_is_not() {
+    fn found_impressions_are_delivered_by_a_batch_of_all_and_those_of_another_tab_are_not() {
         let mut writer = guard(1);
         writer.loaded();
         writer.record(&["a"], NOW);

@@ -19,7 +19,8 @@ pub struct Applied {
     /// Whether the shards in use are so full that they stop most fresh items: their
     /// [false positive rate](GuardStats::server_false_positive_rate) is over a half.
     pub saturated: bool,
-    /// The covered impressions that this writer delivers: of several tabs, one reports the lag of an impression.
+    /// The covered impressions that this tab delivers, so that only one of several tabs reports the lag of an
+    /// impression.
     pub lags: Vec<CoveredImpression>,
 }
 
@@ -28,7 +29,7 @@ pub struct Applied {
 pub enum NotApplied {
     /// It is older than the one in use.
     OlderVersion,
-    /// It refers to a shard that is not held.
+    /// It refers to a shard that the device lacks.
     MissingShard,
 }
 
@@ -58,7 +59,7 @@ pub enum Explanation {
     Server,
 }
 
-/// Counts of the data that a guard holds.
+/// Counts of a guard's data.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GuardStats {
@@ -75,6 +76,7 @@ pub struct GuardStats {
 pub struct Recorded {
     /// How many ids were not known on this device.
     pub unknown: usize,
-    /// The number of impressions whose text was dropped to free space: still stopped, no longer pending.
+    /// The number of impressions whose id was dropped to free space: their hashes are still stopped, but they are no
+    /// longer pending.
     pub lost_text: usize,
 }

@@ -1,8 +1,8 @@
 //! Ids that are unseen on the server: part of the snapshot in use.
 //!
-//! Such an id passes although shards contain it, unless this device recorded it after it became unseen. That time is of
-//! the server's clock. The earlier of the time as stated and the time translated to this device's clock counts, so that
-//! a wrong clock stops an item rather than repeats it.
+//! Such an id is fresh although shards contain it, unless this device recorded it after it became unseen. The server
+//! states that time by its own clock. The earlier of the stated time and the time translated to this device's clock is
+//! used, so that a wrong clock stops an item rather than repeats it.
 
 use super::types::recorded_at;
 use crate::error::{Error, message};
@@ -22,7 +22,7 @@ pub(crate) struct UnseenAt {
     pub(crate) at: u64,
 }
 
-/// The unseen ids of the snapshot in use: few, so that a sorted list serves.
+/// The unseen ids of the snapshot in use: a sorted list, since there are few.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Unseen {
     /// Each id's hash, the stated time, and the latest possible one of this device's clock, by hash.
@@ -30,7 +30,7 @@ pub(crate) struct Unseen {
 }
 
 impl Unseen {
-    /// Reads the unseen ids of a snapshot. An id that the previous one, `known`, listed with the same time keeps its
+    /// Reads the unseen ids of a snapshot. An id that `known`, the previous list, has with the same time retains its
     /// translated time.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Unseen {
             ids.push((hash, stated, at));
         }
         let mut unseen = Unseen { ids: Vec::new() };
-        // Of one id listed twice the later time counts.
+        // If an id is listed twice, the later time is used.
         for id in sorted(ids) {
             if unseen.ids.last().is_some_and(|before| before.0 == id.0) {
                 unseen.ids.pop();
@@ -79,13 +79,13 @@ impl Unseen {
         Some(UnseenAt { stated, at })
     }
 
-    /// Whether an id passes, given this device's recording of it.
+    /// Whether an id is fresh, given this device's recording of it.
     pub(crate) fn passes(&self, hash: u64, recording: Option<&Recording>) -> bool {
         let is_older = |at| recording.is_none_or(|recording| recording.kind == Kind::Unseen || recording.at <= at);
         self.get(hash).is_some_and(|unseen| is_older(unseen.at))
     }
 
-    /// Whether this lists an id that `other` does not list, or at another time.
+    /// Whether this lists an id that `other` lacks or has with another time.
     pub(crate) fn lists_more_than(&self, other: &Unseen) -> bool {
         let is_listed = |&(hash, stated, _): &Rank| other.get(hash).is_some_and(|unseen| unseen.stated == stated);
         !self.ids.iter().all(is_listed)

@@ -1,4 +1,4 @@
-//! Which items are fresh, and why the others are not.
+//! Decides which items are fresh, and why the others are stopped.
 
 use super::Guard;
 use super::types::Explanation;
@@ -10,7 +10,7 @@ use crate::table::{Kind, Recording};
 use crate::time::Time;
 
 impl Guard {
-    /// The indices of the fresh ids, in order; of equal ids the first. Changes nothing.
+    /// Returns the indices of the fresh ids, in order; equal ids count once. Changes nothing.
     ///
     /// ```
     /// use std::time::Duration;
@@ -30,9 +30,9 @@ impl Guard {
         self.decide(ids, now, None)
     }
 
-    /// All ids once: the fresh ones as from [`Guard::filter`], and the others, those seen longest ago first. Ids known
-    /// only from the server's shards come first, by the newest shard that contains them, the oldest shard first; then
-    /// this device's impressions, by time.
+    /// Splits the ids into the fresh ones, as [`Guard::filter`] returns them, and the others, those seen longest ago
+    /// first: ids known only from the server's shards, by the newest shard that contains them, the oldest shard first;
+    /// then this device's impressions, by time. Each id is in one list, once.
     pub fn split<L: IdList + ?Sized>(&mut self, ids: &L, now: Time) -> Split {
         let mut ranks = Vec::new();
         let fresh = self.decide(ids, now, Some(&mut ranks));
@@ -43,9 +43,8 @@ impl Guard {
         Split { fresh, seen }
     }
 
-    /// The fresh ids. Puts the others into `seen`, if it is given, each with its rank: those known only from the
-    /// server's shards come first, by the index of the newest shard that contains them, the oldest shard first; then
-    /// this device's impressions, by time.
+    /// Returns the fresh ids. Adds the others to `seen`, if it is given, each with its rank in the order of
+    /// [`Guard::split`].
     fn decide<L: IdList + ?Sized>(&mut self, ids: &L, now: Time, mut seen: Option<&mut Vec<Rank>>) -> Vec<u32> {
         let live = self.server.live(self.server_seconds(now));
         let queries: Vec<Query<'_>> = self.server.queries(&live).collect();
@@ -62,8 +61,8 @@ impl Guard {
             };
             let verdict = self.verdict(list.hash(index), now, is_in_shards);
             match (verdict, &mut seen) {
-                (None, _) if list.keep(ids, index) => fresh.push(index as u32),
-                (Some(by), Some(seen)) if list.keep(ids, index) => {
+                (None, _) if list.insert(ids, index) => fresh.push(index as u32),
+                (Some(by), Some(seen)) if list.insert(ids, index) => {
                     let (group, at) = self.last_seen(by, list.id(ids, index), now);
                     seen.push((group, at, index as u64));
                 }
@@ -110,8 +109,8 @@ impl Guard {
         })
     }
 
-    /// The indices of the ids that pass because they are unseen, on this device or by the server; after a deletion of
-    /// the history, of all ids that pass. The caller must decide such an id again.
+    /// Returns the indices of the ids that are fresh because they are unseen, on this device or by the server; after a
+    /// deletion of the history, of all fresh ids. The caller must decide such an id again.
     pub fn unseen<L: IdList + ?Sized>(&self, ids: &L, now: Time) -> Vec<u32> {
         let mut indices = Vec::new();
         for index in 0..ids.len() {

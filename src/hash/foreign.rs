@@ -1,8 +1,8 @@
-//! The hash schemes of other libraries, behind one type.
+//! The hash schemes of other libraries, as one type.
 
 use super::{bits_and_blooms, go_bloomfilter, guava, redisbloom};
 
-/// Which library's.
+/// The library of a scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum ForeignScheme {
     /// See `go_bloomfilter.rs`.

@@ -6,7 +6,7 @@
 
 use super::murmur3::murmur3_128;
 
-/// Of `MURMUR128_MITZ_64`.
+/// The positions by `MURMUR128_MITZ_64`.
 pub(crate) struct Positions64 {
     hash: u64,
     step: u64,
@@ -26,7 +26,7 @@ impl Positions64 {
     }
 }
 
-/// Of `MURMUR128_MITZ_32`.
+/// The positions by `MURMUR128_MITZ_32`.
 pub(crate) struct Positions32 {
     hash: i32,
     step: i32,

@@ -1,8 +1,7 @@
-//! From an item id to its hash and its bit positions: the native ones, and those of other libraries.
+//! Hash schemes: from an item id to its hash and its bit positions, natively and as in other libraries.
 //!
-//! An id's UTF-8 bytes are hashed once; its k positions are drawn from that hash. How they are drawn is the hash scheme
-//! of a filter: the native one is in `native.rs`, each of the others in a file that is named after it. `mod.rs` alone knows which
-//! schemes there are.
+//! An id's UTF-8 bytes are hashed once, and its k positions are drawn from that hash. The native scheme is in
+//! `native.rs`, each of the others in a file that is named after it, and [`HashScheme`] lists them.
 
 mod native;
 
@@ -30,19 +29,19 @@ pub use native::{Positions, hash_id};
 
 use crate::params::Parameters;
 
-/// How a filter gets an id's positions.
+/// How the positions of an id are drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum HashScheme {
     /// XXH64 and [`Positions`].
     Native,
-    /// That of another library.
+    /// The scheme of another library.
     #[cfg(feature = "formats")]
     Foreign(ForeignScheme),
 }
 
 impl HashScheme {
-    /// Calls `visit` with each of the id's k positions until it returns false. Returns whether it never did. `seed` is
-    /// that of XXH64.
+    /// Calls `visit` with each of the id's k positions until it returns false. Returns whether it has visited all.
+    /// `seed` is that of XXH64.
     #[inline]
     pub(crate) fn visit_positions(
         self,

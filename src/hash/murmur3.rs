@@ -1,5 +1,5 @@
-//! MurmurHash3 of 128 bits for 64-bit machines, seed 0 (Appleby 2011): what Guava and bits-and-blooms draw positions
-//! from.
+//! MurmurHash3 of 128 bits for 64-bit machines, seed 0 (Appleby 2011): Guava and bits-and-blooms draw positions from
+//! it.
 
 const C1: u64 = 0x87C3_7B91_1142_53D5;
 const C2: u64 = 0x4CF5_AD43_2745_937F;
@@ -40,7 +40,7 @@ impl State {
         self.h2 = self.h2.wrapping_mul(5).wrapping_add(0x3849_5AB5);
     }
 
-    /// Of fewer than 16 bytes, filled up with 0.
+    /// Mixes a last block of fewer than 16 bytes, padded with 0.
     fn mix_tail(&mut self, tail: &[u8; 16]) {
         let [k1, k2] = words(tail);
         self.h1 ^= scramble1(k1);

@@ -1,13 +1,13 @@
 //! The native scheme.
 //!
 //! An id's UTF-8 bytes are hashed once with XXH64; the k positions are drawn from the two halves of the hash by double
-//! hashing with a growing step. That keeps the false positive rate at its theoretical value where plain double hashing
-//! does not (Dillinger and Manolios 2004 call it enhanced double hashing; the measurements for this variant are in the
+//! hashing with a growing step. Its false positive rate is the theoretical one, where that of plain double hashing is
+//! higher (Dillinger and Manolios 2004 call it enhanced double hashing; the measurements for this variant are in the
 //! format's description).
 
 use xxhash_rust::xxh64::xxh64;
 
-/// The fraction of the golden ratio in 32 bits: what the step grows by.
+/// The growth of the step: the fraction of the golden ratio in 32 bits.
 const STEP_GROWTH: u32 = 0x9E37_79B9;
 
 /// XXH64 of an id's UTF-8 bytes.
@@ -43,7 +43,7 @@ impl Positions {
         }
     }
 
-    /// The next position; there always is one.
+    /// The next position. The sequence is endless.
     #[inline]
     pub(crate) fn next_position(&mut self) -> u32 {
         let position = (u64::from(self.x) * self.bits) >> 32;
@@ -63,7 +63,7 @@ impl Iterator for Positions {
     }
 }
 
-/// An id with its hash of seed 0, which is computed once for everything that needs it.
+/// An id with its hash of seed 0, which is computed once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct HashedId<'a> {
     bytes: &'a [u8],
@@ -79,7 +79,7 @@ impl<'a> HashedId<'a> {
         }
     }
 
-    /// An id whose hash of seed 0 is known already.
+    /// An id with its known hash of seed 0.
     #[inline]
     pub(crate) fn with_hash(bytes: &'a [u8], unseeded: u64) -> Self {
         HashedId { bytes, unseeded }

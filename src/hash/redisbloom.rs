@@ -1,7 +1,7 @@
 //! The positions of RedisBloom.
 //!
-//! An id is hashed with MurmurHash64A, the seed being its multiplier: a; and again with the seed a: b. For i from
-//! 0: `a + i · b` in 64 bits, mod m.
+//! An id is hashed with MurmurHash64A twice: a with the multiplier as the seed, b with a as the seed. For i from 0: `a
+//! + i · b` in 64 bits, mod m.
 
 use super::murmur64a::{MULTIPLIER, murmur_64a};
 

@@ -1,13 +1,13 @@
-//! All fingerprints within a few bits of another one, exactly, by tables that are keyed by a part of them (Manku, Jain
-//! and Das Sarma 2007).
+//! Finds all fingerprints that differ from another one in a few bits, by tables that are keyed by blocks of bits
+//! (Manku, Jain and Das Sarma 2007).
 //!
 //! Fingerprints that differ in at most d bits are equal in at least one of any d + 1 blocks of bits, since each
-//! differing bit spoils one block at most. So there are d + 1 tables, each keyed by another block of 16 bits, and a
-//! search compares what shares a bucket with the fingerprint: of n evenly spread ones (d + 1) · n / 65,536.
+//! differing bit changes one block. So there are d + 1 tables, each keyed by another block of 16 bits, and a search
+//! compares the fingerprints that share a bucket: of n evenly spread ones (d + 1) · n / 65,536.
 //!
-//! Other layouts, with a million fingerprints, as a share of this one's search, insertion and memory: fingerprints in
-//! the buckets 0.9, 2.4 and 2.1; buckets linked through the fingerprints 5.7, 0.13 and 0.8; ten tables, each keyed by two
-//! of five blocks, 0.8, 3.7 and 2.3.
+//! Other layouts, with a million fingerprints, as multiples of this one's time of a search and of an insertion, and of
+//! its memory: fingerprints in the buckets 0.9, 2.4 and 2.1; buckets linked through the fingerprints 5.7, 0.13 and 0.8;
+//! ten tables, each keyed by two of five blocks, 0.8, 3.7 and 2.3.
 
 use super::simhash::hamming_distance;
 use crate::error::Error;
@@ -18,7 +18,7 @@ pub(super) const MAX_DISTANCE: u32 = 3;
 const BLOCK_BITS: usize = 16;
 const BUCKETS: usize = 1 << BLOCK_BITS;
 
-/// For each value of a block the fingerprints that have it, by their numbers.
+/// The numbers of the fingerprints with each value of a block.
 type Table = Vec<Vec<u32>>;
 
 /// Fingerprints, numbered in the order in which they were added.
@@ -31,7 +31,7 @@ pub(super) struct FingerprintIndex {
 }
 
 impl FingerprintIndex {
-    /// An empty index that finds what differs in at most `distance` bits.
+    /// An empty index, for searches within at most `distance` bits.
     ///
     /// # Errors
     /// [`Error::BadOption`] for a distance over [`MAX_DISTANCE`]; [`Error::OutOfMemory`].
@@ -86,14 +86,14 @@ impl FingerprintIndex {
             table[block_of(fingerprint, block)].iter().filter_map(move |&number| {
                 let found = self.get(number);
                 let distance = hamming_distance(found, fingerprint);
-                // What shares an earlier block, too, was found there.
+                // A fingerprint that shares an earlier block, too, was found there.
                 let is_new = || (0..block).all(|earlier| block_of(found ^ fingerprint, earlier) != 0);
                 (distance <= self.distance && is_new()).then_some((distance, number))
             })
         })
     }
 
-    /// The nearest of them, of several the first one added.
+    /// The nearest fingerprint within the distance; on a tie the first one added.
     pub(super) fn nearest(&self, fingerprint: u64) -> Option<(u32, u32)> {
         self.within(fingerprint).min()
     }

@@ -3,9 +3,9 @@
 use super::fingerprint_index::FingerprintIndex;
 use crate::error::Error;
 
-/// Puts fingerprints into groups as they arrive, and finds what lies within a few bits of one.
+/// Groups fingerprints as they arrive, and finds those that differ in a few bits.
 ///
-/// A fingerprint that equals one added before is not stored again. Nothing is ever removed: a server begins a new one
+/// A fingerprint that equals one added before is not stored again. Nothing is ever removed, so a server replaces it
 /// from time to time.
 ///
 /// ```
@@ -19,7 +19,7 @@ use crate::error::Error;
 #[derive(Debug, Clone)]
 pub struct NearDuplicates {
     index: FingerprintIndex,
-    /// The group of each fingerprint: its number in `ids`.
+    /// The group of each fingerprint, as a number in `ids`.
     groups: Vec<u32>,
     ids: GroupIds,
 }
@@ -27,19 +27,19 @@ pub struct NearDuplicates {
 /// A fingerprint that was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NearDuplicate<'a> {
-    /// One that was added.
+    /// The fingerprint, as it was added.
     pub fingerprint: u64,
-    /// Bits in which it differs.
+    /// The number of bits in which it differs.
     pub distance: u32,
     /// The id of its group.
     pub group: &'a str,
 }
 
 impl NearDuplicates {
-    /// No fingerprints yet. Those that differ in at most `distance` bits, 0 to 3, are near-duplicates.
+    /// An empty set. Fingerprints that differ in at most `distance` bits, 0 to 3, are near-duplicates.
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a larger distance; [`Error::OutOfMemory`]: empty, it takes up to 6 MB.
+    /// [`Error::BadOption`] for a larger distance; [`Error::OutOfMemory`]: an empty set needs up to 6 MB.
     pub fn new(distance: u32) -> Result<Self, Error> {
         Ok(NearDuplicates {
             index: FingerprintIndex::new(distance)?,
@@ -48,8 +48,8 @@ impl NearDuplicates {
         })
     }
 
-    /// The group of the nearest fingerprint within the distance, the first one added on a tie; else a new group of this
-    /// `id`. The fingerprint is added to the group.
+    /// Adds a fingerprint to the group of the nearest one within the distance, on a tie the first one added; if there
+    /// is none, to a new group with this `id`. Returns the group's id.
     ///
     /// It is compared with all fingerprints of a group, not with its first one alone. So a group can become wider than
     /// the distance: each of its members has a near-duplicate in it, and two of them may differ in more bits.
@@ -93,11 +93,11 @@ impl NearDuplicates {
     }
 }
 
-/// The groups' ids, as one text: a string for each would take several times the memory.
+/// The groups' ids in one string: a string for each would need several times the memory.
 #[derive(Debug, Clone, Default)]
 struct GroupIds {
     text: String,
-    /// Where each id ends.
+    /// The end of each id in the string.
     ends: Vec<usize>,
 }
 

@@ -3,9 +3,9 @@
 //! "Detecting near-duplicates for web crawling").
 //!
 //! Each feature is hashed to 64 bits. A bit of the fingerprint is 1 if the features whose hash has a 1 there weigh more
-//! than the others. What a feature is, a word or a few words in a row, and how much it weighs is the caller's choice.
+//! than the others. The caller chooses the features, such as words or a few words in a row, and their weights.
 //!
-//! The fingerprint's text form, for stores and for JavaScript, is 16 hexadecimal digits: `format!("{:016x}")`.
+//! As a string, for stores and for JavaScript, a fingerprint is 16 hexadecimal digits: `format!("{:016x}")`.
 
 use crate::error::Error;
 use crate::hash::hash_id;
@@ -16,8 +16,8 @@ const BITS: usize = 64;
 const MAX_WEIGHT: f64 = 9_007_199_254_740_992.0;
 
 /// The fingerprint of features with their weights, each 0 to 2^53. A feature that occurs twice has the sum of both
-/// weights. The order of the features changes nothing, and a bit whose two sides weigh the same is 0: without any
-/// features, all of them are.
+/// weights. The order of the features changes nothing. A bit whose two sides weigh the same is 0; without features all
+/// bits are.
 ///
 /// Features are hashed with XXH64. Sums are of `f64`, in the order of the hashes, so the fingerprint is the same on
 /// every platform.
@@ -34,7 +34,7 @@ const MAX_WEIGHT: f64 = 9_007_199_254_740_992.0;
 /// ```
 ///
 /// # Errors
-/// [`Error::BadOption`] for a weight that is out of range or no number; [`Error::OutOfMemory`].
+/// [`Error::BadOption`] for a weight that is out of range or not a number; [`Error::OutOfMemory`].
 pub fn simhash<F: AsRef<[u8]>>(features: impl IntoIterator<Item = (F, f64)>) -> Result<u64, Error> {
     let mut weighted = Vec::new();
     for (feature, weight) in features {

@@ -3,7 +3,7 @@
 use crate::chain::StoredChain;
 use crate::time::Time;
 
-/// The field of the hash that has the revision.
+/// The name of the hash's field with the revision.
 const REVISION: &str = "revision";
 
 /// The response of [`RedisScript::Load`](super::RedisScript::Load).
@@ -14,16 +14,16 @@ pub struct LoadedFromRedis {
     pub stored: StoredChain,
     /// Differs after each change; 0 while nothing is stored.
     pub revision: u64,
-    /// The devices' pending impressions, in the lines of [`PendingToKeep::added_to`](crate::PendingToKeep::added_to).
-    pub kept: String,
+    /// The devices' pending impressions, in the lines of [`PendingUpdate::added_to`](crate::PendingUpdate::added_to).
+    pub pending: String,
     /// Redis's clock.
     pub now: Option<Time>,
-    /// The error with which Redis refused to keep the device's pending impressions.
+    /// The error with which Redis refused to store the device's pending impressions.
     pub refusal: Option<String>,
 }
 
 impl LoadedFromRedis {
-    /// Reads the response's texts in their order, with the length before those of each list. None: it is another
+    /// Reads a response: its strings in their order, each list with its length before it. `None` for any other
     /// response.
     ///
     /// ```
@@ -32,46 +32,47 @@ impl LoadedFromRedis {
     /// let loaded = LoadedFromRedis::read(answer.map(String::from)).unwrap();
     /// assert_eq!((loaded.stored.shards.len(), loaded.stored.fields.len(), loaded.revision), (1, 1, 7));
     /// ```
-    pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
-        let mut texts = texts.into_iter();
-        let shards = list(&mut texts)?;
-        let mut names = list(&mut texts)?.into_iter();
+    pub fn read(parts: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        let shards = list(&mut parts)?;
+        let mut names = list(&mut parts)?.into_iter();
         let fields = std::iter::from_fn(|| Some((names.next()?, names.next()?)));
         let fields = fields.filter(|(name, _)| name != REVISION).collect();
         Some(LoadedFromRedis {
             stored: StoredChain { shards, fields },
-            revision: texts.next()?.parse().ok()?,
-            kept: list(&mut texts)?.join("\n"),
-            refusal: texts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
-            now: time(&texts.next()?),
+            revision: parts.next()?.parse().ok()?,
+            pending: list(&mut parts)?.join("\n"),
+            refusal: parts.next().map(|text| Some(text).filter(|text| !text.is_empty()))?,
+            now: time(&parts.next()?),
         })
     }
 }
 
-fn list(texts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
-    let length = texts.next()?.parse().ok()?;
-    let list: Vec<String> = texts.take(length).collect();
+fn list(parts: &mut impl Iterator<Item = String>) -> Option<Vec<String>> {
+    let length = parts.next()?.parse().ok()?;
+    let list: Vec<String> = parts.take(length).collect();
     (list.len() == length).then_some(list)
 }
 
-/// The response of [`RedisScript::Keep`](super::RedisScript::Keep).
+/// The response of [`RedisScript::StorePending`](super::RedisScript::StorePending).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct KeptInRedis {
+pub struct PendingFromRedis {
     /// The devices' pending impressions if they are of more than 8 devices, for
     /// [`StoreKeys::drop_devices`](crate::StoreKeys::drop_devices).
-    pub kept: String,
+    pub pending: String,
     /// Redis's clock.
     pub now: Option<Time>,
 }
 
-impl KeptInRedis {
-    /// Reads the response's texts, with the length before those of a list. None: it is another response.
-    pub fn read(texts: impl IntoIterator<Item = String>) -> Option<Self> {
-        let mut texts = texts.into_iter();
-        Some(KeptInRedis {
-            kept: list(&mut texts)?.join("\n"),
-            now: time(&texts.next()?),
+impl PendingFromRedis {
+    /// Reads a response: its strings in their order, each list with its length before it. `None` for any other
+    /// response.
+    pub fn read(parts: impl IntoIterator<Item = String>) -> Option<Self> {
+        let mut parts = parts.into_iter();
+        Some(PendingFromRedis {
+            pending: list(&mut parts)?.join("\n"),
+            now: time(&parts.next()?),
         })
     }
 }
@@ -85,8 +86,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_that_was_cut_is_none() {
-        let answer = ["1", "AAAA", "2", "revision", "7", "7", "1", "kept", "", "1"].map(String::from);
+    fn a_truncated_response_is_none() {
+        let answer = ["1", "AAAA", "2", "revision", "7", "7", "1", "pending", "", "1"].map(String::from);
         assert!(LoadedFromRedis::read(answer.clone()).is_some());
         for length in 0..answer.len() {
             assert_eq!(LoadedFromRedis::read(answer[..length].to_vec()), None, "{length}");

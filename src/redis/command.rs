@@ -5,42 +5,49 @@ use serde::{Serialize, Serializer};
 use super::keys::StoreKeys;
 use super::list_change::ListChange;
 use crate::chain::StoredChain;
-use crate::devices::{PendingToKeep, dropped_devices};
+use crate::devices::{PendingUpdate, dropped_devices};
 
 /// A script that runs in Redis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedisScript {
-    /// Loads a user, all as of one moment (a history that was deleted must not meet the shards from before), after
-    /// storing the device's pending list: [`LoadedFromRedis`](super::LoadedFromRedis) reads the response.
+    /// Stores the device's pending list, if there is one, and loads a user's data. All of it is of one moment: shards
+    /// from before a deletion of the history must not be combined with its time.
+    /// [`LoadedFromRedis`](super::LoadedFromRedis) reads the response.
     Load,
-    /// Stores a device's pending list: [`KeptInRedis`](super::KeptInRedis) reads the response.
-    Keep,
+    /// Stores a device's pending list: [`PendingFromRedis`](super::PendingFromRedis) reads the response.
+    StorePending,
     /// Removes devices' pending lists.
     Drop,
-    /// Replaces a user's list and hash, and returns 1; or 0 if another process has changed either. In a full Redis it
-    /// fails before it has changed anything, unless it deletes a history.
+    /// Replaces a user's list and hash, and returns 1; returns 0 if another process has changed either. In a full Redis
+    /// it fails before it has changed anything, unless it deletes a history.
     Replace,
-    /// The same even where Redis is full, from version 7 on.
+    /// [`RedisScript::Replace`] that also writes to a full Redis. Redis 7 or newer.
     ReplaceInFull,
 }
 
 impl RedisScript {
-    /// Each of them, in the order of their numbers.
-    pub const ALL: [Self; 5] = [Self::Load, Self::Keep, Self::Drop, Self::Replace, Self::ReplaceInFull];
-    /// What every script begins with.
+    /// All scripts, in the order of their numbers.
+    pub const ALL: [Self; 5] = [
+        Self::Load,
+        Self::StorePending,
+        Self::Drop,
+        Self::Replace,
+        Self::ReplaceInFull,
+    ];
+    /// The functions with which every script begins.
     pub const BEGINNING: &'static str = include_str!("run.lua");
 
-    /// The script's text.
-    pub fn text(self) -> &'static str {
+    /// The source of the script.
+    pub fn source(self) -> &'static str {
         const LOAD: &str = concat!(
             include_str!("run.lua"),
-            include_str!("keep.lua"),
+            include_str!("store_pending.lua"),
             include_str!("load.lua")
         );
-        const KEEP: &str = concat!(
+        const STORE_PENDING: &str = concat!(
             include_str!("run.lua"),
-            include_str!("keep.lua"),
-            include_str!("kept.lua")
+            include_str!("store_pending.lua"),
+            include_str!("pending.lua")
         );
         const DROP: &str = concat!(include_str!("run.lua"), include_str!("drop.lua"));
         const REPLACE: &str = concat!(include_str!("run.lua"), include_str!("replace.lua"));
@@ -51,7 +58,7 @@ impl RedisScript {
         );
         match self {
             RedisScript::Load => LOAD,
-            RedisScript::Keep => KEEP,
+            RedisScript::StorePending => STORE_PENDING,
             RedisScript::Drop => DROP,
             RedisScript::Replace => REPLACE,
             RedisScript::ReplaceInFull => REPLACE_IN_FULL,
@@ -59,14 +66,14 @@ impl RedisScript {
     }
 }
 
-/// As its number.
+/// Serialized as its number.
 impl Serialize for RedisScript {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u32(*self as u32)
     }
 }
 
-/// A script to run. Whether one has run whose connection was lost is not known: to run it again does no harm.
+/// A script to run, with its keys and arguments. It may run twice, as after a lost connection, without harm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct RedisCommand {
@@ -79,28 +86,28 @@ pub struct RedisCommand {
 }
 
 impl StoreKeys {
-    /// Loads all that there is, after storing the device's pending list.
-    pub fn load(self, pending: Option<&PendingToKeep>) -> RedisCommand {
+    /// Stores the device's pending list, if there is one, and loads the user's data.
+    pub fn load(self, pending: Option<&PendingUpdate>) -> RedisCommand {
         RedisCommand {
             script: RedisScript::Load,
             keys: vec![self.list, self.meta, self.pending],
-            arguments: pending.map(keep_arguments).unwrap_or_default(),
+            arguments: pending.map(pending_arguments).unwrap_or_default(),
         }
     }
 
     /// Stores a device's pending list, and loads nothing.
-    pub fn keep(self, pending: &PendingToKeep) -> RedisCommand {
+    pub fn store_pending(self, pending: &PendingUpdate) -> RedisCommand {
         RedisCommand {
-            script: RedisScript::Keep,
+            script: RedisScript::StorePending,
             keys: vec![self.pending],
-            arguments: keep_arguments(pending),
+            arguments: pending_arguments(pending),
         }
     }
 
-    /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES), as they were loaded; `None` if
-    /// there are none. One that has changed meanwhile stays, as does the one just stored.
-    pub fn drop_devices(self, kept: &str, latest: Option<&PendingToKeep>) -> Option<RedisCommand> {
-        let arguments: Vec<String> = dropped_devices(kept, latest).into_iter().flatten().collect();
+    /// Removes device lists beyond [`MAX_PENDING_DEVICES`](crate::MAX_PENDING_DEVICES); `None` if there are none.
+    /// `stored`: the lists as they were loaded: a list that has changed since is not removed, nor is `latest`.
+    pub fn drop_devices(self, stored: &str, latest: Option<&PendingUpdate>) -> Option<RedisCommand> {
+        let arguments: Vec<String> = dropped_devices(stored, latest).into_iter().flatten().collect();
         (!arguments.is_empty()).then(|| RedisCommand {
             script: RedisScript::Drop,
             keys: vec![self.pending],
@@ -108,8 +115,8 @@ impl StoreKeys {
         })
     }
 
-    /// Makes one chain of another if the revision is still this one, and stores it for these seconds, 0: without expiry.
-    /// `forgets`: removes the devices' pending lists, too.
+    /// Replaces a chain by another one if the revision is unchanged, and stores it for this many seconds; 0: without
+    /// expiry. `forgets`: also removes the devices' pending lists.
     ///
     /// ```
     /// use seenguard::{StoreKeys, StoredChain};
@@ -130,8 +137,12 @@ impl StoreKeys {
         life_seconds: u64,
         forgets: bool,
     ) -> RedisCommand {
-        let ListChange { added, first, kept } = ListChange::between(&before.shards, &after.shards);
-        let last = (first + kept) as i64 - 1;
+        let ListChange {
+            added,
+            first,
+            unchanged,
+        } = ListChange::between(&before.shards, &after.shards);
+        let last = (first + unchanged) as i64 - 1;
         let numbers = [
             revision.to_string(),
             first.to_string(),
@@ -155,9 +166,9 @@ impl StoreKeys {
     }
 }
 
-/// The device name, the counter, the text, when it arrived and how long it is stored, both in seconds, and whether it
-/// lists anything.
-fn keep_arguments(pending: &PendingToKeep) -> Vec<String> {
+/// The arguments of a script that stores a pending list: device name, counter, list, when it arrived and how long it is
+/// stored, both in seconds, and whether it lists anything.
+fn pending_arguments(pending: &PendingUpdate) -> Vec<String> {
     let (device, counter) = pending.key();
     let [at, life] = [pending.at().unix_seconds(), pending.life_seconds().into()].map(|seconds| seconds.to_string());
     let lists_any = u8::from(pending.lists_any()).to_string();

@@ -1,8 +1,8 @@
-//! The keys under which a store has what it keeps of a user.
+//! The keys of a user's data in a store.
 
 use crate::error::Error;
 
-/// What the names of a user's other keys end in.
+/// The suffixes of a user's other keys.
 const META: &str = ":meta";
 const PENDING: &str = ":pending";
 /// Most bytes of a user's name.
@@ -12,18 +12,18 @@ const MAX_USER_BYTES: usize = 512;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StoreKeys {
-    /// Of the list of shards, newest first.
+    /// The list of shards, newest first.
     pub list: String,
-    /// Of the hash with the unseen ids, and when the history was deleted.
+    /// The hash with the revision, the unseen ids, and the time at which the history was deleted.
     pub meta: String,
-    /// Of the hash with what devices have pending.
+    /// The hash with the devices' pending lists.
     pub pending: String,
 }
 
 impl StoreKeys {
-    /// The keys of a user: `<prefix><user>`, and the same with `:meta` and `:pending` behind it. On a cluster it is
-    /// `<prefix>{<user>}`, where opening braces in the prefix, closing ones in the user, and `%` are
-    /// percent-encoded: what lies between the first braces names the slot.
+    /// The keys of a user: `<prefix><user>`, and the same followed by `:meta` and `:pending`. On a cluster they begin
+    /// with `<prefix>{<user>}`, where opening braces in the prefix, closing ones in the user, and `%` are
+    /// percent-encoded: the part between the first braces determines the slot.
     ///
     /// ```
     /// use seenguard::StoreKeys;
@@ -34,10 +34,10 @@ impl StoreKeys {
     /// ```
     ///
     /// # Errors
-    /// [`Error::BadOption`] for a user without a name, of over 512 bytes, or whose list would be another one's hash.
+    /// [`Error::BadOption`] for a user that is empty, has over 512 bytes, or ends in `:meta` or `:pending`.
     pub fn of(prefix: &str, user: &str, is_cluster: bool) -> Result<Self, Error> {
         if user.is_empty() {
-            return Err(Error::BadOption("a store's user must be a text that is not empty"));
+            return Err(Error::BadOption("a store's user must be a string that is not empty"));
         }
         if user.len() > MAX_USER_BYTES {
             return Err(Error::BadOption("a user's name must have at most 512 bytes"));
@@ -64,14 +64,14 @@ impl StoreKeys {
 mod tests {
     use super::*;
 
-    /// What a cluster takes the slot of.
+    /// The part of a key that determines its slot.
     fn hash_tag(key: &str) -> &str {
         let tag = key.split_once('{').and_then(|(_, rest)| rest.split_once('}'));
         tag.map_or(key, |(tag, _)| if tag.is_empty() { key } else { tag })
     }
 
     #[test]
-    fn on_a_cluster_the_keys_of_a_user_share_a_slot_whatever_the_names() {
+    fn on_a_cluster_the_keys_of_a_user_share_a_slot() {
         let names = ["a", "{", "}", "}x", "{}", "{a}b", "a}{", "%7D", "%", "\u{0}", "é"];
         let mut lists = Vec::new();
         for prefix in ["", "seen:", "seen{}:", "{", "}", "{}", "{a}", "a{b"] {
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_whose_list_would_be_another_ones_hash_or_whose_name_is_too_long_is_refused() {
+    fn a_user_with_a_reserved_suffix_or_too_long_a_name_is_refused() {
         StoreKeys::of("seen:", &"a".repeat(512), false).unwrap();
         for user in ["", "ada:meta", "ada:pending", ":meta", &"é".repeat(257)] {
             assert_eq!(

@@ -1,38 +1,39 @@
-//! How a store makes one list of shards of another: most of them stay where they are.
+//! The change from one list of shards to another, of which most shards are unchanged.
 
 use crate::id_list::IdList;
 
-/// A change of a list: new elements come before those that stay, and all others go.
+/// A change of a list: new elements are added before the unchanged ones, and all others are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ListChange {
-    /// How many elements of the new list come before those that stay.
+    /// The number of new elements, which come first.
     pub(super) added: usize,
-    /// The index in the old list of the first element that stays; its length if none does.
+    /// The index in the old list of the first unchanged element; its length if there is none.
     pub(super) first: usize,
-    /// How many elements stay.
-    pub(super) kept: usize,
+    /// The number of unchanged elements.
+    pub(super) unchanged: usize,
 }
 
 impl ListChange {
     /// The change from one list to another.
     pub(super) fn between(before: &(impl IdList + ?Sized), after: &(impl IdList + ?Sized)) -> Self {
-        let place_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
+        let index_of = |text| (0..before.len()).find(|&index| before.get(index) == text);
         let stays = |added: usize, first: usize| {
-            let kept = after.len() - added;
-            first + kept <= before.len() && (0..kept).all(|index| after.get(added + index) == before.get(first + index))
+            let unchanged = after.len() - added;
+            first + unchanged <= before.len()
+                && (0..unchanged).all(|index| after.get(added + index) == before.get(first + index))
         };
         let change = (0..after.len()).find_map(|added| {
-            let first = place_of(after.get(added)).filter(|&first| stays(added, first))?;
+            let first = index_of(after.get(added)).filter(|&first| stays(added, first))?;
             Some(ListChange {
                 added,
                 first,
-                kept: after.len() - added,
+                unchanged: after.len() - added,
             })
         });
         change.unwrap_or(ListChange {
             added: after.len(),
             first: before.len(),
-            kept: 0,
+            unchanged: 0,
         })
     }
 }
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_change_makes_the_new_list_of_the_old_one() {
+    fn a_change_turns_the_old_list_into_the_new_one() {
         let lists: [&[&str]; 8] = [
             &[],
             &["a"],
@@ -55,9 +56,13 @@ mod tests {
         ];
         for before in lists {
             for after in lists {
-                let ListChange { added, first, kept } = ListChange::between(before, after);
-                let made = [&after[..added], &before[first..first + kept]].concat();
-                assert_eq!(made, after, "{before:?} to {after:?}: {added}, {first}, {kept}");
+                let ListChange {
+                    added,
+                    first,
+                    unchanged,
+                } = ListChange::between(before, after);
+                let made = [&after[..added], &before[first..first + unchanged]].concat();
+                assert_eq!(made, after, "{before:?} to {after:?}: {added}, {first}, {unchanged}");
             }
         }
     }

@@ -1,14 +1,14 @@
--- A user's list and hash, and the devices' pending lists, as of one moment.
+-- Returns a user's list and hash, and the devices' pending lists.
 return answer_of(function()
   local _, refused
   if ARGV[1] then
-    -- Where Redis refuses the write, all else goes on.
-    _, refused = attempt(keep, unpack(ARGV))
+    -- If Redis refuses the write, the rest is loaded all the same.
+    _, refused = attempt(store_pending, unpack(ARGV))
   end
-  -- Something else than a hash was refused above, and has nothing to load.
-  local kept = redis.pcall('HVALS', KEYS[3])
+  -- A key of another type was reported above.
+  local lists = redis.pcall('HVALS', KEYS[3])
   local revision = run('HGET', KEYS[2], 'revision') or '0'
   return {
-    run('LRANGE', KEYS[1], 0, -1), run('HGETALL', KEYS[2]), revision, kept.err and {} or kept, refused or '', millis()
+    run('LRANGE', KEYS[1], 0, -1), run('HGETALL', KEYS[2]), revision, lists.err and {} or lists, refused or '', millis()
   }
 end)

@@ -6,13 +6,13 @@ return answer_of(function()
   end
   local first, last, fields = tonumber(ARGV[2]), tonumber(ARGV[3]), 6 + ARGV[5]
 
-  -- Once a script has written, Redis refuses it nothing for lack of memory: so a history can be deleted, and of all else
-  -- what needs memory comes first.
+  -- Redis checks its memory only before the first write of a script. So a deletion of the history begins with DEL, and
+  -- all else with a write that needs memory.
   if forgotten then
     run('DEL', forgotten)
   end
   if run('HINCRBY', meta, 'revision', 1) == 1 then
-    -- Not one that the same user had before all of it expired.
+    -- A revision from before the expiry of all data must not repeat.
     local time = run('TIME')
     run('HSET', meta, 'revision', time[1] .. string.format('%06d', time[2]))
   end

@@ -1,4 +1,5 @@
--- What every script begins with: an error of Redis is answered unchanged, with its code, in any of its versions.
+-- The beginning of every script. `run` is redis.call that raises errors unchanged, with their code, in all versions of
+-- Redis.
 local function run(...)
   local answer = redis.pcall(...)
   if type(answer) == 'table' and answer.err then
@@ -7,7 +8,7 @@ local function run(...)
   return answer
 end
 
--- What a script returns; or nothing, and the error, which is a table or, from Redis 7 on, its text.
+-- Returns the result of a function, or nil and its error message. An error is a table or, from Redis 7 on, a string.
 local function attempt(script, ...)
   local is_done, answer = pcall(script, ...)
   if is_done then

@@ -1,4 +1,4 @@
-//! The facts about a namespace that stand in each row, next to its recordings.
+//! The facts about a namespace, which are in each row next to its recordings.
 
 use super::recording::MAX_AT;
 use crate::devices::DeviceName;
@@ -9,7 +9,7 @@ pub(super) const MAX_DAY: u64 = MAX_AT / DAY_MS;
 /// Longest window, in days: a hundred years.
 pub(crate) const MAX_WINDOW_DAYS: u64 = 36_500;
 
-/// A deletion of the history on the server: recordings made before it do not exist.
+/// A deletion of the history on the server: earlier recordings are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Deletion {
     /// The server's time of the deletion, Unix seconds.
@@ -18,7 +18,7 @@ pub(crate) struct Deletion {
     pub(crate) at: u64,
 }
 
-/// Facts about a namespace. Two copies merge like recordings: in any order, any number of times.
+/// Facts about a namespace. Copies merge like recordings, in any order, any number of times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The day of the last use, in days since 1970.
@@ -33,7 +33,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// Those of a table with this window that knows nothing else.
+    /// The facts of a new table with this window.
     pub(super) fn of_window(window_ms: u64) -> Self {
         Facts {
             window_days: window_ms.div_ceil(DAY_MS).min(MAX_WINDOW_DAYS),
@@ -41,12 +41,13 @@ impl Facts {
         }
     }
 
-    /// The day of a time of the device's clock, Unix milliseconds.
+    /// The day, since 1970, of a time of the device's clock in Unix milliseconds.
     pub(super) fn day_of(now_ms: u64) -> u64 {
         (now_ms / DAY_MS).min(MAX_DAY)
     }
 
-    /// Takes the latest day, the larger window, and the smaller name.
+    /// Merges other facts: the later day, the larger window, the later deletion, the smaller name; reported if either
+    /// is.
     pub(super) fn merge(&mut self, other: &Facts) {
         self.day = self.day.max(other.day);
         self.window_days = self.window_days.max(other.window_days);
@@ -60,8 +61,8 @@ impl Facts {
         };
     }
 
-    /// Takes the later of two deletions; of two device times of one deletion, the earlier one. Returns whether this
-    /// changes it.
+    /// Merges a deletion: the later of two; if they are the same, the earlier device time. Returns whether this changes
+    /// anything.
     pub(super) fn merge_deletion(&mut self, deletion: Deletion) -> bool {
         let is_known = self.deletion.is_some_and(|known| {
             known.deleted_at > deletion.deleted_at

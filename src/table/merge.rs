@@ -1,25 +1,25 @@
-//! Merging copies of the table: their recordings, and the facts about the namespace.
+//! Merges copies of the table: their recordings, and the facts about the namespace.
 
 use super::facts::{Deletion, Facts};
 use super::recording::EARLY_LOCAL;
 use super::{Kind, Origin, Recording, Table};
 
-/// Where a row comes from.
+/// The source of a row.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// The store; written by this tab or another one.
+    /// The store, written on this visit, by this tab or another one.
     Row,
-    /// The store; written on an earlier visit: its impressions are delivered by the tabs that read it.
+    /// The store, written on an earlier visit: the tabs that read it deliver its impressions.
     Found,
-    /// A stash: the store may lack what it has, so what is new here becomes unsaved. Before
-    /// [`Guard::loaded`](crate::device::Guard::loaded) its impressions are found ones.
+    /// A stash. The store may lack its recordings, so those that are new here become unsaved. Before
+    /// [`Guard::loaded`](crate::device::Guard::loaded) its impressions count as [`Source::Found`].
     Stash,
 }
 
 impl Table {
-    /// Notes that all stored rows have been merged. Local recordings made before are decided now: they stay unless
-    /// their ids are known.
+    /// Ends the first load: all stored rows have been merged. Earlier local recordings stay, unless their ids are
+    /// known.
     pub(crate) fn loaded(&mut self) {
         if self.has_loaded {
             return;
@@ -44,17 +44,17 @@ impl Table {
                 self.insert(hash, local);
             }
         }
-        // Now it is certain whether impressions are delivered.
+        // Only now is it known whether impressions are delivered.
         for recording in self.recordings.values_mut() {
             self.tally.remove(recording);
-            recording.drop_unneeded_text(self.facts.reported);
+            recording.drop_unneeded_id_string(self.facts.reported);
             self.tally.add(recording);
         }
-        self.drop_texts();
+        self.drop_id_strings();
         self.evict();
     }
 
-    /// Makes room for this many recordings, once for a row.
+    /// Reserves memory for this many recordings.
     pub(crate) fn reserve(&mut self, recordings: usize) {
         self.recordings.reserve(recordings);
     }
@@ -69,9 +69,9 @@ impl Table {
     /// | B | merges A's row: its counter is 12:01 | | | |
     /// | B | unsees it | 12:01 and 1 | 12:00 | unseen |
     ///
-    /// A table that merges both, in any order and any number of times, has B's recording: the counter shows that B knew
-    /// A's, regardless of the clock. Merging two copies of one recording, saved by A when it was pending and by B when
-    /// a snapshot had covered it, makes it covered.
+    /// A table that merges both, in any order and any number of times, has B's recording: its higher counter shows that
+    /// B had merged A's, regardless of the clock. Two copies of one recording, saved by A when it was pending and by B
+    /// when a snapshot had covered it, merge to a covered one.
     pub(crate) fn merge(&mut self, hash: u64, mut recording: Recording, source: Source) {
         self.counter = self.counter.max(recording.seq);
         if self.deletion().is_some_and(|deletion| recording.at < deletion.at) {
@@ -86,7 +86,7 @@ impl Table {
         if let Some(known) = known {
             known_state = Some(known.state());
             known_unseen = known.is_unseen().then(|| known.rank(hash));
-            // A tab that has to deliver an impression of the id delivers the newer one.
+            // If this tab has to deliver an impression of the id, it delivers the newer one.
             if let (Some(known), Some(undelivered)) = (&known.undelivered, &mut recording.undelivered) {
                 undelivered.origin = undelivered.origin.max(known.origin);
             }
@@ -101,9 +101,9 @@ impl Table {
         if source == Source::Stash && self.get(hash).map(Recording::state) != known_state {
             self.change_unsaved(hash, false, &|_| {});
         }
-        // While rows are loaded, what is outdated in one is still to be replaced by another.
+        // During the first load a later row may still replace recordings of an earlier one.
         if self.has_loaded {
-            self.drop_texts();
+            self.drop_id_strings();
             self.evict();
         }
     }
@@ -127,16 +127,16 @@ impl Table {
         }
     }
 
-    /// Begins another generation: only the counter stays. `keeps`: the table has only recordings of this tab, which
-    /// stay, as unsaved. The facts are those of a new table.
-    pub(crate) fn reset(&mut self, keeps: bool) {
+    /// Begins another generation: removes all but the counter, and resets the facts to those of a new table.
+    /// `keep_own`: retains the recordings, as unsaved; only if all are of this tab.
+    pub(crate) fn reset(&mut self, keep_own: bool) {
         self.unseen_revision += 1;
         self.facts = Facts::of_window(self.window_ms);
         self.facts.reported = self.reports;
         self.stored = Facts::default();
         self.written.clear();
         self.rename();
-        if !keeps {
+        if !keep_own {
             self.early.clear();
             self.retain(u64::MAX);
         }

@@ -1,11 +1,11 @@
 //! The impression table: the exact set of items that this device showed, by the XXH64 of the id.
 //!
-//! A device with several tabs has a copy of the table in each, and the store has what all of them saved, as
-//! [rows](row). Copies become one by [`Table::merge`], which is commutative, associative and idempotent before anything
-//! is evicted: the order, the number and the grouping of merges do not matter. So the store is a bag of rows, and the
-//! table only has to know which of its [changes](unsaved) no row in the store has yet.
+//! Each tab of a device has a copy of the table, and the store has the saved recordings of all tabs, as [rows](row).
+//! [`Table::merge`] merges copies. Before evictions it is commutative, associative and idempotent: the order, the
+//! number and the grouping of merges do not matter. So the store is a bag of rows, and a table only tracks which of its
+//! [changes](unsaved) are not in the store yet.
 //!
-//! The counter of recordings is a hybrid clock: 1 above the highest that this copy knows, and at least the device's
+//! The counter of recordings is a hybrid logical clock: 1 above the highest known counter, and at least the device's
 //! time. The time itself is used only for the window, so a clock jump drops nothing: expired recordings are skipped,
 //! and stay until `remember` higher recordings evict them.
 
@@ -22,7 +22,7 @@ pub(crate) use facts::{Deletion, MAX_WINDOW_DAYS};
 pub use merge::Source;
 pub(crate) use recording::{Kind, MAX_AT, Origin, Recording, Undelivered};
 pub use unsaved::{Due, Mark};
-pub(crate) use written::WrittenText;
+pub(crate) use written::EncodedRow;
 
 use crate::devices::DeviceName;
 use crate::hash::{HashedId, hash_id};
@@ -32,14 +32,14 @@ use facts::Facts;
 use recording::{EARLY_LOCAL, MAX_DELIVERIES, MAX_SEQ};
 use written::WrittenRow;
 
-/// Recordings that are remembered unless the options say otherwise.
+/// The default number of recordings that are remembered.
 pub const DEFAULT_REMEMBER: usize = 10_000;
 /// Most recordings that can be remembered.
 pub const MAX_REMEMBER: usize = 50_000;
-/// Most ids that are stored as text.
-pub(crate) const MAX_TEXTS: usize = 5_000;
+/// Most ids that are stored as strings and not only as hashes.
+pub(crate) const MAX_ID_STRINGS: usize = 5_000;
 /// Most bytes of these ids together.
-pub(crate) const MAX_TEXT_BYTES: usize = 256 * 1024;
+pub(crate) const MAX_ID_STRING_BYTES: usize = 256 * 1024;
 /// Most unseen ids.
 pub(crate) const MAX_UNSEEN: usize = 1_000;
 
@@ -53,53 +53,53 @@ pub(crate) struct Table {
     remember: usize,
     recordings: IdMap<Recording>,
     tally: Tally,
-    /// The highest counter that this copy has seen.
+    /// The highest known counter.
     counter: u64,
     /// Whether the stored rows have been read, or there is no storage.
     has_loaded: bool,
-    /// Local recordings made before that: hash and time.
+    /// Local recordings made before the rows were read: hash and time.
     early: Vec<(u64, u64)>,
     /// Whether this tab delivers impressions.
     reports: bool,
-    /// What this copy knows about the namespace.
+    /// The facts about the namespace.
     facts: Facts,
-    /// What the store is known to have of it.
+    /// The facts that the store is known to have.
     stored: Facts,
-    /// The name that the device gets unless the store has one. None without storage.
+    /// The name that the device gets unless the store has one; `None` without storage.
     candidate: Option<DeviceName>,
     /// Secret: names follow from it.
     seed: u64,
-    /// Grows when an id becomes unseen or is forgotten.
+    /// Grows when an id becomes unseen or is deleted.
     unseen_revision: u64,
     /// The number of the latest change or mark.
     changes: u32,
-    /// The rows that were written and are not known to be saved.
+    /// The rows that were returned to be saved and are not confirmed.
     written: Vec<WrittenRow>,
 }
 
 /// Counts of recordings, updated by each change.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
-    texts: usize,
-    text_bytes: usize,
+    id_strings: usize,
+    id_string_bytes: usize,
     undelivered: usize,
     unseen: usize,
-    /// Those with a change that must be saved.
+    /// Recordings with a change that must be saved.
     unsaved: usize,
 }
 
 impl Tally {
     fn add(&mut self, recording: &Recording) {
-        self.texts += usize::from(recording.undelivered.is_some());
-        self.text_bytes += recording.text_bytes();
+        self.id_strings += usize::from(recording.undelivered.is_some());
+        self.id_string_bytes += recording.id_string_bytes();
         self.undelivered += usize::from(recording.is_undelivered());
         self.unseen += usize::from(recording.is_unseen());
         self.unsaved += usize::from(recording.must_be_saved());
     }
 
     fn remove(&mut self, recording: &Recording) {
-        self.texts -= usize::from(recording.undelivered.is_some());
-        self.text_bytes -= recording.text_bytes();
+        self.id_strings -= usize::from(recording.undelivered.is_some());
+        self.id_string_bytes -= recording.id_string_bytes();
         self.undelivered -= usize::from(recording.is_undelivered());
         self.unseen -= usize::from(recording.is_unseen());
         self.unsaved -= usize::from(recording.must_be_saved());
@@ -107,7 +107,7 @@ impl Tally {
 }
 
 impl Table {
-    /// An empty table of a namespace that is not stored. `remember`: the least number of recordings that stay.
+    /// An empty table without storage. `remember`: the least number of recordings that stay.
     pub(crate) fn new(window_ms: u64, remember: usize, hasher: MultiplyShift) -> Self {
         Table {
             window_ms,
@@ -128,7 +128,7 @@ impl Table {
         }
     }
 
-    /// Makes this the table of a namespace that is stored, whose rows are yet to be [loaded](Table::loaded).
+    /// Makes this a table with storage, whose rows are not [loaded](Table::loaded) yet.
     pub(crate) fn expect_rows(&mut self, namespace: &str, seed: u64) {
         self.has_loaded = false;
         self.candidate = Some(DeviceName::new(namespace, 0));
@@ -147,17 +147,17 @@ impl Table {
         self.recordings.len()
     }
 
-    /// The highest counter that is known.
+    /// The highest known counter.
     pub(crate) fn counter(&self) -> u64 {
         self.counter
     }
 
-    /// Grows when an id becomes unseen or is forgotten, in this copy or another one.
+    /// A counter that grows when an id becomes unseen or is deleted, in this copy or another one.
     pub(crate) fn unseen_revision(&self) -> u64 {
         self.unseen_revision
     }
 
-    /// The device's name, once it is known to be stored.
+    /// The device name; `None` until it is known to be stored.
     pub(crate) fn device_name(&self) -> Option<DeviceName> {
         self.stored.device_name
     }
@@ -167,7 +167,7 @@ impl Table {
         self.facts.deletion
     }
 
-    /// Marks the namespace as delivering: ids keep their text until they are delivered, even if they are covered.
+    /// Marks the namespace as delivering: ids stay as strings until they are delivered, even if they are covered.
     pub(crate) fn set_reporting(&mut self) {
         self.reports = true;
         self.facts.reported = true;
@@ -190,17 +190,17 @@ impl Table {
         now_ms < recording.at.saturating_add(self.window_ms)
     }
 
-    /// Records an impression. Returns how many texts were dropped to free space.
+    /// Records an impression. Returns how many ids were reduced to hashes to free space.
     pub(crate) fn record(&mut self, id: HashedId<'_>, at: u64, covered: bool) -> usize {
         self.add(id, at, Kind::Seen, covered, 0)
     }
 
-    /// Records an id of which the server must not learn: covered and delivered from the start.
+    /// Records an id that must not be delivered: it is marked as covered and delivered.
     pub(crate) fn record_local(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.add(id, at, Kind::Seen, true, 1)
     }
 
-    /// Makes an id unseen: it passes until it is recorded again.
+    /// Makes an id unseen: it is fresh until it is recorded again.
     pub(crate) fn unsee(&mut self, id: HashedId<'_>, at: u64) -> usize {
         self.unseen_revision += 1;
         self.add(id, at, Kind::Unseen, false, 0)
@@ -210,7 +210,7 @@ impl Table {
         let hash = id.unseeded();
         // An id that is not UTF-8 could not be delivered.
         let text = std::str::from_utf8(id.bytes()).ok();
-        let text = text.filter(|text| text.len() <= MAX_TEXT_BYTES);
+        let text = text.filter(|text| text.len() <= MAX_ID_STRING_BYTES);
         let undelivered = text.map(|text| {
             let mut undelivered = Undelivered::new(text);
             undelivered.origin = Origin::Own;
@@ -234,7 +234,7 @@ impl Table {
             can_wait: false,
         };
         self.insert(hash, recording);
-        let lost = self.drop_texts() + usize::from(text.is_none() && !covered);
+        let lost = self.drop_id_strings() + usize::from(text.is_none() && !covered);
         self.evict();
         lost
     }
@@ -249,19 +249,19 @@ impl Table {
         self.counter
     }
 
-    /// Applies `change` to a recording; it must not change the id. Before the rows are loaded it is not certain whether
-    /// impressions are delivered, and texts stay.
+    /// Applies `change` to a recording; it must not change the id. Before the rows are loaded it is not known whether
+    /// impressions are delivered, so no id is reduced to its hash.
     fn change(&mut self, hash: u64, change: &dyn Fn(&mut Recording)) {
         let Some(recording) = self.recordings.get_mut(&hash) else {
             return;
         };
         self.tally.remove(recording);
         change(recording);
-        recording.drop_unneeded_text(self.facts.reported || !self.has_loaded);
+        recording.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
         self.tally.add(recording);
     }
 
-    /// The same for a change that is to be saved; see [`Recording::can_wait`].
+    /// [`Table::change`] for a change that must be saved; see [`Recording::can_wait`].
     fn change_unsaved(&mut self, hash: u64, can_wait: bool, change: &dyn Fn(&mut Recording)) {
         let number = self.next_change();
         self.change(hash, &|recording| {
@@ -295,8 +295,8 @@ impl Table {
         });
     }
 
-    /// Marks an impression that counted as delivered as not delivered. It gets a new counter: rows that count it as
-    /// delivered may be stored, and a merge of equal ones has the most deliveries.
+    /// Marks an impression that counted as delivered as not delivered. It gets a new counter: rows that have it as
+    /// delivered may be stored already, and a merge of equal counters takes the most deliveries.
     pub(crate) fn set_failed(&mut self, hash: u64) {
         let Some(at) = self.get(hash).map(|recording| recording.at) else {
             return;
@@ -316,21 +316,23 @@ impl Table {
 
     /// Inserts the recording of an id that has none.
     fn insert(&mut self, hash: u64, mut recording: Recording) {
-        recording.drop_unneeded_text(self.facts.reported || !self.has_loaded);
+        recording.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
         self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
 
-    /// Drops the oldest texts once they exceed a limit, until a tenth of the space is free. Returns how many it
-    /// dropped.
-    fn drop_texts(&mut self) -> usize {
-        if self.tally.texts <= MAX_TEXTS && self.tally.text_bytes <= MAX_TEXT_BYTES {
+    /// Reduces the oldest ids to hashes once the strings exceed a limit, until a tenth of it is free. Returns how many.
+    fn drop_id_strings(&mut self) -> usize {
+        if self.tally.id_strings <= MAX_ID_STRINGS && self.tally.id_string_bytes <= MAX_ID_STRING_BYTES {
             return 0;
         }
-        let (texts, bytes) = (MAX_TEXTS - MAX_TEXTS / 10, MAX_TEXT_BYTES - MAX_TEXT_BYTES / 10);
+        let (strings, bytes) = (
+            MAX_ID_STRINGS - MAX_ID_STRINGS / 10,
+            MAX_ID_STRING_BYTES - MAX_ID_STRING_BYTES / 10,
+        );
         let mut dropped = 0;
         for (_, _, oldest) in self.in_order(&|recording| recording.undelivered.is_some()) {
-            if self.tally.texts <= texts && self.tally.text_bytes <= bytes {
+            if self.tally.id_strings <= strings && self.tally.id_string_bytes <= bytes {
                 break;
             }
             self.change(oldest, &|recording| recording.undelivered = None);
@@ -339,7 +341,8 @@ impl Table {
         dropped
     }
 
-    /// Evicts the lowest recordings once there are a tenth more than `remember`; the same for unseen ones.
+    /// Evicts the lowest recordings once there are a tenth more than `remember`, and unseen ones once there are a tenth
+    /// more than [`MAX_UNSEEN`].
     fn evict(&mut self) {
         if self.recordings.len() > with_slack(self.remember) {
             self.evict_all_but(self.remember, &|_| true);
@@ -349,7 +352,7 @@ impl Table {
         }
     }
 
-    /// Of the recordings selected by `counts`, the `most` highest stay.
+    /// Evicts the recordings selected by `counts` except the `most` highest.
     fn evict_all_but(&mut self, most: usize, counts: &dyn Fn(&Recording) -> bool) {
         let order = self.in_order(counts);
         for evicted in &order[..order.len().saturating_sub(most)] {
@@ -375,10 +378,11 @@ fn with_slack(limit: usize) -> usize {
 
 /// Queries.
 impl Table {
-    /// The recordings that have their text, oldest first, each with its hash. Scans the table only if there are any.
+    /// The recordings with their ids as strings, oldest first, each with its hash. Scans the table only if there are
+    /// any.
     pub(crate) fn undelivered(&self) -> Vec<(u64, &Recording, &Undelivered)> {
         let mut list = Vec::new();
-        if self.tally.texts == 0 {
+        if self.tally.id_strings == 0 {
             return list;
         }
         for (_, _, hash) in self.in_order(&|recording| recording.undelivered.is_some()) {
@@ -391,7 +395,7 @@ impl Table {
         list
     }
 
-    /// The pending recordings among them.
+    /// The pending recordings within the window, oldest first, each with its hash.
     pub(crate) fn pending(&self, now_ms: u64) -> Vec<(u64, &Recording, &Undelivered)> {
         let mut list = self.undelivered();
         list.retain(|(_, recording, _)| recording.is_pending() && self.is_live(recording, now_ms));

@@ -10,13 +10,13 @@ pub(crate) const MAX_SEQ: u64 = (1 << 53) - 1;
 /// Latest time of a recording, Unix milliseconds.
 pub(crate) const MAX_AT: u64 = (1 << 53) - 1;
 
-/// The counter of local recordings made before the storage was read: below all counters in it.
+/// The counter of local recordings made before the storage was read, below all stored counters.
 pub(super) const EARLY_LOCAL: u64 = 0;
 
 /// Most deliveries that are counted.
 pub(crate) const MAX_DELIVERIES: u8 = 2;
 
-/// Whether an id was shown or is unseen. Of two recordings made at the same count and time, `Seen` wins.
+/// Whether an id was shown or is unseen. Of two recordings with the same counter and time, `Seen` wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Unseen,
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
 /// The last recording of an id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Recording {
-    /// A hybrid clock: 1 above the highest counter that the table had seen, and at least `at`.
+    /// A hybrid logical clock: 1 above the table's highest counter, and at least `at`.
     pub(crate) seq: u64,
     /// Unix milliseconds of the device's clock.
     pub(crate) at: u64,
@@ -39,12 +39,12 @@ pub(crate) struct Recording {
     pub(crate) undelivered: Option<Box<Undelivered>>,
     /// The number of its latest unsaved change; 0: none.
     pub(crate) change: u32,
-    /// Whether its unsaved changes only mark it as covered: after a reload the snapshot would cover it again. They are
+    /// Whether its only unsaved change is that it is covered, which the snapshot would repeat after a reload. It is
     /// saved with the next change that cannot wait.
     pub(crate) can_wait: bool,
 }
 
-/// Where an undelivered recording comes from, which decides when this tab delivers it.
+/// The origin of an undelivered recording, which decides when this tab delivers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Origin {
     /// Another tab, which delivers it.
@@ -67,7 +67,7 @@ pub(crate) struct Undelivered {
 }
 
 impl Undelivered {
-    /// For an id that another tab delivers.
+    /// An id that another tab delivers.
     pub(crate) fn new(id: &str) -> Box<Self> {
         Box::new(Undelivered {
             id: id.into(),
@@ -84,7 +84,7 @@ impl Recording {
         (self.seq, self.at, self.kind)
     }
 
-    /// The table evicts the lowest first.
+    /// The order of eviction, lowest first.
     pub(crate) fn rank(&self, hash: u64) -> Rank {
         (self.seq, self.at, hash)
     }
@@ -112,13 +112,13 @@ impl Recording {
         self.change != 0 && !self.can_wait
     }
 
-    pub(crate) fn text_bytes(&self) -> usize {
+    pub(crate) fn id_string_bytes(&self) -> usize {
         self.undelivered.as_ref().map_or(0, |undelivered| undelivered.id.len())
     }
 
-    /// Drops the text once the recording is neither pending nor to be delivered, nor in a batch. `reported`:
-    /// impressions of this namespace are delivered.
-    pub(crate) fn drop_unneeded_text(&mut self, reported: bool) {
+    /// Drops the id's string once the recording is neither pending nor to be delivered, nor in a batch. `reported`:
+    /// whether impressions of this namespace are delivered.
+    pub(crate) fn drop_unneeded_id_string(&mut self, reported: bool) {
         let is_needed = match self.kind {
             Kind::Seen => !self.covered || (self.deliveries == 0 && reported),
             Kind::Unseen => self.deliveries == 0,
@@ -132,7 +132,7 @@ impl Recording {
         }
     }
 
-    /// What a row can hold of it: a merge that changes this has brought something new.
+    /// The part of a recording that is in a row: a merge that changes it has news.
     pub(crate) fn state(&self) -> (u64, u64, Kind, bool, u8, bool) {
         let has_text = self.undelivered.is_some();
         (self.seq, self.at, self.kind, self.covered, self.deliveries, has_text)

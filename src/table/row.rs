@@ -1,8 +1,8 @@
 //! A row: facts about the namespace and recordings of the table, as one ASCII string.
 //!
-//! A row is written once, under a key that no other has, and never rewritten. It is the base64 of its facts, of up to
-//! 1,000 recordings by ascending counter, and of the low 32 bits of the XXH64 (seed 0) of all of it (4 bytes): damage
-//! costs the row.
+//! A row is written once, under a key of its own, and never overwritten. It is the base64 of its facts, of up to 1,000
+//! recordings by ascending counter, and of a checksum, the low 32 bits of the XXH64 (seed 0) of all of it (4 bytes). A
+//! damaged row is ignored as a whole.
 //!
 //! The facts:
 //! - flags (1 byte): 1 impressions were delivered, 2 the history was deleted, 4 the device has a name;
@@ -11,13 +11,13 @@
 //! - with flag 4 the name, as a number.
 //!
 //! Each recording:
-//! - flags (1 byte): 1 unseen, 2 covered, 4 the id is text, and from 8 on how often it was delivered;
+//! - flags (1 byte): 1 unseen, 2 covered, 4 the id is a string, and from 8 on the number of deliveries;
 //! - the counter, as the difference to the recording before it;
 //! - the time (Unix ms), as the difference to the counter;
-//! - the id: the length and UTF-8 bytes of its text, else its XXH64 (8 bytes);
-//! - if it is text and was delivered, when it last was (Unix ms), as the difference to the time.
+//! - the id: its length and UTF-8 bytes, or its XXH64 (8 bytes);
+//! - if it is a string and was delivered, the time of the last delivery (Unix ms), as the difference to the time.
 //!
-//! Numbers are LEB128, differences of either sign zigzag.
+//! Numbers are LEB128; differences that may be negative are zigzag-encoded.
 
 use super::facts::{Deletion, Facts, MAX_DAY, MAX_WINDOW_DAYS};
 use super::recording::{EARLY_LOCAL, Kind, MAX_AT, MAX_DELIVERIES, MAX_SEQ, Recording, Undelivered};
@@ -39,7 +39,7 @@ const DELIVERY: u8 = 8;
 const CHECKSUM_BYTES: usize = 4;
 /// Most bytes of the facts and the checksum together.
 const FRAME_BYTES: usize = 64;
-/// Most bytes of a recording without its text.
+/// Most bytes of a recording without its id.
 const RECORDING_BYTES: usize = 32;
 
 /// The content of a row.
@@ -50,17 +50,17 @@ pub(crate) struct Row {
     pub(crate) recordings: Vec<(u64, Recording)>,
 }
 
-/// The bytes of recordings that surely fit into a row of this many characters.
+/// The number of bytes of recordings that always fit into a row of this many characters.
 pub(super) fn room_in(characters: usize) -> usize {
     (characters / 4 * 3).saturating_sub(FRAME_BYTES)
 }
 
-/// The largest size in bytes of a recording within a row.
+/// An upper bound of a recording's bytes in a row.
 pub(super) fn most_bytes_of(recording: &Recording) -> usize {
-    RECORDING_BYTES + recording.text_bytes()
+    RECORDING_BYTES + recording.id_string_bytes()
 }
 
-/// Writes facts, and those of these ids that the table has, by ascending rank.
+/// Writes the facts and the table's recordings of these ids, which are in ascending order.
 pub(super) fn write(table: &Table, facts: &Facts, ids: &[Rank]) -> String {
     let mut bytes = Vec::new();
     push_facts(&mut bytes, facts);
@@ -119,7 +119,7 @@ fn flag(holds: bool, flag: u8) -> u8 {
     if holds { flag } else { 0 }
 }
 
-/// Reads a row; `None` if it is damaged. The empty one, which a clear writes, says nothing.
+/// Reads a row; `None` if it is damaged. A clear writes an empty one.
 pub(crate) fn read(text: &[u8]) -> Option<Row> {
     if text.is_empty() {
         return Some(Row::default());
@@ -161,7 +161,7 @@ fn push_difference(bytes: &mut Vec<u8>, number: u64, base: u64) {
     push_number(bytes, ((difference << 1) ^ (difference >> 63)) as u64);
 }
 
-/// Reads values from bytes; `None` if they end too soon or are out of range.
+/// Reads values from bytes; `None` if the bytes end early or a value is out of range.
 struct Reader<'a> {
     bytes: &'a [u8],
 }

@@ -1,4 +1,4 @@
-//! The table alone: rows come back as they were written, and copies become one in any order of merging.
+//! Tests of the table alone: rows are read back as they were written, and copies merge in any order.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn table_of(remember: usize) -> Table {
     Table::new(WINDOW_MS, remember, MultiplyShift::default())
 }
 
-/// A table of a namespace that is stored, whose rows are yet to be loaded.
+/// A table with storage, whose rows are not loaded yet.
 fn stored_table(seed: u64) -> Table {
     let mut table = table();
     table.expect_rows("home:ada", seed);
@@ -44,7 +44,7 @@ fn read(row: &str) -> Option<row::Row> {
     row::read(row.as_bytes())
 }
 
-/// All that is unsaved, as rows with their marks.
+/// All unsaved changes, as rows with their marks.
 fn unsaved_rows(table: &mut Table, due: Due) -> Vec<(String, Mark)> {
     let mut rows = Vec::new();
     let mut after = Mark::default();
@@ -55,7 +55,7 @@ fn unsaved_rows(table: &mut Table, due: Due) -> Vec<(String, Mark)> {
     rows
 }
 
-/// The same, and then it is saved.
+/// All unsaved changes, as rows, which are then marked as saved.
 fn rows_of(table: &mut Table) -> Vec<String> {
     let rows = unsaved_rows(table, Due::All);
     rows.iter().for_each(|&(_, mark)| table.saved(mark));
@@ -70,7 +70,7 @@ fn merge_from(table: &mut Table, row: &str, source: Source) {
     }
 }
 
-/// As of an earlier visit.
+/// Merges a row of an earlier visit.
 fn merge_row(table: &mut Table, row: &str) {
     merge_from(table, row, Source::Found);
 }
@@ -101,7 +101,7 @@ fn merged<'a>(rows: impl IntoIterator<Item = &'a String>) -> Table {
     table
 }
 
-/// All that a row can hold: not where it comes from, nor whether it is saved.
+/// The part of the recordings that rows have, without their origin and unsaved changes.
 fn contents(table: &Table) -> BTreeMap<u64, Recording> {
     let mut contents = BTreeMap::new();
     for (&hash, one) in &table.recordings {
@@ -125,11 +125,11 @@ fn is_seen(table: &Table, id: &str) -> bool {
 fn row_of_all_kinds() -> (Table, String) {
     let mut table = table();
     table.set_reporting();
-    for (place, id) in ["a", "", "\0", "🦀", "covered", "unseen", "delivered", "twice"]
+    for (index, id) in ["a", "", "\0", "🦀", "covered", "unseen", "delivered", "twice"]
         .iter()
         .enumerate()
     {
-        record(&mut table, id, NOW - 1_000 * place as u64);
+        record(&mut table, id, NOW - 1_000 * index as u64);
     }
     table.record_local(HashedId::new(b"local"), 0);
     unsee(&mut table, "unseen", MAX_AT);
@@ -142,7 +142,7 @@ fn row_of_all_kinds() -> (Table, String) {
 }
 
 #[test]
-fn a_row_that_is_read_back_is_what_was_written() {
+fn a_row_is_read_back_as_it_was_written() {
     let (table, row) = row_of_all_kinds();
     assert!(row.is_ascii());
     let mut later = self::table();
@@ -152,7 +152,7 @@ fn a_row_that_is_read_back_is_what_was_written() {
 }
 
 #[test]
-fn what_is_to_be_delivered_has_its_text_in_whatever_order_the_rows_are_loaded() {
+fn undelivered_ids_stay_as_strings_in_any_order_of_rows() {
     let mut recorder = table();
     record(&mut recorder, "a", NOW);
     let pending = rows_of(&mut recorder).remove(0);
@@ -181,21 +181,21 @@ fn what_is_to_be_delivered_has_its_text_in_whatever_order_the_rows_are_loaded() 
 }
 
 #[test]
-fn damage_of_any_byte_costs_the_row() {
+fn a_row_with_any_damaged_byte_is_refused() {
     let (_, row) = row_of_all_kinds();
-    // Padding says nothing.
-    for place in 0..row.trim_end_matches('=').len() {
+    // Padding carries no data.
+    for index in 0..row.trim_end_matches('=').len() {
         for other in ["A", "/", "\n", "é", ""] {
             let mut damaged = row.clone();
-            damaged.replace_range(place..=place, other);
-            assert!(damaged == row || read(&damaged).is_none(), "{place} {other:?}");
+            damaged.replace_range(index..=index, other);
+            assert!(damaged == row || read(&damaged).is_none(), "{index} {other:?}");
         }
-        assert!(place == 0 || read(&row[..place]).is_none(), "{place}");
+        assert!(index == 0 || read(&row[..index]).is_none(), "{index}");
     }
 }
 
 #[test]
-fn an_empty_row_says_nothing() {
+fn an_empty_row_changes_nothing() {
     assert_eq!(read(""), Some(row::Row::default()));
     assert!(!table().has_unsaved(&row::Row::default()));
 }
@@ -207,7 +207,7 @@ fn sealed(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn what_cannot_be_is_damage_though_the_checksum_is_right() {
+fn impossible_values_are_refused_even_with_a_right_checksum() {
     const LARGEST: [u8; 8] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F];
     /// No flags, the first day, no window.
     const FACTS: [u8; 3] = [0; 3];
@@ -255,7 +255,7 @@ proptest! {
     #[test]
     fn any_text_is_read_without_panic(text in "[A-Za-z0-9+/=]{0,99}", bytes in prop::collection::vec(any::<u8>(), 0..99)) {
         read(&text);
-        // As random bytes that begin with facts are.
+        // Random bytes seldom begin with valid facts.
         for bytes in [&[&[0; 3], &bytes[..]].concat(), &bytes] {
             let row = sealed(bytes);
             if read(&row).is_none() {
@@ -263,7 +263,7 @@ proptest! {
             }
             let mut table = table();
             merge_from(&mut table, &row, Source::Stash);
-            // What is recorded then counts in any case, and can be stored.
+            // A later recording counts in any case, and can be stored.
             record(&mut table, "a", NOW);
             let deletion = table.deletion();
             let rows = rows_of(&mut table);
@@ -274,7 +274,7 @@ proptest! {
 
 // Merging.
 
-/// What a tab does.
+/// An action of a tab.
 #[derive(Debug, Clone)]
 enum Action {
     Record(usize),
@@ -282,7 +282,7 @@ enum Action {
     Cover(usize),
     Deliver(usize),
     Save,
-    /// It merges all rows that were saved so far.
+    /// Merges all rows that were saved so far.
     Load,
     SetClock(u64),
 }
@@ -361,19 +361,19 @@ proptest! {
     }
 
     #[test]
-    fn the_highest_by_counter_stay_whatever_the_clock_does(
+    fn the_highest_counters_stay_with_any_clock(
         clocks in prop::collection::vec(clock(), 1..120),
         remember in 1..40usize,
     ) {
         let mut table = table_of(remember);
-        for (place, &now) in clocks.iter().enumerate() {
-            record(&mut table, &name(place), now);
+        for (index, &now) in clocks.iter().enumerate() {
+            record(&mut table, &name(index), now);
         }
         let mut later = table_of(remember);
         rows_of(&mut table).iter().for_each(|row| merge_row(&mut later, row));
         for table in [&table, &later] {
-            for (place, &now) in clocks.iter().enumerate().rev().take(remember) {
-                prop_assert!(table.get_live(hash(&name(place)), now).is_some());
+            for (index, &now) in clocks.iter().enumerate().rev().take(remember) {
+                prop_assert!(table.get_live(hash(&name(index)), now).is_some());
             }
             prop_assert!(table.len() <= remember + remember / 10);
         }
@@ -389,7 +389,7 @@ proptest! {
         recorded.iter().enumerate().for_each(|(item, &at)| record(&mut writer, &name(item), at));
         let rows = rows_of(&mut writer);
         let deletions: Vec<Deletion> = deletions.into_iter().map(|(deleted_at, at)| Deletion { deleted_at, at }).collect();
-        // Of two the later deletion counts, of one the earlier time.
+        // The later of two deletions counts; of two times of one, the earlier.
         let latest = deletions.iter().map(|deletion| deletion.deleted_at).max().unwrap();
         let of_latest = deletions.iter().filter(|deletion| deletion.deleted_at == latest);
         let at = of_latest.map(|deletion| deletion.at).min().unwrap();
@@ -409,7 +409,7 @@ proptest! {
 }
 
 #[test]
-fn an_unsee_counts_although_the_clock_was_set_back_before_it() {
+fn an_unsee_counts_even_after_the_clock_was_set_back() {
     let mut first = table();
     record(&mut first, "a", NOW + 60_000);
     let shown = rows_of(&mut first);
@@ -422,7 +422,7 @@ fn an_unsee_counts_although_the_clock_was_set_back_before_it() {
 }
 
 #[test]
-fn a_deletion_reaches_what_was_recorded_before_it_alone() {
+fn a_deletion_removes_only_earlier_recordings() {
     let mut writer = table();
     record(&mut writer, "before", NOW - 1);
     record(&mut writer, "since", NOW);
@@ -445,8 +445,8 @@ fn a_deletion_reaches_what_was_recorded_before_it_alone() {
 // Another generation.
 
 #[test]
-fn a_reset_leaves_the_counter_and_what_this_tab_has_recorded_if_that_is_to_stay() {
-    for keeps in [false, true] {
+fn a_reset_retains_the_counter_and_on_request_this_tabs_recordings() {
+    for keep_own in [false, true] {
         let mut table = stored_table(1);
         table.merge_deletion(Deletion { deleted_at: 9, at: NOW });
         record(&mut table, "a", NOW);
@@ -457,19 +457,19 @@ fn a_reset_leaves_the_counter_and_what_this_tab_has_recorded_if_that_is_to_stay(
         record(&mut table, "b", NOW);
         let (_, stale) = unsaved(&mut table, Due::Changes).unwrap();
         let revision = table.unseen_revision();
-        table.reset(keeps);
+        table.reset(keep_own);
         table.saved(stale);
         assert!(table.unseen_revision() > revision);
         assert_eq!((table.deletion(), table.device_name()), (None, None));
         assert_eq!(
-            (is_seen(&table, "a"), table.tally.texts),
-            (keeps, if keeps { 2 } else { 0 })
+            (is_seen(&table, "a"), table.tally.id_strings),
+            (keep_own, if keep_own { 2 } else { 0 })
         );
         assert_eq!(table.counter(), NOW + 1);
         // It is saved again, in the new generation.
-        assert_eq!(is_unsaved(&mut table), keeps);
+        assert_eq!(is_unsaved(&mut table), keep_own);
         let facts_alone = unsaved(&mut table, Due::Facts).unwrap().0;
-        assert_eq!(hashes_in(&facts_alone).len(), if keeps { 2 } else { 0 });
+        assert_eq!(hashes_in(&facts_alone).len(), if keep_own { 2 } else { 0 });
         let names = [&row, &facts_alone].map(|row| read(row).unwrap().facts.device_name);
         assert!(names[0] == name && names[1].is_some() && names[0] != names[1]);
     }
@@ -492,10 +492,10 @@ fn a_reset_forgets_that_the_namespace_has_delivered_unless_this_tab_delivers() {
     }
 }
 
-// What is unsaved.
+// Unsaved changes.
 
 #[test]
-fn a_row_that_is_saved_leaves_what_it_has_not() {
+fn changes_after_a_row_stay_unsaved_when_it_is_saved() {
     let mut table = table();
     record(&mut table, "a", NOW);
     let (first, mark) = unsaved(&mut table, Due::Changes).unwrap();
@@ -512,7 +512,7 @@ fn a_row_that_is_saved_leaves_what_it_has_not() {
 }
 
 #[test]
-fn a_mark_counts_once_though_it_is_confirmed_again() {
+fn a_mark_that_is_confirmed_again_has_no_effect() {
     let mut table = table();
     record(&mut table, "a", NOW);
     let (_, mark) = unsaved(&mut table, Due::Changes).unwrap();
@@ -523,7 +523,7 @@ fn a_mark_counts_once_though_it_is_confirmed_again() {
 }
 
 #[test]
-fn rows_of_1000_follow_each_other_until_all_is_written() {
+fn all_changes_are_written_in_rows_of_1000() {
     let mut table = table();
     for item in 0..2 * MAX_ROW + 1 {
         record(&mut table, &name(item), NOW);
@@ -541,7 +541,7 @@ fn rows_of_1000_follow_each_other_until_all_is_written() {
 }
 
 #[test]
-fn a_change_that_marks_as_covered_alone_starts_no_save_and_goes_along() {
+fn a_covered_mark_starts_no_save_and_is_saved_with_the_next_one() {
     let mut table = table();
     record(&mut table, "a", NOW);
     record(&mut table, "b", NOW);
@@ -560,7 +560,7 @@ fn a_change_that_marks_as_covered_alone_starts_no_save_and_goes_along() {
 }
 
 #[test]
-fn of_rows_that_are_never_confirmed_the_latest_64_can_be() {
+fn the_latest_64_unconfirmed_rows_can_be_confirmed() {
     let mut table = table();
     record(&mut table, "a", NOW);
     let mark = |table: &mut Table| unsaved(table, Due::Changes).unwrap().1;
@@ -574,12 +574,12 @@ fn of_rows_that_are_never_confirmed_the_latest_64_can_be() {
 }
 
 #[test]
-fn without_a_store_what_is_unsaved_has_no_more_than_the_table() {
+fn without_a_store_unsaved_rows_do_not_outgrow_the_table() {
     let mut table = table_of(100);
     for round in 0..2_000 {
         record(&mut table, &name(round % 150), NOW);
     }
-    // Most of them have been evicted.
+    // Most recordings have been evicted.
     let rows = rows_of(&mut table);
     assert_eq!((contents(&merged(&rows)), rows.len()), (contents(&table), 1));
 }
@@ -595,19 +595,19 @@ fn a_stash_has_the_newest_that_fit() {
     assert!(stash.len() <= 1_000 && (10..50).contains(&ids.len()));
     let newest = (50 - ids.len()..50).map(|item| hash(&name(item))).collect();
     assert_eq!(ids, newest);
-    // A long id does not keep others out.
+    // A long id does not displace others.
     record(&mut table, &"x".repeat(5_000), NOW);
     assert!(hashes_in(&table.unsaved_within(1_000, NOW).unwrap().0).is_superset(&newest));
     assert_eq!(table.unsaved_within(99, NOW), None);
     let (all, is_all) = table.unsaved_within(200_000, NOW).unwrap();
     assert_eq!((hashes_in(&all).len(), is_all), (51, true));
     assert!(!table.unsaved_within(1_000, NOW).unwrap().1);
-    // Nothing of it counts as saved.
+    // A stash marks nothing as saved.
     assert!(is_unsaved(&mut table));
 }
 
 #[test]
-fn what_a_stash_brings_is_unsaved_and_what_it_repeats_is_not() {
+fn new_recordings_of_a_stash_are_unsaved_and_known_ones_are_not() {
     let mut writer = table();
     record(&mut writer, "a", NOW);
     record(&mut writer, "b", NOW);
@@ -636,10 +636,10 @@ fn what_a_stash_brings_is_unsaved_and_what_it_repeats_is_not() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// A store that completes some writes, in any order, late or never. What the table says is saved is in the rows
-    /// that were completed, whatever is recorded in between.
+    /// A store that completes some writes, in any order, late or never. Recordings that the table counts as saved are
+    /// in the completed rows, whatever is recorded in between.
     #[test]
-    fn what_counts_as_saved_is_in_the_rows_that_were_confirmed(
+    fn saved_recordings_are_in_the_confirmed_rows(
         steps in prop::collection::vec((0..5usize, 0..ITEMS, any::<prop::sample::Index>()), 0..60),
     ) {
         let mut table = stored_table(1);
@@ -669,7 +669,7 @@ proptest! {
     }
 
     #[test]
-    fn rewriting_is_idempotent_and_loses_nothing_but_what_was_evicted(
+    fn rewriting_is_idempotent_and_loses_only_evicted_recordings(
         schedule in schedule(),
         reporting in any::<bool>(),
         remember in 3..ITEMS,
@@ -723,14 +723,14 @@ proptest! {
         prop_assert!(facts.iter().all(|facts| all.include(facts)));
         prop_assert_eq!(all.day, facts.iter().map(|facts| facts.day).max().unwrap());
         prop_assert_eq!(all.device_name, facts.iter().filter_map(|facts| facts.device_name).min());
-        // They are read as they were written.
+        // They are read back as they were written.
         let row = row::write(&table(), &all, &[]);
         prop_assert_eq!(read(&row), Some(row::Row { facts: all, recordings: Vec::new() }));
     }
 }
 
 #[test]
-fn a_device_has_the_name_that_is_stored_and_of_two_the_smaller_one() {
+fn a_device_has_the_stored_name_and_the_smaller_of_two() {
     let (mut first, mut second) = (stored_table(1), stored_table(2));
     let mut rows = Vec::new();
     for table in [&mut first, &mut second] {
@@ -747,7 +747,7 @@ fn a_device_has_the_name_that_is_stored_and_of_two_the_smaller_one() {
     merge_row(&mut first, &rows[1]);
     merge_row(&mut second, &rows[0]);
     assert_eq!([first.device_name(), second.device_name()], [smaller; 2]);
-    // Of a stash it is not known to be stored.
+    // A name from a stash is not known to be stored.
     let mut third = stored_table(3);
     merge_from(&mut third, &rows[0], Source::Stash);
     assert_eq!(third.device_name(), None);
@@ -778,7 +778,7 @@ fn facts_that_the_store_lacks_are_due() {
 // The counter.
 
 #[test]
-fn the_counter_is_above_all_known_ones_and_not_below_the_clock() {
+fn the_counter_is_above_all_known_ones_and_at_least_the_clock() {
     let mut table = table();
     let counts = |table: &mut Table, at| {
         record(table, "a", at);
@@ -792,13 +792,13 @@ fn the_counter_is_above_all_known_ones_and_not_below_the_clock() {
     record(&mut ahead, "b", NOW + 99);
     merge_row(&mut table, &rows_of(&mut ahead)[0]);
     assert_eq!(counts(&mut table, NOW), NOW + 100);
-    // At the highest that there is, the time decides.
+    // At the highest counter, the time decides.
     assert_eq!([MAX_AT, MAX_AT].map(|at| counts(&mut table, at)), [MAX_SEQ, MAX_SEQ]);
 }
 
-// Seen elsewhere, before the rows were loaded.
+// Local recordings before the rows were loaded.
 
-/// A table that has yet to load its rows, and has recorded `a` as seen elsewhere.
+/// A table whose rows are not loaded yet, with a local recording of `a`.
 fn early_local() -> Table {
     let mut table = stored_table(1);
     table.record_local(HashedId::new(b"a"), NOW);
@@ -807,7 +807,7 @@ fn early_local() -> Table {
 }
 
 #[test]
-fn what_was_seen_elsewhere_is_saved_after_the_first_load_unless_it_is_stopped_already() {
+fn local_recordings_are_saved_after_the_first_load_unless_they_are_already_stopped() {
     let mut unknown = early_local();
     unknown.loaded();
     assert!(is_seen(&unknown, "a") && is_unsaved(&mut unknown));
@@ -821,7 +821,7 @@ fn what_was_seen_elsewhere_is_saved_after_the_first_load_unless_it_is_stopped_al
 }
 
 #[test]
-fn it_stays_stopped_in_whatever_order_an_unsee_from_before_is_read() {
+fn local_recordings_stay_stopped_in_any_order_of_rows_with_an_earlier_unsee() {
     let mut writer = table();
     record(&mut writer, "a", NOW - 9);
     let mut rows = rows_of(&mut writer);
@@ -837,7 +837,7 @@ fn it_stays_stopped_in_whatever_order_an_unsee_from_before_is_read() {
 }
 
 #[test]
-fn what_is_forgotten_or_unseen_before_the_first_load_does_not_come_back() {
+fn deletions_and_unsees_before_the_first_load_are_final() {
     let (mut cleared, mut deleted, mut unseen) = (early_local(), early_local(), early_local());
     cleared.reset(false);
     deleted.merge_deletion(Deletion {

@@ -1,23 +1,23 @@
-//! What no row in the store has yet, and the rows that take it there.
+//! Unsaved changes, and the rows that save them.
 //!
-//! Each change of a recording has a number. A row has the current state of the recordings with the next up to 1,000
-//! changes. Once the store has it, they are saved, except those that have changed since: these have higher numbers. Rows
-//! may be saved in any order, and a row that was never confirmed does no harm: rows merge.
+//! Each change of a recording has a number. A row has the current state of the recordings with the next 1,000 changes
+//! or fewer. Once the store has it, these recordings are saved, except those that have changed since, and so have
+//! higher numbers. Rows may be saved in any order, and a row that is never confirmed does no harm, since rows merge.
 
 use super::facts::Facts;
 use super::row;
-use super::written::{WrittenRow, WrittenText};
+use super::written::{EncodedRow, WrittenRow};
 use super::{MAX_ROW, Table};
 use crate::rank::{Rank, sorted};
 
-/// Most rows that wait for [`Table::saved`]. Of an older one the changes stay unsaved.
+/// Most rows that wait for [`Table::saved`]. Older ones cannot be confirmed: their changes stay unsaved.
 const MAX_WRITTEN: usize = 64;
 
-/// Ends a row among the changes of a guard. A guard uses no mark twice; the default one is before the first change.
+/// Identifies a returned row. A guard uses no mark twice; the default one is before the first change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark(pub(crate) u32);
 
-/// What makes a row due. Each row takes along all else that is unsaved.
+/// The changes for which a row is due. A row also has all other unsaved changes.
 #[cfg_attr(target_arch = "wasm32", wasm_bindgen::prelude::wasm_bindgen)]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Due {
@@ -31,9 +31,9 @@ pub enum Due {
 }
 
 impl Table {
-    /// The next row to save, and its mark: it has up to 1,000 changes after `after`, and the facts of `now_ms`. `None`
-    /// if nothing after that is due. Facts are due only with the default mark.
-    pub(crate) fn unsaved(&mut self, after: Mark, due: Due, now_ms: u64) -> Option<(WrittenText, Mark)> {
+    /// The next row to save, with up to 1,000 changes after `after` and the facts as of `now_ms`, and its mark. `None`
+    /// if nothing after that is due. Facts are due only after the default mark.
+    pub(crate) fn unsaved(&mut self, after: Mark, due: Due, now_ms: u64) -> Option<(EncodedRow, Mark)> {
         let facts = self.facts_at(now_ms);
         let mut is_due = due != Due::Changes && after == Mark::default() && !self.stored.include(&facts);
         if !is_due && due != Due::All && self.tally.unsaved == 0 {
@@ -69,9 +69,8 @@ impl Table {
         Some((self.row_of(changes), Mark(mark)))
     }
 
-    /// The newest unsaved recordings that surely fit into a row of this many characters, up to 1,000, with the facts of
-    /// `now_ms`. `None` if no change that cannot wait is unsaved, or nothing fits.
-    /// With it, whether these are all such recordings.
+    /// A row of at most this many characters with the newest unsaved recordings that fit, up to 1,000, and the facts as
+    /// of `now_ms`; and whether it has all of them. `None` if none fits, or if all unsaved changes can wait.
     pub(crate) fn unsaved_within(&mut self, characters: usize, now_ms: u64) -> Option<(String, bool)> {
         if self.tally.unsaved == 0 {
             return None;
@@ -96,8 +95,8 @@ impl Table {
         (!fitting.is_empty()).then(|| (self.row_of(fitting).text, is_all))
     }
 
-    /// Notes that the store has the row of this mark: its facts, and its recordings unless they have changed since. Has
-    /// no effect a second time.
+    /// Confirms that the store has the row of this mark: its facts, and its recordings unless they have changed since.
+    /// Has no effect a second time.
     pub(crate) fn saved(&mut self, mark: Mark) {
         let Some(&row) = self.written.iter().find(|row| row.mark == mark.0) else {
             return;
@@ -122,8 +121,8 @@ impl Table {
         !self.stored.include(&row.facts) || row.recordings.iter().any(|(hash, _)| is_unsaved(*hash))
     }
 
-    /// Rows of up to 1,000 recordings with what the table has of these ids; at least one, for the facts.
-    pub(crate) fn rows_of(&self, hashes: Vec<u64>) -> Vec<WrittenText> {
+    /// Rows with the table's recordings of these ids, up to 1,000 each; at least one row, for the facts.
+    pub(crate) fn rows_of(&self, hashes: Vec<u64>) -> Vec<EncodedRow> {
         let mut ids = Vec::new();
         for hash in hashes {
             ids.extend(self.get(hash).map(|recording| recording.rank(hash)));
@@ -141,7 +140,7 @@ impl Table {
     }
 
     /// A row of these ids, each once.
-    fn row_of(&self, mut ids: Vec<Rank>) -> WrittenText {
+    fn row_of(&self, mut ids: Vec<Rank>) -> EncodedRow {
         for id in &mut ids {
             // A recording's rank orders a row.
             *id = self.get(id.2).map_or(*id, |recording| recording.rank(id.2));
@@ -149,14 +148,14 @@ impl Table {
         self.write(&sorted(ids))
     }
 
-    fn write(&self, ids: &[Rank]) -> WrittenText {
-        WrittenText {
+    fn write(&self, ids: &[Rank]) -> EncodedRow {
+        EncodedRow {
             text: row::write(self, &self.facts, ids),
             recordings: ids.len(),
         }
     }
 
-    /// The facts as they stand in a row that is written now.
+    /// The facts for a row that is written now.
     fn facts_at(&self, now_ms: u64) -> Facts {
         let mut facts = self.facts;
         facts.day = facts.day.max(Facts::day_of(now_ms));

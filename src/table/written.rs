@@ -1,12 +1,12 @@
-//! Rows that were written: as strings, and what of them is not confirmed yet.
+//! Written rows: as strings, and as marks that wait for confirmation.
 
 use super::facts::Facts;
 
-/// A row that is to be stored.
+/// A row as a string.
 #[derive(Debug)]
-pub(crate) struct WrittenText {
+pub(crate) struct EncodedRow {
     pub(crate) text: String,
-    /// How many recordings it has. Only the page's class reports it.
+    /// The number of its recordings. Only the page's class returns it.
     #[cfg_attr(not(all(target_arch = "wasm32", feature = "client")), allow(dead_code))]
     pub(crate) recordings: usize,
 }
@@ -15,7 +15,7 @@ pub(crate) struct WrittenText {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WrittenRow {
     pub(super) mark: u32,
-    /// It has the changes above this number, to the last.
+    /// The row has the changes above this number, up to `last`.
     pub(super) after: u32,
     pub(super) last: u32,
     pub(super) facts: Facts,

@@ -1,8 +1,8 @@
-//! A batch of texts from JavaScript, written by one `encodeInto`, and indices returned to it.
+//! A batch of strings from JavaScript, written by one `encodeInto`, and of indices for JavaScript.
 //!
-//! JavaScript writes the texts one after the other, and separately where each ends, as it counts: in UTF-16 units. Of
-//! texts that are ASCII alone, as most ids are, these are bytes. Others have a byte between each two, so that halves of
-//! characters stay apart, and [`TextBatch::separated`] finds their ends.
+//! JavaScript writes the strings one after the other as UTF-8, and separately their ends in UTF-16 units. In an ASCII
+//! string, such as most ids, these equal bytes. Otherwise there is a byte between every two strings, so that halves of
+//! surrogate pairs do not join, and [`TextBatch::separated`] computes the ends in bytes.
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
@@ -10,14 +10,14 @@ use crate::id_list::IdList;
 use crate::impression::Impression;
 use crate::time::Time;
 
-/// Texts as input, indices as output. Each batch reuses the memory.
+/// Strings as input, indices as output. Each batch reuses the memory.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct TextBatch {
     text: Vec<u8>,
-    /// Where each text ends.
+    /// The end of each string.
     ends: Vec<u32>,
-    /// Bytes between one text's end and the next one's start.
+    /// The number of bytes between two strings.
     gap: usize,
     indices: Vec<u32>,
 }
@@ -30,8 +30,8 @@ impl TextBatch {
         TextBatch::default()
     }
 
-    /// The address at which JavaScript may write this many bytes of text; earlier text stays. 0 if there is no memory.
-    /// With no bytes it frees the memory of the text.
+    /// Returns the address at which JavaScript may write this many bytes; bytes written before stay. 0 if there is no
+    /// memory. With 0 bytes, frees the memory.
     pub fn reserve(&mut self, bytes: usize) -> usize {
         if bytes == 0 {
             self.text = Vec::new();
@@ -45,7 +45,7 @@ impl TextBatch {
         self.text.as_mut_ptr() as usize
     }
 
-    /// The address at which JavaScript may write this many ends (u32) of adjacent texts.
+    /// Returns the address at which JavaScript may write this many ends (u32) of adjacent strings.
     #[wasm_bindgen(js_name = reserveEnds)]
     pub fn reserve_ends(&mut self, count: usize) -> usize {
         self.gap = 0;
@@ -54,8 +54,8 @@ impl TextBatch {
         self.ends.as_mut_ptr() as usize
     }
 
-    /// Turns ends that count UTF-16 units into those of the texts' UTF-8, which takes the first `bytes` bytes, with a
-    /// byte between each two texts.
+    /// Converts the ends from UTF-16 units to bytes. The strings have the first `bytes` bytes, with a byte between
+    /// every two strings.
     pub fn separated(&mut self, bytes: usize) {
         self.gap = 1;
         let text = self.text.get(..bytes).unwrap_or_default();
@@ -66,7 +66,7 @@ impl TextBatch {
                 if is_first_byte && units >= *end {
                     break;
                 }
-                // A character of four bytes has two units, any other one.
+                // A character of four bytes has two units, all others have one.
                 units += u32::from(is_first_byte) + u32::from(byte >= 0xF0);
                 at += 1;
             }
@@ -86,7 +86,7 @@ impl TextBatch {
         self.indices.len()
     }
 
-    /// The texts from `first` on as ids with these times, in Unix milliseconds.
+    /// The strings from `first` on as ids with these times, in Unix milliseconds.
     pub(super) fn impressions(&self, first: usize, times_ms: &[f64]) -> Vec<Impression> {
         let mut list = Vec::with_capacity(times_ms.len());
         for (index, &at) in (first..self.len()).zip(times_ms) {
@@ -99,7 +99,7 @@ impl TextBatch {
         list
     }
 
-    /// Stores the resulting indices of this batch: `first` and then `others`. Returns the length of `first`.
+    /// Sets the resulting indices of this batch: `first` and then `others`. Returns the length of `first`.
     pub(super) fn answer(&mut self, first: Vec<u32>, others: &[u32]) -> usize {
         let count = first.len();
         self.indices = first;
@@ -119,7 +119,7 @@ impl IdList for TextBatch {
             Some(before) => self.ends[before] as usize + self.gap,
             None => 0,
         };
-        // Ends are untrusted: an invalid one yields an empty text, not a trap.
+        // Ends are untrusted: an invalid one yields an empty string instead of a trap.
         self.text.get(start..self.ends[index] as usize).unwrap_or_default()
     }
 }

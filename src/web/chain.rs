@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::time::Time;
 use crate::wire::Format;
 
-/// The kind of a format: go-bloomfilter with the chain's sizes. The others are those of `Format::from_arguments`.
+/// The number of a format: go-bloomfilter with the chain's sizes. `Format::from_arguments` has the others.
 const GO_WITH_CHAINS_SIZES: u8 = 6;
 
 /// A user's shards.
@@ -30,7 +30,7 @@ pub(super) struct RejectedShard {
     reason: &'static str,
 }
 
-/// The shards of these errors.
+/// The unreadable shards among these errors.
 pub(super) fn rejected(errors: &[Error]) -> Vec<RejectedShard> {
     let shard = |error: &Error| {
         let (index, reason) = (error.shard()?, error.code());
@@ -46,7 +46,7 @@ struct ShippedPage {
     snapshot: Option<ChainSnapshot>,
 }
 
-/// The request for a page. `last`: seen items follow where there are too few fresh ones.
+/// The request for a page. `last`: seen items follow if there are too few fresh ones.
 pub(super) fn page_request<'a>(
     size: usize,
     last: bool,
@@ -64,7 +64,7 @@ pub(super) fn page_request<'a>(
     }
 }
 
-/// A page whose items' indices are left with the batch.
+/// Returns a page, and puts the indices of its items into the batch.
 pub(super) fn shipped(ranked: &mut TextBatch, page: Page, is_degraded: bool) -> JsValue {
     ranked.answer(page.items, &[]);
     to_js(&ShippedPage {
@@ -73,8 +73,8 @@ pub(super) fn shipped(ranked: &mut TextBatch, page: Page, is_degraded: bool) -> 
     })
 }
 
-/// A report of the batch's ids from `first` on, each with its time, in Unix milliseconds: the first `unseen` became
-/// unseen, the others were recorded.
+/// A report of the batch's ids from `first` on, each with its time in Unix milliseconds. The first `unseen` of them
+/// became unseen, the others were recorded.
 pub(super) fn report_of(
     ids: &TextBatch,
     first: usize,
@@ -95,7 +95,7 @@ pub(super) fn report_of(
 
 const BAD_SEED: Error = Error::BadOption("the seed must be a whole number from 0 to 2^64 - 1");
 
-/// The given options; the others have their defaults.
+/// Options, with defaults for those that are not given.
 #[wasm_bindgen]
 pub struct GivenOptions {
     pub(super) options: ChainOptions,
@@ -103,8 +103,8 @@ pub struct GivenOptions {
 
 #[wasm_bindgen]
 impl GivenOptions {
-    /// `are_stores`: the defaults are those of stores. The three arguments after it tell the format. `seed` is decimal:
-    /// the engine as JavaScript takes no 64 bits.
+    /// `are_stores`: use the defaults of stores. The next three arguments name the format. `seed` is a decimal string,
+    /// since the engine as JavaScript accepts no 64-bit integers.
     #[wasm_bindgen(constructor)]
     #[allow(clippy::too_many_arguments)]
     pub fn new(
@@ -158,7 +158,7 @@ fn go_bloomfilter(_: u32, _: f64) -> Result<Format, Error> {
 
 #[wasm_bindgen]
 impl Chain {
-    /// Continues from the batch's stored shards, newest first; without any, a new chain.
+    /// Restores a chain from the batch's shards, newest first; without any, a new chain.
     #[wasm_bindgen(constructor)]
     pub fn new(given: &GivenOptions, stored: &TextBatch) -> Result<Chain, JsValue> {
         let (chain, rejected) = ShardChain::from_shards(stored, given.options).map_err(bad_option)?;
@@ -177,7 +177,7 @@ impl Chain {
 
     /// Restores the data stored with the shards: the batch's unseen ids with their times, and the deletion of the
     /// history, in Unix seconds.
-    #[wasm_bindgen(js_name = restoreExceptions)]
+    #[wasm_bindgen(js_name = restore)]
     pub fn restore(&mut self, unseen: &TextBatch, times_ms: &[f64], forget_before: Option<u32>) -> Result<(), JsValue> {
         let unseen = unseen.impressions(0, times_ms);
         let forget_before = forget_before.map(|seconds| Time::from_unix_seconds(seconds.into()));
@@ -216,15 +216,15 @@ impl Chain {
         self.chain.forget(time(now_seconds)).map_err(failure)
     }
 
-    /// Stores the indices of the batch's fresh ids in the batch, of equal ids the first. `pending`: the value of
-    /// `Seen-Pending`. Returns their number.
+    /// Puts the indices of the fresh ids into the batch, and returns their number; equal ids count once. `pending`: the
+    /// value of `Seen-Pending`.
     pub fn filter(&self, ids: &mut TextBatch, pending: Option<String>, now_seconds: f64) -> Result<usize, JsValue> {
         let fresh = self.chain.filter(&*ids, pending.as_deref(), time(now_seconds));
         Ok(ids.answer(fresh.map_err(failure)?, &[]))
     }
 
-    /// A page of the batch's items, whose indices are left with the batch. `last`: seen ones follow where there are too
-    /// few fresh ones.
+    /// Makes a page of the batch's items, and puts the indices of its items into the batch. `last`: seen ones follow if
+    /// there are too few fresh ones.
     #[allow(clippy::too_many_arguments)]
     pub fn page(
         &self,
@@ -249,12 +249,13 @@ impl Chain {
     }
 }
 
-/// The time of Unix seconds with milliseconds behind the point.
+/// The time of Unix seconds, rounded to a millisecond.
 pub(super) fn time(seconds: f64) -> Time {
     Time::from_unix_ms((seconds * 1000.0).round() as u64)
 }
 
-/// Times of a device by the server's clock, both in Unix milliseconds, of a report that was sent and received then.
+/// Translates a device's times to the server's clock, all in Unix milliseconds, by the times at which the report was
+/// sent and received.
 #[wasm_bindgen(js_name = serverTimes)]
 pub fn server_times(times_ms: &[f64], sent_ms: f64, received_ms: f64) -> Result<Vec<f64>, JsValue> {
     let [sent, received] = [sent_ms, received_ms].map(|time| Time::from_unix_ms(time as u64));

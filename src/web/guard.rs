@@ -1,6 +1,6 @@
 //! The class `Guard`: a namespace's guard. Times are `Date.now()`, in milliseconds.
 //!
-//! Strings are passed in a [`TextBatch`]. Additional results of a call stay until the next one: numbers in
+//! Strings are passed in a [`TextBatch`]. A method can leave additional results until the next call: numbers in
 //! [`Guard::numbers`], a string in [`Guard::text`]. For a list of ids the string has all of them, one after the other,
 //! and the numbers have for each its end in UTF-16 units, and its time or lag.
 
@@ -24,7 +24,7 @@ pub struct Guard {
     /// Additional results of the last call.
     numbers: Vec<f64>,
     text: String,
-    /// The length of the text in UTF-16 units.
+    /// The length of the string in UTF-16 units.
     units: usize,
 }
 
@@ -32,7 +32,7 @@ pub struct Guard {
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
 pub enum ApplyStatus {
-    Taken,
+    Applied,
     OlderVersion,
     MissingShard,
     BadSnapshot,
@@ -94,7 +94,7 @@ pub enum FilterKind {
 pub enum RecordKind {
     /// Impressions.
     Seen,
-    /// Impressions of which no server is to learn.
+    /// Impressions that are not delivered to the server.
     Local,
     /// Ids that become unseen.
     Unseen,
@@ -124,8 +124,8 @@ pub enum BatchEnd {
 
 #[wasm_bindgen]
 impl Guard {
-    /// An empty guard of the namespace in the batch; `is_stored`: it has yet to load its rows. `window_days` and
-    /// `remember` are clamped to their ranges. `seed`: random numbers of this guard.
+    /// An empty guard of the namespace in the batch; `is_stored`: it has storage, whose rows are not loaded yet.
+    /// `window_days` and `remember` are clamped to their ranges. `seed`: random numbers of this guard.
     #[wasm_bindgen(constructor)]
     pub fn new(namespace: &TextBatch, window_days: f64, remember: usize, is_stored: bool, seed: &[f64]) -> Guard {
         let mut bytes = Vec::new();
@@ -144,12 +144,12 @@ impl Guard {
         }
     }
 
-    /// The numbers of the latest call.
+    /// Returns the numbers that the latest call has left.
     pub fn numbers(&mut self) -> Vec<f64> {
         std::mem::take(&mut self.numbers)
     }
 
-    /// The text of the latest call.
+    /// Returns the string that the latest call has left.
     pub fn text(&mut self) -> String {
         self.units = 0;
         std::mem::take(&mut self.text)
@@ -175,8 +175,8 @@ impl Guard {
     /// clock. Three arguments name its format. `version`, `server_now_ms` and `forget_before` are NaN if absent.
     /// `is_stored`: it is of an earlier visit.
     ///
-    /// Leaves, of an applied one: how many impressions it covers; 1 if its shards stop most fresh items; and the covered
-    /// ids with their lags. Of one with a wrong shard: the shard's index.
+    /// If it was applied, leaves the number of impressions that it covers, 1 if its shards stop most fresh items, and
+    /// the covered ids with their lags. For an invalid shard, leaves the shard's index.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -212,14 +212,14 @@ impl Guard {
             }
         });
         match applied {
-            Ok(None) => ApplyStatus::Taken,
+            Ok(None) => ApplyStatus::Applied,
             Ok(Some(applied)) => {
                 self.numbers = vec![applied.covered as f64, f64::from(u8::from(applied.saturated))];
                 for covered in applied.lags {
                     self.add_id(&covered.id, covered.lag_ms);
                 }
                 match applied.reason {
-                    None => ApplyStatus::Taken,
+                    None => ApplyStatus::Applied,
                     Some(NotApplied::OlderVersion) => ApplyStatus::OlderVersion,
                     Some(NotApplied::MissingShard) => ApplyStatus::MissingShard,
                 }
@@ -231,8 +231,8 @@ impl Guard {
         }
     }
 
-    /// Leaves the indices of these ids with the batch. Returns how many are fresh, or unseen. Leaves, of a split: how
-    /// many seen ones follow.
+    /// Puts the indices of the selected ids into the batch. Returns how many are fresh, or unseen. For a split, leaves
+    /// how many seen ones follow.
     pub fn filter(&mut self, ids: &mut TextBatch, kind: FilterKind, wall_ms: f64) -> usize {
         let now = now(wall_ms);
         let (found, seen) = match kind {
@@ -248,7 +248,8 @@ impl Guard {
         ids.answer(found, &seen)
     }
 
-    /// Why the batch's first id is stopped; undefined if it is fresh. Numbers: when this device showed it, if it did.
+    /// Why the batch's first id is stopped; undefined if it is fresh. Leaves the time at which this device showed it,
+    /// if it did.
     pub fn explain(&mut self, ids: &TextBatch, wall_ms: f64) -> Option<SeenBy> {
         self.clear_answer();
         let id = (!ids.is_empty()).then(|| ids.get(0))?;
@@ -266,7 +267,7 @@ impl Guard {
     }
 
     /// Records the batch's ids. Returns how many of them were not known on this device; of unseen ones, how many were
-    /// stopped before. Leaves how many pending impressions have lost their text.
+    /// stopped before. Leaves how many pending ids were reduced to hashes.
     pub fn record(&mut self, ids: &TextBatch, kind: RecordKind, wall_ms: f64) -> usize {
         let now = now(wall_ms);
         self.clear_answer();
@@ -279,7 +280,7 @@ impl Guard {
         recorded.unknown
     }
 
-    /// Leaves the shards that the server need not send again.
+    /// Leaves the value of `Seen-Held`: the shards that the server need not send again.
     pub fn held(&mut self) {
         self.clear_answer();
         self.text = self.guard.held();
@@ -300,8 +301,8 @@ impl Guard {
         self.text = self.guard.pending_list(max_characters, now(wall_ms));
     }
 
-    /// Leaves how many impressions are pending, wait to be delivered and are remembered, the rate at which the server's
-    /// shards stop a fresh item, and the version of the snapshot in use, NaN if it has none.
+    /// Leaves the numbers of pending, undelivered and remembered impressions, the rate at which the server's shards
+    /// stop a fresh item, and the version of the snapshot in use, NaN if it has none.
     pub fn stats(&mut self, wall_ms: f64) {
         let stats = self.guard.stats(now(wall_ms));
         self.clear_answer();
@@ -314,7 +315,7 @@ impl Guard {
         ];
     }
 
-    /// One of the numbers that take no time to count.
+    /// Returns a number that is available in constant time.
     pub fn count(&self, what: Count) -> f64 {
         match what {
             Count::UnseenRevision => self.guard.unseen_revision() as f64,
@@ -333,8 +334,8 @@ impl Guard {
         self.guard.start_reporting();
     }
 
-    /// The next batch to deliver: returns its number, 0 if there is nothing. Leaves its impressions and after them what
-    /// is unseen, each with its time; before all of them, how many are impressions.
+    /// Begins the next batch to deliver. Returns its number, 0 if there is nothing to deliver. Leaves how many entries
+    /// are impressions, then the impressions and the unseen ids, each with its time.
     #[wasm_bindgen(js_name = beginBatch)]
     pub fn begin_batch(&mut self, max_impressions: usize, max_bytes: usize, scope: Scope, wall_ms: f64) -> u32 {
         let batch = self.guard.begin_batch(max_impressions, max_bytes, scope, now(wall_ms));
@@ -361,8 +362,8 @@ impl Guard {
 /// Storage.
 #[wasm_bindgen]
 impl Guard {
-    /// The next row to save, of the changes after a mark, 0 for the first: returns its mark, 0 if none of them is due.
-    /// Leaves it, and how many recordings it has.
+    /// Makes the next row to save, with changes after a mark, 0 for the first row. Returns its mark, 0 if nothing is
+    /// due. Leaves the row, and the number of its recordings.
     pub fn unsaved(&mut self, after: u32, due: Due, wall_ms: f64) -> u32 {
         self.clear_answer();
         let Some((row, mark)) = self.guard.unsaved_row(Mark(after), due, now(wall_ms)) else {
@@ -373,8 +374,8 @@ impl Guard {
         mark.0
     }
 
-    /// Leaves a row of at most this many characters with the newest unsaved recordings, or nothing. Returns whether it
-    /// has all of them.
+    /// Leaves a row of at most this many characters with the newest unsaved recordings, or an empty string. Returns
+    /// whether the row has all of them.
     #[wasm_bindgen(js_name = unsavedWithin)]
     pub fn unsaved_within(&mut self, characters: usize, wall_ms: f64) -> bool {
         self.clear_answer();
@@ -386,7 +387,7 @@ impl Guard {
         is_all
     }
 
-    /// The store has the row of this mark.
+    /// Confirms that the store has the row of this mark.
     pub fn saved(&mut self, mark: u32) {
         self.guard.saved(Mark(mark));
     }
@@ -399,15 +400,15 @@ impl Guard {
         count.map_or(-1, |count| count as i32)
     }
 
-    /// Whether anything in the batch's row, of another tab, is not known to be in the store, or has changed here and is
-    /// unsaved.
+    /// Whether the batch's row, of another tab, has a fact that the store may lack, or an id with an unsaved change
+    /// here.
     #[wasm_bindgen(js_name = hasUnsaved)]
     pub fn has_unsaved(&self, row: &TextBatch) -> bool {
         self.guard.has_unsaved(first_of(row))
     }
 
-    /// Merges the batch's rows. Leaves those that replace them, joined by line feeds, which no row has, and how many
-    /// recordings each has; nothing if all are damaged.
+    /// Merges the batch's rows. Leaves the rows that replace them, joined by line feeds, and the number of recordings
+    /// of each; nothing if all are damaged.
     pub fn rewrite(&mut self, rows: &TextBatch) {
         self.clear_answer();
         let texts = (0..rows.len()).map(|index| rows.get(index));
@@ -420,22 +421,22 @@ impl Guard {
         }
     }
 
-    /// All stored rows have been merged.
+    /// Ends the first load: all stored rows have been merged.
     pub fn loaded(&mut self) {
         self.guard.loaded();
     }
 
-    /// Begins another generation. `keeps`: nothing was merged yet, and what this guard has recorded itself stays.
-    pub fn reset(&mut self, keeps: bool) {
-        self.guard.reset(keeps);
+    /// Begins another generation. `keep_own`: retains this guard's recordings; only if nothing was merged yet.
+    pub fn reset(&mut self, keep_own: bool) {
+        self.guard.reset(keep_own);
     }
 
-    /// Leaves the texts of the shards in use, each followed by a line feed, which no text has. Returns false if they are
-    /// too long to be stored.
-    #[wasm_bindgen(js_name = shardTexts)]
-    pub fn shard_texts(&mut self) -> bool {
+    /// Leaves the shards in use as strings, each followed by a line feed. Returns false if they are too large to be
+    /// stored.
+    #[wasm_bindgen(js_name = encodedShards)]
+    pub fn encoded_shards(&mut self) -> bool {
         self.clear_answer();
-        let Some(texts) = self.guard.shard_texts() else {
+        let Some(texts) = self.guard.encoded_shards() else {
             return false;
         };
         for text in texts {
@@ -445,8 +446,8 @@ impl Guard {
         true
     }
 
-    /// Leaves the day of the last use, in days since 1970, and the window in days, as the batch's row has them; nothing
-    /// if it is damaged.
+    /// Leaves the day of the last use, in days since 1970, and the window in days, of the batch's row; nothing if it is
+    /// damaged.
     #[wasm_bindgen(js_name = rowFacts)]
     pub fn row_facts(&mut self, row: &TextBatch) {
         self.clear_answer();
@@ -456,7 +457,7 @@ impl Guard {
     }
 }
 
-/// The first string of a batch; JavaScript has written UTF-8.
+/// The first string of a batch, which JavaScript has written as UTF-8.
 fn first_of(batch: &TextBatch) -> &str {
     let first = if batch.is_empty() { &[][..] } else { batch.get(0) };
     std::str::from_utf8(first).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! The class behind `npx seenguard inspect`.
+//! The class that `npx seenguard inspect` uses.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
@@ -9,7 +9,7 @@ use crate::shard::Shard;
 use crate::time::Time;
 use crate::wire::{Encoding, Format};
 
-/// One shard, read.
+/// The description of one shard.
 #[wasm_bindgen]
 pub struct Inspection {
     inspection: inspect::Inspection,
@@ -17,7 +17,7 @@ pub struct Inspection {
 
 #[wasm_bindgen]
 impl Inspection {
-    /// Reads a shard in the format that the first three arguments tell. Throws `{ code, message }` for what cannot be
+    /// Reads a shard in the format that the first three arguments name. Throws `{ code, message }` if it cannot be
     /// read.
     #[wasm_bindgen(constructor)]
     pub fn new(format_kind: u8, format_number: u32, format_rate: f64, text: &str) -> Result<Inspection, JsValue> {
@@ -39,7 +39,7 @@ impl Inspection {
     }
 }
 
-/// An inspection in the names of the command's JSON.
+/// The JSON of the command.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Report {
@@ -63,7 +63,7 @@ struct FilterReport {
     estimated_items: f64,
     false_positive_rate: f64,
     encoding: &'static str,
-    /// The native format alone has what follows. As text, since JavaScript's numbers do not hold it.
+    /// Like the next two, in the native format alone. A string, since JavaScript's numbers have fewer bits.
     #[serde(skip_serializing_if = "Option::is_none")]
     seed: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,9 @@
 //! The Wasm interface of the crate: classes for `js/`, which checks arguments and adds types to results.
 //!
-//! Texts are transferred in one [`batch`], since a call for each costs more than the filter itself; all others are
-//! plain arguments. A page's module returns only numbers and texts: `js/` has the messages. It has no random numbers and
-//! no console, so it starts without a call. A server's module throws errors as `{ code, message, shard }`. No argument
-//! makes it panic.
+//! Strings are transferred in one [`batch`], since a call for each costs more than the filter itself; all others are
+//! plain arguments. A page's module returns only numbers and strings: `js/` has the messages. It has no random numbers
+//! and no console, so it needs no call at its start. A server's module throws errors as `{ code, message, shard }`. No
+//! argument makes a module panic.
 
 pub mod batch;
 #[cfg(feature = "server")]
@@ -35,9 +35,9 @@ use crate::id_map;
 fn start() {
     id_map::set_random_factor((js_sys::Math::random() * 2f64.powi(53)) as u64 ^ js_sys::Math::random().to_bits());
     std::panic::set_hook(Box::new(|panic| {
-        if let Some(place) = panic.location() {
+        if let Some(location) = panic.location() {
             let what = "seenguard: internal error at".into();
-            web_sys::console::error_3(&what, &place.file().into(), &place.line().into());
+            web_sys::console::error_3(&what, &location.file().into(), &location.line().into());
         }
     }));
 }
@@ -68,7 +68,7 @@ fn failure(error: Error) -> JsValue {
     to_js(&Failure::of(&error))
 }
 
-/// Reports an error of options that another part of the crate has found: a rate that no shard has.
+/// Reports any error as `bad-option`: for errors of other parts of the crate that are caused by an option.
 #[cfg(feature = "server")]
 fn bad_option(error: Error) -> JsValue {
     to_js(&Failure {
@@ -78,7 +78,8 @@ fn bad_option(error: Error) -> JsValue {
     })
 }
 
-/// Serializes what the crate reports; undefined if it cannot be, which no type that goes out allows.
+/// Serializes a value. Serialization cannot fail for the types of this module; if it did, the result would be
+/// undefined.
 #[cfg(feature = "server")]
 fn to_js(value: &impl Serialize) -> JsValue {
     serde_wasm_bindgen::to_value(value).unwrap_or(JsValue::UNDEFINED)

@@ -1,4 +1,4 @@
-//! The function `simhash` and the class `NearDuplicates`. Fingerprints are text here: 16 hexadecimal digits.
+//! The function `simhash` and the class `NearDuplicates`. Fingerprints are strings of 16 hexadecimal digits.
 
 use wasm_bindgen::prelude::{JsValue, wasm_bindgen};
 
@@ -17,7 +17,7 @@ pub fn simhash(features: &TextBatch, weights: &[f64]) -> Result<String, JsValue>
         .map_err(failure)
 }
 
-/// Kept reserved, and given back where memory runs out: to make the error takes some.
+/// Reserved memory, freed when memory runs out, since making the error needs some.
 const SPARE_BYTES: usize = 1 << 16;
 
 /// Fingerprints in groups.
@@ -29,7 +29,7 @@ pub struct NearDuplicates {
 
 #[wasm_bindgen]
 impl NearDuplicates {
-    /// Those that differ in at most `distance` bits are near-duplicates.
+    /// An empty set. Fingerprints that differ in at most `distance` bits are near-duplicates.
     #[wasm_bindgen(constructor)]
     pub fn new(distance: u32) -> Result<NearDuplicates, JsValue> {
         near_duplicates::NearDuplicates::new(distance)
@@ -40,10 +40,11 @@ impl NearDuplicates {
             .map_err(failure)
     }
 
-    /// The group of the batch's first text, a fingerprint; if there is none, a new one of the second text, an id.
+    /// The group of the batch's first string, a fingerprint; if there is none, a new group with the second string as
+    /// its id.
     #[wasm_bindgen(js_name = groupOf)]
     pub fn group_of(&mut self, fingerprint_and_id: &TextBatch) -> Result<String, JsValue> {
-        self.group_of_texts(fingerprint_and_id).map_err(|error| {
+        self.group_of_strings(fingerprint_and_id).map_err(|error| {
             self.spare = Vec::new();
             failure(error)
         })
@@ -51,7 +52,7 @@ impl NearDuplicates {
 }
 
 impl NearDuplicates {
-    fn group_of_texts(&mut self, fingerprint_and_id: &TextBatch) -> Result<String, Error> {
+    fn group_of_strings(&mut self, fingerprint_and_id: &TextBatch) -> Result<String, Error> {
         self.spare.try_reserve_exact(SPARE_BYTES)?;
         let [fingerprint, id] = [0, 1].map(|index| String::from_utf8_lossy(fingerprint_and_id.get(index)));
         let group = self.groups.group_of(parse(&fingerprint)?, &id)?;

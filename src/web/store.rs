@@ -1,8 +1,8 @@
-//! The class `StoreCalls`, with which the stores of `js/server/store/` make their calls, and the pending impressions of
-//! devices for backends in JavaScript.
+//! The class `StoreCalls`, which has the logic of the stores in `js/server/store/`, and a function for backends in
+//! JavaScript.
 //!
-//! All texts of a call are in the batch, in which a store's response has the form of Redis's: its texts, with the length
-//! before those of each list.
+//! All strings of a call are in the batch. A store's response is in it as in Redis's protocol, flattened: its strings,
+//! and before each list its length.
 
 use std::sync::Arc;
 
@@ -13,30 +13,30 @@ use super::batch::TextBatch;
 use super::chain::{Chain, GivenOptions, page_request, rejected, report_of, shipped, time};
 use super::{Failure, failure, to_js};
 use crate::chain::{ChainOptions, ReceivedReport, Report, ShardChain};
-use crate::devices::{PENDING_SECONDS, Pending, PendingToKeep};
+use crate::devices::{PENDING_SECONDS, Pending, PendingUpdate};
 use crate::error::Error;
 use crate::id_list::IdList;
-use crate::redis::{KeptInRedis, LoadedFromRedis, RedisCommand, RedisScript, StoreKeys};
+use crate::redis::{LoadedFromRedis, PendingFromRedis, RedisCommand, RedisScript, StoreKeys};
 use crate::store_call::{StoreCall, StoreClock, StoreFailure, StoreReplacement, StoreStep, StoreUse, check_namespace};
 use crate::time::Time;
 
-/// The new value of a user's pending lists; undefined if nothing changes.
-#[wasm_bindgen(js_name = keepPending)]
-pub fn keep_pending(kept: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
-    match PendingToKeep::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
-        Some(list) => list.added_to(kept).map_err(failure),
+/// Returns the new value of a user's pending lists; undefined if nothing changes.
+#[wasm_bindgen(js_name = addPending)]
+pub fn add_pending(stored: &str, text: &str, at: f64, life_seconds: u32) -> Result<Option<String>, JsValue> {
+    match PendingUpdate::stored(text, Time::from_unix_seconds(at as u64), life_seconds) {
+        Some(list) => list.added_to(stored).map_err(failure),
         None => Ok(None),
     }
 }
 
-/// A script by its number.
+/// The source of a script, by its number.
 #[wasm_bindgen(js_name = redisScript)]
 pub fn redis_script(number: usize) -> String {
     let script = RedisScript::ALL.get(number);
-    script.map(|script| script.text().to_owned()).unwrap_or_default()
+    script.map(|script| script.source().to_owned()).unwrap_or_default()
 }
 
-/// The calls in progress of a store. Each continues by the step that its last method returned.
+/// The calls in progress of a store. Each method returns the call's next step.
 #[wasm_bindgen]
 pub struct StoreCalls {
     store: Store,
@@ -59,16 +59,16 @@ struct Call {
     /// The user's namespace, if it is known.
     namespace: Option<String>,
     work: Work,
-    /// The device's list to store.
-    list: Option<PendingToKeep>,
+    /// The device's pending list, to be stored.
+    list: Option<PendingUpdate>,
     call: StoreCall,
-    /// The loaded lists of devices.
-    kept: String,
+    /// The loaded pending lists of the user's devices.
+    pending: String,
     /// The number of ids that no live shard contained.
     unknown: usize,
 }
 
-/// What is done with a user's chain, by its number in [`StoreCalls::begin`].
+/// The work of a call, by its number in [`StoreCalls::begin`].
 enum Work {
     Read,
     Update,
@@ -78,7 +78,7 @@ enum Work {
     Accept(ReceivedReport),
 }
 
-/// What a call continues with.
+/// The event with which a call continues.
 enum Event<'a> {
     Begun,
     /// The response to a step that loads, or that stores a device's list.
@@ -88,7 +88,7 @@ enum Event<'a> {
     Failed(StoreFailure, u64),
 }
 
-/// The next step of a call, with what it needs.
+/// The next step of a call, with its data.
 #[derive(Serialize, Default)]
 #[serde(rename_all = "camelCase")]
 struct Step<'a> {
@@ -97,10 +97,10 @@ struct Step<'a> {
     wait_ms: u64,
     /// For Redis.
     command: Option<RedisCommand>,
-    /// For Redis: removes lists beyond the limit. The call does not depend on it.
+    /// For Redis: removes lists beyond the limit. Its result does not matter.
     drop: Option<RedisCommand>,
     /// For other backends.
-    reported: Option<&'a PendingToKeep>,
+    reported: Option<&'a PendingUpdate>,
     replacement: Option<StoreReplacement>,
     unknown: usize,
     report: Option<&'a ReceivedReport>,
@@ -113,7 +113,7 @@ struct Step<'a> {
 
 #[wasm_bindgen]
 impl StoreCalls {
-    /// `prefix`: of keys in Redis; absent over another backend. `has_fixed_clock`: the app's clock counts, not the
+    /// `prefix`: of keys in Redis; absent over another backend. `has_fixed_clock`: use the app's clock instead of the
     /// store's.
     #[wasm_bindgen(constructor)]
     pub fn new(
@@ -137,10 +137,10 @@ impl StoreCalls {
         })
     }
 
-    /// Begins a call that may take `limit_ms`. The batch has the user and the user's namespace (empty: any is right),
-    /// and then
+    /// Begins a call that may take `limit_ms`. The batch has the user and the user's namespace (empty: any is
+    /// accepted), and then
     ///
-    /// | work | texts | numbers |
+    /// | work | strings | numbers |
     /// | --- | --- | --- |
     /// | 0, read | the value of `Seen-Pending` | |
     /// | 1, update; 2, forget | | |
@@ -162,7 +162,7 @@ impl StoreCalls {
         now: f64,
     ) -> JsValue {
         let now = self.store.now(now, None);
-        let mut call = match self.store.begun(texts, numbers, work, bytes, now) {
+        let mut call = match self.store.new_call(texts, numbers, work, bytes, now) {
             Ok(call) => call,
             Err(error) => return failure(error),
         };
@@ -170,22 +170,22 @@ impl StoreCalls {
         call.call = StoreCall::new(self.store.options, kind, limit_ms as u64, random.to_bits());
         self.latest = self.latest.wrapping_add(1);
         self.calls.push((self.latest, Box::new(call)));
-        self.go_on(self.latest, Event::Begun)
+        self.advance(self.latest, Event::Begun)
     }
 
     /// Begins again, after a wait.
     pub fn again(&mut self, call: u32) -> JsValue {
-        self.go_on(call, Event::Begun)
+        self.advance(call, Event::Begun)
     }
 
-    /// Continues with the texts of the response to `load` or `keep`.
+    /// Continues with the strings of the response to `load` or `storePending`.
     pub fn loaded(&mut self, call: u32, texts: &TextBatch, now: f64) -> JsValue {
-        self.go_on(call, Event::Loaded(texts, now))
+        self.advance(call, Event::Loaded(texts, now))
     }
 
     /// Continues after `replace` or `forget`.
     pub fn stored(&mut self, call: u32) -> JsValue {
-        self.go_on(call, Event::Stored)
+        self.advance(call, Event::Stored)
     }
 
     /// Continues after a step has failed, `elapsed_ms` after the call began. `kind`: 0 is a permanent failure, 1 a
@@ -197,7 +197,7 @@ impl StoreCalls {
             2 => StoreFailure::of_redis(&text(texts, 0)),
             _ => StoreFailure::Conflict,
         };
-        self.go_on(call, Event::Failed(why, elapsed_ms as u64))
+        self.advance(call, Event::Failed(why, elapsed_ms as u64))
     }
 
     /// Whether a call at its limit fails because the store is silent, and not by its last failure.
@@ -207,7 +207,7 @@ impl StoreCalls {
         index.is_none_or(|index| self.calls[index].1.call.expired() == StoreFailure::Timeout)
     }
 
-    /// The loaded chain, for the app to read or to change. Ends a call that reads.
+    /// Takes the loaded chain, for the app to read or to change. Ends a call that reads.
     pub fn take(&mut self, call: u32) -> Option<Chain> {
         let index = self.index(call)?;
         let job = &mut self.calls[index].1;
@@ -221,11 +221,11 @@ impl StoreCalls {
 
     /// Continues with the chain that the app has changed.
     pub fn changed(&mut self, call: u32, changed: Chain) -> JsValue {
-        self.go_on(call, Event::Changed(changed.chain))
+        self.advance(call, Event::Changed(changed.chain))
     }
 
-    /// A page of the batch's items, whose indices are left with the batch: a degraded one if nothing was loaded. Ends
-    /// the call.
+    /// Makes a page of the batch's items, a degraded one if nothing was loaded, and puts the indices of its items into
+    /// the batch. Ends the call.
     #[allow(clippy::too_many_arguments)]
     pub fn page(
         &mut self,
@@ -243,9 +243,9 @@ impl StoreCalls {
         };
         let job = self.calls.swap_remove(index).1;
         let pending = Pending {
-            asking: pending.as_deref(),
-            kept: &job.kept,
-            kept_seconds: self.store.pending_seconds,
+            requesting: pending.as_deref(),
+            stored: &job.pending,
+            stored_seconds: self.store.pending_seconds,
             namespace: job.namespace.as_deref(),
         };
         let request = page_request(size, last, cursor.as_deref(), held.as_deref(), pending);
@@ -255,7 +255,7 @@ impl StoreCalls {
         }
     }
 
-    /// Ends a call, at its limit or because the app's function has thrown: later responses are ignored.
+    /// Ends a call, at its limit or because the app's function has thrown. Later responses are ignored.
     pub fn end(&mut self, call: u32) {
         if let Some(index) = self.index(call) {
             self.calls.swap_remove(index);
@@ -269,24 +269,24 @@ impl StoreCalls {
     }
 
     /// Continues a call. Returns its next step.
-    fn go_on(&mut self, call: u32, event: Event<'_>) -> JsValue {
+    fn advance(&mut self, call: u32, event: Event<'_>) -> JsValue {
         let Some(index) = self.index(call) else {
             return JsValue::UNDEFINED;
         };
         let job = &mut self.calls[index].1;
-        let mut shown = Step {
+        let mut next = Step {
             call,
             ..Step::default()
         };
-        let step = job.go_on(&self.store, event, &mut shown);
-        // A page is made of a call that has failed, too.
+        let step = job.advance(&self.store, event, &mut next);
+        // A failed read stays: a degraded page is made of it.
         let is_over = match step {
             Ok(StoreStep::Done | StoreStep::Failed) => !matches!(job.work, Work::Read),
             Ok(_) => false,
             Err(_) => true,
         };
         let step = match step {
-            Ok(step) => to_js(&job.shown(step, shown)),
+            Ok(step) => to_js(&job.to_step(step, next)),
             Err(error) => failure(error),
         };
         if is_over {
@@ -315,8 +315,8 @@ impl Store {
         }
     }
 
-    /// Checks what a call is given.
-    fn begun(&self, texts: &TextBatch, numbers: &[f64], work: u8, bytes: usize, now: Time) -> Result<Call, Error> {
+    /// Checks the arguments of a call.
+    fn new_call(&self, texts: &TextBatch, numbers: &[f64], work: u8, bytes: usize, now: Time) -> Result<Call, Error> {
         let [user, namespace] = [0, 1].map(|index| text(texts, index));
         let (prefix, is_cluster) = self
             .redis
@@ -327,7 +327,7 @@ impl Store {
         let mut list = None;
         let work = match work {
             0 => {
-                list = PendingToKeep::of(&text(texts, 2), wanted, now, self.pending_seconds);
+                list = PendingUpdate::of(&text(texts, 2), wanted, now, self.pending_seconds);
                 Work::Read
             }
             1 => Work::Update,
@@ -335,13 +335,13 @@ impl Store {
             3 => Work::Unsee((2..texts.len()).map(|index| text(texts, index)).collect()),
             4 => Work::Ingest(received(texts, numbers)),
             _ => {
-                let of_texts = (0..texts.len()).map(|index| texts.get(index).len()).sum();
-                Report::check_size(bytes.max(of_texts))?;
+                let batch_bytes = (0..texts.len()).map(|index| texts.get(index).len()).sum();
+                Report::check_size(bytes.max(batch_bytes))?;
                 let mut report = received(texts, numbers);
                 report.stamp(now);
                 report.limit()?;
                 let (pending, impressions) = (report.pending.as_deref(), &report.impressions);
-                list = PendingToKeep::of_report(pending, impressions, wanted, now, self.pending_seconds);
+                list = PendingUpdate::of_report(pending, impressions, wanted, now, self.pending_seconds);
                 Work::Accept(report)
             }
         };
@@ -354,25 +354,25 @@ impl Store {
             call: StoreCall::new(self.options, work.kind(), 0, 0),
             work,
             list,
-            kept: String::new(),
+            pending: String::new(),
             unknown: 0,
         })
     }
 }
 
 impl Call {
-    fn go_on(&mut self, store: &Store, event: Event<'_>, shown: &mut Step<'_>) -> Result<StoreStep, Error> {
+    fn advance(&mut self, store: &Store, event: Event<'_>, next: &mut Step<'_>) -> Result<StoreStep, Error> {
         let step = match (event, &mut self.work) {
             (Event::Begun, Work::Accept(_)) if self.list.is_none() => StoreStep::Done,
             (Event::Begun, _) => self.call.begin(),
             (Event::Loaded(texts, now), Work::Accept(report)) => {
-                let Some(kept) = KeptInRedis::read(all(texts)) else {
+                let Some(loaded) = PendingFromRedis::read(all(texts)) else {
                     return Ok(StoreStep::Failed);
                 };
-                if kept.now.is_some() {
-                    report.stamp(store.now(now, kept.now));
+                if loaded.now.is_some() {
+                    report.stamp(store.now(now, loaded.now));
                 }
-                self.kept = kept.kept;
+                self.pending = loaded.pending;
                 StoreStep::Done
             }
             (Event::Loaded(texts, now), _) => {
@@ -381,10 +381,10 @@ impl Call {
                 };
                 let now = store.now(now, loaded.now);
                 let step = self.call.loaded(Arc::new(loaded.stored), loaded.revision, now)?;
-                shown.refusal = loaded.refusal;
-                shown.damage = self.call.damage().iter().map(Failure::of).collect();
-                shown.now = now.unix_ms() as f64 / 1000.0;
-                self.kept = loaded.kept;
+                next.refusal = loaded.refusal;
+                next.damage = self.call.damage().iter().map(Failure::of).collect();
+                next.now = now.unix_ms() as f64 / 1000.0;
+                self.pending = loaded.pending;
                 step
             }
             (Event::Changed(changed), _) => {
@@ -397,7 +397,7 @@ impl Call {
             (Event::Failed(failure, elapsed_ms), _) => self.call.failed(failure, elapsed_ms),
         };
         let keys = self.keys.clone();
-        shown.drop = keys.and_then(|keys| keys.drop_devices(&self.kept, self.list.as_ref()));
+        next.drop = keys.and_then(|keys| keys.drop_devices(&self.pending, self.list.as_ref()));
         match step {
             StoreStep::Change => self.change(),
             step => Ok(step),
@@ -417,45 +417,45 @@ impl Call {
         self.call.changed()
     }
 
-    /// What JavaScript has to do for this step.
-    fn shown<'a>(&'a self, step: StoreStep, mut shown: Step<'a>) -> Step<'a> {
+    /// The step for JavaScript to perform.
+    fn to_step<'a>(&'a self, step: StoreStep, mut next: Step<'a>) -> Step<'a> {
         let forgets = matches!(step, StoreStep::Forget(_));
         let (list, keys) = (self.list.as_ref(), || self.keys.clone());
-        shown.kind = match step {
+        next.kind = match step {
             StoreStep::Load if matches!(self.work, Work::Accept(_)) => {
-                shown.command = keys().zip(list).map(|(keys, list)| keys.keep(list));
-                shown.reported = list.filter(|_| self.keys.is_none());
-                "keep"
+                next.command = keys().zip(list).map(|(keys, list)| keys.store_pending(list));
+                next.reported = list.filter(|_| self.keys.is_none());
+                "storePending"
             }
             StoreStep::Load => {
-                shown.command = keys().map(|keys| keys.load(list));
-                shown.reported = list.filter(|_| self.keys.is_none());
+                next.command = keys().map(|keys| keys.load(list));
+                next.reported = list.filter(|_| self.keys.is_none());
                 "load"
             }
             StoreStep::Change => "change",
             StoreStep::Replace(new) | StoreStep::Forget(new) => {
                 let command =
                     |keys: StoreKeys| keys.replace(new.revision, &new.before, &new.after, new.life_seconds, forgets);
-                shown.command = keys().map(command);
-                shown.replacement = self.keys.is_none().then_some(new);
+                next.command = keys().map(command);
+                next.replacement = self.keys.is_none().then_some(new);
                 if forgets { "forget" } else { "replace" }
             }
             StoreStep::Wait(ms) => {
-                shown.wait_ms = ms;
+                next.wait_ms = ms;
                 "wait"
             }
             StoreStep::Done => "done",
             StoreStep::Failed => "failed",
         };
-        shown.unknown = self.unknown;
-        if let (Work::Accept(report), "done") = (&self.work, shown.kind) {
-            shown.report = Some(report);
+        next.unknown = self.unknown;
+        if let (Work::Accept(report), "done") = (&self.work, next.kind) {
+            next.report = Some(report);
         }
-        shown
+        next
     }
 }
 
-/// The report of a batch, as [`StoreCalls::begin`] has it.
+/// The report in a batch, as [`StoreCalls::begin`] describes.
 fn received(texts: &TextBatch, numbers: &[f64]) -> ReceivedReport {
     let &[received_ms, unseen, forgotten, ref times_ms @ ..] = numbers else {
         return report_of(texts, 4, &[], 0, 0.0);

@@ -1,8 +1,8 @@
 //! The filters of the Go library bits-and-blooms: `bits-and-blooms`.
 //!
 //! `MarshalBinary` writes m and k, then the bits: their number, which is m again, and words of 64 bits; all of these 64
-//! bits, big-endian. Bit i is bit `i mod 64` of word `i div 64`. `MarshalJSON` writes `{"m":…,"k":…,"b":"…"}`, b being
-//! the bits from their number on, as base64.
+//! bits, big-endian. Bit i is bit `i mod 64` of word `i div 64`. `MarshalJSON` writes `{"m":…,"k":…,"b":"…"}`, where b
+//! is the base64 of the bits, beginning with their number.
 
 use std::borrow::Cow;
 

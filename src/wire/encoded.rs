@@ -1,5 +1,4 @@
-//! A shard whose text has been decoded and whose sizes are known and right, but whose bits have not been looked at:
-//! what every reader makes.
+//! The result of every reader's first step: a shard whose header is checked and whose bits are not decoded yet.
 
 use super::payload::{self, Words};
 use super::rice;
@@ -8,7 +7,7 @@ use crate::error::{Error, message};
 use crate::params::MAX_SNAPSHOT_BITS;
 use crate::shard::Shard;
 
-/// How a payload holds the bits.
+/// The encoding of the bits in a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
     /// All bits, one after the other.
@@ -17,7 +16,7 @@ pub enum Encoding {
     Rice,
 }
 
-/// How the bits of one filter are to be read.
+/// The encoding of one filter's bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Payload {
     Raw(Words),
@@ -35,12 +34,12 @@ impl Payload {
     }
 }
 
-/// A shard's bytes, and the filters that lie in them.
+/// A shard's bytes, and the filters in them.
 #[derive(Debug)]
 pub(crate) struct EncodedShard {
     bytes: Vec<u8>,
     filters: Vec<EncodedFilter>,
-    /// The shard's number in its chain; 0 in a format without.
+    /// The shard's number in its chain; 0 in a format without epochs.
     pub(crate) epoch: u32,
     /// Unix seconds; 0 for never.
     pub(crate) expires: u32,
@@ -88,13 +87,13 @@ impl EncodedShard {
         self.filters.iter().map(|filter| u64::from(filter.spec.bits())).sum()
     }
 
-    /// How long it is before base64.
+    /// The length before base64.
     pub(crate) fn byte_length(&self) -> usize {
         self.bytes.len()
     }
 
     /// # Errors
-    /// [`Error::TooLarge`] if it alone is larger than a snapshot may be.
+    /// [`Error::TooLarge`] if the shard alone exceeds the limit of a snapshot.
     pub(crate) fn check_size(&self) -> Result<(), Error> {
         if self.bits() > MAX_SNAPSHOT_BITS {
             return Err(Error::TooLarge(message("a shard has over 2^26 bits")));

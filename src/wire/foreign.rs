@@ -7,7 +7,7 @@ use crate::error::{Error, message};
 use crate::hash::{ForeignScheme, HashScheme};
 use crate::params::{MAX_SNAPSHOT_BITS, Parameters};
 
-/// The parameters of a filter that another library made: any k of a byte, and as many bits as a snapshot may have.
+/// The parameters of another library's filter: k from 1 to 255, and at most as many bits as a snapshot.
 ///
 /// # Errors
 /// [`Error::BadParameters`] or [`Error::TooLarge`].

@@ -13,21 +13,21 @@ use crate::params::Parameters;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Format {
-    /// That of Seenguard; see `wire::native`.
+    /// Seenguard's own format; see `wire::native`.
     #[default]
     Native,
     /// The records of a Redis list, `count::base64`; see `wire::go_bloomfilter`.
     #[cfg(feature = "formats")]
     GoBloomfilter {
-        /// k, which such a record does not tell.
+        /// k, which is not in a record.
         hashes: u32,
-        /// m, if it is known: then a record of another size is damaged.
+        /// m, if it is known: a record of another size is then damaged.
         bits: Option<u32>,
     },
     /// Base64 of Guava's `BloomFilter.writeTo`; see `wire::guava`.
     #[cfg(feature = "formats")]
     Guava,
-    /// Base64 of `MarshalBinary`, or the text of `MarshalJSON`; see `wire::bits_and_blooms`.
+    /// Base64 of `MarshalBinary`, or the JSON of `MarshalJSON`; see `wire::bits_and_blooms`.
     #[cfg(feature = "formats")]
     BitsAndBlooms,
     /// The chunks of `BF.SCANDUMP` as base64, joined by commas; see `wire::redisbloom`.
@@ -49,7 +49,7 @@ impl Format {
         })
     }
 
-    /// A format as `js/format.ts` numbers them: 0 native, 1 Guava, 2 bits-and-blooms, 3 RedisBloom, 4 go-bloomfilter
+    /// A format by its number in `js/format.ts`: 0 native, 1 Guava, 2 bits-and-blooms, 3 RedisBloom, 4 go-bloomfilter
     /// with `number` hashes, 5 go-bloomfilter for `number` items at the false positive rate `rate`.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ impl Format {
     /// of range.
     #[cfg(any(all(target_arch = "wasm32", any(feature = "client", feature = "server")), test))]
     pub(crate) fn from_arguments(kind: u8, number: u32, rate: f64) -> Result<Self, Error> {
-        // Without the other formats there is no use for these.
+        // Unused without the other formats.
         let _ = (number, rate);
         match kind {
             0 => Ok(Format::Native),
@@ -100,13 +100,12 @@ impl Format {
             Format::Guava => guava::spec(capacity, rate),
             #[cfg(feature = "formats")]
             Format::BitsAndBlooms | Format::RedisBloom => Err(Error::BadOption(crate::error::message(
-                "bits-and-blooms and redisbloom are only read: a chain is kept in \"seenguard\", \"go-bloomfilter\" or \
-                 \"guava\"",
+                "bits-and-blooms and redisbloom are only read: store a chain in \"seenguard\", \"go-bloomfilter\" or \"guava\"",
             ))),
         }
     }
 
-    /// The separator of the parts of a shard's text, if it has several.
+    /// The separator of a shard's chunks, if the format has several.
     pub(crate) fn chunk_separator(self) -> Option<u8> {
         match self {
             #[cfg(feature = "formats")]
@@ -115,8 +114,7 @@ impl Format {
         }
     }
 
-    /// This format for shards of any size: those that a chain was restored from need not have the size of those that it
-    /// begins.
+    /// This format for shards of any size: restored shards may differ in size from those that the chain begins.
     pub(crate) fn of_any_size(self) -> Self {
         match self {
             #[cfg(feature = "formats")]
@@ -126,7 +124,7 @@ impl Format {
     }
 }
 
-/// As the TypeScript declarations have it.
+/// Serialized as the TypeScript declarations describe.
 impl Serialize for Format {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match *self {
@@ -151,7 +149,7 @@ impl Serialize for Format {
     }
 }
 
-/// As it is serialized.
+/// Deserialized from the form that `Serialize` writes.
 impl<'de> Deserialize<'de> for Format {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
@@ -174,7 +172,7 @@ impl<'de> Deserialize<'de> for Format {
             ("redisbloom", None) => Ok(Format::RedisBloom),
             #[cfg(feature = "formats")]
             ("go-bloomfilter", Some(hashes)) => Ok(Format::GoBloomfilter { hashes, bits: None }),
-            _ => Err(D::Error::custom("no format that this build of the crate knows")),
+            _ => Err(D::Error::custom("this build of the crate does not support the format")),
         }
     }
 }
@@ -184,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_of_a_format_is_known() {
+    fn every_format_has_a_number() {
         let go = Format::GoBloomfilter { hashes: 7, bits: None };
         let known = [
             Format::Native,

@@ -1,11 +1,11 @@
-//! The filters of a Go library that keeps a person's shards as a Redis list: `go-bloomfilter`.
+//! The filters of a Go library that stores a person's shards as a Redis list: `go-bloomfilter`.
 //!
 //! An element of the list is a record, the newest first: the number of ids inserted in decimal digits, `::`, and base64
 //! of the bits, as words of 32 bits, big-endian; bit i is bit `i mod 32` of word `i div 32`. The bits are a multiple of
-//! 32. A record does not tell k, so a reader must know it.
+//! 32. A record lacks k, so the reader must know it.
 //!
-//! For n items at the false positive rate ε the library takes `m = ceil(−n · ln ε / (ln 2)²)`, `k = ceil(m / n · ln
-//! 2)`, and then rounds m up.
+//! For n items at the false positive rate ε the library uses `m = ceil(−n · ln ε / (ln 2)²)`, `k = ceil(m / n · ln 2)`,
+//! and then rounds m up.
 
 use std::f64::consts::LN_2;
 
@@ -53,7 +53,7 @@ pub(super) fn decode(text: &[u8], hashes: u32, bits: Option<u32>) -> Result<Enco
         .position(|window| window == SEPARATOR)
         .ok_or(Error::BadMagic)?;
     let count = read_count(&text[..end]).ok_or(Error::BadParameters(message(
-        "what stands before :: must be the number of items",
+        "the part before :: must be the number of items",
     )))?;
     let bytes = base64::decode(&text[end + SEPARATOR.len()..])?;
     if bytes.is_empty() {

@@ -7,7 +7,7 @@
 //! | 2 | 4 | the number of words, big-endian |
 //! | 6 | … | words of 64 bits, big-endian; bit i is bit `i mod 64` of word `i div 64` |
 //!
-//! m is 64 for each word. For n items at the false positive rate ε Guava takes `m = −n · ln ε / (ln 2)²` without its
+//! m is 64 for each word. For n items at the false positive rate ε Guava uses `m = −n · ln ε / (ln 2)²` without its
 //! fraction, `k = max(1, round(m / n · ln 2))`, and then rounds m up to whole words.
 
 use std::f64::consts::LN_2;

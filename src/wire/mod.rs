@@ -1,22 +1,20 @@
-//! Bytes and text of shards: a file for each format, with its reader and, where it has one, its writer.
+//! The formats of shards, each in a file with its reader and, if it has one, its writer.
 //!
-//! A format other than the native one is read as the servers have it, bit for bit, so that a server need not change the
-//! filter on the server. What such a filter lacks is absent: it never expires, has no epoch, and without a stored count
-//! the estimate is its count.
+//! Filters of other libraries are read bit for bit, so that a server need not change its filters. They never expire,
+//! have no epoch, and if no count is stored, the estimate is the count.
 //!
-//! Ids are hashed as UTF-8 in every format. Text that was not Unicode, a lone surrogate, comes as U+FFFD, as
-//! TextEncoder writes it: Go writes the same, while Java's encoder writes `?` instead, so that Guava's answers for such
-//! ids are of no use elsewhere.
+//! Ids are hashed as UTF-8 in every format. A lone surrogate becomes U+FFFD, as in TextEncoder and Go. Java's encoder
+//! writes `?` instead, so Guava has other positions for such ids.
 //!
-//! Reading takes two steps in every format: the first learns the sizes and allocates nothing for the bits, the second
-//! is taken once the sizes are known to be within the limits.
+//! Reading has two steps in every format: the first reads the sizes and allocates nothing for the bits; the second
+//! decodes the bits, once the sizes are known to be within the limits.
 
 mod format;
 pub mod native;
 mod reference;
 mod rice;
 
-// What the native format does not need of these, the others do.
+// The native format does not use all of these.
 #[cfg_attr(not(feature = "formats"), allow(dead_code))]
 mod encoded;
 #[cfg_attr(not(feature = "formats"), allow(dead_code))]
@@ -48,8 +46,8 @@ use crate::hash::HashScheme;
 use crate::params::Parameters;
 use crate::shard::Shard;
 
-/// Reads one shard of any format: the filters in it, which are several in a RedisBloom key that has grown, else one. In
-/// a format without them, epoch and expiry are 0, and the count is the estimate where none is stored.
+/// Reads the filters of one shard of any format: one, or several in a RedisBloom key that has grown. In formats without
+/// epoch and expiry both are 0, and if no count is stored, the count is the estimate.
 ///
 /// ```
 /// use seenguard::wire::{self, Format};
@@ -59,8 +57,7 @@ use crate::shard::Shard;
 /// ```
 ///
 /// # Errors
-/// What is wrong with the text, by the codes of [`native`]; [`Error::TooLarge`] for over 2^26 bits;
-/// [`Error::OutOfMemory`].
+/// The first error in the order of [`native`]; [`Error::TooLarge`] for over 2^26 bits; [`Error::OutOfMemory`].
 pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
     let encoded = decode(format, text.as_bytes())?;
     encoded.check_size()?;
@@ -71,7 +68,7 @@ pub fn read(format: Format, text: &str) -> Result<Vec<Shard>, Error> {
         .collect()
 }
 
-/// Checks all of a shard's text but the bits.
+/// Decodes and checks a shard except its bits.
 pub(crate) fn decode(format: Format, text: &[u8]) -> Result<EncodedShard, Error> {
     match format {
         Format::Native => native::decode(text),
@@ -86,7 +83,7 @@ pub(crate) fn decode(format: Format, text: &[u8]) -> Result<EncodedShard, Error>
     }
 }
 
-/// The expected length of the base64 text of a native shard with this many items, at least one.
+/// The expected length of a native shard as base64, with this many items, at least one.
 pub(crate) fn expected_base64_len(parameters: Parameters, items: f64) -> f64 {
     base64::encoded_len(native::expected_encoded_len(parameters, items) as usize) as f64
 }
@@ -105,8 +102,8 @@ impl Shard {
         Ok(native::encode(self))
     }
 
-    /// The text that travels: the canonical bytes as base64, standard alphabet with padding. A shard that was read from
-    /// another format is written in that format.
+    /// The shard as it is stored and sent: the canonical bytes as base64, standard alphabet with padding. A shard that
+    /// was read from another format is written in that format.
     ///
     /// # Errors
     /// [`Error::BadSnapshot`] for a shard of a format that is only read.
@@ -127,12 +124,12 @@ impl Shard {
     /// Reads a shard's bytes.
     ///
     /// # Errors
-    /// The first thing that is wrong, in the order of [`native`]; [`Error::OutOfMemory`].
+    /// The first error in the order of [`native`]; [`Error::OutOfMemory`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         native::Header::read(bytes)?.read_payload()
     }
 
-    /// Reads a shard's base64 text.
+    /// Reads a shard from base64.
     ///
     /// ```
     /// use seenguard::{BloomFilter, Parameters, Shard};

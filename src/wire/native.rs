@@ -14,14 +14,14 @@
 //! | 32 | … | payload | the bits, as `encoding` says |
 //! | end − 4 | 4 | checksum | low 32 bits of XXH64 (seed 0) of everything before it |
 //!
-//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`; the Rice payload codes the
-//! gaps between set bits, which is shorter while a filter is young. Writers take the shorter one, raw on a tie, so a
+//! A raw payload has bit i at bit `i mod 8`, least significant first, of byte `i div 8`. The Rice payload encodes the
+//! gaps between set bits, which is shorter while a filter is sparse. Writers choose the shorter one, raw on a tie, so a
 //! set of bits has exactly one canonical encoding.
 //!
-//! A reader names the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`,
-//! `bad-parameters`, then, after the sizes of a snapshot's shards have been added up, `too-large`, then `bad-payload`.
-//! So reading takes two steps: [`Header::read`] allocates nothing; [`Header::read_payload`] is called once the sizes
-//! are known to be within the limits.
+//! A reader returns the first error in this order: `truncated`, `bad-magic`, `bad-checksum`, `bad-encoding`,
+//! `bad-parameters`; then, by the sum of the sizes of a snapshot's shards, `too-large`; then `bad-payload`. So reading
+//! has two steps: [`Header::read`] allocates nothing; [`Header::read_payload`] is called once the sizes are known to be
+//! within the limits.
 
 use super::encoded::{EncodedFilter, EncodedShard, Encoding, Payload};
 use super::payload::{self, Words};
@@ -36,18 +36,18 @@ use crate::shard::Shard;
 
 /// The first bytes of every shard; the digit is the version.
 pub const MAGIC: [u8; 4] = *b"SGS1";
-/// What a shard's text begins with: the base64 of these, as far as the byte behind them does not tell.
-pub const TEXT_BEGINNING: &[u8] = b"U0dTM";
+/// The beginning of a shard as base64: those characters that the magic alone determines.
+pub const BASE64_BEGINNING: &[u8] = b"U0dTM";
 
 const RAW: u8 = 0;
 const RICE: u8 = 1;
 const HEADER_LENGTH: usize = 32;
 const CHECKSUM_LENGTH: usize = 4;
 
-/// A shard whose header and checksum are right and whose payload has not been looked at.
+/// A shard with a valid header and checksum, whose payload is not read yet.
 #[derive(Debug, Clone)]
 pub struct Header<'a> {
-    /// How the payload holds the bits.
+    /// The encoding of the bits.
     pub encoding: Encoding,
     /// m and k.
     pub parameters: Parameters,
@@ -139,7 +139,7 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     Ok(EncodedShard::single(bytes, filter, epoch, expires))
 }
 
-/// How many bytes [`encode`] adds to the payload.
+/// The number of bytes that [`encode`] adds to the payload.
 pub(super) const FRAME_LENGTH: usize = HEADER_LENGTH + CHECKSUM_LENGTH;
 
 /// The expected length in bytes of [`encode`] for a shard with this many items, at least one.

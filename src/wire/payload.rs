@@ -3,16 +3,16 @@
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::{Error, message};
 
-/// How wide the words are, and in which order their bytes come.
+/// The width of the words, and the order of their bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Words {
-    /// Of 8 bits.
+    /// 8 bits.
     Bytes,
-    /// Of 64 bits, little-endian.
+    /// 64 bits, little-endian.
     LittleEndian64,
-    /// Of 64 bits, big-endian.
+    /// 64 bits, big-endian.
     BigEndian64,
-    /// Of 32 bits, big-endian.
+    /// 32 bits, big-endian.
     BigEndian32,
 }
 
@@ -30,7 +30,7 @@ impl Words {
         match self {
             Words::Bytes | Words::LittleEndian64 => u64::from_le_bytes(bytes),
             Words::BigEndian64 => u64::from_be_bytes(bytes),
-            // The first word holds the lower half.
+            // The first word is the lower half.
             Words::BigEndian32 => u64::from_be_bytes(bytes).rotate_left(32),
         }
     }
@@ -44,13 +44,13 @@ impl Words {
     }
 }
 
-/// How many bytes the bits take.
+/// The number of bytes of this many bits.
 pub(super) fn length(words: Words, bits: u32) -> usize {
     let width = words.byte_width();
     (bits.div_ceil(8 * width) * width) as usize
 }
 
-/// Reads the bits of a filter. No memory is taken before they are known to be as many as they should.
+/// Reads the bits of a filter. Allocates memory only if their number is right.
 ///
 /// # Errors
 /// [`Error::BadPayload`] or [`Error::OutOfMemory`].

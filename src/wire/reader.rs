@@ -15,7 +15,7 @@ impl<'a> Reader<'a> {
     /// The next `N` bytes.
     ///
     /// # Errors
-    /// [`Error::Truncated`], as all that reads.
+    /// [`Error::Truncated`], as for all other reads.
     pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let Some(array) = self.bytes[self.at..].first_chunk() else {
             return Err(Error::Truncated {
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// How many bytes were read.
+    /// The number of bytes that were read.
     pub(super) fn position(&self) -> usize {
         self.at
     }

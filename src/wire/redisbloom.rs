@@ -1,4 +1,4 @@
-//! The filters of Redis, as `BF.SCANDUMP` gives them: `redisbloom`.
+//! The filters of Redis, as `BF.SCANDUMP` returns them: `redisbloom`.
 //!
 //! A shard is the dump of one key: its chunks in order, each as base64, joined by commas. The first one is the header,
 //! little-endian:
@@ -7,15 +7,15 @@
 //! | --- | --- | --- |
 //! | 0 | 8 | the number of items |
 //! | 8 | 4 | the number of filters: a key that scales begins a larger one when the last is full |
-//! | 12 | 4 | options: 4 for hashes of 64 bits, which every key has that was made by a released version |
-//! | 16 | 4 | by how much a filter is larger than the one before |
+//! | 12 | 4 | options: 4 for hashes of 64 bits, which all released versions set |
+//! | 16 | 4 | the growth factor of each new filter |
 //! | 20 | 53 each | the filters |
 //!
-//! Of each filter: its bytes (8), bits (8), items (8), error rate (8), bits an item (8), k (4), capacity (8), n (1).
+//! Each filter has: bytes (8), bits (8), items (8), error rate (8), bits per item (8), k (4), capacity (8), n (1).
 //!
-//! The other chunks together are the filters' bytes; bit i is bit `i mod 8` of byte `i div 8`. m is all of a filter's
-//! bits, or 2^n where n is not 0. An id is in the key if it is in any of its filters: the error
-//! rate, k and m differ from filter to filter.
+//! The other chunks together are the filters' bytes; bit i is bit `i mod 8` of byte `i div 8`. m is the number of a
+//! filter's bits, or 2^n if n is not 0. An id is in the key if it is in any of its filters, which differ in error rate,
+//! k and m.
 
 use super::encoded::{EncodedFilter, EncodedShard, Payload};
 use super::foreign;
@@ -56,7 +56,7 @@ pub(super) fn decode(text: &[u8]) -> Result<EncodedShard, Error> {
     Ok(EncodedShard::of_filters(bytes, filters))
 }
 
-/// The descriptions of the filters that a header holds, one at least.
+/// The descriptions of the filters in a header, at least one.
 fn links(header: &[u8]) -> Result<&[[u8; LINK_LENGTH]], Error> {
     let mut reader = Reader::new(header);
     let (_items, count, options, _growth) = (reader.u64_le()?, reader.u32_le()?, reader.u32_le()?, reader.u32_le()?);
@@ -67,7 +67,7 @@ fn links(header: &[u8]) -> Result<&[[u8; LINK_LENGTH]], Error> {
     }
     if links.len() > count || !rest.is_empty() {
         return Err(Error::BadPayload(message(
-            "the header must be as long as its number of filters says",
+            "the header must be as long as its number of filters requires",
         )));
     }
     if options & HASHES_OF_64_BITS == 0 {
@@ -76,7 +76,7 @@ fn links(header: &[u8]) -> Result<&[[u8; LINK_LENGTH]], Error> {
     Ok(links)
 }
 
-/// The filter of a link, whose bytes begin at `start`.
+/// Reads the description of a filter whose bytes begin at `start`.
 fn read_link(link: &[u8; LINK_LENGTH], start: usize) -> Result<EncodedFilter, Error> {
     let mut reader = Reader::new(link);
     let (byte_length, bits, items) = (reader.u64_le()?, reader.u64_le()?, reader.u64_le()?);
@@ -91,7 +91,7 @@ fn read_link(link: &[u8; LINK_LENGTH], start: usize) -> Result<EncodedFilter, Er
     let fits = payload::length(Words::LittleEndian64, parameters.bits()) as u64;
     if byte_length.checked_mul(8) != Some(bits) || byte_length != fits {
         return Err(Error::BadParameters(message(
-            "a filter's bytes, bits and m do not fit each other",
+            "a filter's bytes, bits and m are inconsistent",
         )));
     }
     Ok(EncodedFilter {

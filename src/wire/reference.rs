@@ -1,8 +1,8 @@
-//! References, which stand for shards that the device holds already.
+//! References, which stand for shards that the device already has.
 //!
-//! In a snapshot a reference is `~` and a name of 12 hexadecimal digits: the first 12 of the 16 lowercase ones of XXH64
-//! (seed 0) of the shard's text as it was sent; of RedisBloom's chunks, of their texts, one after the other. The
-//! device's request has the names of all that it holds, newest first, joined by `.`.
+//! In a snapshot a reference is `~` and a name of 12 lowercase hexadecimal digits: the first 12 of the 16 digits of the
+//! XXH64 (seed 0) of the shard as it was sent; for RedisBloom's chunks, of the chunks without the commas. The device's
+//! request has the names of all its shards, newest first, joined by `.`.
 
 use std::fmt;
 
@@ -10,26 +10,26 @@ use super::Format;
 use crate::hash::hash_id;
 use crate::params::MAX_SNAPSHOT_SHARDS;
 
-/// The mark of a reference in a snapshot; no base64 text begins with it.
+/// The mark of a reference in a snapshot, which is not a base64 character.
 const MARK: u8 = b'~';
-/// The separator of the names of held shards.
+/// The separator of names in a request.
 const SEPARATOR: u8 = b'.';
 /// Hexadecimal digits of a name.
 const DIGITS: usize = 12;
 /// The bits of a hash that the name omits.
 const UNUSED_BITS: u32 = u64::BITS - 4 * DIGITS as u32;
-/// Names of more shards than a snapshot has are not read.
+/// The length of the names of as many shards as a snapshot may have.
 const MAX_HELD_LENGTH: usize = Reference::joined_len(MAX_SNAPSHOT_SHARDS);
 
-/// The name of a shard's text. Two of 64 shards have the same one with a probability of 2^-37.
+/// The name of a shard, by its content. Two of 64 shards have the same name with a probability of 2^-37.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference(u64);
 
 impl Reference {
-    /// The length of one as an element of a snapshot.
+    /// The length of a reference as an element of a snapshot.
     pub(crate) const ELEMENT_LENGTH: usize = 1 + DIGITS;
 
-    /// The reference of a shard's text; of a RedisBloom key, of its chunks' texts joined by commas.
+    /// The reference of a shard as it is sent; of a RedisBloom key, of its chunks joined by commas.
     pub fn of(format: Format, text: &[u8]) -> Reference {
         let hash = match format.chunk_separator() {
             Some(separator) => {
@@ -41,7 +41,7 @@ impl Reference {
         Reference(hash >> UNUSED_BITS)
     }
 
-    /// The reference that an element of a snapshot is, if it is one.
+    /// Parses an element of a snapshot; `None` if it is not a reference.
     pub fn from_element(text: &[u8]) -> Option<Reference> {
         Reference::from_name(text.strip_prefix(&[MARK])?)
     }
@@ -77,7 +77,7 @@ impl Reference {
         name
     }
 
-    /// The names of several, as they go with a request.
+    /// The names of several references, for a request.
     pub fn join(references: impl Iterator<Item = Reference>) -> String {
         let mut names = String::new();
         for reference in references {
@@ -94,8 +94,8 @@ impl Reference {
         (count * (DIGITS + 1)).saturating_sub(1)
     }
 
-    /// Reads what a request says that the device holds. It leaves out names that it does not understand, and does not
-    /// read a text that is longer than the names of a snapshot's shards.
+    /// Parses the names in a request. Invalid names are left out; a string with more names than a snapshot has shards
+    /// is ignored.
     pub fn split(held: &str) -> Vec<Reference> {
         if held.len() > MAX_HELD_LENGTH {
             return Vec::new();
@@ -132,7 +132,7 @@ mod tests {
 
     #[cfg(feature = "formats")]
     #[test]
-    fn that_of_chunks_is_that_of_their_texts_one_after_the_other() {
+    fn the_reference_of_chunks_ignores_the_commas() {
         let chunks = Reference::of(Format::RedisBloom, b"AAAA,BBBB");
         assert_eq!(chunks, Reference::of(Format::Native, b"AAAABBBB"));
     }

@@ -1,9 +1,9 @@
-//! The Rice payload: the gaps between set bits, which is what a sparse filter is made of (Golomb 1966, Rice 1979).
+//! The Rice payload: the gaps between set bits, Rice-coded, for sparse filters (Golomb 1966, Rice 1979).
 //!
 //! One byte r (0 to 31), the number of set bits (4 bytes), then a bit stream, least significant bit first in each byte.
 //! For each set position in ascending order, gap = position − previous − 1 (the previous of the first is −1): `gap >>
-//! r` as that many 1 bits and a 0 bit, then the r low bits of gap. The last byte is filled with 0. Writers take the
-//! smallest r of those that make the stream shortest.
+//! r` as that many 1 bits and a 0 bit, then the r low bits of gap. The last byte is padded with 0. Writers choose the
+//! smallest r of those with the shortest stream.
 
 use crate::bloom::{BloomFilter, FilterSpec};
 use crate::error::{Error, message};
@@ -11,7 +11,7 @@ use crate::error::{Error, message};
 const PREFIX_LENGTH: usize = 5;
 const MAX_R: u32 = 31;
 
-/// How a filter is coded best.
+/// The parameters of a filter's shortest encoding.
 pub(super) struct Plan {
     r: u32,
     set_bits: u32,
@@ -27,9 +27,9 @@ impl Plan {
 
 /// Finds the best r.
 ///
-/// The stream has `Σ(gap >> r) + n · (1 + r)` bits. Each halving takes ceil(half) off a quotient, which shrinks from
-/// step to step, so the sum is convex in r, and the first r that its successor does not beat is the smallest of the
-/// best.
+/// The stream has `Σ(gap >> r) + n · (1 + r)` bits. Each step of r subtracts ceil(quotient / 2) from each quotient,
+/// which decreases from step to step. So the sum is convex in r, and the first r whose successor is not better is the
+/// smallest optimum.
 pub(super) fn plan(filter: &BloomFilter) -> Plan {
     let set_bits = filter.set_bits();
     let stream_bits =
@@ -55,8 +55,8 @@ pub(super) fn plan(filter: &BloomFilter) -> Plan {
 
 /// The expected length of the payload of a filter with `set_bits` of its `bits` bits set at random, at least one.
 ///
-/// A gap is then geometric: with q the share of bits that are not set, `Σ(gap >> r)` is expected to be `set_bits ·
-/// q^(2^r) / (1 − q^(2^r))`.
+/// Gaps are then geometrically distributed: with q the share of bits that are not set, the expected `Σ(gap >> r)` is
+/// `set_bits · q^(2^r) / (1 − q^(2^r))`.
 pub(super) fn expected_byte_length(bits: u32, set_bits: f64) -> f64 {
     let mut power = 1.0 - set_bits / f64::from(bits);
     let mut best = f64::INFINITY;
@@ -85,8 +85,8 @@ pub(super) fn write(filter: &BloomFilter, plan: &Plan, out: &mut Vec<u8>) {
     writer.finish();
 }
 
-/// Sets the bits that a payload names. No memory is taken before the payload is known to be long enough for what it
-/// claims.
+/// Reads the bits of a filter. Allocates memory only if the payload is long enough for the number of bits that it
+/// states.
 ///
 /// # Errors
 /// [`Error::BadPayload`] or [`Error::OutOfMemory`].
@@ -102,7 +102,7 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
     if u64::from(count) > bits {
         return Err(Error::BadPayload(message("more set bits than bits")));
     }
-    // Each gap takes 1 + r bits at least.
+    // Each gap has at least 1 + r bits.
     if u64::from(count) * u64::from(1 + r) > stream.len() as u64 * 8 {
         return Err(ENDS_EARLY);
     }
@@ -121,12 +121,14 @@ pub(super) fn read(payload: &[u8], spec: FilterSpec) -> Result<BloomFilter, Erro
         Ok(filter)
     } else {
         Err(Error::BadPayload(message(
-            "a Rice payload must end with its last gap, filled up with 0",
+            "a Rice payload must end with its last gap, padded with 0",
         )))
     }
 }
 
-const ENDS_EARLY: Error = Error::BadPayload(message("a Rice payload claims more than it holds"));
+const ENDS_EARLY: Error = Error::BadPayload(message(
+    "a Rice payload is shorter than its number of set bits requires",
+));
 
 /// The gaps before each set bit.
 fn gaps(filter: &BloomFilter) -> impl Iterator<Item = u32> + '_ {
@@ -141,7 +143,7 @@ fn gaps(filter: &BloomFilter) -> impl Iterator<Item = u32> + '_ {
 /// Appends bits to bytes.
 struct BitWriter<'a> {
     out: &'a mut Vec<u8>,
-    /// Those to come, fewer than 32.
+    /// Bits that are not written yet, fewer than 32.
     bits: u64,
     length: u32,
 }
@@ -155,7 +157,7 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Appends the `length` lowest bits, at most 32, of which none above is set.
+    /// Appends `length` bits, at most 32. All higher bits must be 0.
     fn push(&mut self, bits: u64, length: u32) {
         self.bits |= bits << self.length;
         self.length += length;
@@ -174,7 +176,7 @@ impl<'a> BitWriter<'a> {
         }
     }
 
-    /// Fills the last byte with 0.
+    /// Pads the last byte with 0.
     fn finish(self) {
         let bytes = self.length.div_ceil(8) as usize;
         self.out.extend_from_slice(&self.bits.to_le_bytes()[..bytes]);
@@ -183,15 +185,15 @@ impl<'a> BitWriter<'a> {
 
 struct BitReader<'a> {
     bytes: &'a [u8],
-    /// In bits.
+    /// The position, in bits.
     at: usize,
 }
 
 impl BitReader<'_> {
-    /// A window holds the end of a quotient that has fewer 1 bits left, and the low bits: it has 57 bits at least.
+    /// A window has at least 57 bits: enough for a quotient with fewer 1 bits than this, its 0 bit, and the low bits.
     const MOST_ONES: u32 = 57 - 1 - MAX_R;
 
-    /// The next gap. None if the stream ends before it does.
+    /// The next gap; `None` if the stream ends within it.
     fn gap(&mut self, r: u32) -> Option<u64> {
         let (mut quotient, mut window) = (0, self.window());
         while window.trailing_ones() >= Self::MOST_ONES {
@@ -216,7 +218,7 @@ impl BitReader<'_> {
         u64::from_le_bytes(bytes) >> (self.at % 8)
     }
 
-    /// Skips bits. None if there are too few.
+    /// Skips bits; `None` if there are too few.
     fn skip(&mut self, bits: u32) -> Option<()> {
         self.at += bits as usize;
         (self.at <= 8 * self.bytes.len()).then_some(())

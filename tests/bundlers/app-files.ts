@@ -1,4 +1,4 @@
-/** The files of the apps: the code blocks of the pages in apps/, and what several apps have. */
+/** The files of the apps: the code blocks of the pages in apps/, and the files that several apps share. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import { pageOf } from "../packed/pack.ts";
 const FEED = '<ol id="feed"></ol>';
 const module = (source: string): string => `<script type="module" src="${source}"></script>`;
 
-/** What is in the body of a page, by its file. */
+/** The body of each page, by its file. */
 const BODIES: Readonly<Record<string, string>> = {
   "angular/src/index.html": "<app-root></app-root>",
   "esbuild/index.html": FEED + module("dist/main.js"),

@@ -1,4 +1,4 @@
-/** What each app must answer, on a page, from a server or in a test of its own. */
+/** The results that each app must have, on a page, from a server or in a test of its own. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { chromium, type Page } from "@playwright/test";
@@ -9,7 +9,7 @@ import type { Outcome } from "../packed/apps/scenario.js";
 import { newPage } from "../packed/chromium.js";
 import { expectGuarded, expectServed, readScenario, type ServerOutcome } from "../packed/scenarios.js";
 
-/** What a page's code is tried with: the package's engines and entries, in the page and in a worker of it. */
+/** The package's engines and entries that a page tries, in the page and in a worker of it. */
 export type Part = "page" | "engine-js" | "formats" | "formats-engine-js" | "worker";
 
 export type Outcomes = Partial<Record<Part, Outcome>>;
@@ -42,13 +42,13 @@ export function expectOutcomes(outcomes: Outcomes, expected: Expected = {}): voi
 }
 
 export interface ExpectedPage extends Expected {
-  /** It shows what its server answered. */
+  /** It shows the response of its server. */
   readonly server?: true;
   /** It shows the list that the framework's page in docs/ has. */
   readonly list?: true | undefined;
 }
 
-/** The page guards its feed and complains of nothing. */
+/** Expects that the page guards its feed, without warnings and errors. */
 export async function expectPage(url: string, expected: ExpectedPage = {}): Promise<void> {
   const { page, complaints } = await newPage();
   const delivered = expected.list && (await serveFeed(page));
@@ -63,7 +63,7 @@ export async function outcomesOn(page: Page, complaints: readonly string[]): Pro
   try {
     return (await (await page.waitForFunction(() => window.outcomes)).jsonValue()) ?? {};
   } catch (cause) {
-    throw new Error(`${page.url()} has no outcome; its console says: ${complaints.join("\n")}`, { cause });
+    throw new Error(`${page.url()} has no outcome; its console: ${complaints.join("\n")}`, { cause });
   }
 }
 
@@ -87,7 +87,7 @@ async function serveFeed(page: Page): Promise<Set<string>> {
   return delivered;
 }
 
-/** The list shows what is fresh, page by page, and after a reload nothing of what was in view before. */
+/** Expects that the list shows the fresh items, page by page, and after a reload none that was in view before. */
 async function expectList(page: Page, delivered: ReadonlySet<string>): Promise<void> {
   const shown = () => page.locator("li[data-seen-id]").allTextContents();
   const { page: items, fresh } = readScenario();
@@ -103,7 +103,7 @@ async function expectList(page: Page, delivered: ReadonlySet<string>): Promise<v
   expect(again.filter((id) => delivered.has(id) || !fresh.includes(id))).toEqual([]);
 }
 
-/** The page guards its feed, and does so again without a network: then nothing comes that it has recorded. */
+/** Expects that the page guards its feed, and without a network shows nothing that it has recorded before. */
 export async function expectOffline(url: string): Promise<void> {
   const { page, complaints } = await newPage();
   await page.goto(url);
@@ -119,13 +119,13 @@ export async function expectOffline(url: string): Promise<void> {
 
 export async function expectEndpoint(url: string): Promise<void> {
   const response = await fetch(url);
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${url} answered ${String(response.status)}: ${text.slice(0, 500)}`);
-  expectServed(JSON.parse(text) as ServerOutcome);
+  const body = await response.text();
+  if (!response.ok) throw new Error(`${url} responded with status ${String(response.status)}: ${body.slice(0, 500)}`);
+  expectServed(JSON.parse(body) as ServerOutcome);
 }
 
-/** What a program or a test of the app has written as JSON. */
-export async function readAnswer<T>(directory: string, file: string): Promise<T> {
+/** Reads the JSON that a program or a test of the app has written. */
+export async function readOutcome<T>(directory: string, file: string): Promise<T> {
   return JSON.parse(await readFile(join(directory, file), "utf8")) as T;
 }
 

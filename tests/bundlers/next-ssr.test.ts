@@ -12,7 +12,7 @@ const WAIT = { timeout: 30_000, interval: 200 };
 
 declare global {
   interface Window {
-    /** What the page has shown so far, if only for a moment. */
+    /** The ids that the page has shown so far, if only for a moment. */
     shownIds: Set<string>;
     layoutShift: number;
   }
@@ -26,7 +26,7 @@ async function startApp(): Promise<string> {
   return startServer(app, "start");
 }
 
-/** A browser that USER is signed in with. What it reports does not get to the store. */
+/** A browser that USER is signed in with. Its reports do not reach the store. */
 async function openReader() {
   const address = await startApp();
   const { page, complaints } = await newPage();
@@ -95,7 +95,7 @@ test.each([
     expect(rendered).toHaveLength(PAGE_SIZE);
     expect(rendered.filter((id) => IN_VIEW.includes(id))).toEqual([]);
     await reader.haveSeen(rendered.slice(0, 5));
-    // What was seen meanwhile stays, and nothing else was there, not for a moment.
+    // Items seen in the meantime stay, and no others were shown, not even for a moment.
     expect(await reader.page.locator("li").evaluateAll((items) => items.map((item) => item.dataset.seenId))).toEqual(
       rendered,
     );
@@ -105,7 +105,7 @@ test.each([
   },
 );
 
-test("the pages that follow have each article once, and none that this device has shown", async () => {
+test("the following pages have each article once, and none that this device has shown", async () => {
   const reader = await openReader();
   await reader.open();
   await reader.haveSeen(IN_VIEW);
@@ -139,7 +139,7 @@ test("without the cookie the server knows what came with the last request for a 
   expect(rendered.filter((id) => IN_VIEW.includes(id))).toEqual([]);
 });
 
-test("the cookie keeps to 3 KB and has the newest, however much is pending", async () => {
+test("the cookie has at most 3 KB and the newest impressions, however many are pending", async () => {
   const reader = await openReader();
   await reader.open();
   await reader.page.addScriptTag({ path: join(inject("installed"), "node_modules/seenguard/dist/seenguard.iife.js") });
@@ -158,7 +158,7 @@ test("the cookie keeps to 3 KB and has the newest, however much is pending", asy
   expect(reader.complaints).toEqual([]);
 });
 
-test("a cookie of somebody else, and one that cannot be read, are as if there were none", async () => {
+test("a cookie of another user, and one that cannot be read, are ignored", async () => {
   const reader = await openReader();
   await reader.open();
   await reader.haveSeen(IN_VIEW);
@@ -170,7 +170,7 @@ test("a cookie of somebody else, and one that cannot be read, are as if there we
   }
 });
 
-test("a page is for one person, and no shared cache keeps it", async () => {
+test("a page is for one person, and no shared cache stores it", async () => {
   const address = await startApp();
   expect(await (await fetch(address)).text()).toContain("Please sign in");
   for (const path of ["/", "/api/feed"]) {

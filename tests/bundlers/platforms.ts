@@ -12,7 +12,7 @@ import {
   expectOutcomes,
   expectPage,
   PAGE_PARTS,
-  readAnswer,
+  readOutcome,
   type Outcomes,
   type Part,
 } from "./expectations.js";
@@ -25,9 +25,9 @@ export interface Platform {
   readonly app: string;
   /** The packages, or "node" or "chromium", whose versions the table shows. */
   readonly tools: readonly string[];
-  /** Which parts of an app are tried. */
+  /** The parts of an app that are tried. */
   readonly tested: string;
-  /** What an app has to do beyond installing the package and importing it. */
+  /** What an app needs beyond installing the package and importing it. */
   readonly needs?: string | undefined;
   /** Whether it is the app before, by another version, bundler or host: it is tried as the table is written. */
   readonly again?: true;
@@ -38,7 +38,7 @@ export interface Platform {
 interface Bundled extends Omit<Platform, "run" | "tested"> {
   /** The script that builds it. @default "build" */
   readonly script?: string;
-  /** What a server serves of the app. */
+  /** The directory of the app that a server serves. */
   readonly serves: string;
   readonly parts: readonly Part[];
   /** The list that docs/ has for it. */
@@ -119,7 +119,7 @@ const renderedPage = (name: string, app: string, tools: string[]): Platform => (
 interface Rendered extends Omit<Platform, "run" | "tested"> {
   /** What the scripts "build" and "start" have behind their names. */
   readonly variant?: string;
-  /** What runs on the server. */
+  /** The code that runs on the server. */
   readonly server: string;
   /** The list that docs/ has for it. */
   readonly list?: true | undefined;
@@ -187,10 +187,10 @@ const testRunner = (name: string, app: string, tools: string[], pages: string[],
   needs,
   run: async (directory) => {
     await runScript(directory, "test");
-    expectServed(await readAnswer<ServerOutcome>(directory, "server.json"));
+    expectServed(await readOutcome<ServerOutcome>(directory, "server.json"));
     for (const page of pages) {
       // Their documents have no IndexedDB.
-      const outcomes = await readAnswer<Outcomes>(directory, `${page}.json`);
+      const outcomes = await readOutcome<Outcomes>(directory, `${page}.json`);
       expectOutcomes(outcomes, { storage: "unavailable", errors: ["storage"] });
     }
   },
@@ -201,7 +201,7 @@ const testRunners: readonly Platform[] = [
   testRunner("Vitest", "vitest", ["jsdom", "happy-dom"], ["jsdom", "happy-dom"]),
 ];
 
-/** A program that prints what it answers. */
+/** A program that prints its results. */
 const runtime = (name: string, app: string, tool: string): Platform => ({
   name,
   app,
@@ -248,7 +248,7 @@ const runtimes: readonly Platform[] = [
 ];
 
 interface Unbundled extends Omit<Platform, "run" | "tools"> {
-  /** What comes after the app's address. */
+  /** The query in the address. */
   readonly query?: string;
   readonly parts?: readonly Part[];
 }

@@ -38,7 +38,7 @@ export default async function setup({ config, provide }: TestProject): Promise<(
   return () => rm(directory, { recursive: true, force: true });
 }
 
-/** Into another directory when the lock file changes, so that nothing is taken from under a run. */
+/** Installs into another directory when the lock file changes, so that a run in progress keeps its files. */
 async function installTools(): Promise<string> {
   const tools = join(toolDirectory, `platforms-${lockDigest(here(".")).slice(0, 16)}`);
   for (const name of ["package.json", "package-lock.json", ".npmrc"]) await cp(here(name), join(tools, name));
@@ -46,7 +46,7 @@ async function installTools(): Promise<string> {
   return tools;
 }
 
-/** What the apps share as modules of each kind: not each tool reads JSON, or ES modules. */
+/** Writes what the apps share as modules of each kind, since some tools read no JSON, or no ES modules. */
 async function shareWithApps(directory: string): Promise<void> {
   const read = (name: string) => readFile(join(directory, name), "utf8");
   const [scenario, guavaScenario] = await Promise.all([read("scenario.json"), read("guava-scenario.json")]);

@@ -1,4 +1,4 @@
-/** The table of docs/platforms.md: what a run has tried, with the versions that it was tried with. */
+/** The table of docs/platforms.md: the platforms that a run has tried, with their versions. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -51,7 +51,7 @@ export function writeRows(rows: readonly Row[]): void {
   writeFileSync(page, `${before}${BEGIN}\n${table}\n\n${END}${after}`);
 }
 
-/** What is before the table, the table, and what is after it. */
+/** Returns the page before the table, the table, and the page after it. */
 function splitPage(): [string, string, string] {
   const text = readFileSync(page, "utf8");
   const [begin, end] = [text.indexOf(BEGIN), text.indexOf(END)];

@@ -31,7 +31,7 @@ export async function expectTypes(directory: string): Promise<void> {
   }
 }
 
-/** Nothing is wrong in the app and in the package. What is wrong in a framework's own types does not count. */
+/** Expects no error in the app and in the package. Errors in a framework's own types do not count. */
 async function compile(compiler: string, app: string): Promise<void> {
   const args = [compiler, "--project", app, "--pretty", "false"];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: app }).catch(

@@ -1,8 +1,8 @@
-/** The server's side: a user's shards. */
+/** `ShardChain` on the server: one user's shards. */
 import { SeenGuardError, ShardChain, type ChainOptions, type ItemId, type Snapshot } from "seenguard/server";
 import { describe, expect, test, vi } from "vitest";
 import { fakeTimers } from "../support/clocks.js";
-import { bytesOf, shardOf, textOf } from "../support/shards.js";
+import { bytesOf, shardOf, encode } from "../support/shards.js";
 import { chainFrom, createChain, idsOf, NOW } from "../support/node.js";
 
 /** The fields of a shard's header. */
@@ -18,7 +18,7 @@ function headerOf(text: string | readonly string[] | undefined) {
 }
 
 describe("a chain", () => {
-  test("records ids, and says how many it did not hold", async () => {
+  test("records ids, and returns how many it did not contain", async () => {
     const chain = await createChain();
     expect(chain.record(["a", "b", "a"], { now: NOW })).toBe(2);
     expect(chain.record("c", { now: NOW })).toBe(1);
@@ -39,7 +39,7 @@ describe("a chain", () => {
     expect(chain.filter(idsOf("many", 200_000))).toHaveLength(200_000);
   });
 
-  test("goes by the wall clock where no time is given", async () => {
+  test("uses the wall clock by default", async () => {
     fakeTimers({ toFake: ["Date"], now: NOW * 1000 + 999 });
     const chain = await createChain({ ttlSeconds: 100, shards: 2 });
     chain.record("a");
@@ -61,7 +61,7 @@ describe("a chain", () => {
   const refusal = expect.objectContaining({ code: "bad-option" }) as Error;
 
   const wrongTimes = [NaN, -1, Infinity, 1e300, "1764000000", 5n, null, {}, 2 ** 32, NOW * 1000];
-  test.each(wrongTimes)("refuses the time %o and goes on: Unix seconds have 32 bits", async (now) => {
+  test.each(wrongTimes)("refuses the time %o and continues: Unix seconds have 32 bits", async (now) => {
     const chain = await createChain();
     chain.record("a", { now: NOW });
     const before = chain.snapshot({ now: NOW });
@@ -83,7 +83,7 @@ describe("a chain", () => {
     expect(chain.has("a", { now: undefined } as object)).toBe(false);
   });
 
-  test("that was freed says so, and may be freed again", async () => {
+  test("that was freed throws an error that names the reason, and may be freed again", async () => {
     const chain = await ShardChain.create();
     chain.record("a", { now: NOW });
     chain.free();
@@ -100,7 +100,7 @@ describe("a chain that continues a stored one", () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
     const [newest = "", middle = "", oldest = ""] = chain.snapshot({ now: NOW }).shards;
-    const cut = textOf(bytesOf(middle).subarray(0, 30));
+    const cut = encode(bytesOf(middle).subarray(0, 30));
     const stored = [undefined, newest, "!", null, cut, middle, 7, shardOf({ hashes: 33 }), oldest, {}, `${oldest} `];
     // A hole, as `delete` leaves it.
     stored.length = 13;
@@ -170,7 +170,7 @@ describe("options of a chain", () => {
     [{ ttl: 10 }],
   ];
 
-  test("i5: that are wrong make create and from reject and say which", async () => {
+  test("i5: that are wrong make create and from reject with the option's name", async () => {
     for (const [options, message] of wrong) {
       for (const made of [ShardChain.create(options as ChainOptions), ShardChain.from([], options as ChainOptions)]) {
         const error: unknown = await made.then(

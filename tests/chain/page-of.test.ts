@@ -37,7 +37,7 @@ describe("pages of fresh items", () => {
     expect(pagesOf(chain, () => [], { size: 7 })).toEqual([[]]);
   });
 
-  test("ship the state that the items were filtered against, with references", async () => {
+  test("contain the snapshot that the items were filtered against, with references", async () => {
     const chain = await chainWith(["a"]);
     const { guard } = await openGuard();
     const first = pageOf(chain, ["a", "b"], { size: 5, now: NOW });
@@ -59,14 +59,14 @@ describe("pages of fresh items", () => {
 });
 
 describe("a cursor", () => {
-  test("that cannot be read means the first page", async () => {
+  test("that is invalid selects the first page", async () => {
     const chain = await chainWith([]);
     const none = [undefined, null, "", "what is this", "1", "%", "z".repeat(5000), "1.2.3", 7, ["1.a", "2.b"], {}];
     for (const cursor of none as string[])
       expect(pageOf(chain, idsOf("item", 9), { size: 2, cursor }).items, cursor).toEqual(idsOf("item", 2));
   });
 
-  test("far behind the list's end gives an empty last page, at once", async () => {
+  test("far after the list's end returns an empty last page at once", async () => {
     const chain = await chainWith([]);
     const started = performance.now();
     const page = pageOf(chain, idsOf("item", 9), { size: 2, cursor: "zzzzzzzz.abcdef" });
@@ -117,7 +117,7 @@ describe("arguments that pageOf refuses", () => {
     );
   });
 
-  test("a chain or a list that was not awaited, and says so", async () => {
+  test("a chain or a list that was not awaited, with a message about it", async () => {
     const chain = await chainWith([]);
     const promised = Promise.resolve(chain) as unknown as ShardChain;
     expect(() => pageOf(promised, ["a"], { size: 5 })).toThrow(/is it awaited/);

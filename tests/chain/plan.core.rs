@@ -1,4 +1,4 @@
-//! What `plan` says of a chain, compared with real chains.
+//! The figures of `plan`, compared with real chains.
 
 use crate::common::random::Random;
 use crate::common::{DAY, START, at, ids};
@@ -24,12 +24,12 @@ fn uses() -> impl Iterator<Item = PlanOptions> {
         .map(|(per_day, window_days, rate)| PlanOptions::new(per_day, window_days, rate))
 }
 
-/// Those whose chains are filled again and again in a moment.
+/// Uses whose chains a test can fill many times.
 fn uses_of_a_person() -> impl Iterator<Item = PlanOptions> {
     uses().filter(|options| options.per_day * options.window_days < 1e5)
 }
 
-/// The same with enough impressions between two refreshes that a shard is full after 25 of them at most.
+/// These options with more impressions between two refreshes: a shard is full after 25 refreshes at most.
 fn with_few_refreshes(options: PlanOptions) -> PlanOptions {
     let capacity = f64::from(plan(&options).unwrap().chain.capacity);
     PlanOptions {
@@ -71,7 +71,7 @@ fn held(snapshot: &ChainSnapshot) -> String {
     )
 }
 
-/// Bytes of a refresh and of what the request says is held: the means while some shards become full.
+/// The bytes of a refresh, and of the request's `Seen-Held`: the means while some shards become full.
 fn refresh_bytes(options: ChainOptions, per_refresh: u64) -> (f64, f64) {
     const SHARDS: u64 = 8;
     let mut random = Random::seeded(15);
@@ -89,7 +89,7 @@ fn refresh_bytes(options: ChainOptions, per_refresh: u64) -> (f64, f64) {
     (down / refreshes as f64, up / refreshes as f64)
 }
 
-/// Filters for a few items lie far above and below what is expected of them.
+/// The tolerance is larger for filters of a few items, whose fill varies more.
 fn tolerance(plan: &Plan, usual: f64, of_few_items: f64) -> f64 {
     if plan.chain.capacity < 100 { of_few_items } else { usual }
 }
@@ -102,7 +102,7 @@ fn assert_near(measured: f64, planned: f64, tolerance: f64, what: &str, options:
 }
 
 #[test]
-fn the_store_and_the_first_page_hold_the_bytes_that_are_planned() {
+fn the_store_and_the_first_page_have_the_planned_bytes() {
     for options in uses() {
         let plan = plan(&options).unwrap();
         let snapshot = full_chain(plan.chain).snapshot(at(START), None).unwrap();
@@ -119,7 +119,7 @@ fn the_store_and_the_first_page_hold_the_bytes_that_are_planned() {
 }
 
 #[test]
-fn a_refresh_brings_the_bytes_that_are_planned() {
+fn a_refresh_has_the_planned_bytes() {
     for options in uses_of_a_person().map(with_few_refreshes) {
         let plan = plan(&options).unwrap();
         let (down, _) = refresh_bytes(plan.chain, options.per_refresh as u64);
@@ -157,7 +157,7 @@ fn stopped(chain: &ShardChain, count: usize) -> f64 {
 }
 
 #[test]
-fn i3_full_shards_stop_the_share_of_fresh_items_that_is_planned() {
+fn i3_full_shards_stop_the_planned_share_of_fresh_items() {
     const QUERIES: usize = 400_000;
     for options in uses().filter(|options| options.false_positive_rate >= 0.001) {
         let plan = plan(&options).unwrap();
@@ -169,7 +169,7 @@ fn i3_full_shards_stop_the_share_of_fresh_items_that_is_planned() {
 }
 
 #[test]
-fn after_the_first_day_the_share_is_the_one_that_is_planned() {
+fn after_the_first_day_the_share_is_the_planned_one() {
     const QUERIES: usize = 400_000;
     for options in [PlanOptions::new(1000.0, 2.0, 0.05), PlanOptions::new(2000.0, 3.0, 0.1)] {
         let plan = plan(&options).unwrap();
@@ -217,7 +217,7 @@ fn nothing_of_the_window_is_forgotten_by_count_even_if_its_days_are_busier() {
 }
 
 #[test]
-fn what_has_no_meaning_is_refused() {
+fn options_out_of_range_are_refused() {
     let usual = PlanOptions::new(150.0, 30.0, 0.005);
     for wrong in [0.0, -1.0, f64::NAN, f64::INFINITY] {
         for options in [
@@ -252,7 +252,7 @@ fn what_has_no_meaning_is_refused() {
 }
 
 #[test]
-fn what_fits_into_no_chain_is_refused_with_what_to_change() {
+fn options_that_fit_no_chain_are_refused_with_a_remedy() {
     for (per_day, window_days, rate) in [(5000.0, 365.0, 1e-6), (1e12, 1.0, 0.5), (f64::MAX, 365.0, 0.1)] {
         let refused = plan(&PlanOptions::new(per_day, window_days, rate)).unwrap_err();
         assert_eq!(refused.code(), "too-large");

@@ -1,4 +1,4 @@
-/** `plan`: what a chain costs, without waiting for the engine; and `npx seenguard plan`. */
+/** `plan`: the cost of a chain, computed synchronously; and `npx seenguard plan`. */
 import vm from "node:vm";
 import { plan } from "seenguard/server";
 import { describe, expect, test } from "vitest";
@@ -11,7 +11,7 @@ type Server = typeof import("seenguard/server");
 const USUAL = { perDay: 150, windowDays: 30, falsePositiveRate: 0.005 };
 
 describe("a plan", () => {
-  test("is made before any chain is", () => {
+  test("is available before any chain is created", () => {
     expect(plan(USUAL)).toEqual({
       capacity: 281,
       shards: 20,
@@ -27,7 +27,7 @@ describe("a plan", () => {
     { what: "nothing", options: undefined, message: /^plan takes an object of options/ },
     { what: "no rate", options: { perDay: 1, windowDays: 1 }, message: /^falsePositiveRate must be/ },
     { what: "an unknown name", options: { ...USUAL, days: 1 }, message: /^plan has no option "days"/ },
-    { what: "a text", options: { ...USUAL, perDay: "150" }, message: /^perDay must be a number over 0/ },
+    { what: "a string", options: { ...USUAL, perDay: "150" }, message: /^perDay must be a number over 0/ },
     { what: "0 refreshes", options: { ...USUAL, perRefresh: 0 }, message: /^perRefresh must be a number over 0/ },
     { what: "a second", options: { ...USUAL, windowDays: 1 / 86_400 }, message: /^the window must be a minute/ },
   ])("of $what is refused", ({ options, message }) => {
@@ -67,7 +67,7 @@ describe("without waiting for the engine", () => {
     }
   });
 
-  test("a page that may not compile synchronously gets an error that asks it to await a chain first", async () => {
+  test("a page that may not compile synchronously gets an error that names the call to await first", async () => {
     const { server, run } = countingRealm();
     // As on the main thread of Chrome before 114.
     run(`WebAssembly.Module = function () { throw new RangeError("WebAssembly.Compile is disallowed here"); }`);
@@ -99,7 +99,7 @@ describe("npx seenguard plan", () => {
     for (const line of [
       /^ {2}shards +20$/m,
       /^ {2}capacity +281 items a shard$/m,
-      /^ {2}ttl +2,592,000 s: an item is kept for 30 to 31\.6 days$/m,
+      /^ {2}ttl +2,592,000 s: an item is remembered for 30 to 31\.6 days$/m,
       /^ {2}bits \(m\) +4,851 a shard, 97,020 in all$/m,
       /^ {2}hashes \(k\) +12$/m,
       /^ {2}false positive rate +\S+ \(1 in [\d,]+\) after the first day$/m,
@@ -151,8 +151,8 @@ describe("npx seenguard plan", () => {
     { what: "half a user", args: [...args, "--users", "0.5"] },
     { what: "a window of a second", args: [...args, "--window-days", "0.00001"] },
     { what: "an unknown option", args: [...args, "--verbose"] },
-    { what: "something more", args: [...args, "more"] },
-  ])("with $what ends with 2 and says what to do", async ({ args }) => {
+    { what: "a positional argument", args: [...args, "more"] },
+  ])("with $what exits with status 2 and a message that names the remedy", async ({ args }) => {
     const { status, stdout, stderr } = await runCommand(["plan", ...args]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-option\); see seenguard plan --help\n$/);

@@ -1,4 +1,4 @@
-//! A user's chain on the server: rotation, expiry, versions, going on from what was stored, union.
+//! A user's chain on the server: rotation, expiry, versions, continuing a stored chain, union.
 
 use crate::common::model_chain::ModelChain;
 use crate::common::random::Random;
@@ -29,7 +29,7 @@ fn epochs(chain: &ShardChain) -> Vec<u32> {
 
 // Against a plain model.
 
-/// Lets a chain and its model record the same at the same times, and compares all that they answer.
+/// Records the same in a chain and its model at the same times, and compares all their results.
 fn compare_with_the_model(options: ChainOptions, seed: u64, steps: usize) {
     let mut random = Random::seeded(seed);
     let (mut chain, mut model) = (chain(options), ModelChain::new(options));
@@ -196,7 +196,7 @@ fn the_version_does_not_shrink_as_long_as_nothing_is_recorded() {
     chain.unsee(&["a"], at(now)).unwrap();
     let shipped = chain.snapshot(at(now), None).unwrap();
     assert_eq!((shipped.version, shipped.shards.len()), (version, 1));
-    // What has expired is not known any more, and takes no room once another shard has followed it.
+    // An expired shard contains nothing, and is removed once another shard has followed it.
     assert_eq!(chain.record(&["b"], at(now)).unwrap(), 1);
     assert!(chain.snapshot(at(now), None).unwrap().version > version);
     assert_eq!(chain.shards().count(), 2);
@@ -216,21 +216,21 @@ fn the_version_grows_although_the_newest_stored_shard_cannot_be_read() {
         let mut stored = chain.snapshot(at(now), None).unwrap();
         for damaged in 0..stored.shards.len().min(2) {
             stored.shards[damaged].insert(9, '!');
-            let (mut goes_on, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
+            let (mut continued, rejected) = ShardChain::from_shards(&stored.shards, options).unwrap();
             assert_eq!(rejected.len(), damaged + 1);
-            goes_on.record(&["next"], at(now)).unwrap();
+            continued.record(&["next"], at(now)).unwrap();
             assert!(
-                goes_on.snapshot(at(now), None).unwrap().version > stored.version,
+                continued.snapshot(at(now), None).unwrap().version > stored.version,
                 "{capacity} {ttl} {damaged}"
             );
         }
     }
 }
 
-// Going on from what was stored.
+// Continuing a stored chain.
 
 #[test]
-fn a_newest_shard_with_other_parameters_goes_on_until_it_is_full() {
+fn a_newest_shard_with_other_parameters_continues_until_it_is_full() {
     let first = options(100, 3, 0);
     let mut chain = chain(first);
     chain.record(&ids("old", 0..20), at(START)).unwrap();
@@ -244,14 +244,14 @@ fn a_newest_shard_with_other_parameters_goes_on_until_it_is_full() {
         ChainOptions { seed: 1, ..first },
     ];
     for other in others {
-        let mut goes_on = restored(&chain, other, START);
+        let mut continued = restored(&chain, other, START);
         // As many as its m and k are made for, but for those that it contains by mistake.
-        goes_on.record(&ids("new", 0..80), at(START)).unwrap();
-        assert_eq!(epochs(&goes_on), [START as u32]);
-        goes_on.record(&ids("newer", 0..2), at(START)).unwrap();
-        assert_eq!(epochs(&goes_on), [START as u32 + 1, START as u32]);
-        assert!(has_all(&goes_on, &ids("old", 0..20), START) && has_all(&goes_on, &ids("new", 0..80), START));
-        let newest = goes_on.shards().next().unwrap();
+        continued.record(&ids("new", 0..80), at(START)).unwrap();
+        assert_eq!(epochs(&continued), [START as u32]);
+        continued.record(&ids("newer", 0..2), at(START)).unwrap();
+        assert_eq!(epochs(&continued), [START as u32 + 1, START as u32]);
+        assert!(has_all(&continued, &ids("old", 0..20), START) && has_all(&continued, &ids("new", 0..80), START));
+        let newest = continued.shards().next().unwrap();
         let expected = Parameters::for_capacity(other.capacity, other.false_positive_rate).unwrap();
         assert_eq!(
             (newest.filter.parameters(), newest.filter.seed()),
@@ -261,8 +261,8 @@ fn a_newest_shard_with_other_parameters_goes_on_until_it_is_full() {
 }
 
 #[test]
-fn a_newest_shard_goes_on_if_it_lives_as_long_as_what_is_recorded_must() {
-    for (first, second, goes_on) in [
+fn a_newest_shard_continues_if_it_lives_as_long_as_the_ttl_demands() {
+    for (first, second, continues) in [
         (1_000, 100, true),
         (40_000_000, 100, true),
         (100, 1_000, false),
@@ -274,15 +274,15 @@ fn a_newest_shard_goes_on_if_it_lives_as_long_as_what_is_recorded_must() {
         let now = START + 10;
         let mut changed = restored(&chain, options(10, 5, second), now);
         changed.record(&["new"], at(now)).unwrap();
-        assert_eq!(changed.shards().count() == 1, goes_on, "{first}, {second}");
+        assert_eq!(changed.shards().count() == 1, continues, "{first}, {second}");
         assert!(changed.contains("old", at(now)).unwrap());
         let kept_for = if second == 0 { 1_000_000 } else { u64::from(second) };
         assert!(changed.contains("new", at(now + kept_for)).unwrap());
     }
 }
 
-/// Two servers with other settings take turns, at random, over what the other has stored. Each id is there as long as
-/// the server's ttl lasts that recorded it last, unless as many others came since as either stores.
+/// Two servers with different settings take turns, at random, to continue the stored chain. Each id is remembered for the
+/// ttl of the server that recorded it last, unless as many others came since as either stores.
 fn check_that_two_settings_forget_nothing(settings: [ChainOptions; 2], seed: u64) {
     let mut random = Random::seeded(seed);
     let kept_by = |options: &ChainOptions| (options.shards - 1) * options.capacity as usize;
@@ -367,9 +367,9 @@ fn the_keys_of_a_chain_expire_with_the_last_of_its_shards() {
         assert_eq!(reader.life_seconds(at(now)).unwrap(), life, "{ttl}");
     }
     // One that never expires keeps all of them.
-    let mut goes_on = restored(&chain, options(10, 5, 0), START);
-    goes_on.record(&["b"], at(START)).unwrap();
-    let reader = restored(&goes_on, options(10, 5, 1_000), START);
+    let mut continued = restored(&chain, options(10, 5, 0), START);
+    continued.record(&["b"], at(START)).unwrap();
+    let reader = restored(&continued, options(10, 5, 1_000), START);
     assert_eq!(reader.life_seconds(at(START)).unwrap(), 0);
 }
 
@@ -377,13 +377,13 @@ fn the_keys_of_a_chain_expire_with_the_last_of_its_shards() {
 fn a_new_shard_replaces_one_where_more_are_stored_than_wanted() {
     let mut chain = chain(options(10, 8, 0));
     chain.record(&ids("item", 0..80), at(START)).unwrap();
-    let mut goes_on = restored(&chain, options(10, 3, 0), START);
-    goes_on.record(&["one more"], at(START)).unwrap();
-    assert_eq!(goes_on.shards().count(), 8);
-    assert!(has_all(&goes_on, &ids("item", 10..80), START));
+    let mut continued = restored(&chain, options(10, 3, 0), START);
+    continued.record(&["one more"], at(START)).unwrap();
+    assert_eq!(continued.shards().count(), 8);
+    assert!(has_all(&continued, &ids("item", 10..80), START));
 }
 
-// What is not understood.
+// Shards of unknown formats.
 
 /// Shards that are not of this version: a later one, another library's, and one with a hash scheme to come.
 fn not_understood(shard: &str) -> Vec<String> {
@@ -404,7 +404,7 @@ fn not_understood(shard: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_is_not_understood_stays_in_its_place_and_leaves_as_the_oldest() {
+fn shards_of_unknown_formats_stay_in_order_and_are_dropped_as_the_oldest() {
     let options = options(10, 4, 1_000);
     let mut before = chain(options);
     before.record(&ids("item", 0..15), at(START)).unwrap();
@@ -423,17 +423,17 @@ fn what_is_not_understood_stays_in_its_place_and_leaves_as_the_oldest() {
             let shipped = chain.snapshot(at(START), Some(&reference.to_string())).unwrap().shards;
             assert_eq!((shipped.len(), &shipped[place]), (3, &reference.to_element()));
 
-            // Above it a shard begins, whose epoch is the time; else the newest goes on.
+            // Above it a shard begins, whose epoch is the time; else the newest continues.
             chain.record(&["new"], at(START + 100)).unwrap();
-            let goes_on = chain.stored(at(START + 100)).unwrap().shards;
+            let continued = chain.stored(at(START + 100)).unwrap().shards;
             let begun = usize::from(place == 0);
-            assert_eq!((goes_on.len(), &goes_on[place + begun]), (3 + begun, &unread));
+            assert_eq!((continued.len(), &continued[place + begun]), (3 + begun, &unread));
             assert!(
                 has_all(&chain, &ids("item", 0..15), START + 100) && chain.contains("new", at(START + 100)).unwrap()
             );
             assert!(place > 0 || epochs(&chain)[0] == START as u32 + 100);
 
-            // Only the oldest leaves.
+            // Only the oldest is dropped.
             let mut left = Vec::new();
             for number in 0..60 {
                 let known = chain.stored(at(START + 100)).unwrap().shards;
@@ -448,7 +448,7 @@ fn what_is_not_understood_stays_in_its_place_and_leaves_as_the_oldest() {
 }
 
 #[test]
-fn only_what_is_damaged_is_dropped() {
+fn only_damaged_shards_are_dropped() {
     let chain = recorded(options(10, 4, 0), &ids("item", 0..15), START);
     let shards = chain.stored(at(START)).unwrap().shards;
     let cut = shards[0][..shards[0].len() - 8].to_owned();
@@ -548,23 +548,23 @@ fn daily_chains_that_unite_do_not_keep_an_id_alive() {
 }
 
 #[test]
-fn a_chain_that_is_united_with_a_copy_that_went_on_becomes_that_copy() {
+fn a_chain_that_is_united_with_a_copy_that_continued_becomes_that_copy() {
     let mut random = Random::seeded(12);
     for round in 0..300 {
         let options = options(20, 5, if round % 2 == 0 { 0 } else { 1_000 });
         let mut here = chain(options);
         let mut now = START;
         let pool = ids("item", 0..150);
-        let go_on = |chain: &mut ShardChain, random: &mut Random, now: &mut u64| {
+        let advance = |chain: &mut ShardChain, random: &mut Random, now: &mut u64| {
             for _ in 0..random.below(8) {
                 *now += random.below(300);
                 let batch: Vec<&String> = (0..random.below(20)).map(|_| random.pick(&pool)).collect();
                 chain.record(&batch, at(*now)).unwrap();
             }
         };
-        go_on(&mut here, &mut random, &mut now);
+        advance(&mut here, &mut random, &mut now);
         let mut there = restored(&here, options, now);
-        go_on(&mut there, &mut random, &mut now);
+        advance(&mut there, &mut random, &mut now);
         let expected = there.snapshot(at(now), None).unwrap();
         let before = here.clone();
         here.unite(&there);
@@ -600,7 +600,7 @@ fn full_shards_unite_with_nothing_although_the_estimate_has_room() {
 }
 
 #[test]
-fn two_copies_that_went_on_apart_unite_without_loss() {
+fn two_copies_that_continued_apart_unite_without_loss() {
     let options = options(100, 8, 0);
     let common = recorded(options, &ids("common", 0..230), START);
     let (mut here, mut there) = (common.clone(), common);
@@ -624,7 +624,7 @@ fn with_rate(rate: f64, capacity: u32, shards: usize, ttl_seconds: u32) -> Chain
 }
 
 #[test]
-fn options_without_meaning_are_refused() {
+fn options_out_of_range_are_refused() {
     let rates = [0.0, -0.1, 1.0, 1.5, f64::NAN, f64::INFINITY, f64::NEG_INFINITY];
     let mut bad: Vec<(&str, ChainOptions)> = Vec::new();
     bad.extend(rates.map(|rate| ("bad-option", with_rate(rate, 1000, 5, 0))));
@@ -645,7 +645,7 @@ fn options_without_meaning_are_refused() {
 }
 
 #[test]
-fn the_ends_of_the_options_ranges_are_taken() {
+fn the_ends_of_the_options_ranges_are_accepted() {
     let mut good = vec![with_rate(0.999_999, 1000, 5, 0), with_rate(2e-10, 1000, 5, 0)];
     good.extend([(1, 5, 0), (1000, 1, 0), (1000, 64, 0), (1000, 32, 1)].map(|(m, n, ttl)| options(m, n, ttl)));
     good.extend([(1_100_000, 4, 0), (1000, 5, 366 * DAY as u32)].map(|(m, n, ttl)| options(m, n, ttl)));

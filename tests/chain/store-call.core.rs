@@ -12,7 +12,7 @@ fn call(kind: StoreUse) -> StoreCall {
     StoreCall::new(ChainOptions::RECOMMENDED, kind, 1_000, 7)
 }
 
-/// What is stored after a change that records these.
+/// The step after a change that records these ids.
 fn recorded(stored: &StoredChain, ids: &[&str]) -> StoreStep {
     let mut call = call(StoreUse::Change);
     assert_eq!(
@@ -49,7 +49,7 @@ fn a_chain_is_replaced_only_if_it_has_changed() {
 }
 
 #[test]
-fn data_that_cannot_be_read_is_ignored_reported_and_gone_with_the_next_change() {
+fn unreadable_data_is_ignored_reported_and_removed_by_the_next_change() {
     let mut before = stored(&["a"]);
     let cut = before.shards[0][..before.shards[0].len() - 4].to_owned();
     before.shards.insert(0, cut);
@@ -111,7 +111,7 @@ fn transient_failures_are_retried_until_the_limit() {
 #[test]
 fn a_call_at_its_limit_fails_by_what_it_has_retried_unless_a_write_may_have_been_done() {
     use StoreFailure::{ReadOnly, Timeout};
-    // The store was silent.
+    // The store did not respond.
     let mut changing = call(StoreUse::Change);
     changing.begin();
     assert_eq!(changing.expired(), Timeout);
@@ -136,7 +136,7 @@ fn a_call_at_its_limit_fails_by_what_it_has_retried_unless_a_write_may_have_been
 }
 
 #[test]
-fn i5_a_page_of_which_nothing_was_loaded_is_degraded() {
+fn i5_a_page_for_which_nothing_was_loaded_is_degraded() {
     let request = PageRequest {
         size: 3,
         ..PageRequest::default()
@@ -150,7 +150,7 @@ fn i5_a_page_of_which_nothing_was_loaded_is_degraded() {
 }
 
 #[test]
-fn the_stores_clock_counts_as_soon_as_it_has_answered() {
+fn the_stores_clock_is_used_as_soon_as_it_is_known() {
     let clock = StoreClock::default();
     assert_eq!(clock.now(at(START), None), at(START));
     assert_eq!(clock.now(at(START), Some(at(START + 60))), at(START + 60));

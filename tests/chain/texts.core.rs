@@ -1,4 +1,4 @@
-//! A chain keeps the texts of its shards, and asks many ids at once: it ships and answers as if every shard were
+//! A chain caches its encoded shards, and queries many ids at once: its snapshots and results are as if every shard were
 //! decoded, queried by itself and encoded again.
 
 use std::cmp::Reverse;
@@ -9,7 +9,7 @@ use proptest::sample::{Index, select};
 use seenguard::wire::{self, Reference};
 use seenguard::{ChainOptions, Format, Rejected, Shard, ShardChain, Split};
 
-/// Enough ids that filters are put side by side for them, and too few for that.
+/// Enough ids that their filters are interleaved, and too few for that.
 const MANY: usize = 700;
 const FEW: usize = 40;
 
@@ -32,7 +32,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Small chains in each format that a chain is kept in, with and without an expiry.
+/// Small chains in each format of a chain, with and without an expiry.
 fn any_options() -> impl Strategy<Value = ChainOptions> {
     let formats = vec![
         (Format::Native, 0),
@@ -77,26 +77,26 @@ fn take(chain: &mut ShardChain, step: &Step, pool: &[String], now: &mut u64) {
     }
 }
 
-// The plain answers.
+// The plain results.
 
 fn split_one_by_one(live: &[Shard], unseen: &[String], ids: &[String]) -> Split {
     let newest_with = |id: &String| {
-        let place = live.iter().position(|shard| shard.filter.contains(id));
-        place.filter(|_| !unseen.contains(id))
+        let index_of_shard = live.iter().position(|shard| shard.filter.contains(id));
+        index_of_shard.filter(|_| !unseen.contains(id))
     };
     let (mut fresh, mut seen) = (Vec::new(), Vec::new());
     for (index, id) in (0..).zip(ids) {
         match newest_with(id) {
             None => fresh.push(index),
-            Some(place) => seen.push((place, index)),
+            Some(shard) => seen.push((shard, index)),
         }
     }
-    seen.sort_by_key(|&(place, _)| Reverse(place));
+    seen.sort_by_key(|&(shard, _)| Reverse(shard));
     let seen = seen.into_iter().map(|(_, index)| index).collect();
     Split { fresh, seen }
 }
 
-/// Checks all that a chain ships and answers against its shards.
+/// Checks a chain's snapshots and results against its shards.
 fn check(chain: &ShardChain, pool: &[String], held: u64, now: u64) -> Result<(), TestCaseError> {
     let live: Vec<Shard> = chain
         .shards()
@@ -110,7 +110,7 @@ fn check(chain: &ShardChain, pool: &[String], held: u64, now: u64) -> Result<(),
     let reference = |text: &String| Reference::of(chain.options().format, text.as_bytes());
     let held: Vec<Reference> = (0..64)
         .zip(&texts)
-        .filter(|(place, _)| held >> place & 1 == 1)
+        .filter(|(index, _)| held >> index & 1 == 1)
         .map(|(_, text)| reference(text))
         .collect();
     let or_reference = |text: &String| match reference(text) {
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
-    fn whatever_happens_a_chain_ships_and_answers_what_its_shards_hold(
+    fn after_any_steps_snapshots_and_results_agree_with_the_shards(
         options in any_options(),
         steps in prop::collection::vec(step(), 1..40),
         held in any::<u64>(),
@@ -148,9 +148,9 @@ proptest! {
     }
 
     #[test]
-    fn what_cannot_be_read_is_rejected_at_once_and_the_rest_is_shipped_as_it_was_stored(
+    fn unreadable_shards_are_rejected_and_the_others_are_sent_as_stored(
         options in any_options(),
-        places in prop::collection::vec((any::<Index>(), any::<Index>(), any::<char>()), 1..4),
+        changes in prop::collection::vec((any::<Index>(), any::<Index>(), any::<char>()), 1..4),
     ) {
         let pool = ids("item", 0..MANY);
         let mut chain = ShardChain::new(options).unwrap();
@@ -158,14 +158,14 @@ proptest! {
             chain.record(batch, at(START)).unwrap();
         }
         let mut stored = chain.snapshot(at(START), None).unwrap().shards;
-        for (shard, place, character) in places {
+        for (shard, position, character) in changes {
             let mut damaged: Vec<char> = shard.get(&stored).chars().collect();
-            let place = place.index(damaged.len());
-            damaged[place] = character;
+            let position = position.index(damaged.len());
+            damaged[position] = character;
             *shard.get_mut(&mut stored) = damaged.into_iter().collect();
         }
         let read: Vec<_> = stored.iter().map(|text| wire::read(options.format, text)).collect();
-        let (goes_on, rejected) = restored(&stored, options);
+        let (continued, rejected) = restored(&stored, options);
         let expected: Vec<Rejected> = (0..)
             .zip(&read)
             .filter_map(|(index, shards)| Some(Rejected { index, error: shards.as_ref().err()?.clone() }))
@@ -176,13 +176,13 @@ proptest! {
             .zip(&stored)
             .filter_map(|(shards, text)| Some((shards.ok()?.pop()?, text.clone())))
             .unzip();
-        prop_assert_eq!(&goes_on.snapshot(at(START), None).unwrap().shards, &texts);
-        prop_assert_eq!(goes_on.split(&pool, None, at(START)).unwrap(), split_one_by_one(&live, &[], &pool));
+        prop_assert_eq!(&continued.snapshot(at(START), None).unwrap().shards, &texts);
+        prop_assert_eq!(continued.split(&pool, None, at(START)).unwrap(), split_one_by_one(&live, &[], &pool));
     }
 }
 
 #[test]
-fn a_text_that_seenguard_would_write_otherwise_is_shipped_as_it_was_stored_until_the_shard_changes() {
+fn a_shard_that_seenguard_would_encode_otherwise_is_sent_as_stored_until_it_changes() {
     let canonical = shard_of(&["a", "b"], START as u32, 0).to_base64().unwrap();
     let unpadded = canonical.trim_end_matches('=').replace('+', "-").replace('/', "_");
     assert_ne!(unpadded, canonical);
@@ -202,7 +202,7 @@ fn a_text_that_seenguard_would_write_otherwise_is_shipped_as_it_was_stored_until
 }
 
 #[test]
-fn a_union_that_raises_the_count_of_a_copy_changes_its_text() {
+fn a_union_that_raises_the_count_of_a_copy_changes_its_encoding() {
     let counting = |ids: &[&str], count| Shard {
         count,
         ..shard_of(ids, START as u32, 0)

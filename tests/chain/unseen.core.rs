@@ -1,4 +1,4 @@
-//! What a chain stores next to its shards, and references in place of those that a device holds.
+//! The data of a chain next to its shards, and references instead of the shards that a device holds.
 
 use crate::common::model_chain::ModelChain;
 use crate::common::random::Random;
@@ -22,7 +22,7 @@ fn shipped(chain: &ShardChain, now: u64) -> ChainSnapshot {
     chain.snapshot(at(now), None).unwrap()
 }
 
-/// With all that a store keeps.
+/// The chain after a store has saved and loaded it.
 fn stored_and_restored(chain: &ShardChain, options: ChainOptions, now: u64) -> ShardChain {
     let stored = chain.stored(at(now)).unwrap();
     let (mut chain, _) = ShardChain::from_shards(&stored.shards, options).unwrap();
@@ -51,7 +51,7 @@ fn ingest(chain: &mut ShardChain, shown: &[(&str, u64)], unseen: &[(&str, u64)],
         .unwrap()
 }
 
-/// What a device reports at a time of its clock.
+/// A device's report, sent at a time of its clock.
 fn report(sent_ms: u64, shown: &[(&str, u64)], unseen: &[(&str, u64)]) -> Report {
     let mut report = Report::new("home:ada", at_ms(sent_ms));
     report.impressions = impressions(shown);
@@ -137,7 +137,7 @@ fn i8_a_chain_that_unsees_and_forgets_is_the_model_chain() {
 // Unseen ids.
 
 #[test]
-fn a_chain_keeps_the_newest_1000_unseen_ids() {
+fn at_most_the_newest_1000_ids_are_unseen() {
     let all = ids("item", 0..1_300);
     let mut chain = recorded(ChainOptions::default(), &all, START);
     for (second, id) in (0..).zip(&all) {
@@ -149,8 +149,10 @@ fn a_chain_keeps_the_newest_1000_unseen_ids() {
     // Renewed, the oldest is among the newest.
     chain.unsee(&[&all[300]], at_ms(START_MS + 2_000_000)).unwrap();
     chain.unsee(&[&all[0]], at_ms(START_MS + 2_000_000)).unwrap();
-    let kept = unseen_ids(&chain, START + 2_000);
-    assert!(kept.len() == 1_000 && kept.contains(&all[300]) && kept.contains(&all[0]) && !kept.contains(&all[301]));
+    let unseen = unseen_ids(&chain, START + 2_000);
+    assert!(
+        unseen.len() == 1_000 && unseen.contains(&all[300]) && unseen.contains(&all[0]) && !unseen.contains(&all[301])
+    );
 }
 
 #[test]
@@ -190,7 +192,7 @@ fn i7_one_user_has_at_most_64_kb_of_unseen_ids_and_none_of_over_256_bytes() {
     assert_eq!((stored.fields.len(), seen_again), (237, 5));
     assert!(unseen_ids(&chain, START + 2_000).contains(&all[163]));
 
-    // Other writers may have left more: no page is slower for it, and the next change makes it good.
+    // Other writers may have stored more: no page is slower for it, and the next change removes the excess.
     let many = all
         .iter()
         .flat_map(|id| [format!("unseen:{id}"), START_MS.to_string()])
@@ -230,7 +232,7 @@ fn an_unsee_that_comes_late_or_twice_does_not_beat_a_later_impression() {
     let fields = chain.stored(at(START + 20)).unwrap().fields;
     assert_eq!(fields, [("seen:a".to_owned(), seen_again.to_string())]);
     assert_eq!(unseen_ids(&chain, START + 20), [""; 0]);
-    // A copy elsewhere knows it from a union.
+    // A copy elsewhere gets it by a union.
     let mut copy = recorded(ChainOptions::default(), &["a", "b"], START);
     copy.unsee(&["a"], at_ms(made_unseen)).unwrap();
     copy.unite(&chain);
@@ -241,7 +243,7 @@ fn an_unsee_that_comes_late_or_twice_does_not_beat_a_later_impression() {
 }
 
 #[test]
-fn what_was_seen_again_is_forgotten_with_the_last_shard_that_contains_it() {
+fn an_id_seen_again_is_dropped_with_the_last_shard_that_contains_it() {
     let mut chain = recorded(options(10, 2, 0), &["a"], START);
     chain.unsee(&["a"], at_ms(START_MS)).unwrap();
     chain.record(&["a"], at(START + 1)).unwrap();
@@ -250,14 +252,14 @@ fn what_was_seen_again_is_forgotten_with_the_last_shard_that_contains_it() {
     assert_eq!(chain.stored(at(START + 1)).unwrap().fields, []);
 }
 
-// What a device's request says that it has shown.
+// The pending list of a device's request.
 
 fn pending(ids: &[&str]) -> String {
     format!(".1.0.{}", list_of(ids))
 }
 
 #[test]
-fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
+fn pending_ids_are_stopped_for_this_request_only_and_rank_as_seen_last() {
     let mut chain = recorded(options(2, 5, 0), &["a", "b", "c", "d"], START);
     chain.unsee(&["b"], at_ms(START_MS)).unwrap();
     let before = chain.clone();
@@ -273,7 +275,7 @@ fn what_is_pending_is_stopped_for_this_once_and_was_seen_last() {
 }
 
 #[test]
-fn i5_what_cannot_be_read_as_pending_is_as_if_it_were_not_there() {
+fn i5_an_invalid_pending_list_is_ignored() {
     let chain = recorded(ChainOptions::default(), &["a"], START);
     let valid = pending(&["b"]);
     assert_eq!(chain.filter(&["a", "b"], Some(&*valid), at(START)).unwrap(), [0; 0]);
@@ -314,7 +316,7 @@ fn i3_a_list_of_1000_stops_a_fresh_id_six_times_in_100_000() {
 }
 
 #[test]
-fn what_is_pending_on_a_device_that_does_not_know_of_the_deletion_stops_nothing() {
+fn a_pending_list_from_before_a_deletion_stops_nothing() {
     let mut guard = guard();
     guard.record(&["a"], at_ms(START_MS));
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
@@ -335,7 +337,7 @@ fn what_is_pending_on_a_device_that_does_not_know_of_the_deletion_stops_nothing(
 // Reports.
 
 #[test]
-fn a_report_of_a_deletion_deletes_what_was_there_before_it_and_twice_nothing_more() {
+fn a_reported_deletion_deletes_earlier_impressions_and_a_second_time_nothing_more() {
     let mut chain = recorded(ChainOptions::default(), &["a", "b"], START);
     let mut deletion = report(START_MS + 500, &[], &[]).received(at_ms(START_MS + 500));
     deletion.forgotten = true;
@@ -356,7 +358,7 @@ fn a_report_of_a_deletion_deletes_what_was_there_before_it_and_twice_nothing_mor
 }
 
 #[test]
-fn times_are_read_by_the_clock_of_the_device_that_reports() {
+fn times_of_a_report_are_translated_from_the_clock_of_its_device() {
     // It is an hour ahead, or behind.
     for device_ms in [START_MS + 3_600_000, START_MS - 3_600_000] {
         let mut chain = recorded(ChainOptions::default(), &["a", "b"], START - 60);
@@ -373,7 +375,7 @@ fn a_report_that_waited_in_a_stream_gives_the_same_chain_as_one_that_did_not() {
     let chain = recorded(options(5, 3, 3_600), &["b", "c"], START - 60);
     let (mut at_once, mut late) = (chain.clone(), chain);
     at_once.ingest(&report).unwrap();
-    // Nothing tells it how late it is.
+    // The report does not contain how late it is.
     assert_eq!(late.ingest(&report.clone()).unwrap(), 1);
     assert_eq!(shipped(&late, START + 1_800), shipped(&at_once, START + 1_800));
     assert_eq!(late.filter(&["a", "b", "c"], None, at(START)).unwrap(), [2]);
@@ -402,7 +404,7 @@ fn a_time_in_the_future_counts_as_now() {
 // Deleting the history.
 
 #[test]
-fn what_was_stored_as_unseen_without_a_shard_that_contains_it_is_dropped() {
+fn stored_unseen_ids_that_no_shard_contains_are_dropped() {
     let mut chain = recorded(ChainOptions::default(), &["a"], START);
     chain
         .restore(&impressions(&[("a", 5), ("a", 7), ("b", 6)]), None)
@@ -493,7 +495,7 @@ fn held(snapshot: &ChainSnapshot, wanted: impl Fn(usize) -> bool) -> String {
 }
 
 #[test]
-fn i5_what_is_not_understood_of_held_is_as_if_it_were_not_there() {
+fn i5_invalid_names_in_held_are_ignored() {
     let chain = recorded(options(10, 4, 0), &ids("item", 0..35), START);
     let whole = shipped(&chain, START);
     let names = held(&whole, |_| true);
@@ -533,8 +535,8 @@ fn a_reference_in_a_store_is_rejected_in_every_format_of_a_chain() {
         let mut stored = shipped(&chain, START).shards;
         stored[0] = Reference::of(format, stored[0].as_bytes()).to_element();
         let (chain, rejected) = ShardChain::from_shards(&stored, options).unwrap();
-        let places: Vec<(usize, &str)> = rejected.iter().map(|each| (each.index, each.error.code())).collect();
-        assert_eq!(places, [(0, "bad-base64")], "{format:?}");
+        let errors: Vec<(usize, &str)> = rejected.iter().map(|each| (each.index, each.error.code())).collect();
+        assert_eq!(errors, [(0, "bad-base64")], "{format:?}");
         assert_eq!(chain.shards().count(), 1);
     }
 }

@@ -1,4 +1,4 @@
-/** What a chain stores next to its shards, and references in place of those that a device holds. */
+/** The data of a chain next to its shards, and references instead of the shards that a device holds. */
 import { ShardChain, type ReceivedReport, type Snapshot } from "seenguard/server";
 import { describe, expect, test } from "vitest";
 import { xxh64 } from "../support/shards.js";
@@ -32,7 +32,7 @@ describe("an id made unseen", () => {
 });
 
 describe("a report", () => {
-  test("brings unseen ids and impressions, each with its own time", async () => {
+  test("applies unseen ids and impressions, each with its own time", async () => {
     const chain = await createChain();
     chain.record(["a", "b"], { now: NOW });
     chain.unsee("b", { now: NOW + 2 });
@@ -50,14 +50,14 @@ describe("a report", () => {
   const wrong: readonly [string, unknown][] = [
     ["nothing", undefined],
     ["null", null],
-    ["a text", JSON.stringify(report())],
+    ["a string", JSON.stringify(report())],
     ["a list", [report()]],
     ["an empty object", {}],
     ["no namespace", { ...report(), namespace: undefined }],
     ["a namespace that is not a string", { ...report(), namespace: 7 }],
     ["no time", { ...report(), receivedAt: undefined }],
     ["a time that is not a number", { ...report(), receivedAt: "1764000000000" }],
-    ["a time before all time", { ...report(), receivedAt: -1 }],
+    ["a negative time", { ...report(), receivedAt: -1 }],
     ["a time that is NaN", { ...report(), receivedAt: NaN }],
     ["no impressions", { ...report(), impressions: undefined }],
     ["impressions that are not a list", { ...report(), impressions: { 0: impression, length: 1 } }],
@@ -65,7 +65,7 @@ describe("a report", () => {
     ["an impression without an id", { ...report(), impressions: [impression, { at: NOW_MS }] }],
     ["an impression whose id is a number", { ...report(), impressions: [impression, { id: 7, at: NOW_MS }] }],
     ["an impression without a time", { ...report(), impressions: [impression, { id: "c" }] }],
-    ["a time that is a text", { ...report(), impressions: [impression, { id: "c", at: String(NOW_MS) }] }],
+    ["a time that is a string", { ...report(), impressions: [impression, { id: "c", at: String(NOW_MS) }] }],
     ["a time that is infinite", { ...report(), impressions: [impression, { id: "c", at: Infinity }] }],
     ["a hole", { ...report(), impressions: Object.assign([impression], { length: 2 }) }],
     ["null among impressions", { ...report(), impressions: [impression, null] }],
@@ -91,7 +91,7 @@ describe("a report", () => {
   });
 });
 
-test("a deleted history leaves an empty chain that says when, and stays deleted", async () => {
+test("a deleted history leaves an empty chain with the time of the deletion, and stays deleted", async () => {
   const chain = await createChain();
   chain.record(["a", "b"], { now: NOW });
   chain.forget({ now: NOW + 10 });
@@ -102,8 +102,8 @@ test("a deleted history leaves an empty chain that says when, and stays deleted"
   expect(chain.snapshot({ now: NOW + 20 })).toEqual(empty);
 });
 
-describe("a chain that goes on from a stored snapshot", () => {
-  test("takes unseen ids and the deletion of the history", async () => {
+describe("a chain that continues from a stored snapshot", () => {
+  test("has its unseen ids and the deletion of the history", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.forget({ now: NOW });
     chain.record(idsOf("item", 25), { now: NOW + 5 });
@@ -120,16 +120,16 @@ describe("a chain that goes on from a stored snapshot", () => {
   const entry = { id: "a", at: NOW_MS };
   const wrong: readonly [string, object][] = [
     ["1,001 entries", { unseen: Array<object>(1001).fill(entry) }],
-    ["a text as unseen", { unseen: "a" }],
+    ["a string as unseen", { unseen: "a" }],
     ["null as unseen", { unseen: null }],
     ["ids alone", { unseen: ["a"] }],
     ["an id that is a number", { unseen: [{ id: 7, at: NOW_MS }] }],
     ["no time", { unseen: [{ id: "a" }] }],
     ["a time that is NaN", { unseen: [{ id: "a", at: NaN }] }],
-    ["a time before all time", { unseen: [{ id: "a", at: -1 }] }],
+    ["a negative time", { unseen: [{ id: "a", at: -1 }] }],
     ["a hole", { unseen: Object.assign([entry], { length: 2 }) }],
     ["milliseconds as forgetBefore", { forgetBefore: NOW_MS }],
-    ["a text as forgetBefore", { forgetBefore: String(NOW) }],
+    ["a string as forgetBefore", { forgetBefore: String(NOW) }],
     ["a part of a second as forgetBefore", { forgetBefore: NOW + 0.5 }],
     ["a negative forgetBefore", { forgetBefore: -1 }],
     ["null as forgetBefore", { forgetBefore: null }],
@@ -145,13 +145,13 @@ test("an item with several ids is refused: on a server it has one", async () => 
   expect(both).toThrow(expect.objectContaining({ code: "bad-option" }) as Error);
 });
 
-/** A shard's reference, without its mark: what any server can compute. */
-function nameOf(text: string): string {
-  return xxh64(Buffer.from(text)).toString(16).padStart(16, "0").slice(0, 12);
+/** A shard's reference without the tilde. */
+function nameOf(shard: string): string {
+  return xxh64(Buffer.from(shard)).toString(16).padStart(16, "0").slice(0, 12);
 }
 
 describe("references", () => {
-  test("stand for the shards that a device says it holds", async () => {
+  test("replace the shards that a request names as held", async () => {
     const chain = await createChain({ capacity: 100 });
     chain.record(idsOf("item", 250), { now: NOW });
     const whole = chain.snapshot({ now: NOW });
@@ -169,7 +169,7 @@ describe("references", () => {
     expect(guard.filter([...idsOf("item", 250), "another"])).toEqual([]);
   });
 
-  test("take no time for an oversized request", async () => {
+  test("are not searched in an oversized request", async () => {
     const chain = await createChain({ capacity: 10 });
     chain.record(idsOf("item", 25), { now: NOW });
     const whole = chain.snapshot({ now: NOW });

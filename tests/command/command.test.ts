@@ -6,7 +6,7 @@ test.each([
   { what: "no command", args: [] },
   { what: "another command", args: ["explode"] },
   { what: "an option before the command", args: ["--json", "plan"] },
-])("$what ends with 2 and says what to do", async ({ args }) => {
+])("$what exits with status 2 and a message that names the remedy", async ({ args }) => {
   const { status, stdout, stderr } = await runCommand(args);
   expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
   expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-option\); see seenguard --help\n$/);

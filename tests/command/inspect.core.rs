@@ -1,4 +1,4 @@
-//! What `inspect` reports of shards of every format.
+//! `inspect` on shards of every format.
 
 use crate::common::at;
 use seenguard::wire::Encoding;
@@ -29,7 +29,7 @@ fn the_filter_of_a_native_shard_is_the_one_that_was_shipped() {
 }
 
 #[test]
-fn the_limit_is_that_of_information_theory() {
+fn the_information_limit_is_n_times_log2_of_the_inverse_rate() {
     let inspection = inspect(Format::Native, &native(1000, 0).to_base64().unwrap()).unwrap();
     let rate = inspection.false_positive_rate();
     assert!((0.0005..0.002).contains(&rate));
@@ -41,7 +41,7 @@ fn the_limit_is_that_of_information_theory() {
 }
 
 #[test]
-fn a_filter_without_items_or_without_room_has_no_limit() {
+fn an_empty_and_a_full_filter_have_no_information_limit() {
     let empty = inspect(Format::Native, &native(0, 0).to_base64().unwrap()).unwrap();
     assert_eq!(
         (empty.information_limit_bits(), empty.false_positive_rate()),
@@ -57,7 +57,7 @@ fn a_filter_without_items_or_without_room_has_no_limit() {
 }
 
 #[test]
-fn an_expired_shard_answers_nothing() {
+fn an_expired_shard_contains_nothing() {
     let inspection = inspect(Format::Native, &native(3, NOW as u32).to_base64().unwrap()).unwrap();
     assert!(inspection.contains("article-1", at(NOW - 1)));
     assert!(!inspection.contains("article-1", at(NOW)));

@@ -1,4 +1,4 @@
-/** `npx seenguard inspect`, the command itself: every format, every way in, and what is damaged. */
+/** `npx seenguard inspect` as a process: every format, every form of input, and damaged shards. */
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ async function inspect(args: readonly string[], input = ""): Promise<Inspected> 
   return JSON.parse(stdout) as Inspected;
 }
 
-/** Ids of a case that answer so and so, some of each. They travel as arguments, which hold no NUL. */
+/** Some ids of a case, with the expected result of each. They are passed as arguments, which cannot contain NUL. */
 function someIds(answers: string): { queried: string[]; expected: boolean[] } {
   const usable = ids
     .map((id, index) => ({ id, answer: answers[index] === "1" }))
@@ -49,7 +49,7 @@ describe("a native shard", () => {
   });
 });
 
-/** A case of each format, in each way that it may come. */
+/** A case of each format, in each form of input. */
 describe("of every format", () => {
   const first = <T>(cases: readonly T[]) => cases[0] as T;
   const [native, guava, bits] = [first(natives), first(casesOf("guava")), first(casesOf("bits-and-blooms"))];
@@ -70,7 +70,7 @@ describe("of every format", () => {
     ["redisbloom, a list of chunks", redis, JSON.stringify([chunks]), "redisbloom"],
     ["go-bloomfilter, k", go, go.records.join("\n"), { kind: "go-bloomfilter", hashes }, ["--hashes", String(hashes)]],
     ["go-bloomfilter, sizes", go, go.records.join("\n"), ofRate, ["--format", "go-bloomfilter", ...sizes]],
-  ])("%s answers as the library that wrote it", async (_, { answers }, input, format, options = []) => {
+  ])("%s has the results of the library that wrote it", async (_, { answers }, input, format, options = []) => {
     const { queried, expected } = someIds(answers);
     const { shards, has } = await inspect([...options, ...queried.map((id) => `--has=${id}`)], input);
     expect(has.map(({ contained }) => contained)).toEqual(expected);
@@ -86,9 +86,9 @@ describe("its input", () => {
   });
   afterAll(() => rm(directory, { recursive: true }));
 
-  async function fileWith(text: string): Promise<string> {
+  async function fileWith(content: string): Promise<string> {
     const file = join(directory, `${String(Math.random())}.txt`);
-    await writeFile(file, text);
+    await writeFile(file, content);
     return file;
   }
   async function snapshot(): Promise<Snapshot> {
@@ -99,7 +99,7 @@ describe("its input", () => {
     return shipped;
   }
 
-  test("is an argument, a file, or the standard input, alike", async () => {
+  test("is an argument, a file, or the standard input", async () => {
     const file = await fileWith(`${nativeText}\n`);
     const [asArgument, asFile, asInput, asDash] = await Promise.all([
       inspect([nativeText]),
@@ -112,7 +112,7 @@ describe("its input", () => {
     expect(asDash).toEqual(asArgument);
   });
 
-  test("may be several shards: arguments, lines, what redis-cli prints, a list in JSON", async () => {
+  test("may be several shards: arguments, lines, the output of redis-cli, a list in JSON", async () => {
     const shards = (await snapshot()).shards as string[];
     expect(shards).toHaveLength(3);
     const numbered = shards.map((shard, index) => `${String(index + 1)}) "${shard}"`).join("\n");
@@ -145,7 +145,7 @@ describe("its input", () => {
     expect(words.stdout).toMatch(/"never seen" +not contained\n/);
   });
 
-  test("takes the format that a snapshot names, and the command line's before it", async () => {
+  test("uses the format of the command line, else the one in the snapshot", async () => {
     const [guava] = casesOf("guava");
     const named: Snapshot = { format: "guava", shards: [guava?.base64 ?? ""] };
     expect((await inspect([], JSON.stringify(named))).shards[0]?.format).toBe("guava");
@@ -178,7 +178,7 @@ describe("a damaged shard", () => {
     { what: "JSON of something else", args: ['{"items":[]}'], reason: "" },
     { what: "a snapshot with a wrong version", args: ['{"version":-1,"shards":[]}'], reason: "" },
     {
-      what: "more shards than a guard takes",
+      what: "more shards than a guard accepts",
       args: [JSON.stringify({ shards: Array<string>(65).fill("A") })],
       reason: "too-large",
     },
@@ -198,19 +198,19 @@ describe("a wrong call", () => {
   test.each([
     { what: "an unknown option", args: ["inspect", "--verbose"] },
     { what: "an unknown format", args: ["inspect", "--format", "cuckoo", nativeText] },
-    { what: "a number that is none", args: ["inspect", "--hashes", "ten", "1::AAAAAA=="] },
+    { what: "a word as a number", args: ["inspect", "--hashes", "ten", "1::AAAAAA=="] },
     { what: "go-bloomfilter without its k", args: ["inspect", "--format", "go-bloomfilter", "1::AAAAAA=="] },
-    { what: "a record whose k nobody tells", args: ["inspect", "1::AAAAAA=="] },
-    { what: "k for a format that tells it", args: ["inspect", "--format", "guava", "--hashes", "3", nativeText] },
+    { what: "a record without an option for its k", args: ["inspect", "1::AAAAAA=="] },
+    { what: "k for a format that contains it", args: ["inspect", "--format", "guava", "--hashes", "3", nativeText] },
     { what: "a file that is not there", args: ["inspect", "./nothing/here.json"] },
     { what: "two snapshots at once", args: ["inspect", '{"shards":[]}', '{"shards":[]}'] },
-  ])("$what ends with 2 and says what to do", async ({ args }) => {
+  ])("$what exits with status 2 and a message that names the remedy", async ({ args }) => {
     const { status, stdout, stderr } = await runCommand(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     expect(stderr).toMatch(/^seenguard: .* \(https:\S+#bad-option\); see seenguard inspect --help\n$/);
   });
 
-  test("machines read the same", async () => {
+  test("prints the error as JSON with --json", async () => {
     const { status, stdout } = await runCommand(["inspect", "--json", "--verbose"]);
     expect(status).toBe(2);
     expect(JSON.parse(stdout)).toMatchObject({ error: { code: "bad-option" } });

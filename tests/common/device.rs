@@ -1,4 +1,4 @@
-//! A device whose store is a bag of rows: what tabs save goes in, and every tab reads all of it.
+//! A device whose store is a bag of rows: tabs add rows, and every tab reads all of them.
 
 use std::cell::Cell;
 
@@ -31,7 +31,7 @@ impl Device {
         guard.loaded();
     }
 
-    /// A guard of the next visit, which has found what is stored.
+    /// A guard of the next visit, which has loaded the stored rows.
     pub fn next_visit(&self) -> Guard {
         let mut guard = stored_guard();
         self.load(&mut guard, Source::Found);
@@ -39,7 +39,7 @@ impl Device {
     }
 }
 
-/// Stores all that a guard has, and lets it know what is stored.
+/// Stores the guard's unsaved rows, and confirms them to the guard.
 pub fn save(guard: &mut Guard, device: &mut Device) {
     while let Some((row, mark)) = guard.unsaved(Mark::default(), Due::All, at(START)) {
         device.rows.push(row);
@@ -48,7 +48,7 @@ pub fn save(guard: &mut Guard, device: &mut Device) {
     device.load(guard, Source::Row);
 }
 
-/// The guard of the next visit after what this one has not stored yet.
+/// The guard of the next visit, after the unsaved rows of this one were stored.
 pub fn next_visit(guard: &mut Guard) -> Guard {
     let mut device = Device::default();
     save(guard, &mut device);

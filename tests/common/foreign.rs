@@ -1,9 +1,9 @@
-//! The filters of other libraries, as they lie in `tests/vectors`.
+//! The filters of other libraries in `tests/vectors`.
 
 use seenguard::Format;
 use serde::Deserialize;
 
-/// What one case of a file holds: a snapshot's shards, and what the library answers.
+/// One case of a file: a snapshot's shards, and the library's results.
 pub struct Filter {
     /// For the message of an assertion.
     pub name: String,
@@ -15,7 +15,7 @@ pub struct Filter {
     pub capacity: u32,
     pub rate: f64,
     pub most_shards: usize,
-    /// m and k, where the file tells them.
+    /// m and k, where the file contains them.
     pub sizes: Option<(u32, u32)>,
 }
 

@@ -89,8 +89,8 @@ pub fn guard_of(window_days: f64, remember: usize) -> Guard {
     Guard::new(window_days, remember).unwrap()
 }
 
-/// What a guard or a chain whose shards alone stop anything answers: `newest` is the place of the newest shard that
-/// contains an id.
+/// The expected split of a guard or a chain that has shards alone. `newest`: the index of the newest shard that contains
+/// an id.
 pub fn split_by(ids: &[impl AsRef<str>], newest: impl Fn(&str) -> Option<usize>) -> Split {
     let newest: Vec<Option<usize>> = ids.iter().map(|id| newest(id.as_ref())).collect();
     let (mut seen, fresh): (Vec<u32>, Vec<u32>) = (0..ids.len() as u32).partition(|&id| newest[id as usize].is_some());
@@ -108,7 +108,7 @@ pub fn has_all(guard: &Guard, ids: &[String], now: Time) -> bool {
     ids.iter().all(|id| guard.explain(id, now).is_some())
 }
 
-/// A shard that contains everything there is: with it in use, whatever is recorded is covered at once.
+/// A shard that contains every id: with it in use, recorded ids are covered at once.
 pub fn shard_of_everything() -> String {
     let all = RawShard {
         payload: vec![1],
@@ -117,8 +117,7 @@ pub fn shard_of_everything() -> String {
     all.base64()
 }
 
-/// Lets a snapshot cover all that is pending, and then the server's store be flushed: only the table stops it from then
-/// on.
+/// Covers all pending ids by a snapshot, and then empties the server's store: from then on only the table stops them.
 pub fn cover_all(guard: &mut Guard, now: Time) {
     apply(guard, None, &[shard_of_everything()], now).unwrap();
     assert_eq!(guard.stats(now).pending, 0);
@@ -133,14 +132,14 @@ pub fn bytes_of(base64: &str) -> Vec<u8> {
     STANDARD.decode(base64).unwrap()
 }
 
-/// What a device with these ids pending lists of them.
+/// The list of a device with these pending ids.
 pub fn list_of(ids: &[impl AsRef<[u8]>]) -> String {
     let low_bits = |id: &[u8]| hash_id(id, 0).to_be_bytes()[5..].to_vec();
     let bytes: Vec<u8> = ids.iter().flat_map(|id| low_bits(id.as_ref())).collect();
     base64_of(&bytes).replace('+', "-").replace('/', "_")
 }
 
-/// Whether the text of a device lists an id.
+/// Whether a device's pending list contains an id.
 pub fn lists(text: &str, id: &str) -> bool {
     let list = text.rsplit('.').next().unwrap();
     list.as_bytes()
@@ -148,7 +147,7 @@ pub fn lists(text: &str, id: &str) -> bool {
         .any(|listed| listed == list_of(&[id]).as_bytes())
 }
 
-/// The bytes with the checksum that makes a shard, or the bytes of a row, of them.
+/// Appends the checksum that shards and rows have.
 pub fn sealed(mut body: Vec<u8>) -> Vec<u8> {
     let checksum = hash_id(&body, 0) as u32;
     body.extend_from_slice(&checksum.to_le_bytes());

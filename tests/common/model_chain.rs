@@ -174,7 +174,7 @@ impl ModelChain {
         list
     }
 
-    /// The place of the newest shard that contains an id.
+    /// The index of the newest shard that contains an id.
     fn newest_with(&self, id: &str) -> Option<usize> {
         self.newest_first
             .iter()
@@ -219,7 +219,7 @@ impl ModelChain {
         snapshot
     }
 
-    /// What is left of the chain when it was stored and goes on elsewhere.
+    /// The chain after it was stored and loaded elsewhere.
     pub fn stored_and_restored(mut self, now: u64) -> Self {
         self.drop_expired(now);
         self.last_epoch = self.newest_first.first().map(|link| link.shard.epoch);

@@ -1,5 +1,5 @@
-//! The shard format as plainly as possible, from its description alone: what the crate's shards are compared with, bit
-//! for bit.
+//! The shard format as plainly as possible, from its description alone. Tests compare the crate's shards with it bit for
+//! bit.
 //!
 //! Sets of positions instead of words, one bit after the other instead of bytes: slow, and easy to check against the
 //! description.
@@ -129,7 +129,7 @@ impl ReferenceShard {
         stream
     }
 
-    /// Reads a shard's bytes, or names the first thing that is wrong by its code.
+    /// Reads a shard's bytes. Returns the code of the first error.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, &'static str> {
         let check = |holds: bool, code: &'static str| if holds { Ok(()) } else { Err(code) };
         let number = |at: usize, length: usize| {

@@ -1,4 +1,4 @@
-//! What sizes are on every machine: computed from the formula by another implementation (Python's, in double
+//! Sizes that are the same on every machine: computed from the formula by another implementation (Python's, in double
 //! precision), so that native code, Wasm and other languages agree.
 
 /// Capacity, false positive rate, m, k.

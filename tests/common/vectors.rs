@@ -1,4 +1,4 @@
-//! The reference vectors, as they lie in `tests/vectors`.
+//! The reference vectors in `tests/vectors`.
 
 use serde::Deserialize;
 
@@ -8,7 +8,7 @@ pub struct Vectors {
     pub cases: Vec<Case>,
 }
 
-/// One reference shard. It holds the first `inserted` ids.
+/// One reference shard. It contains the first `inserted` ids.
 #[derive(Debug, Deserialize)]
 pub struct Case {
     pub capacity: Option<u32>,
@@ -51,7 +51,7 @@ pub fn native() -> Vectors {
     Vectors { ids, cases: file.cases }
 }
 
-/// `native-edges.json`, which has its ids with it.
+/// `native-edges.json`, which contains its ids.
 pub fn edges() -> Vectors {
     let text = with_replaced_surrogates(include_str!("../vectors/native-edges.json"));
     let file: VectorFile = serde_json::from_str(&text).unwrap();

@@ -1,11 +1,11 @@
 /**
  * The end of a report: after `close`, `signOut`, stop or abort nothing is sent, however long the app's functions or the
- * server take; and other handles of the namespace go on.
+ * server take; and the reports of other handles of the namespace continue.
  */
 import { SeenGuard, type GuardOptions, type Report, type ReportOptions } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/clocks.js";
+import { never, pass, pause, useFakeTimers } from "../support/clocks.js";
 
 /** `close` waits this long for delivery, by docs/delivery.md. */
 const CLOSE_MS = 2_000;
@@ -15,10 +15,7 @@ const url = "https://feed.test/seen";
 
 useFakeTimers();
 
-const never = () => new Promise<never>(() => {});
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** A server; `answer` may take its time. */
+/** A server whose response is that of `answer`, which may be slow. */
 function serve(answer: () => Promise<{ status: number }> = () => Promise.resolve({ status: 204 })) {
   const server = { answer, requests: [] as string[][], signals: [] as (AbortSignal | null | undefined)[] };
   vi.stubGlobal("fetch", (_: string, { body, signal }: RequestInit) => {
@@ -43,7 +40,7 @@ async function durationOf(promise: Promise<unknown>, mostMs: number): Promise<nu
   return ends[0] ?? Infinity;
 }
 
-/** What may be silent, and the report that meets it. */
+/** What may never resolve, and a report that waits for it. */
 const silences: Record<string, (sent: (ids: string[]) => void) => ReportOptions> = {
   "a server that accepts and never answers": () => {
     serve(never);
@@ -59,7 +56,7 @@ const silences: Record<string, (sent: (ids: string[]) => void) => ReportOptions>
 };
 
 describe.each(Object.entries(silences))("%s", (_, optionsOf) => {
-  test("keep `close` no longer than promised, and `deliver` no longer than its time", async () => {
+  test("delay `close` no longer than documented, and `deliver` no longer than its timeout", async () => {
     const { guard } = await openGuard();
     guard.report(optionsOf(() => {}));
     guard.record("a");
@@ -67,7 +64,7 @@ describe.each(Object.entries(silences))("%s", (_, optionsOf) => {
     expect(await durationOf(guard.close(), 10_000)).toBeLessThanOrEqual(2 * CLOSE_MS);
   });
 
-  test("keep `signOut` no longer than its time and that of `close`", async () => {
+  test("delay `signOut` no longer than its timeout and that of `close`", async () => {
     const namespace = uniqueNamespace();
     const { guard } = await openGuard({ namespace });
     guard.report(optionsOf(() => {}));
@@ -98,7 +95,7 @@ describe("after `close` has resolved", () => {
     expect(server.requests).toEqual([]);
   });
 
-  test("nothing is sent that a page began as it hid", async () => {
+  test("no request that a page began as it hid is sent", async () => {
     const page = new EventTarget();
     vi.stubGlobal("addEventListener", page.addEventListener.bind(page));
     vi.stubGlobal("removeEventListener", page.removeEventListener.bind(page));
@@ -153,7 +150,7 @@ describe("closing one of two handles of a namespace", () => {
     expect(guard.stats().undelivered).toBe(0);
   });
 
-  test("ends its report alone, and what waits for its headers is sent with those of the other", async () => {
+  test("ends its report only, and a batch that waits for its headers is sent with those of the other", async () => {
     const server = serve();
     const namespace = uniqueNamespace();
     const { guard } = await reporting({}, { namespace });
@@ -169,7 +166,7 @@ describe("closing one of two handles of a namespace", () => {
     expect(server.requests).toEqual([["a"], ["b"]]);
   });
 
-  test("leaves the other's report running, though it has none itself", async () => {
+  test("does not end the other's report, though it has none itself", async () => {
     const server = serve();
     const namespace = uniqueNamespace();
     const { guard } = await reporting({}, { namespace });
@@ -211,7 +208,7 @@ describe("a `signal` of `report`", () => {
     expect(server.requests).toEqual([["a"], ["b"]]);
   });
 
-  test("that has aborted starts none", async () => {
+  test("that has aborted already starts no report", async () => {
     const server = serve();
     const { guard } = await reporting({ signal: AbortSignal.abort() });
     guard.record("a");
@@ -220,7 +217,7 @@ describe("a `signal` of `report`", () => {
     expect(guard.stats().undelivered).toBe(1);
   });
 
-  test("must be one", async () => {
+  test("must be an AbortSignal", async () => {
     const { guard } = await openGuard();
     expect(() => guard.report({ url, signal: {} as AbortSignal })).toThrow(/signal must be an AbortSignal/);
   });
@@ -245,7 +242,7 @@ describe("signOut", () => {
     expect(next.filter(["a"])).toEqual(["a"]);
   });
 
-  test("keeps `open` no longer than promised, however long it takes", async () => {
+  test("delays `open` no longer than documented, however long it takes", async () => {
     serve(never);
     const namespace = uniqueNamespace();
     const { guard } = await reporting({}, { namespace });
@@ -266,7 +263,7 @@ describe("signOut", () => {
     expect(guard.stats().engine).toBe("none");
   });
 
-  test("clears a namespace of which no guard is open, in the storage that it is given", async () => {
+  test("clears a namespace without an open guard, in the storage of its option", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const { guard } = await openGuard(options);
     guard.record("a");

@@ -1,10 +1,10 @@
-/** Delivery as browsers do it: requests that outlive the page, hidden pages, redirects, and a network that goes away. */
+/** Delivery in a browser: requests that outlive the page, hidden pages, redirects, and a network that fails. */
 
 import type { Page } from "@playwright/test";
 import { apply, codes, expect, fresh, idsOf, record, report, stats, test, visit } from "../support/pages.js";
 
-/** What requests together may outlive a page; browsers allow 64 KB. */
-const MOST_BYTES = 60_000;
+/** The most bytes of all requests that outlive a page; browsers allow 64 KB. */
+const MAX_BYTES = 60_000;
 
 /** Longer than any test. */
 const NEVER_MS = 10_000_000;
@@ -31,7 +31,7 @@ test("impressions are delivered as JSON with their times, in the background", as
   expect((await stats(page)).pending).toBe(2);
 });
 
-test("without a report nothing leaves the page", async ({ context, site }) => {
+test("without a report no request is sent", async ({ context, site }) => {
   const requests: string[] = [];
   const page = await context.newPage();
   await visit(page, site);
@@ -76,7 +76,7 @@ test("with headers to send, a page that closes delivers by a request that outliv
 
 for (const [when, isAsync] of [
   ["at once", false],
-  ["by a promise that waits for nothing", true],
+  ["by a promise that is resolved already", true],
 ] as const) {
   test(`with headers that a function gives ${when}, a page that closes delivers as well`, async ({ context, site }) => {
     const page = await visit(await context.newPage(), site);
@@ -98,7 +98,7 @@ for (const [when, isAsync] of [
   });
 }
 
-test("a request that is under way when the page closes goes out again and arrives", async ({ context, site }) => {
+test("a request in progress when the page closes is sent again and arrives", async ({ context, site }) => {
   let hangs = true;
   site.answer = () => (hangs ? new Promise(() => {}) : { status: 204 });
   const page = await visit(await context.newPage(), site);
@@ -127,13 +127,13 @@ for (const [hasApplied, times] of [
     await report(next);
     await record(next, ["of the next"]);
     await expect.poll(() => site.delivered).toContain("of the next");
-    // By then what was found is delivered.
+    // By then impressions of the earlier visit are delivered.
     await next.waitForTimeout(11_000);
     expect(site.delivered.filter((id) => id === "last")).toHaveLength(times);
   });
 }
 
-test("the page of a sign-in is not a receipt: a redirect is not followed", async ({ page, site }) => {
+test("a redirect, such as to a sign-in page, is not followed and not an acknowledgement", async ({ page, site }) => {
   site.documents.set("/signin", "<title>sign in</title>");
   site.answer = () => ({ status: 303, headers: { location: "/signin" } });
   const answers: string[] = [];
@@ -147,7 +147,7 @@ test("the page of a sign-in is not a receipt: a redirect is not followed", async
   expect(answers).not.toContain("/signin");
 });
 
-test("one request of at most 60 KB goes out when the page hides; the rest stays for the next visit", async ({
+test("one request of at most 60 KB is sent when the page hides; the rest is delivered by the next visit", async ({
   context,
   site,
 }) => {
@@ -159,15 +159,15 @@ test("one request of at most 60 KB goes out when the page hides; the rest stays 
     window.guard.record(all);
     Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
-    // A page that goes on living would deliver the rest.
+    // A page that lives longer would deliver the rest.
     window.stopReport();
   }, all);
   await page.evaluate(() => window.guard.flush());
   await expect.poll(() => site.deliveries.length).toBe(1);
   expect(site.delivered.at(-1)).toBe(all.at(-1));
   const bytes = site.deliveries[0]?.bytes;
-  expect(bytes).toBeGreaterThan(MOST_BYTES / 2);
-  expect(bytes).toBeLessThanOrEqual(MOST_BYTES);
+  expect(bytes).toBeGreaterThan(MAX_BYTES / 2);
+  expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
   await page.close();
 
   const next = await visit(await context.newPage(), site);
@@ -175,7 +175,7 @@ test("one request of at most 60 KB goes out when the page hides; the rest stays 
   await expect.poll(() => new Set(site.delivered).size).toBe(900);
 });
 
-test("offline nothing is tried for a minute, and when the network is back all is delivered at once", async ({
+test("offline no request is made for a minute, and when the network is back all is delivered at once", async ({
   context,
   page,
   site,
@@ -209,7 +209,7 @@ test("a killed tab's impressions are delivered by the next visit, and by a tab t
   await expect.poll(() => site.delivered).toEqual(["of the living"]);
   const session = await context.newCDPSession(dying);
   const crashed = dying.waitForEvent("crash");
-  void session.send("Page.crash").catch(() => undefined); // no answer comes from a page that is gone
+  void session.send("Page.crash").catch(() => undefined); // a page that is gone does not respond
   await crashed;
   await living.waitForTimeout(500);
   expect(site.delivered).toEqual(["of the living"]);

@@ -1,6 +1,5 @@
 /**
- * Delivery by the clock: batches, failures and their waits, what is delivered again, and what the next visit takes
- * over.
+ * Delivery over time: batches, failures and their delays, repeated deliveries, and what the next visit delivers.
  */
 import type { Impression, Report, ReportOptions, SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
@@ -12,7 +11,7 @@ const MINUTE_MS = 60_000;
 
 useFakeTimers();
 
-/** A server that takes impressions, or does not. */
+/** A server that acknowledges impressions, unless it is down. */
 function collector() {
   const requests: { at: number; ids: string[]; impressions: readonly Impression[] }[] = [];
   const state = { isDown: false };
@@ -53,7 +52,7 @@ describe("report", () => {
     ]);
     await pass(10 * MINUTE_MS);
     expect(requests).toHaveLength(1);
-    // It is delivered, and pending until a snapshot has it.
+    // It is delivered, and pending until a snapshot contains it.
     expect(guard.pending()).toEqual(["a", "b", "7"]);
   });
 
@@ -86,7 +85,7 @@ describe("report", () => {
     expect(requests).toHaveLength(1);
   });
 
-  test("delivers what is recorded while a request is in progress a second later, in one of its own", async () => {
+  test("delivers impressions recorded during a request a second later, in a request of their own", async () => {
     const { guard } = await openGuard();
     const requests: string[][] = [];
     const send: NonNullable<ReportOptions["send"]> = async ({ impressions }) => {
@@ -148,7 +147,7 @@ describe("report", () => {
     ]);
   });
 
-  test("does not wait for the interval when many wait", async () => {
+  test("does not wait for the interval when many are undelivered", async () => {
     const { guard } = await openGuard();
     const { requests, report } = collector();
     guard.report({ ...report, intervalMs: MINUTE_MS });
@@ -174,7 +173,7 @@ describe("report", () => {
     expect(requests.slice(1).flatMap(({ ids }) => ids)).toEqual(idsOf("former", 60));
   });
 
-  test("does not wait when many wait, though many of earlier visits are not due yet", async () => {
+  test("does not wait when many are undelivered, though many of earlier visits are not due yet", async () => {
     const guard = await openAfterVisit(idsOf("former", 60));
     const { requests, report } = collector();
     guard.report(report);
@@ -184,7 +183,7 @@ describe("report", () => {
     expect(requests.map(({ ids }) => ids)).toEqual([idsOf("new", 50)]);
   });
 
-  test("delivers waiting impressions when the guard closes, and remembers that they have arrived", async () => {
+  test("delivers impressions when the guard closes, and stores that they were acknowledged", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openGuard({ storage, namespace });
     const { requests, report } = collector();
@@ -202,7 +201,7 @@ describe("report", () => {
     expect(requests.flatMap(({ ids }) => ids)).toHaveLength(300);
   });
 
-  test("passes `Seen-Pending` and the reason of sending with each report", async () => {
+  test("passes `Seen-Pending` and the reason with each report", async () => {
     const { guard } = await openGuard();
     const reports: [Report, string][] = [];
     const send: NonNullable<ReportOptions["send"]> = (report, reason) =>
@@ -238,7 +237,7 @@ describe("a server that fails", () => {
     state.isDown = true;
     guard.record("a");
     await pass(60 * MINUTE_MS);
-    // What is recorded meanwhile does not shorten the wait.
+    // Recording meanwhile does not shorten the delay.
     const waits = requests.slice(1).map(({ at }, index) => at - (requests[index]?.at ?? 0));
     for (const [index, wait] of waits.entries()) {
       const full = Math.min(1000 * 2 ** index, 5 * MINUTE_MS);
@@ -260,7 +259,7 @@ describe("a server that fails", () => {
     expect(codes()).toEqual(["delivery", "delivery"]);
   });
 
-  /** Ways to deliver, in which something of the app's or the network's waits for `answered`. */
+  /** Ways to deliver, each with a part of the app or the network that waits for `answered`. */
   const transports: Record<string, (answered: () => Promise<void>, arrive: (ids: string[]) => void) => ReportOptions> =
     {
       "a request": (answered, arrive) => {
@@ -292,7 +291,7 @@ describe("a server that fails", () => {
     ["send", 30_000],
     ["headers", 10_000],
   ] as const) {
-    test(`by ${what} that never ends is reported once, and retried until it is delivered`, async () => {
+    test(`whose ${what} never resolves is reported once, and retried until it responds`, async () => {
       const { guard, codes } = await openGuard();
       let hangs = true;
       const delivered: string[] = [];
@@ -313,7 +312,7 @@ describe("a server that fails", () => {
     });
   }
 
-  test("goes on after a moment without a network, though no browser says that it is back", async () => {
+  test("is retried after a network failure, though no browser reports that the network is back", async () => {
     const { guard } = await openGuard();
     const { requests, state, report } = collector();
     guard.report(report);
@@ -336,7 +335,7 @@ describe("a server that fails", () => {
     ["soon", 0, 1000],
     ["Sat, 01 Jan 1999 00:00:00 GMT", 0, 1000],
   ] as const) {
-    test(`and asks by Retry-After: ${header} is left alone so long, not longer than an hour or so`, async () => {
+    test(`and responds with Retry-After: ${header} gets no request until then, or for about an hour at most`, async () => {
       vi.setSystemTime(Date.parse("2000-01-01T00:00:00Z") - 1000);
       const times: number[] = [];
       vi.stubGlobal("fetch", () => {
@@ -356,7 +355,7 @@ describe("a server that fails", () => {
   }
 });
 
-test("a transport that answers at once does not keep the page from everything else", async () => {
+test("a transport that resolves at once does not block other tasks", async () => {
   vi.useRealTimers();
   const { guard } = await openGuard();
   const batchesATask: number[] = [0];
@@ -372,7 +371,7 @@ test("a transport that answers at once does not keep the page from everything el
   expect(Math.max(...batchesATask)).toBeLessThan(5);
 });
 
-describe("the wait before another try", () => {
+describe("the delay before another attempt", () => {
   test.each([
     [0, 1_000],
     [1, 2_000],

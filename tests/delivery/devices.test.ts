@@ -1,21 +1,21 @@
-/** Two devices of a person: what one has shown is not repeated by the other, a moment after the last impression. */
+/** Two devices of a person: the second repeats no item of the first, 2.5 s after the last impression. */
 import { memoryStore, seenOf } from "seenguard/server";
 import { expect, test } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, Random, uniqueNamespace } from "../support/node.js";
 import { pass, useFakeTimers } from "../support/clocks.js";
 
-/** The moment: a second until the request, and what it takes, by docs/delivery.md. */
-const MOMENT_MS = 2_500;
+/** A second until the request, and its duration, as in docs/delivery.md. */
+const DELIVERED_MS = 2_500;
 
 useFakeTimers();
 
-test("2.5 s after the last impression the other device repeats none, though the stream stands still", async () => {
+test("2.5 s after the last impression the other device repeats none, though the stream is stopped", async () => {
   const random = new Random(22);
   const ranked = idsOf("story", 400).map((id) => ({ id }));
   const namespace = uniqueNamespace();
   const store = memoryStore({ namespaceOf: () => namespace });
   const server = async (_: string, { body }: { body: string }) => {
-    // A network's way.
+    // The latency of a network.
     await new Promise((resolve) => setTimeout(resolve, 300));
     await store.accept("ada", JSON.parse(body));
     return new Response(null, { status: 204 });
@@ -45,7 +45,7 @@ test("2.5 s after the last impression the other device repeats none, though the 
       guard.record(id);
       await pass(random.below(2_000));
     }
-    await pass(MOMENT_MS);
+    await pass(DELIVERED_MS);
   }
   expect(shown.size).toBeGreaterThan(60);
   expect(repeated).toEqual([]);

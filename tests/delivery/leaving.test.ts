@@ -1,15 +1,14 @@
 /**
- * What a page delivers as it hides: it counts as delivered only where a loss is improbable, and what does not is
- * delivered by the next visit.
+ * Requests of a page that hides: their impressions count as delivered only where a loss is improbable, else the next
+ * visit delivers them.
  */
 import type { Report, ReportOptions } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { MapStorage, openGuard, openPage, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/clocks.js";
+import { never, pass, useFakeTimers } from "../support/clocks.js";
 
 useFakeTimers();
 
-const never = () => new Promise<never>(() => {});
 const idsIn = ({ impressions, unseen = [] }: Report) => [...impressions, ...unseen].map(({ id }) => id);
 
 /** A browser's page with events of its own; `Request` knows `keepalive`, as in most browsers. */
@@ -45,7 +44,7 @@ async function deliveredNext({ globals, options }: Visit): Promise<string[]> {
   return deliveredFrom(namespace, storage);
 }
 
-/** What the next visit delivers within 15 seconds, of what is stored at this moment. */
+/** What the next visit delivers within 15 seconds, from a copy of the storage now. */
 async function deliveredFrom(namespace: string, { values }: MapStorage): Promise<string[]> {
   const storage = new MapStorage();
   for (const [key, value] of values) storage.values.set(key, value);

@@ -36,7 +36,7 @@ fn deliver(guard: &mut Guard, now: Time) -> Vec<String> {
     ids
 }
 
-/// Takes a snapshot that covers exactly these ids.
+/// Applies a snapshot that covers exactly these ids.
 fn cover<S: AsRef<[u8]>>(guard: &mut Guard, ids: &[S], now: Time) {
     apply(guard, None, &[shard_of(ids, 1, 0).to_base64().unwrap()], now).unwrap();
 }
@@ -49,7 +49,7 @@ fn next_visit(guard: &mut Guard) -> Guard {
 }
 
 #[test]
-fn impressions_go_out_oldest_first_with_their_times() {
+fn impressions_are_delivered_oldest_first_with_their_times() {
     let mut guard = reporting();
     guard.record(&["a"], at_ms(5_001));
     guard.record(&["b", "c"], at_ms(5_002));
@@ -64,7 +64,7 @@ fn impressions_go_out_oldest_first_with_their_times() {
 }
 
 #[test]
-fn a_batch_is_as_large_as_it_may_be() {
+fn a_batch_is_as_large_as_allowed() {
     let mut guard = reporting();
     guard.record(&ids("item", 0..100), at(START));
     assert_eq!(
@@ -80,13 +80,13 @@ fn a_batch_is_as_large_as_it_may_be() {
         .map(|Impression { id, at }| format!(r#"{{"id":"{id}","at":{}}},"#, at.unix_ms()).len())
         .sum();
     assert!((900..=1_000).contains(&bytes), "{bytes}");
-    // One that is too large alone goes alone.
+    // An impression over the limit is a batch by itself.
     assert_eq!(guard.begin_batch(MANY, 1, Scope::All, at(START)).impressions.len(), 1);
     assert_eq!(guard.begin_batch(0, 1, Scope::All, at(START)).number, 0);
 }
 
 #[test]
-fn what_is_under_way_is_in_no_other_batch_and_what_failed_is_in_the_next() {
+fn entries_in_progress_are_in_no_other_batch_and_failed_ones_are_in_the_next() {
     let mut guard = reporting();
     guard.record(&["a", "b"], at(START));
     let (first, ids) = begin(&mut guard, at(START));
@@ -102,7 +102,7 @@ fn what_is_under_way_is_in_no_other_batch_and_what_failed_is_in_the_next() {
 }
 
 #[test]
-fn what_another_tab_recorded_is_delivered_there() {
+fn impressions_of_another_tab_are_delivered_by_that_tab() {
     let mut device = Device::default();
     let (mut here, mut there) = (device.next_visit(), device.next_visit());
     there.record(&["there"], at(START));
@@ -116,7 +116,7 @@ fn what_another_tab_recorded_is_delivered_there() {
 // As the page hides.
 
 #[test]
-fn what_an_earlier_visit_left_waits_until_it_is_requested() {
+fn impressions_of_an_earlier_visit_wait_until_they_are_requested() {
     let mut former = reporting();
     former.record(&["found"], at(START));
     let mut guard = next_visit(&mut former);
@@ -127,7 +127,7 @@ fn what_an_earlier_visit_left_waits_until_it_is_requested() {
 }
 
 #[test]
-fn as_the_page_hides_the_newest_that_it_recorded_go_out() {
+fn as_the_page_hides_the_newest_that_it_recorded_are_delivered() {
     let mut former = reporting();
     former.record(&["found"], at(START));
     let mut guard = next_visit(&mut former);
@@ -147,7 +147,7 @@ fn as_the_page_hides_the_newest_that_it_recorded_go_out() {
 }
 
 #[test]
-fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
+fn a_batch_sent_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_applied() {
     for (has_applied, due) in [(true, vec![]), (false, vec!["a", "covered"])] {
         let mut guard = reporting();
         guard.record(&["a", "covered"], at(START));
@@ -157,7 +157,7 @@ fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
         }
         let batch = guard.begin_batch(MANY, usize::MAX, Scope::Hiding, at(START + 1));
         guard.leave_batch(batch.number, at(START + 1));
-        // No answer is read.
+        // No response is read.
         let mut next = next_visit(&mut guard);
         let again = next.begin_batch(MANY, usize::MAX, Scope::All, at(START + 2));
         assert_eq!(texts(&again.impressions), due);
@@ -166,7 +166,7 @@ fn what_went_out_as_the_page_hid_counts_as_delivered_if_a_snapshot_was_taken() {
 }
 
 #[test]
-fn what_was_lost_as_the_page_hid_is_delivered_again_a_day_later() {
+fn a_batch_lost_as_the_page_hid_is_delivered_again_a_day_later() {
     let mut guard = reporting();
     guard.record(&["a"], at(START));
     cover(&mut guard, &["something else"], at(START));
@@ -179,7 +179,7 @@ fn what_was_lost_as_the_page_hid_is_delivered_again_a_day_later() {
 }
 
 #[test]
-fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
+fn a_response_that_reaches_a_hidden_page_counts_as_any() {
     for (arrived, due) in [(true, vec![]), (false, vec!["a", "covered meanwhile"])] {
         let mut guard = reporting();
         guard.record(&["a", "covered meanwhile"], at(START));
@@ -201,7 +201,7 @@ fn an_answer_that_comes_to_a_page_that_hid_counts_as_any() {
 }
 
 #[test]
-fn what_failed_after_the_page_hid_is_delivered_by_the_next_visit_though_it_was_stored_as_delivered() {
+fn a_batch_that_failed_after_the_page_hid_is_delivered_by_the_next_visit() {
     let (mut guard, mut device) = (reporting(), Device::default());
     guard.record(&["a"], at(START));
     cover(&mut guard, &["another"], at(START));
@@ -233,7 +233,7 @@ fn delivered_again(guard: &mut Guard, covered: bool, clock_ahead: u64) -> Vec<u6
 }
 
 #[test]
-fn what_is_pending_a_day_after_its_delivery_is_delivered_again() {
+fn an_impression_pending_a_day_after_its_delivery_is_delivered_again() {
     let day = 24 * 60;
     for (has_applied, covered, times) in [(true, false, 1), (true, true, 0), (false, false, 0)] {
         let mut guard = reporting();
@@ -250,7 +250,7 @@ fn what_is_pending_a_day_after_its_delivery_is_delivered_again() {
 }
 
 #[test]
-fn not_all_devices_deliver_again_at_once_what_was_lost() {
+fn devices_repeat_lost_deliveries_at_different_times() {
     let mut guard = reporting();
     cover(&mut guard, &["something else"], at(START));
     guard.record(&ids("item", 0..100), at(START));
@@ -271,7 +271,7 @@ fn an_impression_delivered_by_a_clock_that_was_ahead_is_delivered_again() {
 }
 
 #[test]
-fn a_later_visit_delivers_again_what_an_earlier_one_has() {
+fn a_later_visit_repeats_deliveries_of_an_earlier_one() {
     let mut guard = reporting();
     guard.record(&["a", "unseen", "expired"], at(START));
     guard.unsee(&["unseen"], at(START));
@@ -295,14 +295,14 @@ fn an_impression_recorded_again_is_delivered_again_and_inherits_nothing() {
         number, impressions, ..
     } = guard.begin_batch(MANY, usize::MAX, Scope::All, at(START + 100));
     assert_eq!((impressions[0].at, impressions.len()), (at(START + 100), 1));
-    // While it is under way it is shown again: that is another one.
+    // Shown again during its delivery, it is another impression.
     guard.record(&["a"], at(START + 200));
     guard.end_batch(number, true, at(START + 200));
     assert_eq!(deliver(&mut guard, at(START + 200)), ["a"]);
 }
 
 #[test]
-fn what_was_pending_when_delivery_began_is_delivered_on_a_later_visit_though_it_is_covered_by_then() {
+fn impressions_pending_at_the_first_report_are_delivered_later_though_they_are_covered_by_then() {
     let mut guard = guard();
     guard.record(&["a", "b"], at(START));
     let mut device = Device::default();
@@ -317,7 +317,7 @@ fn what_was_pending_when_delivery_began_is_delivered_on_a_later_visit_though_it_
 }
 
 #[test]
-fn what_a_page_records_that_knows_of_deliveries_and_makes_none_is_delivered_by_the_next() {
+fn impressions_of_a_page_without_a_report_are_delivered_by_the_next_one_with_one() {
     let mut first = reporting();
     let mut second = device::next_visit(&mut first);
     second.record(&["a"], at(START));
@@ -326,7 +326,7 @@ fn what_a_page_records_that_knows_of_deliveries_and_makes_none_is_delivered_by_t
 }
 
 #[test]
-fn ends_of_batches_that_are_not_under_way_change_nothing() {
+fn ending_a_batch_that_is_not_in_progress_changes_nothing() {
     let mut guard = reporting();
     guard.record(&["a"], at(START));
     for (batch, arrived) in [(0, true), (1, true), (7, false), (u32::MAX, true)] {
@@ -340,7 +340,7 @@ fn ends_of_batches_that_are_not_under_way_change_nothing() {
 }
 
 #[test]
-fn a_batch_from_before_a_clear_says_nothing_of_one_that_came_after_it() {
+fn a_batch_from_before_a_clear_does_not_affect_a_later_one() {
     for old_one_arrived in [true, false] {
         let mut guard = reporting();
         guard.record(&["before"], at(START));

@@ -11,15 +11,15 @@ import { VirtualClock } from "../support/clocks.js";
 const CLIENTS = 1000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** The outage begins after so long, and ends three hours later. */
+/** The outage begins at this time, and ends three hours later. */
 const BEGIN_MS = HOUR_MS / 2;
 const END_MS = BEGIN_MS + 3 * HOUR_MS;
-/** So long everything works again. */
+/** The end of the simulation, an hour after the outage. */
 const OVER_MS = END_MS + HOUR_MS;
 
 type Outage = "none" | "stream" | "collector";
 
-/** What the clients did, all of them together. */
+/** The counts of all clients together. */
 interface Count {
   requests: number;
   during: number;
@@ -37,7 +37,7 @@ async function live(outage: Outage, seed: number, count: Count, perSecond: numbe
   const random = new Random(seed);
   const clock = new VirtualClock(NOW * 1000);
   clock.install();
-  // People do not come all at once.
+  // Visits do not begin at the same time.
   await clock.runUntil(5 * MINUTE_MS * random.next());
   const isOut = () => clock.now >= BEGIN_MS && clock.now < END_MS;
   const chain = await ShardChain.create();
@@ -67,7 +67,7 @@ async function live(outage: Outage, seed: number, count: Count, perSecond: numbe
       stream = [];
     }
     guard.apply({ shards: chain.snapshot({ now: NOW }).shards });
-    // Nobody looks at anything in the last quarter of an hour, so that the stream can catch up.
+    // Nothing is shown in the last quarter of an hour, so that the stream can catch up.
     if (clock.now < OVER_MS - 15 * MINUTE_MS) guard.record(Array.from({ length: 10 }, () => `id-${String(shown++)}`));
     if (clock.now < OVER_MS) clock.at(clock.now + 4 * MINUTE_MS * (0.5 + random.next()), visit);
   };
@@ -107,20 +107,20 @@ describe("three hours of a thousand clients", { timeout: 300_000 }, () => {
   });
 
   let calm: Count;
-  test("without an outage make one request for what they record, and deliver nothing twice", async () => {
+  test("without an outage make one request for each burst of impressions, and deliver nothing twice", async () => {
     calm = await simulate("none");
     expect(calm).toMatchObject({ again: 0, undelivered: 0, pending: 0 });
   });
 
-  test("without the stream make not one request more, then or afterwards", async () => {
+  test("without the stream make no additional request, then or afterwards", async () => {
     const count = await simulate("stream");
     expect(count).toMatchObject({ ...calm, again: 0, undelivered: 0, pending: 0 });
   });
 
-  test("without the collector try once in some minutes each, and deliver everything once afterwards", async () => {
+  test("without the collector try every few minutes each, and deliver everything once afterwards", async () => {
     const count = await simulate("collector");
     expect(count).toMatchObject({ again: 0, undelivered: 0, pending: 0 });
-    // Waits double up to five minutes: about 9 tries on the way there, and 46 more.
+    // Delays double up to five minutes: about 9 attempts until then, and 46 more.
     expect(count.during / CLIENTS).toBeLessThan(65);
     // They come back over minutes, not all at once.
     expect(count.rush).toBeLessThan(CLIENTS / 10);

@@ -1,11 +1,11 @@
 /**
- * What a report meets: servers that hang, refuse or redirect, transports of the app's own, the events of a page; and that
- * none of it stops delivery, or loses or repeats an impression.
+ * Reports under servers that hang, refuse or redirect, custom transports, and events of a page: none of these stops
+ * delivery, or loses or repeats an impression.
  */
 import { SeenGuard, type GuardOptions, type Report, type ReportOptions } from "seenguard";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
-import { pass, useFakeTimers } from "../support/clocks.js";
+import { never, pass, pause, useFakeTimers } from "../support/clocks.js";
 import { newTrappingPage } from "../engine/trapping.js";
 
 const MINUTE_MS = 60_000;
@@ -13,22 +13,22 @@ const url = "https://feed.test/impressions";
 
 useFakeTimers();
 
-/** A server that takes what `answer` does not refuse. */
+/** A server that accepts what `answer` does not refuse. */
 function serve(answer: (ids: string[]) => Partial<Response> | Promise<Partial<Response>> = () => ({ status: 204 })) {
   const server = {
     answer,
     /** The ids of each request. */
     requests: [] as string[][],
     inits: [] as RequestInit[],
-    /** What was answered with 204, in its order. */
-    taken: [] as string[],
+    /** The ids that were acknowledged with 204, in their order. */
+    accepted: [] as string[],
     fetch: async (_: unknown, init: RequestInit = {}) => {
       const { impressions, unseen = [] } = JSON.parse(init.body as string) as Report;
       const ids = [...impressions, ...unseen].map(({ id }) => id);
       server.requests.push(ids);
       server.inits.push(init);
       const response = await server.answer(ids);
-      if (response.status === 204) server.taken.push(...ids);
+      if (response.status === 204) server.accepted.push(...ids);
       return response as Response;
     },
   };
@@ -50,14 +50,12 @@ beforeEach(() => {
     removeEventListener: page.removeEventListener.bind(page),
   });
 });
-const happens = (type: string) => page.dispatchEvent(new Event(type));
+const dispatch = (type: string) => page.dispatchEvent(new Event(type));
 
-const never = () => new Promise<never>(() => {});
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const messages = (errors: readonly { message: string }[]) => errors.map(({ message }) => message);
 
 describe("a request that hangs", () => {
-  test("is the only one, is given up after 30 s, whether it knows its signal or not, and tried again", async () => {
+  test("is the only one, is aborted after 30 s, whether it respects its signal or not, and tried again", async () => {
     const server = serve(never);
     const { guard, codes } = await reporting();
     guard.record("a");
@@ -72,7 +70,7 @@ describe("a request that hangs", () => {
     expect(codes()).toEqual(["delivery"]);
     server.answer = () => ({ status: 204 });
     await pass(1100);
-    expect(server.taken).toEqual(["a", ...idsOf("more", 200)]);
+    expect(server.accepted).toEqual(["a", ...idsOf("more", 200)]);
   });
 
   test("of `send` aborts its signal", async () => {
@@ -89,14 +87,14 @@ describe("a request that hangs", () => {
     expect(signals.map(({ aborted }) => aborted)).toEqual([true]);
   });
 
-  test("is given up as the page hides, and its batch goes with the rest", async () => {
+  test("is aborted as the page hides, and its batch is sent with the others", async () => {
     const server = serve(never);
     const { guard, errors } = await reporting();
     guard.record("under way");
     await pass(5000);
     guard.record("since");
     server.answer = () => ({ status: 204 });
-    happens("pagehide");
+    dispatch("pagehide");
     await pass(0);
     expect(server.requests).toEqual([["under way"], ["under way", "since"]]);
     expect(server.inits.map(({ signal }) => signal?.aborted)).toEqual([true, false]);
@@ -106,11 +104,11 @@ describe("a request that hangs", () => {
   });
 });
 
-describe("an answer", () => {
+describe("a response", () => {
   const receipts: readonly [string, unknown][] = [
     ["without a status", undefined],
     ["that is null", null],
-    ["with a status that is a text", { status: "500" }],
+    ["with a status that is a string", { status: "500" }],
     ["with the status 200", { status: 200, data: {} }],
     ["with the status 299", { status: 299 }],
   ];
@@ -119,14 +117,14 @@ describe("an answer", () => {
     ["with the status 302", { status: 302 }],
     ["with the status 0", { status: 0 }],
   ];
-  test.each(receipts)("of `send` %s is a receipt", async (_, answer) => {
+  test.each(receipts)("of `send` %s is an acknowledgement", async (_, answer) => {
     const { guard, errors } = await reporting({ send: () => Promise.resolve(answer) });
     guard.record("a");
     await pass(5000);
     expect(guard.stats().undelivered).toBe(0);
     expect(errors).toEqual([]);
   });
-  test.each(failures)("of `send` %s is not a receipt", async (_, answer) => {
+  test.each(failures)("of `send` %s is not an acknowledgement", async (_, answer) => {
     const { guard, codes } = await reporting({ send: () => Promise.resolve(answer) });
     guard.record("a");
     await pass(5000);
@@ -185,7 +183,7 @@ describe("an answer", () => {
 
 describe("one impression that is refused", () => {
   test.each([400, 413])(
-    "by %d holds up no other, is reported, and is left out until the next visit",
+    "by %d does not delay others, is reported, and is left out until the next visit",
     async (status) => {
       const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
       const server = serve((ids) => ({ status: ids.includes("bad-57") ? status : 204 }));
@@ -193,7 +191,7 @@ describe("one impression that is refused", () => {
       const ids = idsOf("bad", 100);
       guard.record(ids);
       await pass(100);
-      expect(server.taken.toSorted()).toEqual(ids.filter((id) => id !== "bad-57").toSorted());
+      expect(server.accepted.toSorted()).toEqual(ids.filter((id) => id !== "bad-57").toSorted());
       const refused = server.requests.filter((ids) => ids.includes("bad-57")).map(({ length }) => length);
       expect(refused.slice(0, 2)).toEqual([100, 50]);
       expect(refused.at(-1)).toBe(1);
@@ -214,7 +212,7 @@ describe("one impression that is refused", () => {
     },
   );
 
-  test("is no longer left over once the namespace was cleared", async () => {
+  test("is not counted as left once the namespace was cleared", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     serve((ids) => ({ status: ids.includes("bad") ? 400 : 204 }));
     const { guard } = await reporting({}, { storage, namespace });
@@ -225,7 +223,7 @@ describe("one impression that is refused", () => {
     expect(await guard.deliver()).toMatchObject({ left: 0 });
   });
 
-  test("is left over once, also after the engine has trapped", async () => {
+  test("is counted as left once, also after the engine has trapped", async () => {
     const server = serve(() => ({ status: 400 }));
     const { guard } = await openGuard({ storage: new MapStorage() }, newTrappingPage({ fetch: server.fetch }));
     guard.report({ url });
@@ -239,17 +237,17 @@ describe("one impression that is refused", () => {
     for (const timeoutMs of [0, 1000]) expect(await guard.deliver({ timeoutMs })).toEqual({ delivered: 0, left: 1 });
   });
 
-  test.each([0, 1])("holds up no other though it is the oldest and nothing was accepted yet (%d)", async (more) => {
+  test.each([0, 1])("does not delay others though it is the oldest and nothing was accepted yet (%d)", async (more) => {
     const bad = idsOf("bad", 1 + more);
     const server = serve((ids) => ({ status: ids.some((id) => bad.includes(id)) ? 400 : 204 }));
     const { guard, errors } = await reporting();
     guard.record([...bad, "a", "b", "c"]);
     await pass(1500);
-    expect(server.taken).toEqual(["a", "b", "c"]);
+    expect(server.accepted).toEqual(["a", "b", "c"]);
     for (const id of bad) expect(messages(errors).filter((message) => message.includes(`"${id}"`))).toHaveLength(1);
   });
 
-  test("is the only one left out, while what is recorded meanwhile is delivered", async () => {
+  test("is the only one left out, and impressions recorded meanwhile are delivered", async () => {
     const server = serve(async (ids) => {
       await pause(200);
       return { status: ids.includes("bad") ? 400 : 204 };
@@ -261,10 +259,10 @@ describe("one impression that is refused", () => {
       guard.record(`new-${String(index)}`);
     }
     await pass(10_000);
-    expect(server.taken.toSorted()).toEqual([...idsOf("a", 30), ...idsOf("new", 10)].toSorted());
+    expect(server.accepted.toSorted()).toEqual([...idsOf("a", 30), ...idsOf("new", 10)].toSorted());
   });
 
-  test("delays nothing but by its Retry-After, and the halving goes on after that", async () => {
+  test("delays delivery only by its Retry-After, and the halving continues after that", async () => {
     const server = serve((ids) =>
       ids.includes("bad-3") ? { status: 400, headers: new Headers({ "retry-after": "60" }) } : { status: 204 },
     );
@@ -274,7 +272,7 @@ describe("one impression that is refused", () => {
     expect(server.requests.map(({ length }) => length)).toEqual([8]);
     await pass(10 * MINUTE_MS);
     expect(server.requests.map(({ length }) => length).slice(0, 3)).toEqual([8, 4, 2]);
-    expect(server.taken).toHaveLength(7);
+    expect(server.accepted).toHaveLength(7);
   });
 });
 
@@ -294,11 +292,11 @@ describe("an endpoint that refuses everything", () => {
     expect(server.requests.length).toBeLessThan(16 + 8 * 8);
     server.answer = () => ({ status: 204 });
     await pass(5 * MINUTE_MS);
-    expect(server.taken.toSorted()).toEqual(idsOf("a", 100).toSorted());
+    expect(server.accepted.toSorted()).toEqual(idsOf("a", 100).toSorted());
     expect(guard.stats().failingSince).toBeUndefined();
   });
 
-  test("after it had accepted something leaves out what it refuses, eight at a time", async () => {
+  test("leaves out the refused entries, eight at a time, if it has accepted one before", async () => {
     const server = serve();
     const { guard } = await reporting();
     guard.record("accepted");
@@ -309,11 +307,11 @@ describe("an endpoint that refuses everything", () => {
     expect(server.requests.length).toBeLessThan(1 + 16);
     server.answer = () => ({ status: 204 });
     await pass(5 * MINUTE_MS);
-    expect(server.taken).toHaveLength(1 + 92);
+    expect(server.accepted).toHaveLength(1 + 92);
   });
 });
 
-test("a server that takes 30 impressions at most is sent no more after it has refused more by 413", async () => {
+test("a server that accepts 30 impressions at most gets no larger batch after a 413", async () => {
   const server = serve((ids) => ({ status: ids.length > 30 ? 413 : 204 }));
   const { guard, errors } = await reporting();
   guard.record(idsOf("a", 100));
@@ -351,7 +349,7 @@ describe("after a failure", () => {
       const headers = new Headers();
       const server = serve(() => ({ status: 503, headers }));
       const { guard } = await reporting();
-      const comes = () => (what === "deliver" ? guard.deliver() : happens(what));
+      const comes = () => (what === "deliver" ? guard.deliver() : dispatch(what));
       guard.record("a");
       await pass(10 * MINUTE_MS);
       const tries = server.requests.length;
@@ -385,7 +383,7 @@ describe("after a failure", () => {
 });
 
 describe("as the page hides", () => {
-  test("only that request outlives it, without impressions read from storage", async () => {
+  test("only the last request outlives it, without impressions read from storage", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const server = serve(() => ({ status: 503 }));
     const former = await reporting({}, { storage, namespace });
@@ -395,11 +393,11 @@ describe("as the page hides", () => {
     server.answer = () => ({ status: 204 });
     const { guard } = await reporting({}, { storage, namespace });
     guard.record("here");
-    happens("pagehide");
+    dispatch("pagehide");
     await pass(0);
     expect(server.requests).toEqual([["here"]]);
     expect(server.inits.at(-1)?.keepalive).toBe(true);
-    happens("pageshow");
+    dispatch("pageshow");
     await pass(15_000);
     expect(server.requests).toEqual([["here"], ["of a former visit"]]);
     expect(server.inits.at(-1)?.keepalive).toBe(false);
@@ -411,8 +409,8 @@ describe("as the page hides", () => {
     guard.record(idsOf("a", 60));
     await pass(0);
     guard.record(idsOf("b", 90));
-    happens("visibilitychange");
-    happens("pagehide");
+    dispatch("visibilitychange");
+    dispatch("pagehide");
     await pass(0);
     expect(server.requests.slice(1)).toEqual([[...idsOf("a", 10, 50), ...idsOf("b", 90)]]);
     expect(server.inits[0]?.signal?.aborted).toBe(true);
@@ -425,27 +423,27 @@ describe("as the page hides", () => {
     const { guard } = await reporting();
     const hide = () => {
       document.visibilityState = "hidden";
-      happens("visibilitychange");
-      happens("pagehide");
+      dispatch("visibilitychange");
+      dispatch("pagehide");
     };
     guard.record(idsOf("a", 150));
     hide();
     await pass(0);
     expect(server.requests.map(({ length }) => length)).toEqual([100]);
     document.visibilityState = "visible";
-    happens("visibilitychange");
+    dispatch("visibilitychange");
     hide();
     await pass(0);
     expect(server.requests.map(({ length }) => length)).toEqual([100, 50]);
   });
 
-  test("what is recorded after an event that found nothing to send is sent at the next one", async () => {
+  test("impressions recorded after an event with nothing to send are sent at the next event", async () => {
     vi.stubGlobal("document", { visibilityState: "hidden" });
     const server = serve(never);
     const { guard } = await reporting();
-    happens("visibilitychange");
+    dispatch("visibilitychange");
     guard.record("a");
-    happens("pagehide");
+    dispatch("pagehide");
     await pass(0);
     expect(server.requests).toEqual([["a"]]);
   });
@@ -457,10 +455,10 @@ describe("as the page hides", () => {
     const guards = await Promise.all(Array.from({ length: 6 }, () => reporting()));
     for (const [index, { guard }] of guards.entries()) {
       guard.record(idsOf(`${"x".repeat(80)}-${String(index)}`, 240));
-      // Six bytes a character in JSON, of which the engine knows one.
+      // Six bytes a character in JSON, which the engine counts as one.
       guard.record([`${"\u0001".repeat(1_000)}${String(index)}`]);
     }
-    happens("pagehide");
+    dispatch("pagehide");
     expect(bytes()).toBeGreaterThan(40_000);
     expect(bytes()).toBeLessThanOrEqual(60_000);
     expect(server.requests.length).toBeLessThanOrEqual(6);
@@ -470,24 +468,24 @@ describe("as the page hides", () => {
     await pass(31_000);
     server.answer = () => ({ status: 204 });
     await pass(10 * MINUTE_MS);
-    expect(new Set(server.taken).size).toBe(6 * 241);
+    expect(new Set(server.accepted).size).toBe(6 * 241);
   });
 
-  test("a refused impression causes no further request that outlives it", async () => {
+  test("a refused impression causes no other request that outlives the page", async () => {
     const server = serve((ids) => ({ status: ids.includes("bad-57") ? 400 : 204 }));
     const { guard } = await reporting();
     guard.record(idsOf("bad", 100));
-    happens("pagehide");
+    dispatch("pagehide");
     await pass(100);
     expect(server.inits.filter(({ keepalive }) => keepalive)).toHaveLength(1);
-    expect(server.taken).toHaveLength(99);
+    expect(server.accepted).toHaveLength(99);
   });
 
   test("a TypeError, which may mean that there is no room, is not a failure", async () => {
     const server = serve(() => Promise.reject(new TypeError("keepalive request exceeded the quota")));
     const { guard, errors } = await reporting();
     guard.record("a");
-    happens("pagehide");
+    dispatch("pagehide");
     await pass(0);
     expect(server.requests).toHaveLength(1);
     expect(errors).toEqual([]);
@@ -521,7 +519,7 @@ describe("a namespace has one reporter", () => {
     expect([first.requests.length, second.requests.length]).toEqual([1, 2]);
   });
 
-  test("and refuses another address while it runs", async () => {
+  test("refuses another address while it runs", async () => {
     const { guard, stop } = await reporting();
     const refused = { code: "bad-option", message: expect.stringContaining(url) as string };
     expect(() => guard.report({ url: "/elsewhere" })).toThrow(expect.objectContaining(refused));
@@ -534,7 +532,7 @@ describe("a namespace has one reporter", () => {
 });
 
 describe("after any failure", () => {
-  test("delivery goes on with the next try", async () => {
+  test("delivery continues with the next attempt", async () => {
     const server = serve();
     const { guard, codes } = await reporting({
       headers: () => {
@@ -550,7 +548,7 @@ describe("after any failure", () => {
     await pass(1000);
     stringify.mockRestore();
     await pass(5000);
-    expect(server.taken).toEqual(["a"]);
+    expect(server.accepted).toEqual(["a"]);
     expect(codes()).toEqual(["delivery"]);
     stop();
   });
@@ -562,10 +560,10 @@ describe("after any failure", () => {
     const stringify = vi.spyOn(JSON, "stringify").mockImplementation(() => {
       throw new Error("not to be serialised");
     });
-    happens("pagehide");
+    dispatch("pagehide");
     stringify.mockRestore();
     guard.record("b");
     await pass(5000);
-    expect(server.taken).toEqual(["a", "b"]);
+    expect(server.accepted).toEqual(["a", "b"]);
   });
 });

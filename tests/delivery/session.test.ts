@@ -1,4 +1,4 @@
-/** Delivery that knows whose session it goes out in: headers, credentials, refusals, what waits before signing out. */
+/** Delivery under a session: headers, credentials, refusals, and delivery before signing out. */
 import type { GuardOptions, Report, ReportOptions, SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, uniqueNamespace } from "../support/node.js";
@@ -13,7 +13,7 @@ interface Request {
   readonly ids: string[];
 }
 
-/** A server that answers with its `status`. */
+/** A server that responds with its `status`. */
 class Server {
   status = 204;
   readonly requests: Request[] = [];
@@ -29,7 +29,7 @@ class Server {
   }
 }
 
-/** A server that this document's requests go to. */
+/** A server that gets this document's requests. */
 function serve(): Server {
   const server = new Server();
   vi.stubGlobal("fetch", server.fetch);
@@ -45,8 +45,8 @@ async function reporting(options: Partial<ReportOptions> = {}, guardOptions: Par
 
 describe("headers that are a function", () => {
   test.each([
-    ["answers at once", (token: string) => ({ authorization: token })],
-    ["answers later", (token: string) => Promise.resolve({ authorization: token })],
+    ["returns them", (token: string) => ({ authorization: token })],
+    ["resolves to them", (token: string) => Promise.resolve({ authorization: token })],
   ])("which %s are called for each request", async (_, headersOf) => {
     let token = 0;
     const { guard, server } = await reporting({ headers: () => headersOf(`token ${String(++token)}`) });
@@ -92,7 +92,7 @@ describe("headers that are a function", () => {
     expect(guard.pending()).toEqual(["a"]);
   });
 
-  test("or an object of texts are all there is: anything else is refused", async () => {
+  test("or an object of strings are the only forms: others are refused", async () => {
     const { guard } = await openGuard();
     for (const headers of ["text", [], { a: 1 }])
       expect(() => guard.report({ url: "/", headers: headers as never })).toThrow(/headers must be .* function/);
@@ -109,7 +109,7 @@ describe("headers that are a function", () => {
   });
 });
 
-describe("the answer 409", () => {
+describe("a response 409", () => {
   test("is reported with its own message, and retried after 15 minutes", async () => {
     const namespace = uniqueNamespace();
     const { guard, server, errors } = await reporting({}, { namespace });
@@ -167,7 +167,7 @@ describe("the answer 409", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  test("holds back no other namespace, and leaves the impressions to the next document", async () => {
+  test("delays no other namespace, and the next document delivers the impressions", async () => {
     const [namespace, storage, server] = [uniqueNamespace(), new MapStorage(), new Server()];
     server.status = 409;
     const first = await openGuard({ namespace, storage }, pageOver(server));
@@ -211,7 +211,7 @@ function pageOver(server: Server) {
 }
 
 describe("deliver", () => {
-  test("delivers all waiting batches at once, and returns the number of entries", async () => {
+  test("delivers all batches at once, and returns the number of entries", async () => {
     const { guard, server } = await reporting({ intervalMs: 60 * MINUTE_MS });
     guard.record(idsOf("a", 30));
     guard.unsee("unseen");
@@ -236,13 +236,13 @@ describe("deliver", () => {
     expect(server.requests).toHaveLength(tried + 1);
     server.status = 204;
     expect(await guard.deliver()).toEqual({ delivered: 1, left: 0 });
-    // The wait is over for what comes, too.
+    // The backoff has ended for later impressions, too.
     guard.record("b");
     await pass(1000);
     expect(server.ids.at(-1)).toBe("b");
   });
 
-  test("includes the batch in progress, and resolves when the time is over", async () => {
+  test("includes the batch in progress, and resolves after its timeout", async () => {
     let arrive = (_answer: unknown) => {};
     const sent: string[][] = [];
     const send: NonNullable<ReportOptions["send"]> = ({ impressions }) => {
@@ -271,7 +271,7 @@ describe("deliver", () => {
     expect(await byDefault).toEqual({ delivered: 0, left: 1 });
   });
 
-  test("sends nothing that it began after it has resolved, and the report goes on", async () => {
+  test("sends no request that it began after it has resolved, and the report continues", async () => {
     let answer = (_headers: Record<string, string>) => {};
     const headers = () => new Promise<Record<string, string>>((resolve) => (answer = resolve));
     const { guard, server } = await reporting({ headers });
@@ -289,7 +289,7 @@ describe("deliver", () => {
     expect(server.ids).toEqual(["a"]);
   });
 
-  test("called twice sends each impression once, for the longer time of both", async () => {
+  test("called twice sends each impression once, within the longer of both timeouts", async () => {
     let answer = (_headers: Record<string, string>) => {};
     const headers = () => new Promise<Record<string, string>>((resolve) => (answer = resolve));
     const { guard, server } = await reporting({ headers });
@@ -317,7 +317,7 @@ describe("deliver", () => {
     expect(await other.deliver()).toEqual({ delivered: 0, left: 0 });
   });
 
-  test("refuses what is not a time", async () => {
+  test("refuses an invalid timeout", async () => {
     const { guard } = await openGuard();
     for (const timeoutMs of [-1, NaN, Infinity, "5"])
       await expect(guard.deliver({ timeoutMs: timeoutMs as number })).rejects.toMatchObject({ code: "bad-option" });

@@ -1,6 +1,5 @@
 /**
- * The demo's section "Make it go wrong": under each of its conditions, nothing that was seen comes back on the guarded
- * side.
+ * The demo's section "Make it go wrong": under each of its conditions, the guarded feed repeats no seen item.
  */
 import { test, type JSHandle, type Page } from "@playwright/test";
 import { demoInMemory, type RunningDemo } from "../support/processes.ts";
@@ -23,21 +22,21 @@ async function readerOf(page: Page, user: string): Promise<Reader> {
   return reader;
 }
 
-/** What `action` tells the server has been taken. */
+/** Runs an action, and waits for the response to its request. */
 async function answered(page: Page, path: string, action: () => Promise<void>): Promise<void> {
   const answered = page.waitForResponse((response) => response.url().endsWith(path) && response.ok());
   await action();
   await answered;
 }
 
-test("i1: with 10% of events lost, the lost ones stay pending and do not come back", async ({ page }) => {
+test("i1: with 10% of events lost, the lost ones stay pending and are not repeated", async ({ page }) => {
   const reader = await readerOf(page, "lossy");
   await reader.expectNothingPending();
   await answered(page, "/stream", () => page.getByLabel("Lose 10% of events").check());
   expect((await reader.refreshAndLook(4)).guarded).toBe(0);
   await expect(page.locator("#lost")).not.toHaveText("0");
   await expect(page.locator("#pipeline-waiting")).toHaveText("0");
-  // The stream has let everything through that it had not lost: what is pending now, it will never bring.
+  // The stream has delivered all events that it had not lost: those pending now will never arrive.
   await expect
     .poll(async () => (await reader.pending()) <= Number(await page.locator("#lost").textContent()))
     .toBe(true);
@@ -48,7 +47,7 @@ test("i1: with 10% of events lost, the lost ones stay pending and do not come ba
   expect(await reader.counter("repeats-guarded")).toBe(0);
 });
 
-test("from a replica that lags, older states come and are refused, and nothing comes back", async ({ page }) => {
+test("from a replica that lags, older snapshots are refused, and no item is repeated", async ({ page }) => {
   const reader = await readerOf(page, "flapping");
   await reader.expectNothingPending();
   await answered(page, "/stream", () => page.getByLabel("Serve from a lagging replica").check());
@@ -61,7 +60,7 @@ test("from a replica that lags, older states come and are refused, and nothing c
   expect(await reader.counter("repeats-guarded")).toBe(0);
 });
 
-test("where the storage is too large to be filled, a reader with a small one begins, and that is filled", async ({
+test("where the storage is too large to be filled, a reader with a small one is opened, and that is filled", async ({
   page,
 }) => {
   const large = await readerOf(page, "roomy");
@@ -72,7 +71,7 @@ test("where the storage is too large to be filled, a reader with a small one beg
   await expect(page.locator("#reader")).not.toHaveText(name);
   expect(dwell).toBe(String(DWELL_MS));
   const reader = new Reader(page, demo.url, (await page.locator("#reader").textContent()) ?? "");
-  await expect(page.locator("#storage-state")).toHaveText("Impressions are kept in the demo's own storage.");
+  await expect(page.locator("#storage-state")).toHaveText("Impressions are stored in the demo's own storage.");
   const alerts = await alertsOf(page);
   await page.getByText("Make it go wrong").click();
   await reader.setStream(false);
@@ -82,7 +81,7 @@ test("where the storage is too large to be filled, a reader with a small one beg
   await expect.poll(() => alerts.evaluate((all) => all.join())).toContain("the storage is full");
 });
 
-/** All that the page says from now on. A full storage is reported once: then rows are removed, and there may be room. */
+/** All alerts of the page from now on. A full storage is reported once: then rows are removed, and there may be room. */
 function alertsOf(page: Page): Promise<JSHandle<string[]>> {
   return page.getByRole("alert").evaluateHandle((alert) => {
     const all: string[] = [];

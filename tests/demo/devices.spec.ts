@@ -1,4 +1,4 @@
-/** Two devices of one person side by side: what one has shown does not come on the other, whatever the stream does. */
+/** Two devices of one person side by side: neither shows an item of the other, whatever the stream does. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Frame, type Page } from "@playwright/test";
 import { untilNamed } from "../support/pages.ts";
@@ -12,13 +12,13 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
-test("i1: while the stream is stopped, nothing that one device showed comes on the other, and counters say how much", async ({
+test("i1: while the stream is stopped, neither device shows an item of the other, and counters show how many were left out", async ({
   page,
 }) => {
   const desk = new Reader(page, demo.url, "two-devices");
   await desk.open();
   await desk.setStream(false);
-  // From then on what it tells has its name.
+  // From then on its requests contain its name.
   await untilNamed(page);
   await desk.look();
   const seenOnDesk = new Set(desk.seen);
@@ -26,7 +26,7 @@ test("i1: while the stream is stopped, nothing that one device showed comes on t
 
   const phone = await openPhone(page);
   const seenOnPhone = new Set<string>();
-  await test.step("the phone leaves out what the desk showed, and its counter says so", async () => {
+  await test.step("the phone leaves out items of the desk, and counts them", async () => {
     await expect(async () => {
       const offered = count(await idsOn(phone, "unguarded"), seenOnDesk);
       expect(offered).toBeGreaterThan(0);
@@ -41,11 +41,11 @@ test("i1: while the stream is stopped, nothing that one device showed comes on t
       for (const id of (await idsOf(looked)).flat()) seenOnPhone.add(id);
       // The guard looks every 100 ms, and has counted these by then.
       await phone.waitForTimeout(2 * DWELL_MS);
-      await refresh(phone); // which tells the server, too
+      await refresh(phone); // whose request reports what was seen, too
     }
   });
 
-  await test.step("the desk leaves out what the phone showed, and says why", async () => {
+  await test.step("the desk leaves out items of the phone, and shows why", async () => {
     const onPhone = Number(await page.locator("#phone .score b").textContent());
     let offered = 0;
     for (let refreshes = 0; refreshes < 4; refreshes++) {
@@ -122,7 +122,7 @@ async function settled(device: Frame): Promise<void> {
   await expect(device.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
 }
 
-/** As many events have reached the server. */
+/** Resolves when this number of events has reached the server. */
 async function reached(page: Page, events: number): Promise<void> {
   await expect
     .poll(async () => Number(await page.locator("#pipeline-waiting").textContent()))

@@ -1,6 +1,6 @@
 /**
- * What a person does besides reading, as it looks on the page: shows a stopped item again, deletes the history, reads on
- * in a small pool; and what the page does with copies and references.
+ * Actions of a person on the page besides reading: making a stopped item unseen, deleting the history, reading on in a
+ * small pool; and copies and references on the page.
  */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test, type Locator, type Page } from "@playwright/test";
@@ -33,7 +33,7 @@ async function stoppedTitle(reader: Reader): Promise<string> {
   return (await firstStopped(reader).locator(".why span").textContent()) ?? "";
 }
 
-test("a stopped item that is shown again is back in its list, and the server and other lists know", async ({
+test("a stopped item that is made unseen is in its list again, on the server and in other lists, too", async ({
   page,
 }) => {
   const reader = await withSomethingStopped(page, "again");
@@ -51,7 +51,7 @@ test("a stopped item that is shown again is back in its list, and the server and
   expect(id).not.toBe("");
   await expect(page.locator("#announcement")).toContainText("is shown again");
 
-  await test.step("once it was seen and reached the server, it is stopped as any other", async () => {
+  await test.step("once it was seen again and reported, it is stopped like any other", async () => {
     await expect(item).toHaveClass(/looked-at/);
     await reader.setLag(0);
     await reader.setStream(true);
@@ -64,7 +64,7 @@ test("a stopped item that is shown again is back in its list, and the server and
   });
 });
 
-test("a deleted history is gone on the server and in every tab, and what was seen comes again", async ({
+test("a deleted history is gone on the server and in every tab, and seen items are shown again", async ({
   page,
   context,
 }) => {
@@ -101,7 +101,7 @@ test("a deleted history is gone on the server and in every tab, and what was see
 
 const EDITED_COPY = /An edited copy of “(.+)”, by the Simhash of its text: stopped by that item's id/;
 
-test("an edited copy of a seen article is not shown, and says what it is a copy of", async ({ page }) => {
+test("an edited copy of a seen article is not shown, and its reason names the original", async ({ page }) => {
   test.setTimeout(120_000);
   const reader = new Reader(page, demo.url, "edited");
   await reader.open();
@@ -124,7 +124,7 @@ test("an edited copy of a seen article is not shown, and says what it is a copy 
   expect(await reader.counter("repeats-guarded")).toBe(0);
 });
 
-test("from a small pool, the oldest of what was seen come last and are marked as such", async ({ page }) => {
+test("from a small pool, the items seen longest ago come last and are marked as seen", async ({ page }) => {
   const reader = new Reader(page, demo.url, "small");
   await reader.open();
   await page.getByRole("switch", { name: "Read from a small pool" }).check();
@@ -149,7 +149,7 @@ test("from a small pool, the oldest of what was seen come last and are marked as
 });
 
 test.describe("an article and the way back", () => {
-  test("brings the same items in the same place, the item just read included; a reload brings a new list", async ({
+  test("shows the same items at the same scroll position, the item just read included; a reload begins a new list", async ({
     page,
   }) => {
     const reader = new Reader(page, demo.url, "article");
@@ -181,7 +181,7 @@ test.describe("an article and the way back", () => {
     expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   });
 
-  test("an article that is not there says so, and the way back leads to the feed", async ({ page }) => {
+  test("a missing article is reported, with a link back to the feed", async ({ page }) => {
     await page.goto(`${demo.url}article.html?user=lost&dwell=${String(DWELL_MS)}&item=nothing`);
     await expect(page.getByRole("heading", { level: 1 })).toHaveText("This article cannot be shown");
     await page.getByRole("link", { name: "Back to the feed" }).click();

@@ -1,10 +1,10 @@
-/** The demo's promise, in a real browser: whatever the stream does, nothing comes back on the guarded side. */
+/** The demo's promise in a real browser: whatever the stream does, the guarded feed repeats nothing. */
 import { test } from "@playwright/test";
 import { demoInMemory, type RunningDemo } from "../support/processes.ts";
 import { Reader, expect } from "./reader.ts";
 
 const REFRESHES = 12;
-/** What these refreshes show at least, of whatever is counted: the feed brings more than three a refresh. */
+/** The least of each count after these refreshes: each brings more than three items. */
 const MANY = 3 * REFRESHES;
 
 let demo: RunningDemo;
@@ -13,13 +13,13 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
-test("i1: nothing that was seen comes back: not while the stream is stopped, nor later, nor from a flushed store", async ({
+test("i1: no seen item is repeated: not while the stream is stopped, nor later, nor from a flushed store", async ({
   page,
 }) => {
   test.setTimeout(240_000);
   const reader = new Reader(page, demo.url, "lagging");
 
-  await test.step("the stream is stopped, and refreshes bring repeats to the unguarded feed alone", async () => {
+  await test.step("the stream is stopped, and refreshes show repeats in the unguarded feed only", async () => {
     await reader.open();
     await reader.setStream(false);
     await reader.look();
@@ -33,7 +33,7 @@ test("i1: nothing that was seen comes back: not while the stream is stopped, nor
     await reader.expectAllPending();
   });
 
-  await test.step("a reload begins a new list without any, and the next one still has none", async () => {
+  await test.step("a reload begins a new list without repeats, and the next one has none either", async () => {
     const seenBefore = new Set(reader.seen);
     await reader.reload();
     expect(await reader.repeats("guarded", seenBefore)).toEqual([]);
@@ -44,7 +44,7 @@ test("i1: nothing that was seen comes back: not while the stream is stopped, nor
     expect((await reader.refreshAndLook(3)).guarded).toBe(0);
   });
 
-  await test.step("the stream runs again, pending goes down to 0, and still nothing comes back", async () => {
+  await test.step("the stream runs again, pending falls to 0, and still nothing is repeated", async () => {
     await reader.setLag(0);
     await reader.setStream(true);
     await reader.expectNothingPending();
@@ -56,7 +56,7 @@ test("i1: nothing that was seen comes back: not while the stream is stopped, nor
     expect((await reader.refreshAndLook(3)).guarded).toBe(0);
   });
 
-  await test.step("the server's store is flushed, and still nothing comes back", async () => {
+  await test.step("the server's store is flushed, and still nothing is repeated", async () => {
     await fetch(`${demo.url}api/users/${reader.user}/flush`, { method: "POST" });
     const repeats = await reader.refreshAndLook(5);
     expect(repeats.guarded).toBe(0);

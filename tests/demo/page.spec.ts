@@ -1,4 +1,4 @@
-/** The demo's page: what it explains, how it fits a phone and a keyboard, and what it does when the server is gone. */
+/** The demo's page: its explanations, its use on a phone and with a keyboard, and without its server. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { test } from "@playwright/test";
 import { demoInMemory, type RunningDemo } from "../support/processes.ts";
@@ -11,7 +11,9 @@ test.beforeAll(async () => {
   demo = await demoInMemory();
 });
 
-test("more on the way than seen here is explained: a copy of an article has two ids", async ({ page }) => {
+test("more events on the way than items seen here are explained: a copy of an article has two ids", async ({
+  page,
+}) => {
   const reader = new Reader(page, demo.url, "puzzled");
   await reader.open();
   await reader.setStream(false);
@@ -29,7 +31,7 @@ test("more on the way than seen here is explained: a copy of an article has two 
   await expect(page.getByText(/A repost of an article that you have seen is a repeat/)).toBeVisible();
 });
 
-test("a click on a stopped item explains why it was stopped, and another hides it", async ({ page }) => {
+test("a click on a stopped item shows why it was stopped, and another hides that", async ({ page }) => {
   const reader = await withSomethingStopped(new Reader(page, demo.url, "curious"));
   const guarded = page.getByRole("region", { name: "With Seenguard" });
   await guarded
@@ -50,7 +52,7 @@ test("a click on a stopped item explains why it was stopped, and another hides i
   await expect(answer).toContainText(/Remembered by this device|Known to the server/);
 });
 
-test("the counters say what has happened", async ({ page }) => {
+test("the counters agree with what has happened", async ({ page }) => {
   const reader = await withSomethingStopped(new Reader(page, demo.url, "counting"));
   expect(await reader.counter("impressions")).toBeGreaterThanOrEqual(reader.looked.size);
   await reader.expectAllPending();
@@ -118,7 +120,7 @@ test.describe("on a phone", () => {
   });
 });
 
-test("the keyboard alone refreshes, opens what was stopped and asks why", async ({ page }) => {
+test("with the keyboard alone a person refreshes, opens the stopped items and their reasons", async ({ page }) => {
   const reader = new Reader(page, demo.url, "keys");
   await reader.open();
   await reader.look();
@@ -163,7 +165,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.describe(`in ${colorScheme} colours on ${device}`, () => {
       test.use({ colorScheme, viewport });
 
-      test("no rule of accessible pages is broken", async ({ page }) => {
+      test("no accessibility rule is broken", async ({ page }) => {
         await withSomethingStopped(new Reader(page, demo.url, `axe-${colorScheme}-${device.slice(2)}`));
         await page.locator("summary:visible").evaluateAll((all) => {
           for (const summary of all as HTMLElement[])
@@ -176,7 +178,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   }
 }
 
-test("a page without its server says so, keeps what was seen, and goes on when the server is back", async ({
+test("a page without its server reports it, remembers what was seen, and continues when the server is back", async ({
   page,
 }) => {
   const reader = new Reader(page, demo.url, "offline");

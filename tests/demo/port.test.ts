@@ -1,11 +1,11 @@
-/** `fetch` over a MessagePort, as the demo's page asks the server in its worker, behaves as `fetch` over a network. */
+/** `fetch` over a MessagePort, by which the demo's page reaches the server in its worker, behaves like `fetch` over a network. */
 import { expect, onTestFinished, test } from "vitest";
 import { fetchOver, serveOver, type Handler } from "../../www/alone/port.ts";
 
 const directory = new URL("http://page.example/demo/");
 const patience = { intervalMs: 20, pings: 3, startPings: 6 };
 
-/** The `fetch` of a page whose worker answers by `handler`. */
+/** The `fetch` of a page whose worker responds by `handler`. */
 function fetchFrom(handler: Handler): typeof fetch {
   return fetchOver(
     () => {
@@ -19,7 +19,7 @@ function fetchFrom(handler: Handler): typeof fetch {
   );
 }
 
-/** A body that the test goes on with, chunk by chunk. */
+/** A body that the test writes chunk by chunk. */
 function bodyByHand(): {
   response: Response;
   next: (text: string) => void;
@@ -39,7 +39,7 @@ function bodyByHand(): {
   };
 }
 
-test("a request arrives as it was made, and its response as it was answered", async () => {
+test("a request and its response arrive unchanged", async () => {
   const ask = fetchFrom(async (request) => {
     const said = [request.method, request.url, request.headers.get("seen-held"), await request.text()];
     return Response.json(said, { status: 201, headers: { "x-answer": "yes" } });
@@ -54,7 +54,7 @@ test("a response without a body has none", async () => {
   expect([response.status, response.body, await response.text()]).toEqual([204, null, ""]);
 });
 
-test("a body is read while the rest of it is not made yet", async () => {
+test("a body can be read before its rest is written", async () => {
   const { response, next } = bodyByHand();
   const body = (await fetchFrom(() => Promise.resolve(response))("./api/x")).body?.getReader();
   for (const text of ["first", "second"]) {
@@ -100,7 +100,7 @@ test("a handler that throws, and a body that breaks, reject with a TypeError", a
   await expect(reading).rejects.toThrow(new TypeError("Error: the body broke"));
 });
 
-test("a handler that takes longer than a dead worker's silence is waited for", async () => {
+test("a handler that is slower than the timeout for a dead worker is waited for", async () => {
   const waitMs = 3 * patience.intervalMs * patience.startPings;
   const ask = fetchFrom(async () => {
     await new Promise((resolve) => setTimeout(resolve, waitMs));
@@ -109,7 +109,7 @@ test("a handler that takes longer than a dead worker's silence is waited for", a
   expect(await (await ask("./api/x")).text()).toBe("late");
 });
 
-test("when the worker dies, all that waits rejects, and the next request has another worker", async () => {
+test("when the worker dies, requests in progress reject, and the next request starts another worker", async () => {
   const workers: MessagePort[] = [];
   const { response } = bodyByHand();
   const ask = fetchOver(
@@ -129,13 +129,13 @@ test("when the worker dies, all that waits rejects, and the next request has ano
   const [worker] = workers;
   if (worker) worker.onmessage = null; // as of a worker that has ended, nothing comes any more
   const answer = ask("./api/x");
-  await expect(body).rejects.toThrow("the worker does not answer");
-  await expect(answer).rejects.toThrow(new TypeError("the worker does not answer"));
+  await expect(body).rejects.toThrow("the worker does not respond");
+  await expect(answer).rejects.toThrow(new TypeError("the worker does not respond"));
   expect(await (await ask("./api/x")).text()).toBe("alive");
   expect(workers).toHaveLength(2);
 });
 
-test("what is not below the page's api/ goes over the network", async () => {
+test("a request outside the page's api/ is made over the network", async () => {
   const ask = fetchFrom(() => Promise.resolve(new Response("worker")));
   expect(await (await ask("data:text/plain,network")).text()).toBe("network");
   expect(await (await ask(new Request("http://page.example/demo/api/x"))).text()).toBe("worker");

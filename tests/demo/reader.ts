@@ -1,15 +1,15 @@
 /**
- * A person in front of the demo's page, for tests: refreshes, scrolls, looks at what is shown until it has counted, and
- * keeps a record of their own of what they have seen, apart from the page's and from the guard's.
+ * A person in front of the demo's page, for tests: refreshes, scrolls, views items until they have counted, and has a
+ * record of what was seen that is independent of the page's and the guard's.
  */
 import { expect as impatient, type Locator, type Page } from "@playwright/test";
 
-/** Waits for long enough on a busy machine. */
+/** `expect` with a timeout for a busy machine. */
 export const expect = impatient.configure({ timeout: 20_000 });
 
 export type Side = "unguarded" | "guarded";
 export type Counter = "impressions" | "repeats-unguarded" | "repeats-guarded" | "stopped" | "mistaken";
-/** What the guard's panel calls it. */
+/** A term of the guard's panel. */
 export type Fact = "Pending" | "Undelivered" | "False positives" | "Received" | "By reference";
 
 /** Short, so that a test may look at hundreds of items. */
@@ -18,7 +18,7 @@ export const DWELL_MS = 120;
 export class Reader {
   /** Items that were in view for long enough, by their own ids. */
   readonly looked = new Set<string>();
-  /** All ids of these. */
+  /** All ids of these items. */
   readonly seen = new Set<string>();
 
   constructor(
@@ -42,7 +42,7 @@ export class Reader {
     await this.settled();
   }
 
-  /** Opens an article of the guarded feed, as a person does who reads it. */
+  /** Opens an article of the guarded feed. */
   async openArticle(title: string): Promise<void> {
     await this.page.locator("#guarded").getByRole("link", { name: title, exact: true }).first().click();
     await expect(this.page.getByRole("link", { name: "Back to the feed" })).toBeVisible();
@@ -72,7 +72,7 @@ export class Reader {
     return (await idsOf(this.items(side))).map(([id = ""]) => id);
   }
 
-  /** Those of which this person had seen any id before the list came. */
+  /** The items of which this person had seen any id before the list came. */
   async repeats(side: Side, seenBefore: ReadonlySet<string>): Promise<string[]> {
     const shown = await idsOf(this.items(side));
     return shown.filter((ids) => ids.some((id) => seenBefore.has(id))).map(([id = ""]) => id);
@@ -95,9 +95,9 @@ export class Reader {
     return this.page.locator("seenguard-panel");
   }
 
-  /** What the guard's panel says of it from now on. */
+  /** The values of a term in the guard's panel from now on. */
   async currentFactOf(term: Fact): Promise<Locator> {
-    // It looks at the guard every second, and the plot moves on whenever it does.
+    // The panel reads the guard every second, and moves the plot each time.
     const line = this.panel.locator("path.line");
     const before = await line.getAttribute("d");
     await expect(line).not.toHaveAttribute("d", before ?? "");
@@ -112,13 +112,13 @@ export class Reader {
     await expect(await this.currentFactOf("Pending")).toHaveText("0", options);
   }
 
-  /** Resolves when it is so: a stream over the service is a process that ends or starts. */
+  /** Resolves when the stream runs or stands: over the service it is a process that ends or starts. */
   async setStream(running: boolean): Promise<void> {
     await this.changeStream(() => this.page.getByRole("switch", { name: "The stream" }).setChecked(running));
     await expect(this.page.locator("#running-text")).toHaveText(running ? "The stream runs" : "The stream is stopped");
   }
 
-  /** Resolves when the server has it. */
+  /** Resolves when the server has the change. */
   async setLag(seconds: number): Promise<void> {
     await this.changeStream(() => this.page.getByRole("slider", { name: "Lag" }).fill(String(seconds)));
   }
@@ -132,7 +132,7 @@ export class Reader {
     expect((await answer).ok()).toBe(true);
   }
 
-  /** Looks and refreshes until something of the list was stopped. */
+  /** Views items and refreshes until an item of the list was stopped. */
   async seeSomethingStopped(): Promise<void> {
     await this.look();
     await expect(async () => {
@@ -142,7 +142,7 @@ export class Reader {
     }).toPass();
   }
 
-  /** Refreshes and looks, `times` times; returns how many repeats each feed brought. */
+  /** Refreshes and views items, `times` times. Returns how many repeats each feed showed. */
   async refreshAndLook(times: number): Promise<Record<Side, number>> {
     const repeats = { unguarded: 0, guarded: 0 };
     for (let time = 0; time < times; time++) {
@@ -156,7 +156,7 @@ export class Reader {
   }
 
   /**
-   * Everything seen is pending. (So may be what was looked at just long enough for the guard, and not for this record.)
+   * Everything seen is pending. (So may be items that were in view long enough for the guard, but not for this record.)
    */
   async expectAllPending(): Promise<void> {
     await this.noteSeen();
@@ -170,7 +170,7 @@ export class Reader {
     await expect(this.page.locator("#feeds:not([aria-busy]) .block").first()).toBeAttached();
   }
 
-  /** Until everything of which most is in view has been looked at. */
+  /** Waits until each item that is mostly in view has counted. */
   private async lookHere(): Promise<void> {
     await expect.poll(() => this.page.evaluate(countUnseenInView)).toBe(0);
     await this.noteSeen();
@@ -186,7 +186,7 @@ export class Reader {
   }
 }
 
-/** Opens the list of what was stopped, and the reason of its first item. */
+/** Opens the list of stopped items, and the reason of the first one. */
 export async function showWhy(page: Page): Promise<void> {
   await page
     .getByText(/^\d+ stopped$/)
@@ -198,7 +198,7 @@ export async function showWhy(page: Page): Promise<void> {
     .click();
 }
 
-/** Each item's own id, and of a copy its group's. */
+/** Each item's own id and, for a copy, its group's. */
 export async function idsOf(items: Locator): Promise<string[][]> {
   return items.evaluateAll((elements) =>
     elements.map((element) => ["data-seen-id", "data-group-id"].flatMap((name) => element.getAttribute(name) ?? [])),

@@ -41,11 +41,11 @@ test("the same turn of the same person is the same page", async () => {
   expect((await page(server, user, 5)).items).not.toEqual((await page(server, user, 6)).items);
 });
 
-test("an item is offered again until the server knows that it was seen, and then never", async () => {
+test("an item is offered again until its impression has reached the server, and then never", async () => {
   const user = someone();
   await control(server, user, { running: false });
   const shown = await pagesOf(server, user, 1, 10);
-  // A device tells all ids of what it has shown.
+  // A device reports all ids of the items that it has shown.
   await post(
     server,
     user,
@@ -57,7 +57,7 @@ test("an item is offered again until the server knows that it was seen, and then
   expect(repeats(await pagesOf(server, user, 21, 10), shown)).toEqual([]);
 });
 
-test("a page ships the state that it was filtered against, which contains none of its items", async () => {
+test("a page has the snapshot that it was filtered against, which contains none of its items", async () => {
   const user = someone();
   await control(server, user, { lagSeconds: 0 });
   await post(server, user, (await page(server, user, 1)).items);
@@ -68,7 +68,7 @@ test("a page ships the state that it was filtered against, which contains none o
   expect(snapshot).toMatchObject({ version: (await status(server, user)).snapshot?.version });
 });
 
-test("impressions stay in a stream that lags, and leave it when the lag is taken away", async () => {
+test("impressions wait in a stream that lags, and arrive when the lag is set to 0", async () => {
   const user = someone();
   await control(server, user, { running: true, lagSeconds: 300 });
   await post(server, user, (await page(server, user, 1)).items);
@@ -78,7 +78,7 @@ test("impressions stay in a stream that lags, and leave it when the lag is taken
   expect((await status(server, user)).stream).toMatchObject({ accepted: 10, waiting: 0, running: true });
 });
 
-test("the seen state is sent along with the status only when it is another", async () => {
+test("the snapshot is sent with the status only when it has changed", async () => {
   const user = someone();
   await control(server, user, { lagSeconds: 0 });
   await post(server, user, [{ id: "x" }]);
@@ -90,7 +90,7 @@ test("the seen state is sent along with the status only when it is another", asy
   await vi.waitUntil(async () => (await status(server, user, state)).snapshot !== undefined, SOON);
 });
 
-test("a flushed store knows nothing any more", async () => {
+test("a flushed store contains nothing any more", async () => {
   const user = someone();
   await control(server, user, { lagSeconds: 0 });
   await post(server, user, [{ id: "x" }]);
@@ -100,7 +100,7 @@ test("a flushed store knows nothing any more", async () => {
 });
 
 for (const [what, request] of badRequests()) {
-  test(`${what} is refused, and the answer says so`, async () => {
+  test(`${what} is refused with an error in the response`, async () => {
     const answer = await server.ask(...request);
     expect(answer.status).toBe(400);
     const { error } = (await answer.json()) as { error: { code: string; message: string } };
@@ -109,7 +109,7 @@ for (const [what, request] of badRequests()) {
   });
 }
 
-test("what is not there is answered in JSON, too", async () => {
+test("an unknown path gets an error as JSON, too", async () => {
   const answer = await server.ask("GET", "/api/nothing");
   expect(answer.status).toBe(404);
   expect(await answer.json()).toMatchObject({ error: { code: "not-found" } });
@@ -125,13 +125,13 @@ test("the catalogue has more than a thousand titles, each with a different short
   }
 });
 
-test("every repost is found by its address, nearly every edited copy by its text, and no article is taken for one", () => {
+test("every repost is found by its address, nearly every edited copy by its text, and no article is mistaken for a copy", () => {
   const articles = catalogue.slice(0, 1000);
   const [reposts, edited] = [catalogue.slice(1000, 1250), catalogue.slice(1250)];
   expect(catalogue.filter(({ publisher }) => publisher === undefined)).toEqual(articles);
   const originalsOf = (items: readonly Item[]) => items.map(({ copyOf }) => copyOf?.id);
   expect(new Set(originalsOf(articles))).toEqual(new Set([undefined]));
-  expect(originalsOf(reposts)).toEqual(articles.filter((_, place) => place % 4 === 0).map(({ id }) => id));
+  expect(originalsOf(reposts)).toEqual(articles.filter((_, index) => index % 4 === 0).map(({ id }) => id));
   expect(new Set(reposts.map(({ copyOf }) => copyOf?.by))).toEqual(new Set(["address"]));
   const found = edited.filter(({ copyOf }) => copyOf !== undefined);
   expect(found.length).toBeGreaterThan(225);
@@ -161,7 +161,7 @@ function badRequests(): [what: string, request: Parameters<TestServer["ask"]>][]
     ["an unseen entry without a time", post({ ...report, unseen: [{ id: "x" }] })],
     ["a lag below 0", put({ lagSeconds: -1 })],
     ["a lag above 300", put({ lagSeconds: 301 })],
-    ["a lag that is a text", put({ lagSeconds: "5" })],
+    ["a lag that is a string", put({ lagSeconds: "5" })],
     ["an unknown control", put({ speed: 5 })],
     ["no control at all", put({})],
   ];
@@ -185,7 +185,7 @@ test("a short text has to have the same words, and an empty text is not a copy o
   groups.free();
 });
 
-test("what was grouped before keeps its group, also when the first of it is gone", async () => {
+test("a story keeps its group, also when the first story of the group is gone", async () => {
   const text = Array.from({ length: 120 }, (_, number) => `word${String(number)}`).join(" ");
   const groups = await StoryGroups.create();
   expect(groups.groupOf({ id: "b", group: "a", url: "https://a.example/b", text })).toBe("a");

@@ -1,4 +1,4 @@
-/** The demo's server in a test, and what a device asks of it. */
+/** The demo's server in a test, and the requests of a device. */
 import type { Report } from "seenguard/server";
 import { expect, vi } from "vitest";
 import type { StreamStatus } from "../../www/server/back-end.ts";
@@ -87,7 +87,7 @@ export async function status(server: TestServer, user: string, state?: string): 
   return (await (await server.ask("GET", `/api/users/${user}/status${query}`)).json()) as Status;
 }
 
-/** Everything that this person reported has left the stream and is in a state other than `version`. */
+/** Resolves when all of this person's reports have left the stream and the snapshot's version is not `version`. */
 export async function arrived(server: TestServer, user: string, version = 0): Promise<void> {
   await vi.waitUntil(async () => {
     const { stream, snapshot } = await status(server, user);

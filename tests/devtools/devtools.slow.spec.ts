@@ -1,4 +1,4 @@
-/** `<seenguard-panel>`: what it shows after real calls, how it is used, and what a page may do with it. */
+/** `<seenguard-panel>`: its content after real calls, its use, and what a page may do with it. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { PanelPage, shippedAgain, snapshotOf, test } from "./panel-page.js";
 import { codes, expect, openGuard } from "../support/chromium.js";
@@ -17,7 +17,7 @@ test.afterEach(({ shown }) => {
 });
 
 test.describe("what is shown", () => {
-  test("the numbers are those of the guard, of feeds and of other holders", async ({ shown }) => {
+  test("the numbers include calls of the guard, of feeds and of other handles", async ({ shown }) => {
     await shown.openWithGuard({ storage: "indexeddb" });
     const snapshot = await snapshotOf(["known", "known too"]);
     await shown.apply({ ...snapshot, version: 12 });
@@ -96,7 +96,7 @@ test.describe("what is shown", () => {
     await expect(shown.panel).toContainText("The oldest 50 of 102.");
   });
 
-  test("the lag is plotted, and said in words", async ({ shown }) => {
+  test("the lag is plotted, and described in words", async ({ shown }) => {
     await shown.page.clock.install({ time: new Date("2026-01-01T12:00:00Z") });
     await shown.openWithGuard();
     const words = shown.panel.getByRole("figure");
@@ -120,7 +120,7 @@ test.describe("what is shown", () => {
     expect(await pathOf(shown, "dots")).toMatch(/^M300\.0 0\.0h0$/);
     await shown.page.clock.runFor(100_000);
     expect(await pathOf(shown, "dots")).toMatch(/^M200\.0 /);
-    // A tab that sleeps takes no samples: what is older than the plot is not in it.
+    // A sleeping tab takes no samples: samples older than the plot are not in it.
     await shown.page.clock.fastForward(250_000);
     expect(await pathOf(shown, "dots")).toBe("");
     expect(await pathOf(shown, "line")).not.toContain("-");
@@ -149,7 +149,7 @@ async function pathOf({ panel }: PanelPage, name: "line" | "area" | "dots"): Pro
 }
 
 test.describe("unsee", () => {
-  test("by the keyboard alone: the item passes again, the focus goes on to the next one, and the page is notified", async ({
+  test("by the keyboard alone: the item passes again, the focus moves to the next one, and the page is notified", async ({
     shown,
   }) => {
     await shown.openWithGuard();
@@ -187,7 +187,7 @@ test.describe("unsee", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual([]);
   });
 
-  test("says so if the item was made unseen elsewhere before", async ({ shown }) => {
+  test("reports if the item was made unseen elsewhere before", async ({ shown }) => {
     await shown.openWithGuard();
     await shown.page.evaluate(() => {
       window.guard.record("a");
@@ -238,7 +238,7 @@ for (const colorScheme of ["light", "dark"] as const) {
     test.describe(`in ${colorScheme} colours on ${device}`, () => {
       test.use({ colorScheme, viewport });
 
-      test("no rule of accessible pages is broken, and nothing is wider than the panel", async ({ shown }) => {
+      test("no accessibility rule is broken, and nothing is wider than the panel", async ({ shown }) => {
         await shown.openWithGuard();
         await fill(shown);
         await expect(shown.rows("Stopped lately")).toHaveCount(3);
@@ -249,7 +249,7 @@ for (const colorScheme of ["light", "dark"] as const) {
   }
 }
 
-test("in forced colours drawings have the colours of the text", async ({ shown }) => {
+test("in forced colours the drawings use the text colours", async ({ shown }) => {
   await shown.page.emulateMedia({ forcedColors: "active" });
   await shown.openWithGuard();
   await fill(shown);
@@ -277,7 +277,7 @@ async function expectAccessible({ page }: PanelPage): Promise<void> {
   expect(violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ target }) => target) }))).toEqual([]);
 }
 
-/** Neither does the page scroll sideways, nor is a text wider than its element. */
+/** Expects that neither the page scrolls sideways, nor a text is wider than its element. */
 async function expectNothingCut({ page, panel }: PanelPage): Promise<void> {
   expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
   const cut = await panel.evaluate(({ shadowRoot }) =>
@@ -289,7 +289,7 @@ async function expectNothingCut({ page, panel }: PanelPage): Promise<void> {
 }
 
 test.describe("on a page", () => {
-  test("a strict content security policy leaves it its styles", async ({ shown }) => {
+  test("it has its styles under a strict content security policy", async ({ shown }) => {
     await shown.openWithGuard();
     await expect(shown.panel).toHaveCSS("border-radius", "11.7px");
     await expect(shown.panel.locator("style")).toHaveCount(0);
@@ -308,7 +308,7 @@ test.describe("on a page", () => {
     await expect(shown.panel.locator("style")).toHaveCount(1);
   });
 
-  test("no style gets in or out, but the custom properties", async ({ shown }) => {
+  test("no style but its custom properties crosses its boundary", async ({ shown }) => {
     await shown.openWithGuard();
     await shown.page.evaluate(() => {
       const sheet = new CSSStyleSheet();
@@ -359,7 +359,7 @@ test.describe("on a page", () => {
     await expect(shown.panel.locator(".badge")).toHaveText(["2 pending", "2 pending", "1 pending"]);
     await expect(shown.page.getByRole("region", { name: "Seenguard videos" })).toContainText("v");
     await expectAccessible(shown);
-    // Another guard takes the place of the first one, and nothing of that stays.
+    // Another guard replaces the first one, of which nothing stays.
     await shown.page.evaluate(() => {
       const [home, , other] = document.querySelectorAll("seenguard-panel");
       if (home && other) home.guard = other.guard;

@@ -1,10 +1,10 @@
-/** What a guard reports to its tools: each call that decided items, and each snapshot that was applied. */
+/** The events of a guard for its tools: each decision of items, and each applied snapshot. */
 import { SeenGuard } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { HOOK, type HookedGuard, type Tool } from "../../js/guard/tools.js";
 import { follow, heldBy, openGuard, openPage, shardText, shippedSnapshot, uniqueNamespace } from "../support/node.js";
 
-/** A guard that has seen "a", and what its tool receives. */
+/** A guard that has recorded "a", and the events that its tool receives. */
 async function followed() {
   const { guard } = await openGuard();
   guard.record("a");
@@ -17,7 +17,7 @@ function listen(guard: SeenGuard, decided: Tool["decided"]): () => void {
 }
 
 describe("a tool receives decisions", () => {
-  test("for each call of filter and split how many items it decided, and which it stopped, and why", async () => {
+  test("for each call of filter and split: how many items it decided, which it stopped, and why", async () => {
     const { guard, decisions } = await followed();
     guard.apply(await shippedSnapshot(["b"]));
     guard.filter(["a", "b", "c", "c"]);
@@ -60,7 +60,7 @@ describe("a tool receives decisions", () => {
     ]);
   });
 
-  test("where there is an engine: without one nothing is decided", async () => {
+  test("only with an engine: without one nothing is decided", async () => {
     const { guard } = await openGuard({}, openPage("delete globalThis.WebAssembly").seenguard);
     const { decisions } = follow(guard);
     expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
@@ -116,7 +116,7 @@ test("i5: a tool that filters in its callback receives only the events of others
   expect(received).toEqual([1, 2]);
 });
 
-test("tools of two guards that filter by each other come to an end", async () => {
+test("tools of two guards that call each other's filter do not loop", async () => {
   const [one, other] = [(await openGuard()).guard, (await openGuard()).guard];
   let received = 0;
   const answer = (guard: SeenGuard) => () => {

@@ -1,4 +1,4 @@
-/** A page with the package's panel on it, under a content security policy that is as strict as can be. */
+/** A page with the panel, under the strictest content security policy. */
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "@playwright/test";
 import type { Snapshot } from "seenguard";
@@ -8,7 +8,7 @@ import { openGuard, SITE, test as base } from "../support/chromium.js";
 
 const script = readFileSync(new URL("../../dist/devtools.js", import.meta.url), "utf8");
 
-/** No style element and no style attribute, no text that is parsed as markup. */
+/** Forbids style elements, style attributes and parsing strings as markup. */
 const POLICY = [
   ...["default-src 'none'", "script-src 'self' 'wasm-unsafe-eval'", "style-src 'nonce-of-the-page'"],
   ...["require-trusted-types-for 'script'", "trusted-types 'none'"],
@@ -21,7 +21,7 @@ const page = (content: string) => `<!doctype html><html lang="en"><meta charset=
 
 const PANEL = `<seenguard-panel open></seenguard-panel><script type="module" src="/devtools.js"></script>`;
 
-/** A page, and the panel on it that most tests look at. */
+/** A page, and the panel on it that most tests check. */
 export class PanelPage {
   /** The console's errors and warnings, and those of the policy. */
   readonly complaints: string[] = [];
@@ -57,7 +57,7 @@ export class PanelPage {
     });
   }
 
-  /** What the panel says of a term. */
+  /** The description of a term in the panel. */
   fact(term: string): Locator {
     const row = this.panel.locator("dl > div").filter({ has: this.page.getByText(term, { exact: true }) });
     return row.getByRole("definition");
@@ -88,7 +88,7 @@ export async function snapshotOf(ids: readonly string[]): Promise<Snapshot> {
   return snapshot;
 }
 
-/** The same chain, shipped to a device that holds what its guard said. */
+/** The snapshot of the same chain for a device with this `Seen-Held`. */
 export async function shippedAgain({ shards }: Snapshot, held: string): Promise<Snapshot> {
   const chain = await ShardChain.from(shards as string[]);
   const snapshot = chain.snapshot({ held });

@@ -1,4 +1,4 @@
-/** Runs the examples for browsers: each on a page in Chromium, with a server as the documentation describes it. */
+/** Runs the examples for browsers, each on a page in Chromium, with the server of the documentation. */
 import { chromium, type Browser, type Page } from "@playwright/test";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
@@ -16,10 +16,10 @@ export interface OpenPage {
 }
 
 const ITEMS_A_PAGE = 12;
-/** What the server's store knows as seen, on the first page. */
+/** The item of the first page that the server's store contains. */
 export const KNOWN = "article-3";
 
-/** Opens a page with the example on it. `entry` is what runs it: a module that imports `./example`. */
+/** Opens a page with the example on it. `entry`: the module that runs it, which imports `./example`. */
 export async function openExample(example: Example, entry = `import "./example";`): Promise<OpenPage> {
   const server = fastify();
   const posted: { contentType: string; body: unknown }[] = [];
@@ -69,7 +69,7 @@ async function knownSnapshot(): Promise<Snapshot> {
   return snapshot;
 }
 
-/** Offers the same items again and again, as a server does whose stream stands still. */
+/** Offers the same items again and again, like a server whose stream is stopped. */
 function addFeed(server: FastifyInstance, snapshot: Snapshot): void {
   server.get<{ Querystring: { page?: string } }>("/api/feed", ({ query: { page = "0" } }) => {
     const first = Number(page) * ITEMS_A_PAGE;
@@ -98,9 +98,9 @@ async function bundled(example: Example, entry: string): Promise<string> {
     format: "esm",
     jsx: "automatic",
     jsxDev: true,
-    // The React that looks for mistakes.
+    // React's build for development.
     define: { "process.env.NODE_ENV": '"development"' },
-    // An example is there for its effects, which the package has none of.
+    // An example is run for its side effects, which the package's manifest denies.
     ignoreAnnotations: true,
     logLevel: "silent",
     write: false,

@@ -1,4 +1,4 @@
-/** docs/errors.md: every code has its section, and each example in it is what the package says. */
+/** docs/errors.md: every code has its section, and each example in it is a message of the package. */
 import { memoryStore, parseReport } from "seenguard/server";
 import { SeenGuard as SlimGuard } from "seenguard/slim";
 import { SeenGuard, type ErrorCode, type SeenGuardError, type Snapshot } from "seenguard";
@@ -32,7 +32,7 @@ async function thrown(run: () => unknown): Promise<SeenGuardError | undefined> {
   return undefined;
 }
 
-/** How each error of the page comes about. */
+/** Provokes the error of each section. */
 const provoke: Record<ErrorCode, () => Promise<SeenGuardError | undefined>> = {
   "bad-option": () => thrown(() => SeenGuard.open({ namespace: "home:ada", storage: "none", windowDays: 0 })),
   misuse: async () => {
@@ -80,7 +80,7 @@ test("the page has a section for each code, and no other", () => {
   expect(sections.map(({ code }) => code).toSorted()).toEqual(codes);
 });
 
-test.each(sections)("i5: its example of $code is what the package says", async ({ code, example }) => {
+test.each(sections)("i5: its example of $code is the package's message", async ({ code, example }) => {
   const error = await provoke[code as ErrorCode]();
   expect(error).toMatchObject({ name: "SeenGuardError", code });
   const [, message, address] = /^(.*) \((https:.*)\)$/.exec(error?.message ?? "") ?? [];

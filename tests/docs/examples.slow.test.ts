@@ -1,10 +1,9 @@
-/** The documentation's examples run and print what they say. Those in Go, Java and Python are run by tests/service. */
+/** The documentation's examples run and print the output in their comments. Those in Go, Java and Python: tests/service. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
-import { measuredRelease, nodeOf } from "../../scripts/lib/node-releases.mjs";
 import { appFiles } from "../bundlers/app-files.ts";
 import { startRedis, type RunningRedis } from "../support/processes.ts";
 import { KNOWN, openExample, type OpenPage } from "./browser.ts";
@@ -14,13 +13,11 @@ const run = promisify(execFile);
 const NODE_MS = 30_000;
 const BROWSER_MS = 60_000;
 const COMPILER_MS = 300_000;
-/** Newer ones have a localStorage, of which they warn where it has no file. */
-const WITHOUT_LOCAL_STORAGE = { NODE_OPTIONS: "--no-experimental-webstorage" };
 
-const RUN_HERE = ["js node", "js redis", "js sqlite", "js page", "tsx page", "rust", "json"];
+const RUN_HERE = ["js node", "js redis", "js page", "tsx page", "rust", "json"];
 /** By tests/shells (`ts`, `js shell`), tests/hooks (adapters and test runners), servers.test.ts, tests/requests. */
 const RUN_ELSEWHERE =
-  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|hono)$|^jsx? shell$|^ts accounts$|^js offline$/;
+  /^(?:go|java|python) \w+$|^ts$|^(?:tsx|vue|svelte) adapter$|^js (?:vitest|jest|express|hono)$|^js shell$|^ts accounts$|^js offline$/;
 /** Of an app that tests/bundlers runs: the rest of the kind is its file. Of a client that clients.test.ts runs: its name. */
 const OF_AN_APP = /^\w+ (?!start\/)(\S+\/\S+)$/;
 /** A file of the app that start.test.ts runs. */
@@ -36,7 +33,7 @@ test("every example is of a kind that some test runs", () => {
 
 describe("in Node", () => {
   test.each(examplesOf("js node"))(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: NODE_MS },
     (example) => expectOutput(example),
   );
@@ -50,7 +47,7 @@ describe("over Redis", () => {
   afterAll(() => redis.stop());
 
   test.each(examplesOf("js redis"))(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: NODE_MS },
     async (example) => {
       await expectOutput(example, { REDIS_URL: redis.url });
@@ -59,22 +56,9 @@ describe("over Redis", () => {
   );
 });
 
-describe("over SQLite", () => {
-  test.each(examplesOf("js sqlite"))(
-    "the example of $page at line $line prints what it says",
-    { timeout: COMPILER_MS },
-    // Node 20 has none. Where there is no package of the newer one, the Node that runs has to be it.
-    async (example) => expectOutput(example, WITHOUT_LOCAL_STORAGE, await nodeOf(measuredRelease)),
-  );
-});
-
-async function expectOutput(
-  example: Example,
-  environment: Record<string, string> = {},
-  node = process.execPath,
-): Promise<void> {
+async function expectOutput(example: Example, environment: Record<string, string> = {}): Promise<void> {
   const env = { ...process.env, ...environment };
-  const { stdout, stderr } = await run(node, [writeExample(example)], { cwd: root, env });
+  const { stdout, stderr } = await run(process.execPath, [writeExample(example)], { cwd: root, env });
   expect(stderr).toBe("");
   expect(expectedOutput(example)).not.toBe("");
   expect(stdout).toBe(expectedOutput(example));
@@ -89,22 +73,26 @@ describe("in a browser", () => {
   const shown = ({ page }: OpenPage) => page.locator("li").allTextContents();
   const eleven = Array.from({ length: 12 }, (_, index) => `article-${String(index)}`).filter((id) => id !== KNOWN);
 
-  test("the plain list shows fresh items, and never again what was in view", { timeout: BROWSER_MS }, async () => {
-    const entry = `import { more, refresh } from "./example"; Object.assign(globalThis, { more, refresh });`;
-    const opened = await open(exampleWith("js page", "elementOf"), entry);
-    await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
-    await opened.page.evaluate("more()");
-    expect(await shown(opened)).toEqual(eleven);
-    await expectDelivered(opened, eleven.length);
-    await opened.page.evaluate("refresh()");
-    expect(await shown(opened)).toEqual([]);
-    await opened.page.reload();
-    await opened.page.waitForFunction("globalThis.refresh !== undefined");
-    expect(await shown(opened)).toEqual([]);
-    expect(opened.printed()).toBe("");
-  });
+  test(
+    "the plain list shows fresh items, and never again items that were in view",
+    { timeout: BROWSER_MS },
+    async () => {
+      const entry = `import { more, refresh } from "./example"; Object.assign(globalThis, { more, refresh });`;
+      const opened = await open(exampleWith("js page", "elementOf"), entry);
+      await vi.waitFor(async () => expect(await shown(opened)).toEqual(eleven), 20_000);
+      await opened.page.evaluate("more()");
+      expect(await shown(opened)).toEqual(eleven);
+      await expectDelivered(opened, eleven.length);
+      await opened.page.evaluate("refresh()");
+      expect(await shown(opened)).toEqual([]);
+      await opened.page.reload();
+      await opened.page.waitForFunction("globalThis.refresh !== undefined");
+      expect(await shown(opened)).toEqual([]);
+      expect(opened.printed()).toBe("");
+    },
+  );
 
-  test("the React list does so under StrictMode, and keeps what it shows", { timeout: BROWSER_MS }, async () => {
+  test("the React list does so under StrictMode, and its items stay", { timeout: BROWSER_MS }, async () => {
     const entry = `
       import { StrictMode } from "react";
       import { createRoot } from "react-dom/client";
@@ -123,7 +111,7 @@ describe("in a browser", () => {
 
   const printing = examplesOf("js page", "tsx page").filter((example) => expectedOutput(example) !== "");
   test.each(printing)(
-    "the example of $page at line $line prints what it says",
+    "the example of $page at line $line prints its documented output",
     { timeout: BROWSER_MS },
     async (example) => {
       const opened = await open(example);
@@ -131,14 +119,14 @@ describe("in a browser", () => {
     },
   );
 
-  test("every example for pages is one of these", () => {
+  test("every example for pages is run by one of these tests", () => {
     const all = examplesOf("js page", "tsx page");
     const lists = all.filter(({ code }) => /elementOf|useSeenPages/.test(code));
     expect(lists).toHaveLength(2);
     expect(all).toHaveLength(printing.length + lists.length);
   });
 
-  /** The body that arrives has the form that docs/delivery.md documents. */
+  /** Expects the body that docs/delivery.md documents. */
   async function expectDelivered({ posted }: OpenPage, count: number): Promise<void> {
     interface Body {
       impressions: { id: string; at: number }[];
@@ -177,7 +165,7 @@ test("the examples in Rust run", { timeout: COMPILER_MS }, async () => {
 });
 
 /**
- * Runs the Rust examples of a page against the crate, and returns rustdoc's output, which says how many passed and failed.
+ * Runs the Rust examples of a page against the crate. Returns rustdoc's output, with the numbers of passed and failed.
  * The crate is compiled apart: its file has one name whatever its features, and the service's own examples may link to it
  * meanwhile.
  */

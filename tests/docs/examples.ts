@@ -1,16 +1,15 @@
 /**
- * The documentation's pages, and the examples in them and in the public declarations. Behind an example's language
- * stands where it runs:
+ * The documentation's pages, and the examples in them and in the public declarations. After an example's language
+ * comes where it runs:
  *
- *     ```js node     in Node; its comments `// → …` are what it prints, in their order
+ *     ```js node     in Node; its comments `// → …` are its output, in their order
  *     ```js redis    the same, with REDIS_URL naming a Redis
  *     ```js express  a server; hono alike: servers.test.ts runs them
  *     ```ts accounts in Chromium, `js offline` alike: tests/requests runs them
  *     ```js start/server.js  that file of the app of docs/start.md: start.test.ts runs it; js and html alike
  *     ```js page     in Chromium, on the page that browser.ts serves; js, ts and tsx alike
  *     ```vue adapter in Chromium, on a page that tests/hooks serves; tsx, vue and svelte alike
- *     ```js shell    in Chromium, as a page of a hybrid app and its native side: tests/shells; js, jsx and ts alike
- *     ```js sqlite   as `js node`, by a Node that has node:sqlite
+ *     ```js shell    in Chromium, in a hybrid app: tests/shells; ts alike
  *     ```js vitest   by that test runner; tests/hooks runs it
  *     ```js lit/src/seen-feed.js  a part of that file of an app in tests/bundlers/apps, which runs there
  *     ```ts client/urql  a part of that recipe in tests/requests/recipes.ts, which clients.test.ts runs
@@ -28,7 +27,7 @@ export interface Page {
 
 export interface Example {
   readonly page: string;
-  /** Where it begins in its page. */
+  /** Its first line in the page. */
   readonly line: number;
   /** Such as "js node". */
   readonly kind: string;
@@ -58,7 +57,7 @@ export function examplesIn({ path, text }: Page): Example[] {
   }));
 }
 
-/** The public declarations, with the margin of their comments taken away: there are examples in them, too. */
+/** The public declarations without the margin of their comments: they have examples, too. */
 const declarations = readdirSync(`${root}js/types`)
   .filter((name) => name.endsWith(".d.ts"))
   .map((name) => readPage(`js/types/${name}`))
@@ -76,7 +75,7 @@ export function exampleWith(kind: string, part: string): Example {
   return found;
 }
 
-/** What the example says that it prints. */
+/** The output in the example's comments. */
 export function expectedOutput({ code }: Example): string {
   return [...code.matchAll(/\/\/ → (.*)$/gm)].map(([, output = ""]) => `${output}\n`).join("");
 }

@@ -1,6 +1,6 @@
 /**
- * The servers that the documentation shows, each as it stands there: Express over a real Redis, Hono in
- * workerd. A device pages through them while its impressions arrive.
+ * The servers in the documentation, unchanged: Express over a real Redis, Hono in workerd. A device pages through their
+ * feeds while its impressions arrive.
  */
 import { build } from "esbuild";
 import { Miniflare, type ModuleDefinition } from "miniflare";
@@ -22,7 +22,7 @@ interface Server {
   stop(): Promise<unknown>;
 }
 
-const MOST_LINES = 40;
+const MAX_LINES = 40;
 const SOON = { timeout: 30_000, interval: 50 };
 let redis: RunningRedis;
 beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
   beforeAll(async () => {
     const [example] = examplesOf(kind);
     if (example === undefined) throw new Error(`the documentation has no server ${kind}`);
-    expect(example.code.split("\n").length).toBeLessThan(MOST_LINES);
+    expect(example.code.split("\n").length).toBeLessThan(MAX_LINES);
     await redis.client.flushall();
     server = await startServer(writeExample(example));
   });
@@ -78,7 +78,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     let shown: string[] = [];
     const fetchPage = async (request: PageRequest) => {
       requested.push(request.cursor);
-      // What the page before brought was seen meanwhile.
+      // The items of the page before were seen meanwhile.
       const arriving = shown.filter((_, index) => index < share * shown.length);
       if (arriving.length > 0) expect((await post(user, reportOf(user, arriving))).status).toBe(204);
       guard.record(shown);
@@ -93,7 +93,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     expect(new Set(requested).size).toBe(requested.length);
   });
 
-  test("leaves out what was reported, and what is pending", async () => {
+  test("leaves out reported and pending items", async () => {
     const { guard } = await openGuard({ namespace: "home:ada" });
     const before = await page("ada");
     expect((await post("ada", reportOf("ada", idsIn(before).slice(0, 5)))).status).toBe(204);
@@ -105,7 +105,7 @@ describe.each(servers)("the server %s", (kind, startServer) => {
     expect(snapshot?.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
-  test("refuses what somebody else's page sends under this session", async () => {
+  test("refuses a report of another person's page under this session", async () => {
     expect((await post("eve", reportOf("ada", ["article-0"]))).status).toBe(409);
     expect(idsIn(await page("eve"))[0]).toBe("article-0");
   });
@@ -125,7 +125,7 @@ async function startProcess(file: string): Promise<Server> {
   return { url, stop: () => (child.kill(), ended) };
 }
 
-/** As a platform at the edge bundles it: a Wasm file stays a module of its own. */
+/** Bundles it like a platform at the edge: a Wasm file stays a module of its own. */
 async function startWorker(file: string): Promise<Server> {
   const { outputFiles } = await build({
     entryPoints: [file],
@@ -141,7 +141,7 @@ async function startWorker(file: string): Promise<Server> {
       ? { type: "CompiledWasm", path: basename(path), contents: Uint8Array.from(contents) }
       : { type: "ESModule", path: basename(path), contents: text },
   );
-  // The first one is what runs.
+  // The first module is the entry.
   modules.sort((a, b) => b.type.localeCompare(a.type));
   const worker = new Miniflare({ compatibilityDate: "2025-01-01", modules });
   const url = (await worker.ready).href.replace(/\/$/, "");

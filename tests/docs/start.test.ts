@@ -1,4 +1,4 @@
-/** docs/start.md, as a stranger follows it: its files as they stand there, served by Node, opened in Chromium. */
+/** docs/start.md as a newcomer follows it: its files unchanged, served by Node, opened in Chromium. */
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -69,7 +69,7 @@ test("the feed shows nothing twice, with and without a stream", async () => {
   expect(fresh).toContain("article-9");
   expect(await page.evaluate(() => guard.explain("article-1"))).toMatchObject({ by: "device" });
 
-  // A private window gets what no device has shown.
+  // A private window gets items that no device has shown.
   const context = await browser.newContext();
   const other = await context.newPage();
   await other.goto(address);
@@ -78,7 +78,7 @@ test("the feed shows nothing twice, with and without a stream", async () => {
   await context.close();
   await stop();
 
-  // No stream, and a server that has forgotten everything.
+  // Without a stream, and with a server whose store is empty.
   const { code } = exampleWith("js start/server.js", "memoryStore");
   expect(code).toMatch(INGEST);
   writeFileSync(`${app}server.js`, code.replace(INGEST, ""));

@@ -94,7 +94,7 @@ test.each([
   expect(directories).not.toEqual([]);
 });
 
-test("scripts/README.md says why each development dependency is there", () => {
+test("scripts/README.md gives the reason of each development dependency", () => {
   expect(tableColumn(readPage("scripts/README.md"), "Package").toSorted()).toEqual(
     Object.keys(manifest.devDependencies).toSorted(),
   );

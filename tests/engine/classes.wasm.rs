@@ -1,5 +1,5 @@
-//! What must hold of the crate as Wasm: the same answers, bytes and sizes as native code, though `usize` has 32 bits;
-//! and that its classes trap for no input and free their memory. What they answer is proved through the npm package.
+//! The crate as Wasm: the same results, bytes and sizes as native code, though `usize` has 32 bits; its classes trap for no
+//! input and free their memory. Their results are tested through the npm package.
 
 use js_sys::{Uint8Array, WebAssembly};
 use seenguard::device::Explanation;
@@ -17,7 +17,7 @@ use crate::common::{RawShard, START, at, ids, shard_with};
 // The same as native code.
 
 #[wasm_bindgen_test]
-fn every_reference_shard_gives_every_answer_and_the_same_text() {
+fn every_reference_shard_has_the_same_results_and_encoding() {
     for vectors in [native(), edges()] {
         for case in &vectors.cases {
             let shard = Shard::from_base64(&case.base64).unwrap();
@@ -90,7 +90,7 @@ fn times_of_javascript_keep_their_milliseconds() {
 const WALL: f64 = START as f64 * 1000.0;
 const NONE: f64 = f64::NAN;
 
-/// The module's memory, as JavaScript has it.
+/// The module's memory as a value of JavaScript.
 fn buffer() -> JsValue {
     wasm_bindgen::memory().unchecked_into::<WebAssembly::Memory>().buffer()
 }
@@ -100,7 +100,7 @@ fn write(pointer: usize, bytes: &[u8]) {
     Uint8Array::new(&buffer()).set(&Uint8Array::from(bytes), pointer as u32);
 }
 
-/// Writes where texts end that follow each other, each of its length.
+/// Writes the ends of adjacent strings with these lengths.
 fn write_ends(batch: &mut TextBatch, lengths: impl Iterator<Item = usize>) {
     let ends = lengths.scan(0, |end, length| {
         *end += length as u32;
@@ -111,7 +111,7 @@ fn write_ends(batch: &mut TextBatch, lengths: impl Iterator<Item = usize>) {
     write(batch.reserve_ends(ends.len()), &bytes);
 }
 
-/// Makes this a batch of any texts, with a byte between each two.
+/// Fills a batch with any strings, with a byte between each two.
 fn rewrite(batch: &mut TextBatch, texts: &[&str]) {
     write_ends(batch, texts.iter().map(|text| text.encode_utf16().count()));
     let all = texts.join("\0");
@@ -160,7 +160,7 @@ fn impossible_ends_and_lengths_trap_nothing() {
 }
 
 #[wasm_bindgen_test]
-fn a_batch_gives_back_unusual_memory_and_goes_on() {
+fn a_batch_frees_unusual_memory_and_can_be_used_again() {
     let mut guard = guard();
     let many = ids(&"a rather long id ".repeat(8), 0..20_000);
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
@@ -178,7 +178,7 @@ fn memory_bytes() -> u32 {
 }
 
 #[wasm_bindgen_test]
-fn a_day_of_use_takes_no_more_and_more_memory() {
+fn memory_does_not_grow_over_a_day_of_use() {
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
     let mut guard = guard();
     let mut used = 0;
@@ -197,7 +197,7 @@ fn a_day_of_use_takes_no_more_and_more_memory() {
         fresh(&mut guard, &texts);
         record(&mut guard, &texts);
         chain.record(&shown, now).unwrap();
-        // By then all that is bounded has been full.
+        // By then all bounded structures have been full.
         if refresh == 1500 {
             used = memory_bytes();
         }

@@ -1,4 +1,4 @@
-/** The Wasm module as text, as the entries inline it, and strings as UTF-8 where the platform has no encoders, as in Hermes. */
+/** The encoding of the inlined Wasm module, and UTF-8 where the platform has no encoders, as in Hermes. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { bytesOf } from "../../js/engine/wasm-text.js";
@@ -24,7 +24,7 @@ test.each([
   expect(bytesOf(text)).toEqual(bytes);
 });
 
-test.each(["client-wasm.js", "client-wasm.cjs"])("%s has the module in it that is shipped", async (file) => {
+test.each(["client-wasm.js", "client-wasm.cjs"])("%s contains the module of the package", async (file) => {
   const { default: exported } = (await import(`../../dist/${file}`)) as { default: Wasm | { default: Wasm } };
   const wasm = typeof exported === "object" && "default" in exported ? exported.default : exported;
   const shipped = readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
@@ -33,7 +33,7 @@ test.each(["client-wasm.js", "client-wasm.cjs"])("%s has the module in it that i
 
 const [native, nativeDecoder] = [new TextEncoder(), new TextDecoder()];
 
-/** The ends of the ranges of one to four bytes, halves of pairs, and what is around them. */
+/** The ends of the ranges of one to four bytes, surrogates, and their neighbours. */
 const POINTS = [0, 0x7f, 0x80, 0x7ff, 0x800, 0xd7ff, 0xd800, 0xdbff, 0xdc00, 0xdfff, 0xe000, 0xffff, 0x10000, 0x10ffff];
 const random = new Random(1);
 const texts = [
@@ -50,7 +50,7 @@ test("an encoder writes the same bytes", () => {
   for (const text of texts) expect(Buffer.compare(encoder.encode(text), native.encode(text))).toBe(0);
 });
 
-test("an encoder stops before a character that does not fit, and returns how far it came", () => {
+test("an encoder stops before a character that does not fit, and returns its progress", () => {
   const encoder = new Encoder();
   for (const text of texts.slice(0, -1)) {
     const length = native.encode(text).length;
@@ -62,7 +62,7 @@ test("an encoder stops before a character that does not fit, and returns how far
   }
 });
 
-test("a decoder reads the same texts", () => {
+test("a decoder reads the same strings", () => {
   const decoder = new Decoder();
   for (const text of texts) {
     const bytes = native.encode(text);

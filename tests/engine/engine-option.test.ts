@@ -1,4 +1,4 @@
-/** Which engine a guard runs: Wasm, or as JavaScript where the platform has none. */
+/** The engine of a guard: Wasm, or JavaScript where the platform has no Wasm. */
 import * as index from "seenguard";
 import type { EngineModule } from "seenguard";
 import * as formats from "seenguard/formats";
@@ -20,7 +20,7 @@ const WITHOUT_WASM = "globalThis.before = WebAssembly; delete globalThis.WebAsse
 
 type Page = ReturnType<typeof openPage>;
 
-/** Lets a page have the JavaScript engine, as a second script tag does. */
+/** Adds the JavaScript engine to a page, as a second script tag does. */
 function addEngine(page: Page): void {
   page.run(readScript("seenguard-engine-js.iife.js"));
 }
@@ -89,7 +89,7 @@ describe("the option fallback", () => {
     ["index", 'import("seenguard/engine-js")'],
     ["formats", 'import("seenguard/formats/engine-js")'],
     ["slim", 'import("seenguard/engine-js")'],
-  ])("of %s is what the engine as JavaScript needs, and the error says how", async (entry, line) => {
+  ])("of %s loads the engine as JavaScript, and the error contains that line", async (entry, line) => {
     const { realm } = bareRealm();
     Object.assign(realm, { queueMicrotask, setTimeout, clearTimeout, performance });
     const { errors } = await openGuard({}, importInto(realm, entry) as Package);
@@ -102,12 +102,12 @@ describe("the option fallback", () => {
     expect(fallback).not.toHaveBeenCalled();
   });
 
-  test("takes the engine from any source of the app", async () => {
+  test("may load the engine from any source", async () => {
     const page = openPage(WITHOUT_WASM);
     await expectGuarding(openGuard({ fallback: () => import("seenguard/formats/engine-js") }, page.seenguard), "js");
   });
 
-  test("may fail, or bring something else: everything passes, and the error says why", async () => {
+  test("may fail, or resolve to something else: everything passes, and the error contains the cause", async () => {
     const page = openPage(WITHOUT_WASM);
     for (const [fallback, message] of [
       [
@@ -137,7 +137,7 @@ test("React Native's builds have no Wasm, and the JavaScript engine by themselve
   await expectGuarding(openGuard({}, formats), "js");
 });
 
-test("a Wasm file that cannot be had is reported, and not made up for by the JavaScript engine", async () => {
+test("a Wasm file that cannot be fetched is reported, and the JavaScript engine does not replace it", async () => {
   const fallback = vi.fn(() => import("seenguard/engine-js"));
   const { guard, codes } = await openGuard({ wasm: new Uint8Array([0]), fallback } as object, slim);
   expect(codes()).toEqual(["engine"]);
@@ -145,7 +145,7 @@ test("a Wasm file that cannot be had is reported, and not made up for by the Jav
   expect(guard.stats().engine).toBe("none");
 });
 
-test("a JavaScript engine that traps lets everything pass, says so once, is replaced once, and leaves others alone", async () => {
+test("a JavaScript engine that traps lets everything pass, is reported and replaced once, and does not affect others", async () => {
   const page = openPage();
   addEngine(page);
   const key = "globalThis[Symbol.for('seenguard.engine-js')]";
@@ -164,7 +164,7 @@ test("a JavaScript engine that traps lets everything pass, says so once, is repl
   expect(guard.explain("a")).toEqual({ seen: false });
   expect(guard.filter(["a", "b"])).toEqual(["a", "b"]);
   expect(codes()).toEqual(["engine"]);
-  // A fresh one takes its place, once in a document.
+  // A new one replaces it, once in a document.
   const next = await openGuard(ON_JS, page.seenguard);
   next.guard.record("a");
   expect(next.guard.filter(["a", "b"])).toEqual(["b"]);
@@ -178,11 +178,11 @@ test("a JavaScript engine that traps lets everything pass, says so once, is repl
 
 describe("without TextEncoder, TextDecoder and performance", () => {
   const WITHOUT = "for (const name of ['TextEncoder', 'TextDecoder', 'performance']) delete globalThis[name]";
-  /** What `seenguard/testing` and the entries for React Native bring. */
+  /** The implementation of `seenguard/testing` and the entries for React Native. */
   const brought = { [Symbol.for("seenguard.text-encoding")]: textEncoding };
   const ids = ["a", "ü", "€", "😀", "滤", "\u0000", "\u07ff\u0800\uffff\u{10000}"];
 
-  test.each(["wasm", "js"] as const)("the engine %s answers the same, for every text", async (engine) => {
+  test.each(["wasm", "js"] as const)("the engine %s has the same results, for every string", async (engine) => {
     const page = openPage(WITHOUT, brought);
     addEngine(page);
     const [bare, full] = [await openGuard(engine === "js" ? ON_JS : {}, page.seenguard), await openGuard()];
@@ -196,7 +196,7 @@ describe("without TextEncoder, TextDecoder and performance", () => {
   });
 
   test.each(["wasm", "js"] as const)(
-    "and none brought, the engine %s lets everything pass, and says why",
+    "and none provided, the engine %s lets everything pass, and the error names the cause",
     async (engine) => {
       const page = openPage(WITHOUT);
       addEngine(page);

@@ -1,6 +1,6 @@
 /**
- * What an app in React Native does with a guard; it prints the outcome as JSON. Before it, what React Native adds to
- * Hermes, whose command has timers that do not wait: here a test says what time passes.
+ * An app in React Native with a guard; it prints the outcome as JSON. Before it, the globals that React Native adds to
+ * Hermes, whose command has timers that do not wait: here a test sets the time.
  */
 import type { Report } from "seenguard/formats";
 import { SeenGuard } from "seenguard/formats";
@@ -26,7 +26,7 @@ export interface Outcome {
 const waiting: { readonly run: () => void; readonly at: number; isOver: boolean }[] = [];
 let elapsedMs = 0;
 
-/** Lets N milliseconds pass: runs what is due then, once. */
+/** Advances the time by N milliseconds, and runs the timers that are due, once. */
 export function elapse(ms: number): void {
   elapsedMs += ms;
   for (const timer of waiting.filter(({ at, isOver }) => !isOver && at <= elapsedMs)) {
@@ -35,7 +35,7 @@ export function elapse(ms: number): void {
   }
 }
 
-/** React Native's, as far as nothing here listens to it. */
+/** React Native's `AbortController`, without listeners. */
 class Controller {
   readonly signal = { aborted: false };
 

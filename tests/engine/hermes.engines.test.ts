@@ -24,7 +24,7 @@ beforeAll(async () => {
   }
 }, 180_000);
 
-/** One script of the app and the package, in the language that Hermes 0.12 knows: no classes, no block scopes. */
+/** One script of the app and the package, in the syntax that Hermes 0.12 supports: no classes, no block scopes. */
 async function bundled(): Promise<string> {
   const entryPoint = inProject("tests", "engine", "hermes-app.ts");
   const { outputFiles } = await build({
@@ -40,11 +40,11 @@ async function bundled(): Promise<string> {
   return outputText;
 }
 
-test("it lacks all globals that the package does not need", () => {
+test("Hermes lacks the globals that the package does not need", () => {
   expect(outcome.missing).toEqual(["WebAssembly", "TextEncoder", "TextDecoder", "performance", "structuredClone"]);
 });
 
-test("a guard runs the JavaScript engine there, and nothing goes wrong", () => {
+test("a guard runs the JavaScript engine without an error", () => {
   expect(outcome).toMatchObject({ engine: "js", errors: [] });
 });
 
@@ -53,7 +53,7 @@ test("every shard of the native format and of Guava stops its items, and no othe
   expect(outcome.guava).toEqual(guava.cases.map(({ answers }) => answers));
 });
 
-test("impressions of any text are stopped, delivered, and stopped on the next visit", () => {
+test("impressions with any id are stopped, delivered, and stopped on the next visit", () => {
   const ids = ["a", "ü", "€", "😀", "滤"];
   expect(outcome).toMatchObject({ recorded: ids, fresh: ["new"], delivered: ids, nextVisit: ["new"] });
 });

@@ -1,4 +1,4 @@
-/** Importing an entry does nothing and needs nothing: each runs here in a realm that has the language alone. */
+/** Importing an entry has no side effects and needs no globals: each is imported in a realm that has only the language. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { bareRealm, importInto, MAY_BE_MISSING } from "../support/realm.js";
@@ -6,11 +6,11 @@ import { bareRealm, importInto, MAY_BE_MISSING } from "../support/realm.js";
 type Server = typeof import("seenguard/server");
 
 const ENTRIES = ["index", "formats", "slim", "server", "near-duplicates"] as const;
-/** wasm-bindgen's glue is evaluated with the entry, and looks for it. */
+/** wasm-bindgen's glue is evaluated with the entry, and reads it. */
 const NEEDED_BY_GLUE = "FinalizationRegistry";
 
 describe.each(ENTRIES)("the entry %s", (entry) => {
-  test("i5: is imported where there is nothing but the language, and leaves no trace", () => {
+  test("i5: is imported in a realm that has only the language, and adds no global", () => {
     const { realm, run } = bareRealm();
     const globals = () => run("Reflect.ownKeys(globalThis).map(String).join()");
     const before = globals();
@@ -18,7 +18,7 @@ describe.each(ENTRIES)("the entry %s", (entry) => {
     expect(globals()).toBe(before);
   });
 
-  test("i5: is imported where every global throws that it might touch", () => {
+  test("i5: is imported where reading any global of the platform throws", () => {
     const { realm, run } = bareRealm();
     const touched = [...MAY_BE_MISSING, "TextEncoder", "TextDecoder", "indexedDB", "localStorage", "performance"];
     for (const name of touched.filter((name) => name !== NEEDED_BY_GLUE))
@@ -35,7 +35,7 @@ describe.each(ENTRIES)("the entry %s", (entry) => {
   });
 });
 
-test("the entry devtools is imported where there is nothing but the language, and defines nothing", () => {
+test("the entry devtools is imported in a realm that has only the language, and defines nothing", () => {
   const { realm, run } = bareRealm();
   const globals = () => run("Reflect.ownKeys(globalThis).map(String).join()");
   const before = globals();
@@ -43,14 +43,14 @@ test("the entry devtools is imported where there is nothing but the language, an
   expect(globals()).toBe(before);
 });
 
-test("the script-tag file runs where there is nothing but the language, and leaves one global", () => {
+test("the script-tag file runs in a realm that has only the language, and adds one global", () => {
   const { run } = bareRealm();
   run(readFileSync(new URL("../../dist/seenguard.iife.js", import.meta.url), "utf8"));
   expect(run("Object.keys(globalThis).join()")).toBe("Seenguard");
 });
 
-describe("where there is nothing but the language", () => {
-  test("a chain that cannot start says so itself", async () => {
+describe("in a realm that has only the language", () => {
+  test("a chain that cannot start rejects with its own error", async () => {
     const { realm } = bareRealm();
     const { ShardChain, SeenGuardError } = importInto(realm, "server") as Server;
     const error = await ShardChain.create().then(
@@ -60,7 +60,7 @@ describe("where there is nothing but the language", () => {
     expect(error).toBeInstanceOf(SeenGuardError);
     expect(error).toMatchObject({ code: "engine", name: "SeenGuardError" });
     expect(String(error)).not.toContain("everything passes");
-    // Options are checked all the same.
+    // Options are checked nonetheless.
     await expect(ShardChain.create({ capacity: 0 })).rejects.toMatchObject({ code: "bad-option" });
   });
 });

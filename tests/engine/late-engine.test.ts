@@ -1,7 +1,8 @@
-/** An engine that does not come, or comes late: `open` resolves all the same, and what is recorded meanwhile waits. */
+/** An engine that loads late or never: `open` resolves nonetheless, and recordings are queued until then. */
 import * as engineJs from "seenguard/engine-js";
 import type { EngineModule, GuardOptions, Report } from "seenguard";
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
+import { never } from "../support/clocks.js";
 import { bareRealm, importInto } from "../support/realm.js";
 import { idsOf, MapStorage, openGuard, openPage, settled, uniqueNamespace, type Package } from "../support/node.js";
 
@@ -9,10 +10,8 @@ const WITHOUT_WASM = "delete globalThis.WebAssembly";
 /** `open` resolves within it. */
 const OPEN_MS = 10_000;
 const STEP_MS = 100;
-/** By then an engine was requested again. */
+/** By then the engine was requested again. */
 const AGAIN_MS = 20_000;
-
-const never = () => new Promise<never>(() => {});
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
@@ -21,7 +20,7 @@ beforeEach(() => {
   });
 });
 
-/** A page without Wasm, and what its events are dispatched at. */
+/** A page without Wasm, and the target of its events. */
 function pageWithoutWasm(globals: object = {}): { page: Package; events: EventTarget } {
   const events = new EventTarget();
   const addEventListener = events.addEventListener.bind(events);
@@ -41,7 +40,7 @@ function localStorageOf(values: Map<string, string>): object {
   };
 }
 
-/** Lets so much time pass, and whatever follows happen. */
+/** Advances the time, and runs everything that follows. */
 async function pass(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
   await settled();
@@ -61,13 +60,13 @@ async function openWithout(options: Partial<GuardOptions>, page: Package) {
   return opened;
 }
 
-/** A `fallback` that answers when it is requested the second time. */
+/** A `fallback` that resolves at the second request. */
 function secondTime() {
   return vi.fn<() => Promise<EngineModule>>(() => Promise.resolve(engineJs)).mockImplementationOnce(never);
 }
 
-describe("a fallback that does not answer", () => {
-  test("is requested again, and then earlier impressions are known, with their times", async () => {
+describe("a fallback that does not resolve", () => {
+  test("is requested again, and then earlier impressions are recorded, with their times", async () => {
     const { page } = pageWithoutWasm();
     const fallback = secondTime();
     const { guard, codes } = await openWithout({ fallback, storage: new MapStorage() }, page);
@@ -93,7 +92,7 @@ describe("a fallback that does not answer", () => {
     expect(codes()).toEqual(["engine"]);
   });
 
-  test("takes nothing from a list on screen when it comes late", async () => {
+  test("removes nothing from a list on screen when it loads late", async () => {
     const { page } = pageWithoutWasm();
     const { guard } = await openWithout({ fallback: secondTime() }, page);
     const feed = guard.feed();
@@ -107,7 +106,7 @@ describe("a fallback that does not answer", () => {
     expect(feed.filter(shown)).toEqual(["d"]);
   });
 
-  test("takes nothing from a list on screen when it comes late, where the namespace was cleared once", async () => {
+  test("removes nothing from a list on screen when it loads late, in a namespace that was cleared once", async () => {
     const [storage, namespace, localStorage] = [new MapStorage(), uniqueNamespace(), localStorageOf(new Map())];
     const former = openPage("", { localStorage }).seenguard;
     const visit = await openGuard({ storage, namespace }, former);
@@ -123,7 +122,7 @@ describe("a fallback that does not answer", () => {
     expect(feed.filter(["a", "b", "c"])).toEqual(["a", "b", "c"]);
   });
 
-  test("has subscribers called when it comes late", async () => {
+  test("notifies subscribers when it loads late", async () => {
     const { page } = pageWithoutWasm();
     const { guard } = await openWithout({ fallback: secondTime() }, page);
     const listener = vi.fn();
@@ -136,7 +135,7 @@ describe("a fallback that does not answer", () => {
     expect(listener).toHaveBeenCalledTimes(1);
   });
 
-  test("may answer late: that counts, too", async () => {
+  test("may resolve after its timeout: the engine is used", async () => {
     const { page } = pageWithoutWasm();
     let answer: (module: EngineModule) => void = () => {};
     const first = new Promise<EngineModule>((resolve) => (answer = resolve));
@@ -164,7 +163,7 @@ describe("a fallback that does not answer", () => {
     expect(fallback).toHaveBeenCalledTimes(2);
   });
 
-  test("leaves the latest 1,000 ids waiting", async () => {
+  test("queues the latest 1,000 ids", async () => {
     const { page } = pageWithoutWasm();
     const { guard } = await openWithout({ fallback: secondTime() }, page);
     for (const id of idsOf("id", 1_001)) guard.record(id);
@@ -186,7 +185,7 @@ describe("a fallback that does not answer", () => {
     expect(again.codes()).toEqual([]);
   });
 
-  test("does not block clear, after which only later impressions wait", async () => {
+  test("does not block clear, after which only later impressions are queued", async () => {
     const { page } = pageWithoutWasm();
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard } = await openWithout({ fallback: secondTime(), storage, namespace }, page);
@@ -198,7 +197,7 @@ describe("a fallback that does not answer", () => {
     expect(guard.filter(["before", "after"])).toEqual(["before"]);
   });
 
-  test("is made up for by that of the next to open, for both", async () => {
+  test("is replaced by that of the next guard to open, for both", async () => {
     const { page } = pageWithoutWasm();
     const namespace = uniqueNamespace();
     const first = await openGuard({ namespace }, page);
@@ -232,8 +231,8 @@ test("a module of Wasm that does not arrive is fetched again", async () => {
   await guard.close();
 });
 
-test("a module of Wasm that is never compiled holds up no open", async () => {
+test("a module of Wasm that is never compiled does not block `open`", async () => {
   const page = openPage("WebAssembly.instantiate = () => new Promise(() => {})").seenguard;
   const { errors } = await openWithout({}, page);
-  expect(errors[0]?.message).toMatch(/has not come within 10 s/);
+  expect(errors[0]?.message).toMatch(/loading the engine takes over 10 s/);
 });

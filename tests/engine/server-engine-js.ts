@@ -1,4 +1,4 @@
-/** Has the server's engine start as JavaScript, as where no Wasm is compiled. */
+/** Starts the server's engine as JavaScript, as on a platform without Wasm. */
 import { ShardChain } from "seenguard/server";
 
 const wasm = WebAssembly;

@@ -1,4 +1,4 @@
-/** `seenguard/slim` in a page that fetches its Wasm: compiled while it arrives, or as well as the server lets it. */
+/** `seenguard/slim` in a page that fetches its Wasm: compiled while it is downloaded, if the server and browser allow it. */
 import { readFileSync } from "node:fs";
 import type { BrowserContext, Page } from "@playwright/test";
 import type { GuardOptions } from "seenguard/slim";
@@ -19,7 +19,7 @@ const APP = `import * as Seenguard from "/slim.js";
 
 const wasm = readFileSync(new URL("../../dist/seenguard.wasm", import.meta.url));
 
-/** What the server answers to a request for the module. */
+/** The response to a request for the module. */
 interface WasmAnswer {
   readonly status?: number;
   readonly contentType: string;
@@ -74,21 +74,21 @@ async function expectGuarding(page: Page): Promise<void> {
   expect(await codes(page)).toEqual([]);
 }
 
-test("compiles the Wasm while it arrives", async ({ context, page }) => {
+test("compiles the Wasm while it is downloaded", async ({ context, page }) => {
   await serve(context, { contentType: "application/wasm", body: wasm });
   expect(await openSlim(page)).toBe("wasm");
   expect(await compilers(page)).toEqual(["compileStreaming"]);
   await expectGuarding(page);
 });
 
-test("compiles Wasm of a wrong MIME type once it is there", async ({ context, page }) => {
+test("compiles Wasm of a wrong MIME type after the download", async ({ context, page }) => {
   await serve(context, { contentType: "application/octet-stream", body: wasm });
   expect(await openSlim(page)).toBe("wasm");
   expect(await compilers(page)).toEqual(["compile"]);
   await expectGuarding(page);
 });
 
-test("compiles the Wasm once it is there in a browser that has no streaming", async ({ context, page }) => {
+test("compiles the Wasm after the download in a browser without streaming compilation", async ({ context, page }) => {
   await serve(context, { contentType: "application/wasm", body: wasm });
   await context.addInitScript(() => Reflect.deleteProperty(WebAssembly, "compileStreaming"));
   expect(await openSlim(page)).toBe("wasm");
@@ -107,7 +107,7 @@ for (const [what, answer] of Object.entries<WasmAnswer>({
   "is a page": { contentType: "text/html", body: "<!doctype html>Welcome" },
   "is cut short": { contentType: "application/wasm", body: wasm.subarray(0, wasm.length / 2) },
 })) {
-  test(`lets everything pass, and says so, if the Wasm ${what}`, async ({ context, page }) => {
+  test(`lets everything pass, and reports it, if the Wasm ${what}`, async ({ context, page }) => {
     await serve(context, answer);
     expect(await openSlim(page)).toBe("none");
     expect(await codes(page)).toEqual(["engine"]);

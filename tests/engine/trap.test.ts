@@ -1,6 +1,6 @@
 /**
- * A Wasm module that traps: its guards let everything pass and say so once, until a fresh engine has read what is
- * stored; after a second trap until the next document.
+ * A Wasm module that traps: its guards let everything pass and report it once, until a new engine has loaded the stored
+ * data; after a second trap until the next document.
  */
 import type { Report, SeenGuard } from "seenguard";
 import { setFlagsFromString } from "node:v8";
@@ -15,13 +15,13 @@ function open(page: Package, namespace: string, storage = new MapStorage()): Pro
   return openGuard({ namespace, storage }, page);
 }
 
-/** Waits until a guard has a fresh engine that knows what is stored. */
+/** Waits until a guard has a new engine with the stored data. */
 async function isAlive(guard: SeenGuard): Promise<void> {
   await expect.poll(() => guard.stats().engine).toBe("wasm");
   await guard.flush();
 }
 
-/** Has the fresh engine trap, too. */
+/** Makes the new engine trap, too. */
 async function trapTwice({ guard }: OpenedGuard): Promise<void> {
   expect(guard.explain("a")).toEqual({ seen: false });
   await isAlive(guard);
@@ -29,7 +29,7 @@ async function trapTwice({ guard }: OpenedGuard): Promise<void> {
 }
 
 describe("after a trap", () => {
-  test("every guard of that document lets everything pass, throws nothing, and says so once", async () => {
+  test("every guard of that document lets everything pass, throws nothing, and reports it once", async () => {
     const page = newTrappingPage();
     const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
@@ -56,12 +56,12 @@ describe("after a trap", () => {
       }
     }
     expect(mine.errors[0]?.message).toMatch(/unreachable/);
-    // What a feed had decided stands.
+    // A feed's earlier verdicts stay.
     expect(feed.filter(["a", "c", "d"])).toEqual(["c", "d"]);
     for (const { guard } of [mine, other]) await guard.close();
   });
 
-  test("i5: a fresh engine replaces it once, for every guard, and reads the stored data", async () => {
+  test("i5: a new engine replaces it once, for every guard, and loads the stored data", async () => {
     const page = newTrappingPage();
     const [mine, other] = [await open(page, uniqueNamespace()), await open(page, uniqueNamespace())];
     for (const { guard } of [mine, other]) {
@@ -88,7 +88,7 @@ describe("after a trap", () => {
     }
   });
 
-  test("i5: a new open in the same document goes on, after the second trap it lets everything pass and says why", async () => {
+  test("i5: another `open` in the same document works; after the second trap it lets everything pass and reports the reason", async () => {
     const [page, namespace, storage] = [newTrappingPage(), uniqueNamespace(), new MapStorage()];
     const old = await open(page, namespace, storage);
     old.guard.record("a");
@@ -106,13 +106,13 @@ describe("after a trap", () => {
       expect(guard.stats().engine).toBe("none");
       await guard.close();
     }
-    // A page may sign out all the same.
+    // Signing out works nonetheless.
     await page.SeenGuard.clear(namespace, storage);
     // Its key has the generation.
     expect([...storage.values.values()]).toEqual([""]);
   });
 
-  test("a guard that is closed before the fresh engine is there asks nothing more of the storage", async () => {
+  test("a guard that is closed before the new engine is loaded makes no more calls of the storage", async () => {
     const storage = new MapStorage();
     const { guard } = await open(newTrappingPage(), uniqueNamespace(), storage);
     guard.record("a");
@@ -125,7 +125,7 @@ describe("after a trap", () => {
     expect(operations).toEqual([]);
   });
 
-  test("a report goes on with the fresh engine, and after the second trap with the next document", async () => {
+  test("a report continues with the new engine, and after the second trap in the next document", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const sent: string[][] = [];
     const send = ({ impressions }: Report) => {
@@ -146,12 +146,12 @@ describe("after a trap", () => {
     await expect.poll(() => sent).toEqual([["a"], ["b"]]);
   });
 
-  test("what was refused before it says nothing of a batch of the fresh engine", async () => {
+  test("a refusal from before it does not affect a batch of the new engine", async () => {
     const sent: string[] = [];
     const send = ({ impressions }: Report) => {
       const ids = impressions.map(({ id }) => id);
       sent.push(...ids);
-      // By then the fresh engine has loaded.
+      // By then the new engine has loaded.
       const headers = { "retry-after": "3" };
       return Promise.resolve(ids.includes("refused") ? { status: 400, headers } : { status: 204 });
     };
@@ -166,7 +166,7 @@ describe("after a trap", () => {
     expect(sent.filter((id) => id === "accepted")).toHaveLength(1);
   });
 
-  test("nothing of the old module is freed, which would trap again", async () => {
+  test("no object of the old module is freed, which would trap again", async () => {
     const uncaught: unknown[] = [];
     const onUncaught = (error: unknown) => uncaught.push(error);
     process.on("uncaughtException", onUncaught);
@@ -184,7 +184,7 @@ describe("after a trap", () => {
   });
 });
 
-test("after a trap on a server, everything of both its entries but to be freed throws", async () => {
+test("after a trap on a server, all functions of both its entries throw, except `free`", async () => {
   const { NearDuplicates, ShardChain, simhash } = serverWith((wasm) => withTrap(wasm, "nearduplicates_groupOf"));
   const near = await NearDuplicates.create();
   const chain = await ShardChain.create();
@@ -200,14 +200,14 @@ test("after a trap on a server, everything of both its entries but to be freed t
   chain.free();
 });
 
-test("after a trap on a server, calls of stores that are in progress may be tried again, and no others", async () => {
+test("after a trap on a server, only calls of stores that are in progress may be retried", async () => {
   const { memoryBackend, seenStore } = serverWith((wasm) => withTrap(wasm, "storecalls_changed"));
   const inner = memoryBackend();
   let load: () => void = () => undefined;
   const loading = new Promise<void>((resolve) => (load = resolve));
   const store = seenStore({
     load: async (user, list) => (user === "slow" ? loading : Promise.resolve()).then(() => inner.load(user, list)),
-    keep: (...given) => inner.keep(...given),
+    storePending: (...given) => inner.storePending(...given),
     replace: (...given) => inner.replace(...given),
     forget: (...given) => inner.forget(...given),
   });
@@ -221,7 +221,7 @@ test("after a trap on a server, calls of stores that are in progress may be trie
   await expect(store.forget("ada")).rejects.toMatchObject({ code: "engine" });
 });
 
-/** A guard that traps, and that nobody refers to afterwards. */
+/** Opens a guard that traps, and drops all references to it. */
 async function trapAndLeave(page: Package): Promise<void> {
   const { guard } = await open(page, uniqueNamespace());
   guard.record("a");

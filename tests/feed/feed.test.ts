@@ -6,7 +6,7 @@ import { follow, idsOf, NOW, openGuard, recordInTurn, shippedSnapshot } from "..
 const itemsOf = (...ids: string[]) => ids.map((id) => ({ id }));
 
 describe("a feed's filter", () => {
-  test("i4: keeps items that were fresh when they arrived, in each rendering after they were seen", async () => {
+  test("i4: returns items that were fresh when they arrived in each later rendering, too, after they were seen", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const feed = guard.feed();
@@ -32,14 +32,14 @@ describe("a feed's filter", () => {
     expect(decisions.reduce((sum, { items, stopped }) => sum + items - stopped.length, 0)).toBe(3);
   });
 
-  test("takes the id from a callback", async () => {
+  test("gets the ids from a callback", async () => {
     const { guard } = await openGuard();
     guard.record(2);
     const idOf: IdOf<{ key: number }> = ({ key }) => key;
     expect(guard.feed().filter([{ key: 1 }, { key: 2 }, { key: 1 }], idOf)).toEqual([{ key: 1 }]);
   });
 
-  test("forgets its verdicts at a reset", async () => {
+  test("drops its verdicts at a reset", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     feed.filter(["a", "b"]);
@@ -58,7 +58,7 @@ describe("a feed's filter", () => {
     expect(feed.admit(["seen", "newer"])).toEqual(["newer"]);
   });
 
-  test("i7: keeps the verdicts of a list of any length", async () => {
+  test("i7: stores the verdicts of a list of any length", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const ids = idsOf("item", 30_000);
@@ -89,7 +89,7 @@ describe("a feed's admit", () => {
     expect(first).toEqual(itemsOf("a", "b"));
     first.push({ id: "mine" });
     guard.record(["a", "b"]);
-    // React's updaters run twice; MobX and Vue give other objects for each reading of a list.
+    // React runs updaters twice; MobX and Vue return other objects with each read of a list.
     expect(feed.admit(page)).toEqual(itemsOf("a", "b"));
     const again = page.map((item) => new Proxy(item, {}));
     const admitted = feed.admit(again);
@@ -102,7 +102,7 @@ describe("a feed's admit", () => {
     expect(feed.admit(page)).toEqual(itemsOf("a", "b", "c", "d"));
   });
 
-  test("of another list that begins with the ids of the latest page repeats none of them", async () => {
+  test("of another list that begins with the ids of the latest page returns none of them", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     expect(feed.admit(["pinned"])).toEqual(["pinned"]);
@@ -110,7 +110,7 @@ describe("a feed's admit", () => {
     expect(feed.admit(["pinned", "a", "b"])).toEqual(["b"]);
   });
 
-  test("takes frozen pages and empty ones, and keeps items without an id", async () => {
+  test("accepts frozen and empty pages, and returns items without an id", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     expect(feed.admit(Object.freeze([]))).toEqual([]);
@@ -122,13 +122,13 @@ describe("a feed's admit", () => {
 
 interface Post {
   readonly id: string;
-  /** What it reposts. */
+  /** The post that it reposts. */
   readonly of?: string;
 }
 const allIdsOf: IdOf<Post> = ({ id, of }) => [id, of];
 
 describe("a feed of items with several ids", () => {
-  test("stops an item of which any id was seen, and keeps that by its first id", async () => {
+  test("stops an item of which any id was seen, and stores the verdict under its first id", async () => {
     const { guard } = await openGuard();
     guard.record("original");
     const feed = guard.feed();
@@ -139,7 +139,7 @@ describe("a feed of items with several ids", () => {
     ]);
   });
 
-  test("keeps a shown item when another one with one of its ids is put before it", async () => {
+  test("shows an item that was shown, also when another one with one of its ids is inserted before it", async () => {
     const { guard } = await openGuard();
     const feed = guard.feed();
     const repost = { id: "repost", of: "original" };
@@ -164,7 +164,7 @@ describe("an id made unseen", () => {
     expect(guard.feed().filter(["a", "b", "c"])).toEqual([]);
   });
 
-  test("by the server passes in a feed that had stopped it, as does all that a deletion forgot", async () => {
+  test("by the server passes in a feed that had stopped it, as do ids of a deleted history", async () => {
     const { guard } = await openGuard();
     const shipped = await shippedSnapshot(["a", "b"]);
     guard.apply(shipped);
@@ -178,7 +178,7 @@ describe("an id made unseen", () => {
   });
 });
 
-test("a feed's options that are wrong are refused, and say which", async () => {
+test("wrong options of a feed are refused with the option's name", async () => {
   const { guard } = await openGuard();
   for (const [options, name] of [
     [{ key: "" }, "key"],

@@ -1,8 +1,9 @@
-/** `feed.fill`: pages come into one buffer, calls queue and take from it; none loses an item, however it ends. */
+/** `feed.fill`: pages are fetched into one buffer, calls queue and empty it; no item is lost, however a call ends. */
 import type { FeedPage, FillOptions, FillResult, PageRequest, Snapshot } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { passingFeed } from "../../js/feed/feed.js";
+import { never } from "../support/clocks.js";
 import { fallback, heldBy, idsOf, openGuard, ON_ENGINE, settled, shippedSnapshot } from "../support/node.js";
 
 interface Item {
@@ -12,7 +13,7 @@ interface Item {
 const pageOf = (...ids: string[]): FeedPage<Item> => ({ items: ids.map((id) => ({ id })) });
 const idsIn = ({ items }: FillResult<Item>) => items.map(({ id }) => id);
 
-/** A source of pages that notes which were requested for. */
+/** A source of pages that records the requests. */
 function sourceOf(...pages: (FeedPage<Item> | null)[]) {
   const requested: number[] = [];
   const fetchPage = ({ page }: PageRequest) => {
@@ -22,7 +23,7 @@ function sourceOf(...pages: (FeedPage<Item> | null)[]) {
   return { requested, fetchPage };
 }
 
-/** A source whose pages come when the test says so. */
+/** A source whose pages the test resolves. */
 function gatedSource() {
   const waiting: { page: number; signal: AbortSignal; bring: (page: FeedPage<Item> | null) => void }[] = [];
   const fetchPage = ({ page, signal }: PageRequest) =>
@@ -36,7 +37,7 @@ function gatedSource() {
   return { waiting, fetchPage, requested };
 }
 
-/** A source that always answers so, and how often it was requested. */
+/** A source with the same result for each request, and the number of requests. */
 function constant(answer: () => unknown) {
   const source = {
     requested: 0,
@@ -65,7 +66,7 @@ describe("fill", () => {
     expect(requested).toEqual([0, 1, 2]);
   });
 
-  test("takes the ids from the given function", async () => {
+  test("gets the ids from the option `id`", async () => {
     const { feed } = await feedWith("1");
     const pages = [{ items: [{ key: 1 }, { key: 2 }] }];
     const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 1, { id: ({ key }) => key });
@@ -80,7 +81,7 @@ describe("fill", () => {
       { ...pageOf("b", "c", "d"), snapshot: { version: 2, ...later } },
     ];
     const result = await feed.fill(({ page }) => Promise.resolve(pages[page] ?? null), 3);
-    // "c" was fresh by the first page's snapshot, and is shown already when the second one knows it.
+    // "c" was fresh by the first page's snapshot, and is shown already when the second one contains it.
     expect(idsIn(result)).toEqual(["c", "b", "d"]);
     expect(guard.stats().version).toBe(2);
   });
@@ -95,7 +96,7 @@ describe("fill", () => {
     },
   );
 
-  test("fills through a snapshot that is bad, which is reported", async () => {
+  test("continues after an invalid snapshot, which is reported", async () => {
     const { feed, codes } = await feedWith();
     const page = { ...pageOf("a"), snapshot: { shards: ["!"] } };
     expect(await feed.fill(() => Promise.resolve(page), 1)).toMatchObject({ items: [{ id: "a" }], end: "filled" });
@@ -111,7 +112,7 @@ describe("fill", () => {
     expect(codes()).toEqual(["bad-snapshot"]);
   });
 
-  test("takes an array as a page without `next`", async () => {
+  test("accepts an array as a page without `next`", async () => {
     const { feed, codes } = await feedWith("b");
     const { requested, fetchPage } = sourceOf(...([["a", "b"], ["c"], []] as never[]));
     const result = await feed.fill(fetchPage as never, 9);
@@ -122,7 +123,7 @@ describe("fill", () => {
 
   for (const [what, page, hint] of [
     ["items that are an object", { items: {} }, "has the keys items"],
-    ["items that are a text", { items: "abc" }, "has the keys items"],
+    ["items that are a string", { items: "abc" }, "has the keys items"],
     ["other fields", { data: [] }, "has the keys data"],
     ["the methods of a Response", new Response("{}"), "Response"],
     ["nothing of a page", 7, "number"],
@@ -186,7 +187,7 @@ describe("fill stops", () => {
     return constant(() => ({ ...pageOf("seen"), next: String(++page) }));
   };
 
-  test("after five pages that brought too little, and after twenty that brought nothing", async () => {
+  test("after five pages with too few items, and after twenty without any", async () => {
     const { feed } = await feedWith("seen");
     const { requested, fetchPage } = sourceOf(...idsOf("fresh", 30).map((id) => pageOf(id)));
     const some = await feed.fill(fetchPage, 9);
@@ -198,10 +199,10 @@ describe("fill stops", () => {
     expect(source.requested).toBe(20);
   });
 
-  test("never by itself where an option says so, and lets the event loop run between pages of a source that answers at once", async () => {
+  test("never by itself with an infinite `maxPages`, and yields to the event loop between pages of a synchronous source", async () => {
     const { feed } = await feedWith();
     let cursor = 0;
-    // It ends at some time, so that a fill that does not let others run fails this test instead of hanging it.
+    // It ends eventually, so that a fill that does not yield fails this test instead of hanging it.
     const fetchPage = () => (cursor < 100_000 ? { ...pageOf(), next: ++cursor } : null);
     const controller = new AbortController();
     const options = { maxPages: Infinity, signal: controller.signal };
@@ -222,8 +223,8 @@ describe("fill stops", () => {
   });
 });
 
-describe("calls of fill that overlap", () => {
-  test("of any number end without a deep stack", async () => {
+describe("concurrent calls of fill", () => {
+  test("end without a deep stack, however many there are", async () => {
     const { feed } = await feedWith();
     const calls = Array.from({ length: 20_000 }, () => feed.fill(() => Promise.resolve(null), 0));
     expect(new Set((await Promise.all(calls)).map(({ end }) => end))).toEqual(new Set(["filled"]));
@@ -246,7 +247,7 @@ describe("a call of fill rejects", () => {
     expect(waiting[1]?.signal).toMatchObject({ aborted: true, reason });
     await requested(3);
     expect(waiting.map(({ page }) => page)).toEqual([0, 1, 1]);
-    // The page of the aborted call comes too late.
+    // The page of the aborted call is too late.
     waiting[1]?.bring(pageOf("late"));
     await requested(3);
     waiting[2]?.bring(pageOf("b"));
@@ -310,7 +311,7 @@ describe("a call of fill rejects", () => {
   });
 });
 
-describe("fetchPage has its time", () => {
+describe("fetchPage has a timeout", () => {
   async function testGuard() {
     const guard = await openTestGuard({ fallback, ...ON_ENGINE });
     onTestFinished(() => guard.close());
@@ -340,9 +341,8 @@ describe("fetchPage has its time", () => {
     expect(idsIn(await second)).toEqual(["a", "b"]);
   });
 
-  test("or what it is given", async () => {
+  test("or of the option `timeoutMs`", async () => {
     const guard = await testGuard();
-    const never = () => new Promise<never>(() => {});
     const filling = guard.feed().fill(never, 1, { timeoutMs: 500 });
     await settled();
     guard.advance(500);
@@ -387,7 +387,7 @@ describe("an error while filling", () => {
     });
   }
 
-  test("of the app's own options is thrown", async () => {
+  test("about the app's options is thrown", async () => {
     const { feed } = await feedWith();
     const { fetchPage } = sourceOf();
     for (const [source, want, options] of [
@@ -424,7 +424,7 @@ test("a page's next is the next request's cursor, of any type", async () => {
   ]);
 });
 
-test("each request has the headers as of then", async () => {
+test("each request has the headers of that moment", async () => {
   const { guard, feed } = await feedWith();
   const snapshot = await shippedSnapshot(["a"]);
   const requested: PageRequest["headers"][] = [];

@@ -1,4 +1,4 @@
-/** `feed({ key })`: what a list has decided outlives its component; its fresh ids a way back and the document's death. */
+/** `feed({ key })`: a list's verdicts outlive its component; its fresh ids outlive back navigation and a crash. */
 import type { Feed, GuardOptions, SeenGuard } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { idsOf, MapStorage, openGuard, openPage, settled, uniqueNamespace, type Package } from "../support/node.js";
@@ -15,7 +15,7 @@ describe("feeds of one key", () => {
     expect(guard.feed().filter(["a"])).toEqual([]);
   });
 
-  test("find their verdicts again when the guard was closed and is opened again", async () => {
+  test("have their verdicts again when the guard was closed and is opened again", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const { guard } = await openGuard(options);
     guard.record("seen");
@@ -23,21 +23,21 @@ describe("feeds of one key", () => {
     expect(left.filter(["a", "seen"])).toEqual(["a"]);
     guard.record("a");
     await guard.close();
-    // What a feed shows while its guard is closed is on screen, and stays.
+    // Items shown while the guard is closed are on screen, and stay.
     expect(left.filter(["a", "seen", "late"])).toEqual(["a", "late"]);
     const { guard: again } = await openGuard(options);
     again.record("late");
     expect(again.feed({ key: "home" }).filter(["a", "seen", "late"])).toEqual(["a", "late"]);
   });
 
-  test("are of one namespace", async () => {
+  test("are separate in each namespace", async () => {
     const [reader, other] = [await openGuard(), await openGuard()];
     reader.guard.feed({ key: "home" }).filter(["a"]);
     other.guard.record("a");
     expect(other.guard.feed({ key: "home" }).filter(["a"])).toEqual([]);
   });
 
-  test("restart separately: a reset does not change another list on screen, and a list opened later is the new one", async () => {
+  test("restart separately: a reset does not change another list on screen, and a list opened later has the new verdicts", async () => {
     const { guard } = await openGuard();
     const [shown, reset] = [guard.feed({ key: "home" }), guard.feed({ key: "home" })];
     expect(shown.filter(["a", "b"])).toEqual(["a", "b"]);
@@ -62,7 +62,7 @@ describe("feeds of one key", () => {
     expect(again.feed({ key: "home" }).filter(["a"])).toEqual(["a"]);
   });
 
-  test("of a list that is shown stay, however many others have come: it is in use, or comes back with its next use", async () => {
+  test("of a list on screen keep its verdicts, however many other keys are used", async () => {
     const { guard } = await openGuard();
     const [used, left, replaced] = ["used", "left", "replaced"].map((key) => guard.feed({ key })) as [Feed, Feed, Feed];
     for (const feed of [used, left, replaced]) feed.filter(["a"]);
@@ -80,7 +80,7 @@ describe("feeds of one key", () => {
     expect(guard.feed({ key: "replaced" }).filter(["a"])).toEqual([]);
   });
 
-  test("forget at once when the namespace is cleared, though it is not open or kept nowhere", async () => {
+  test("drop their verdicts at once when the namespace is cleared, also if it is not open or not stored", async () => {
     const options = { namespace: uniqueNamespace() };
     const { guard } = await openGuard(options);
     const feed = guard.feed({ key: "home" });
@@ -98,27 +98,27 @@ describe("feeds of one key", () => {
   });
 });
 
-/** Clears a namespace that is kept nowhere, with the class that the guard is of. */
+/** Clears a namespace that is not stored, by the guard's class. */
 function clear(guard: SeenGuard, namespace: string): Promise<void> {
   return (guard.constructor as unknown as Package["SeenGuard"]).clear(namespace, "none");
 }
 
 type Navigation = "navigate" | "reload" | "back_forward";
 
-/** A tab of a browser: documents come one after the other, and share the tab's sessionStorage. */
+/** A tab of a browser: its documents follow each other, and share the tab's sessionStorage. */
 class Tab {
   readonly session = new MapStorage();
   readonly options: Partial<GuardOptions> & { namespace: string };
-  /** The globals of the document that is shown. */
+  /** The globals of the current document. */
   page: object = {};
-  /** Tells the document that is shown of an event. */
-  tell: (type: "pagehide" | "pageshow" | "visibilitychange") => void = () => {};
+  /** Dispatches an event to the current document. */
+  dispatch: (type: "pagehide" | "pageshow" | "visibilitychange") => void = () => {};
 
   constructor(options: Partial<GuardOptions> = {}) {
     this.options = { namespace: uniqueNamespace(), storage: new MapStorage(), ...options };
   }
 
-  /** Opens the next document, where the former one has died without a word. */
+  /** Opens the next document after the former one has died without an event. */
   async open(navigation: Navigation, changes: object = {}): Promise<SeenGuard> {
     const { seenguard, run } = openPage();
     const listeners: [type: string, listener: (event: { type: string }) => void][] = [];
@@ -141,20 +141,20 @@ class Tab {
       },
       ...changes,
     });
-    this.tell = (type) => {
+    this.dispatch = (type) => {
       for (const [each, listener] of listeners) if (each === type) listener({ type });
     };
     const { guard } = await openGuard(this.options, seenguard);
     return guard;
   }
 
-  /** The same, where the former document is left. */
+  /** Opens the next document after a `pagehide` of the former one. */
   visit(navigation: Navigation, changes: object = {}): Promise<SeenGuard> {
-    this.tell("pagehide");
+    this.dispatch("pagehide");
     return this.open(navigation, changes);
   }
 
-  /** Resolves when this text is in sessionStorage, or no more. */
+  /** Resolves when sessionStorage contains this string, or does not any more. */
   async saved(text: string, is = true): Promise<void> {
     while ([...this.session.values.values()].join().includes(text) !== is) await settled();
   }
@@ -173,8 +173,8 @@ async function shownIn(tab: Tab): Promise<SeenGuard> {
   return guard;
 }
 
-describe("a list comes back with its fresh ids", () => {
-  test("i4: on a way back in the history", async () => {
+describe("a list has its fresh ids again", () => {
+  test("i4: after back navigation", async () => {
     const tab = new Tab();
     await shownIn(tab);
     for (let time = 0; time < 2; time++) {
@@ -190,7 +190,7 @@ describe("a list comes back with its fresh ids", () => {
       await shownIn(tab);
       const again = await tab.open(navigation);
       expect(home(again).filter(["a", "seen", "b", "c"])).toEqual(["a", "b", "c"]);
-      // The list is that document's now, which dies, too.
+      // The list is now that document's, which dies, too.
       again.record("c");
       await again.flush();
       await tab.saved('"c"');
@@ -198,10 +198,10 @@ describe("a list comes back with its fresh ids", () => {
     });
   }
 
-  test("and ids that became unseen meanwhile pass", async () => {
+  test("with ids that became unseen meanwhile passing", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
-    tab.tell("pagehide");
+    tab.dispatch("pagehide");
     guard.unsee("seen");
     await guard.flush();
     expect(home(await tab.visit("back_forward")).filter(["a", "seen"])).toEqual(["a", "seen"]);
@@ -217,7 +217,7 @@ describe("a list comes back with its fresh ids", () => {
     expect(home(again).filter(idsOf("item", 2100))).toEqual(idsOf("item", 2000, 100));
   });
 
-  test("of the 32 keys that were used last", async () => {
+  test("for the 32 keys that were used last", async () => {
     const tab = new Tab();
     await shownIn(tab);
     const other = await tab.visit("navigate");
@@ -243,7 +243,7 @@ describe("saved verdicts are not used", () => {
     });
   }
 
-  test("in a window that another one has opened, which got a copy: that document has not died", async () => {
+  test("in a window opened by another one, whose sessionStorage it got a copy of", async () => {
     const tab = new Tab();
     await shownIn(tab);
     const opened = new Tab(tab.options);
@@ -265,7 +265,7 @@ describe("saved verdicts are not used", () => {
     expect((await tab.visit("back_forward")).feed({ key: "search" }).filter(["a"])).toEqual([]);
   });
 
-  test("i4: after a reset, though the page then dies without an event", async () => {
+  test("i4: after a reset, also if the page then dies without an event", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     home(guard).reset();
@@ -273,7 +273,7 @@ describe("saved verdicts are not used", () => {
     expect(home(await tab.open("reload")).filter(["a"])).toEqual([]);
   });
 
-  test("i4: once another tab has cleared the namespace, before or after this one knows of it", async () => {
+  test("i4: once another tab has cleared the namespace, before or after this tab reads the signal", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     const { namespace, storage } = tab.options;
@@ -285,8 +285,8 @@ describe("saved verdicts are not used", () => {
     await again.flush();
     await openPage().seenguard.SeenGuard.clear(namespace, storage);
     // Without a signal this tab reads it when it is shown again.
-    tab.tell("pagehide");
-    tab.tell("pageshow");
+    tab.dispatch("pagehide");
+    tab.dispatch("pageshow");
     while (again.explain("b").seen) await settled();
     again.record("b");
     await again.flush();
@@ -294,10 +294,10 @@ describe("saved verdicts are not used", () => {
     await guard.close();
   });
 
-  test("when it is garbage: the feed decides again", async () => {
+  test("when they are damaged: the feed decides again", async () => {
     const tab = new Tab();
     await shownIn(tab);
-    tab.tell("pagehide");
+    tab.dispatch("pagehide");
     const saved = [...tab.session.values];
     expect(saved).toHaveLength(2);
     for (const [name, text] of saved) {
@@ -315,7 +315,7 @@ describe("saved verdicts are not used", () => {
     }
   });
 
-  test("where sessionStorage is denied, full or not there, and nothing is wrong", async () => {
+  test("where sessionStorage is denied, full or missing, and nothing is reported", async () => {
     const denied = {
       get sessionStorage(): never {
         throw new Error("denied");
@@ -337,26 +337,26 @@ describe("saved verdicts are not used", () => {
         guard.record("a");
         await guard.flush();
       }
-      tab.tell("pagehide");
+      tab.dispatch("pagehide");
       expect(errors).toEqual([]);
     }
   });
 
-  test("where there was no room for it: nothing older is left either", async () => {
+  test("where they did not fit: no older ones stay either", async () => {
     const tab = new Tab();
     const guard = await shownIn(tab);
     tab.session.before = (operation) => {
       if (operation === "set") throw new Error("full");
     };
     expect(home(guard).filter(["c"])).toEqual(["c"]);
-    tab.tell("pagehide");
+    tab.dispatch("pagehide");
     expect([...tab.session.values]).toEqual([]);
     expect(home(await tab.visit("back_forward")).filter(["a"])).toEqual([]);
   });
 });
 
 describe("verdicts are saved", () => {
-  /** A page with two lists of the keys "home" and "search", which are saved, and what is written from then on. */
+  /** A page with saved lists of the keys "home" and "search", and the writes from then on. */
   async function twoLists() {
     const tab = new Tab();
     const guard = await tab.visit("navigate");
@@ -371,7 +371,7 @@ describe("verdicts are saved", () => {
     return { tab, feed, written };
   }
 
-  test("at most once a second, however many pages come, and those of the changed list alone", async () => {
+  test("at most once a second, however many pages arrive, and only those of the changed list", async () => {
     const { tab, feed, written } = await twoLists();
     const began = performance.now();
     for (const id of idsOf("item", 20)) {
@@ -383,7 +383,7 @@ describe("verdicts are saved", () => {
     expect(performance.now() - began).toBeGreaterThan(500);
     expect(written.filter((key) => key.endsWith("/home"))).toHaveLength(1);
     expect(written.filter((key) => key.endsWith("/search"))).toEqual([]);
-    // The index says which lists there are, and is short.
+    // The index lists the keys, and is short.
     for (const key of written) if (!key.endsWith("/home")) expect(tab.session.get(key)?.length).toBeLessThan(100);
   });
 
@@ -392,7 +392,7 @@ describe("verdicts are saved", () => {
     feed.admit(["b"]);
     expect(written).toEqual([]);
     if (how === "hidden") Object.assign(tab.page, { document: { visibilityState: "hidden" } });
-    tab.tell(how === "hidden" ? "visibilitychange" : "pagehide");
+    tab.dispatch(how === "hidden" ? "visibilitychange" : "pagehide");
     expect([...tab.session.values.values()].join()).toContain('"b"');
     expect(written.filter((key) => key.endsWith("/search"))).toEqual([]);
     // The page may die now.
@@ -400,11 +400,11 @@ describe("verdicts are saved", () => {
   });
 });
 
-test("on a server, where one process renders for all users, no verdicts of a keyed feed are kept", async () => {
+test("on a server, where one process renders for all users, no verdicts of a keyed feed are stored", async () => {
   const { seenguard, run } = openPage();
   const guard = await seenguard.SeenGuard.open({ namespace: uniqueNamespace() });
   expect(home(guard).filter(["a", "a"])).toEqual(["a"]);
   await guard.close();
-  const kept = "Object.getOwnPropertySymbols(globalThis).map((each) => globalThis[each].verdicts?.size ?? 0)";
-  expect(new Set(run(kept) as number[])).toEqual(new Set([0]));
+  const sizes = "Object.getOwnPropertySymbols(globalThis).map((each) => globalThis[each].verdicts?.size ?? 0)";
+  expect(new Set(run(sizes) as number[])).toEqual(new Set([0]));
 });

@@ -1,12 +1,12 @@
 /**
- * A small app with routes: a list that keeps its items in the history's state, and articles. What a reader does there,
- * in any engine.
+ * A small app with routes: a list that stores its items in the history's state, and articles. A reader's steps in it, in
+ * any browser engine.
  */
 import type { SeenGuard } from "seenguard";
 import type { Evaluates } from "../support/pages.js";
 import { documentOf, type Site } from "../support/site.js";
 
-/** What the reader sees. */
+/** The content of the window. */
 export interface View {
   readonly route: string;
   readonly ids: readonly string[];
@@ -15,7 +15,7 @@ export interface View {
 
 interface App {
   view(): View;
-  /** Scrolls to an item and reads what is in view then. */
+  /** Scrolls to an item, and waits until the items in view have counted. */
   read(id: string): Promise<void>;
   /** Opens an article, as a route of this document. */
   open(): void;
@@ -43,7 +43,7 @@ function startApp(): void {
 
   async function enterList(): Promise<void> {
     guard = await Seenguard.SeenGuard.open({ namespace: "home:reader" });
-    // The server offers the same as long as it does not know what was seen.
+    // The server offers the same items until their impressions have arrived.
     const offered = Array.from({ length: 40 }, (_, index) => `article-${String(index)}`);
     const { items, scroll } = (history.state as Kept | null) ?? { items: offered, scroll: 0 };
     history.replaceState({ items, scroll }, "");
@@ -90,13 +90,13 @@ function startApp(): void {
   void enter();
 }
 
-/** Puts the app onto a site. */
+/** Serves the app on a site. */
 export function serveApp(site: Site): void {
   const app = documentOf("entering", `<body><script>(${startApp.toString()})()</script>`);
   for (const path of ["/", "/article"]) site.documents.set(path, app);
 }
 
-/** A window of any engine that the app is in. */
+/** A window of any browser engine, with the app in it. */
 export interface AppWindow extends Evaluates {
   open(url: string): Promise<unknown>;
   back(): Promise<unknown>;
@@ -105,11 +105,11 @@ export interface AppWindow extends Evaluates {
 
 const WAIT_MS = 15_000;
 
-/** What the reader sees when a route has been entered. */
+/** The content of the window once a route has been entered. */
 async function viewOf(tab: AppWindow, route: string): Promise<View> {
   const deadline = Date.now() + WAIT_MS;
   for (;;) {
-    // A document may be on its way out.
+    // The document may be unloading.
     const view = await tab.evaluate(() => window.routerApp?.view()).catch(() => undefined);
     if (view?.route === route) return view;
     if (Date.now() > deadline) throw new Error(`the ${route} is not there, but ${JSON.stringify(view)}`);
@@ -117,7 +117,7 @@ async function viewOf(tab: AppWindow, route: string): Promise<View> {
   }
 }
 
-/** What the reader sees before and after each way of leaving the list and coming back to it. */
+/** The content of the window before and after each way of leaving the list and returning to it. */
 export interface Visit {
   readonly before: View;
   readonly after: Readonly<Record<string, View>>;
@@ -126,7 +126,7 @@ export interface Visit {
   readonly later: View;
 }
 
-/** Reads down the list, leaves it and comes back, each way after the other; then visits the site again. */
+/** Scrolls down the list, leaves it and returns in each way; then visits the site again. */
 export async function readAndReturn(tab: AppWindow, { origin }: Site): Promise<Visit> {
   await tab.open(origin);
   await viewOf(tab, "list");

@@ -1,8 +1,8 @@
-/** A feed outlives its component: an article is opened and left again, but no reload. */
+/** A feed outlives its component while an article is open, but not a reload. */
 import { expect, test } from "../support/pages.js";
 import { readAndReturn, serveApp } from "./router-app.js";
 
-test("i4: an app that keeps its items shows the same list at the same place, the item just read included", async ({
+test("i4: an app that stores its items shows the same list at the same scroll position, the item just read included", async ({
   page,
   site,
 }) => {

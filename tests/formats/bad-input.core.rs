@@ -1,5 +1,5 @@
-//! Bad input: each kind gets its documented code, in the documented order, and whatever is not refused has one meaning.
-//! That a bad snapshot changes nothing is tested through the package, in `snapshot/`.
+//! Bad input: each error has its documented code, in the documented order, and accepted input has one meaning. `snapshot/`
+//! tests through the package that a bad snapshot changes nothing.
 
 use crate::common::random::Random;
 use crate::common::reference::{ReferenceShard, decode_base64};
@@ -10,7 +10,7 @@ fn code_of<T: std::fmt::Debug>(result: Result<T, Error>) -> &'static str {
     result.expect_err("this is bad").code()
 }
 
-fn code_of_text(text: &str) -> &'static str {
+fn code_of_encoded(text: &str) -> &'static str {
     code_of(Shard::from_base64(text))
 }
 
@@ -18,8 +18,8 @@ fn code_of_bytes(bytes: &[u8]) -> &'static str {
     code_of(Shard::from_bytes(bytes))
 }
 
-/// A shard whose text needs padding and has digits that differ between the two alphabets.
-fn telling_text() -> String {
+/// A shard whose encoding needs padding and has digits that differ between the two alphabets.
+fn padded_shard() -> String {
     let shards = (0..).map(|epoch| shard_of(&ids("item", 0..40), epoch, 0).to_base64().unwrap());
     shards
         .into_iter()
@@ -39,12 +39,12 @@ fn two_shards() -> [Shard; 2] {
 // Base64.
 
 #[test]
-fn i8_any_text_is_base64_exactly_when_a_plain_reader_takes_it() {
+fn i8_a_string_is_base64_exactly_when_a_plain_reader_accepts_it() {
     let mut random = Random::seeded(1);
-    let telling = telling_text();
-    let (mut taken, mut refused) = (0, 0);
+    let telling = padded_shard();
+    let (mut accepted, mut refused) = (0, 0);
     for _ in 0..100_000 {
-        // Damage at the end tells most.
+        // Damage at the end tests most.
         let mut text = telling.as_bytes()[telling.len() - 4 * (1 + random.index(4))..].to_vec();
         for _ in 0..random.below(3) {
             let at = random.index(text.len());
@@ -64,14 +64,14 @@ fn i8_any_text_is_base64_exactly_when_a_plain_reader_takes_it() {
         } else {
             "bad-base64"
         };
-        assert_eq!(code_of_text(&text), expected, "{text:?}");
+        assert_eq!(code_of_encoded(&text), expected, "{text:?}");
         *(if expected == "truncated" {
-            &mut taken
+            &mut accepted
         } else {
             &mut refused
         }) += 1;
     }
-    assert!(taken > 10_000 && refused > 10_000, "{taken} {refused}");
+    assert!(accepted > 10_000 && refused > 10_000, "{accepted} {refused}");
 }
 
 // Damage.
@@ -83,7 +83,7 @@ fn truncation_at_every_byte_is_reported() {
         for length in 0..bytes.len() {
             let expected = if length < 36 { "truncated" } else { "bad-checksum" };
             assert_eq!(code_of_bytes(&bytes[..length]), expected);
-            assert_eq!(code_of_text(&base64_of(&bytes[..length])), expected);
+            assert_eq!(code_of_encoded(&base64_of(&bytes[..length])), expected);
         }
     }
 }
@@ -116,7 +116,7 @@ fn bits_and_hashes_out_of_range_are_refused() {
 }
 
 #[test]
-fn the_ends_of_the_ranges_are_taken() {
+fn the_ends_of_the_ranges_are_accepted() {
     for hashes in [1, 32] {
         for bits in [1, 7, 8, 9, 63, 64, 65, MAX_BITS] {
             let shard = RawShard::raw(bits).with(|shard| shard.hashes = hashes);
@@ -158,7 +158,7 @@ fn i8_a_tie_is_written_raw_and_of_equal_rs_the_smallest() {
 // The order of errors.
 
 #[test]
-fn i8_of_two_errors_the_first_in_the_order_is_named() {
+fn i8_of_two_errors_the_first_in_the_order_is_returned() {
     let unsealed = |shard: &RawShard| {
         let mut bytes = shard.bytes();
         *bytes.last_mut().unwrap() ^= 1;
@@ -170,7 +170,7 @@ fn i8_of_two_errors_the_first_in_the_order_is_named() {
     let magic = no_magic.clone().with(|shard| shard.magic = *b"SGS1");
     let encoding = magic.clone().with(|shard| shard.encoding = 0);
     let hashes = encoding.clone().with(|shard| shard.hashes = 1);
-    assert_eq!(code_of_text(&format!("{} ", base64_of(b"short"))), "bad-base64");
+    assert_eq!(code_of_encoded(&format!("{} ", base64_of(b"short"))), "bad-base64");
     assert_eq!(code_of_bytes(&no_magic.bytes()[..35]), "truncated");
     assert_eq!(code_of_bytes(&unsealed(&no_magic)), "bad-magic");
     assert_eq!(code_of_bytes(&unsealed(&magic)), "bad-checksum");
@@ -196,7 +196,7 @@ fn i2_shards_are_checked_one_after_the_other_and_each_by_its_size_before_its_pay
 // The limits of a snapshot.
 
 #[test]
-fn i2_sizes_count_whether_a_shard_is_held_already_or_not() {
+fn i2_sizes_count_whether_a_shard_is_in_use_already_or_not() {
     let large = |epoch| {
         RawShard::rice(MAX_BITS, 0, 0, &[])
             .with(|shard| shard.epoch = epoch)
@@ -212,7 +212,7 @@ fn i2_sizes_count_whether_a_shard_is_held_already_or_not() {
     assert_eq!(shards_in_use(&guard), 4);
 }
 
-// Whatever bytes come.
+// Random bytes.
 
 #[test]
 fn i5_random_bytes_never_panic() {
@@ -228,17 +228,17 @@ fn i5_random_bytes_never_panic() {
 #[test]
 fn i8_any_payload_under_a_valid_header_is_read_exactly_when_the_plain_reference_reads_it() {
     let mut random = Random::seeded(4);
-    let (mut taken, mut refused) = (0, 0);
+    let (mut accepted, mut refused) = (0, 0);
     for _ in 0..120_000 {
         let bytes = random_shard(&mut random).bytes();
         match (Shard::from_bytes(&bytes), ReferenceShard::from_bytes(&bytes)) {
             (Ok(shard), Ok(reference)) => {
-                taken += 1;
+                accepted += 1;
                 assert_eq!(shard.filter.set_bits() as usize, reference.set.len());
                 let canonical = shard.to_bytes().unwrap();
                 assert_eq!(Shard::from_bytes(&canonical).as_ref(), Ok(&shard));
                 // The reference's writer is slow.
-                if taken % 16 == 0 && reference.bits <= 1000 {
+                if accepted % 16 == 0 && reference.bits <= 1000 {
                     assert_eq!(canonical, reference.to_bytes());
                 }
             }
@@ -249,7 +249,7 @@ fn i8_any_payload_under_a_valid_header_is_read_exactly_when_the_plain_reference_
             (shard, reference) => panic!("{shard:?} but {reference:?}"),
         }
     }
-    assert!(taken > 10_000 && refused > 10_000, "{taken} {refused}");
+    assert!(accepted > 10_000 && refused > 10_000, "{accepted} {refused}");
 }
 
 /// A small shard with a checksum that matches: good ones, and such as break one rule or another.

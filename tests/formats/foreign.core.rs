@@ -1,5 +1,5 @@
-//! The filters that servers already have: every answer is the one that the library gave which wrote the filter, writers
-//! write what it would have written, damage of every kind is recognised, and the guard works over all formats alike.
+//! The filters of other libraries: every result is that of the library that wrote the filter, writers write the same bytes
+//! as the library, damage of every kind is recognised, and the guard works over all formats.
 
 use crate::common::foreign::{Filter, bits_and_blooms, go_bloomfilter, guava, redisbloom, vectors};
 use crate::common::{START, at, base64_of, bytes_of, ids, shards_in_use};
@@ -9,10 +9,10 @@ use seenguard::{BloomFilter, ChainOptions, Error, Format, ShardChain};
 use seenguard::{IdList, MAX_SNAPSHOT_BITS, Snapshot};
 
 fn apply(guard: &mut Guard, filter: &Filter) -> Applied {
-    take(guard, &filter.shards, filter.format).unwrap()
+    apply_shards(guard, &filter.shards, filter.format).unwrap()
 }
 
-fn take<L: IdList + ?Sized>(guard: &mut Guard, shards: &L, format: Format) -> Result<Applied, Error> {
+fn apply_shards<L: IdList + ?Sized>(guard: &mut Guard, shards: &L, format: Format) -> Result<Applied, Error> {
     let snapshot = Snapshot {
         format,
         ..Snapshot::new(shards)
@@ -29,11 +29,11 @@ fn options(format: Format, capacity: u32, false_positive_rate: f64) -> ChainOpti
     }
 }
 
-/// The name of what is wrong with a shard; the guard and a reader agree on it.
+/// The code of a shard's error; the guard and a reader agree on it.
 fn refusal(format: Format, text: &str) -> &'static str {
     let code = wire::read(format, text).expect_err(text).code();
     let mut guard = crate::common::guard();
-    assert_eq!(take(&mut guard, &[text], format).unwrap_err().code(), code);
+    assert_eq!(apply_shards(&mut guard, &[text], format).unwrap_err().code(), code);
     code
 }
 
@@ -77,8 +77,8 @@ fn m_k_and_count_are_those_of_the_vectors() {
         }
         if filter.shards.len() == 1 {
             let count: u32 = shards.iter().map(|shard| shard.count).sum();
-            // As many as were inserted, but for those that an ever fuller filter took for known, or for the error of
-            // the estimate.
+            // The number of inserted ids, less those that an ever fuller filter already contained, or within the
+            // error of the estimate.
             let tolerated = 2 + filter.inserted / 12;
             assert!(count.abs_diff(filter.inserted) <= tolerated, "{}: {count}", filter.name);
         }
@@ -141,7 +141,7 @@ fn json_is_read_in_any_order_and_with_white_space() {
 
 #[test]
 fn both_strategies_of_guava_are_read() {
-    // The older one is no longer written by Guava 31. Its arithmetic, spelt out here, must give the same
+    // Guava 31 does not write the older one any more. Its arithmetic, written out here, must yield the same
     // positions.
     let shard = |strategy: u8| base64_of(&[&[strategy, 5, 0, 0, 0, 16][..], &[0; 128]].concat());
     let empty = wire::read(Format::Guava, &shard(0)).unwrap().remove(0);
@@ -173,7 +173,7 @@ fn both_strategies_of_guava_are_read() {
 // The guard over every format.
 
 #[test]
-fn i8_a_guard_answers_as_the_library_does_whichever_format_came_before() {
+fn i8_a_guard_has_the_librarys_results_whichever_format_came_before() {
     let (filters, mut guard) = (vectors(), crate::common::guard());
     for filter in filters.iter().chain(filters.iter().rev()) {
         apply(&mut guard, filter);
@@ -186,13 +186,16 @@ fn i8_a_guard_answers_as_the_library_does_whichever_format_came_before() {
         let names = guard.held();
         let references: Vec<String> = names.split('.').map(|name| format!("~{name}")).collect();
         assert_eq!(references.len(), filter.shards.len());
-        assert_eq!(take(&mut guard, &references, filter.format).unwrap().reason, None);
+        assert_eq!(
+            apply_shards(&mut guard, &references, filter.format).unwrap().reason,
+            None
+        );
         assert_eq!(guard.filter(&filter.ids, at(START)), expected, "{}", filter.name);
     }
 }
 
 #[test]
-fn what_a_shard_of_any_format_contains_is_covered_and_explained() {
+fn ids_in_a_shard_of_any_format_are_covered_and_explained() {
     for filter in vectors().into_iter().filter(|filter| filter.inserted > 0) {
         let mut guard = crate::common::guard();
         let known = filter.newest_inserted();
@@ -226,7 +229,7 @@ fn i8_a_chain_writes_the_records_of_the_go_library_byte_for_byte() {
             assert_eq!(shipped.shards, filter.shards);
             assert_eq!(shipped.version, None);
 
-            // And stopped and taken up again after any number of ids.
+            // Also if it is stored and continued after any number of ids.
             let mut stored: Vec<String> = Vec::new();
             for ids in filter.ids[..filter.inserted as usize].chunks(97) {
                 let (mut chain, rejected) = ShardChain::from_shards(&stored, options).unwrap();
@@ -277,7 +280,7 @@ fn chains_of_one_format_unite() {
 }
 
 #[test]
-fn options_that_a_format_cannot_keep_are_refused() {
+fn options_that_a_format_cannot_store_are_refused() {
     let code = |format, change: fn(&mut ChainOptions)| {
         let mut options = options(format, 1000, 0.001);
         change(&mut options);
@@ -316,7 +319,7 @@ fn a_shard_that_cannot_be_encoded_is_an_error() {
 }
 
 #[test]
-fn a_chain_of_guava_seals_by_what_was_inserted() {
+fn a_chain_of_guava_seals_by_its_number_of_inserted_ids() {
     let options = options(Format::Guava, 100, 0.001);
     for prefix in ["a", "b", "c", "d", "e", "f"] {
         let mut chain = ShardChain::new(options).unwrap();
@@ -326,7 +329,7 @@ fn a_chain_of_guava_seals_by_what_was_inserted() {
         chain.record(&ids(prefix, 100..150), at(START)).unwrap();
         assert_eq!(counts(&chain), [50, 100]);
 
-        // Stored, it tells no count: the estimate stands for it, and what is inserted from then on is counted.
+        // The stored form has no count: the estimate replaces it, and later inserts are counted.
         let stored = chain.snapshot(at(START), None).unwrap().shards;
         let (mut restored, _) = ShardChain::from_shards(&stored, options).unwrap();
         let estimates: Vec<u32> = chain
@@ -337,7 +340,7 @@ fn a_chain_of_guava_seals_by_what_was_inserted() {
         restored.record(&ids(prefix, 150..160), at(START)).unwrap();
         assert_eq!(counts(&restored)[0], estimates[0] + 10);
 
-        // What is known exactly stays so in a union with a copy whose count is an estimate.
+        // An exact count stays exact in a union with a copy whose count is an estimate.
         chain.unite(&ShardChain::from_shards(&stored, options).unwrap().0);
         assert!(counts(&chain)[0].abs_diff(50) <= estimates[0].abs_diff(50));
         assert_eq!(chain.snapshot(at(START), None).unwrap().shards, stored);
@@ -364,7 +367,7 @@ fn filters_of_different_formats_do_not_unite() {
 // Damage.
 
 #[test]
-fn damaged_go_records_are_named() {
+fn errors_of_damaged_go_records_have_their_codes() {
     let read = |text: &str| refusal(Format::GoBloomfilter { hashes: 3, bits: None }, text);
     assert_eq!(read("AAAAAA=="), "bad-magic");
     assert_eq!(read(""), "bad-magic");
@@ -407,7 +410,7 @@ fn damaged_go_records_are_named() {
 }
 
 #[test]
-fn damaged_guava_filters_are_named() {
+fn errors_of_damaged_guava_filters_have_their_codes() {
     let read = |bytes: &[u8]| refusal(Format::Guava, &base64_of(bytes));
     assert_eq!(read(&[1, 3, 0, 0, 0]), "truncated");
     assert_eq!(read(&[9, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]), "bad-encoding");
@@ -422,7 +425,7 @@ fn damaged_guava_filters_are_named() {
 }
 
 #[test]
-fn damaged_filters_of_bits_and_blooms_are_named() {
+fn errors_of_damaged_filters_of_bits_and_blooms_have_their_codes() {
     let binary = |m: u64, k: u64, length: u64, words: &[u64]| {
         let fields = [&[m, k, length][..], words].concat();
         let bytes: Vec<u8> = fields.iter().flat_map(|field| field.to_be_bytes()).collect();
@@ -443,7 +446,7 @@ fn damaged_filters_of_bits_and_blooms_are_named() {
     let json = |text: &str| refusal(Format::BitsAndBlooms, text);
     let b = base64_of(&[0, 0, 0, 0, 0, 0, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0]);
     assert!(wire::read(Format::BitsAndBlooms, &format!("{{\"m\":64,\"k\":3,\"b\":\"{b}\"}}")).is_ok());
-    // serde_json refuses what is not JSON; this is what the format requires of it.
+    // serde_json refuses invalid JSON; these are the format's own requirements.
     for text in [
         "{",
         "{\"m\":64,\"k\":3}",
@@ -456,7 +459,7 @@ fn damaged_filters_of_bits_and_blooms_are_named() {
     ] {
         assert_eq!(json(text), "bad-payload", "{text}");
     }
-    // As JSON has it: characters may be escaped, and what is not known is passed over.
+    // As usual in JSON, characters may be escaped, and unknown fields are ignored.
     let escaped = b.replacen('A', "\\u0041", 1);
     let more = format!("{{\"n\":[1.5,{{}}],\"m\":64,\"k\":3,\"b\":\"{escaped}\"}}");
     let plain = format!("{{\"m\":64,\"k\":3,\"b\":\"{b}\"}}");
@@ -484,7 +487,7 @@ struct Dump {
 }
 
 impl Dump {
-    fn right() -> Self {
+    fn valid() -> Self {
         Dump {
             filters: 1,
             options: 5,
@@ -516,10 +519,10 @@ impl Dump {
 }
 
 #[test]
-fn damaged_dumps_of_redis_are_named() {
-    let right = Dump::right;
-    assert!(wire::read(Format::RedisBloom, &right().text()).is_ok());
-    let header = base64_of(&right().header());
+fn errors_of_damaged_dumps_of_redis_have_their_codes() {
+    let valid = Dump::valid;
+    assert!(wire::read(Format::RedisBloom, &valid().text()).is_ok());
+    let header = base64_of(&valid().header());
     for (text, code) in [
         ("", "truncated"),
         (&base64_of(&[0; 72]), "truncated"),
@@ -551,16 +554,18 @@ fn damaged_dumps_of_redis_are_named() {
         ("bad-payload", |dump| dump.data = vec![0; 9]),
     ];
     for (index, (code, change)) in changes.into_iter().enumerate() {
-        let mut dump = right();
+        let mut dump = valid();
         change(&mut dump);
         assert_eq!(refusal(Format::RedisBloom, &dump.text()), code, "{index}");
     }
-    let many = [right().header(), right().header()[20..].repeat(64)].concat();
+    let many = [valid().header(), valid().header()[20..].repeat(64)].concat();
     let many = [&many[..8], &65u32.to_le_bytes(), &many[12..]].concat();
     let text = format!("{},{}", base64_of(&many), base64_of(&[0; 65 * 8]));
     let mut guard = crate::common::guard();
     assert_eq!(
-        take(&mut guard, &[text], Format::RedisBloom).unwrap_err().code(),
+        apply_shards(&mut guard, &[text], Format::RedisBloom)
+            .unwrap_err()
+            .code(),
         "too-large"
     );
 }
@@ -568,7 +573,7 @@ fn damaged_dumps_of_redis_are_named() {
 #[test]
 fn a_redis_key_with_a_power_of_two_of_bits_is_read() {
     // As older versions make it: 2^5 bits in 8 bytes.
-    let small = Dump { n: 5, ..Dump::right() };
+    let small = Dump { n: 5, ..Dump::valid() };
     let read = wire::read(Format::RedisBloom, &small.text()).unwrap();
     assert_eq!(read[0].filter.parameters().bits(), 32);
     let beyond = Dump {
@@ -585,8 +590,8 @@ fn i7_the_bits_of_all_filters_count_against_the_limit_of_a_snapshot() {
     let largest = base64_of(&[&header[..], &vec![0; words as usize * 8]].concat());
     let one_more = base64_of(&[1, 3, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
     let mut guard = crate::common::guard();
-    take(&mut guard, &[&largest], Format::Guava).unwrap();
-    let both = take(&mut guard, &[&largest, &one_more], Format::Guava);
+    apply_shards(&mut guard, &[&largest], Format::Guava).unwrap();
+    let both = apply_shards(&mut guard, &[&largest, &one_more], Format::Guava);
     assert_eq!(both.unwrap_err().code(), "too-large");
     assert_eq!(shards_in_use(&guard), 1);
 }
@@ -627,7 +632,7 @@ fn i5_no_damage_makes_a_reader_panic() {
     }
 }
 
-/// What can be read can also be queried.
+/// A shard that can be read can also be queried.
 fn read_and_ask(format: Format, text: &str) {
     for shard in wire::read(format, text).unwrap_or_default() {
         shard.filter.contains("an id");
@@ -637,7 +642,7 @@ fn read_and_ask(format: Format, text: &str) {
 }
 
 #[test]
-fn i7_a_header_alone_takes_no_memory_for_the_bits_it_claims() {
+fn i7_a_header_alone_allocates_no_memory_for_the_bits_it_claims() {
     let claims = [
         (
             Format::Guava,
@@ -652,7 +657,7 @@ fn i7_a_header_alone_takes_no_memory_for_the_bits_it_claims() {
             Dump {
                 bits: MAX_SNAPSHOT_BITS,
                 bytes: MAX_SNAPSHOT_BITS / 8,
-                ..Dump::right()
+                ..Dump::valid()
             }
             .text(),
         ),

@@ -1,4 +1,4 @@
-/** The filters that servers already have, through the built package: every answer, every way to ask, every refusal. */
+/** Filters of other libraries, through the built package: every result, every method, every refusal. */
 import * as native from "seenguard";
 import type { GuardOptions } from "seenguard";
 import * as formats from "seenguard/formats";
@@ -33,18 +33,18 @@ test("there are 26 filters of four formats", () => {
 describe.each(filters)("$name", ({ format, shards, ids, answers, inserted }) => {
   const fresh = ids.filter((_, index) => answers[index] === "0");
 
-  test("i8: filter stops exactly the ids that the library finds in it", async () => {
+  test("i8: filter stops exactly the ids that the library reports as contained", async () => {
     const { guard, errors } = await openGuard();
     expect(guard.apply({ format, shards })).toEqual({ applied: true, covered: 0 });
     expect(guard.filter(ids)).toEqual(fresh);
     expect(guard.headers()["Seen-Held"]?.split(".")).toHaveLength(shards.length);
-    // Of a filter as good as empty the rate is less than a double can tell from 0.
+    // The rate of a nearly empty filter is too small for a double.
     expect(guard.stats().serverFalsePositiveRate > 0).toBe(inserted > 7);
     expect(errors).toEqual([]);
   });
 });
 
-/** A chain ships k, which is all that a device needs besides the records. */
+/** A chain sends k, which is all that a device needs besides the records. */
 const shippedAs = (format: unknown): unknown =>
   typeof format === "object" ? { kind: "go-bloomfilter", hashes: expect.any(Number) as number } : format;
 
@@ -89,7 +89,7 @@ describe("a chain", () => {
     [{ format: { kind: "go-bloomfilter" }, seed: 1n }, /seed/],
     [{ format: { kind: "guava" } as unknown as ShardFormat }, /redisbloom/],
     [{ format: "bloom" as ShardFormat }, /redisbloom/],
-  ])("refuses options that its format cannot keep: %o", async (options, message) => {
+  ])("refuses options that its format cannot store: %o", async (options, message) => {
     await expect(ShardChain.create(options)).rejects.toMatchObject({
       code: "bad-option",
       message: expect.stringMatching(message) as string,
@@ -130,14 +130,14 @@ describe("a snapshot with a wrong format is refused with the remedy", () => {
   });
 });
 
-describe("the entry seenguard, which knows the native format alone,", () => {
+describe("the entry seenguard, which reads only the native format,", () => {
   const [{ format, shards, ids, answers } = { format: "guava", shards: [], ids: [], answers: "" } as const] = filters;
   const every: readonly ShardFormat[] = [
     ...new Map(filters.map((filter) => [JSON.stringify(filter.format), filter.format])).values(),
   ];
   const refusal = { applied: false, reason: "invalid", error: { code: "bad-snapshot" } };
 
-  test.each(every)("refuses a snapshot of format %j, says what to import, and goes on", async (format) => {
+  test.each(every)("refuses a snapshot of format %j with the entry to import, and continues", async (format) => {
     const { guard, errors, codes } = await openGuard({}, native);
     guard.record("of this device");
     const ofFormat = filters.filter((filter) => filter.format === format).map(({ shards }) => shards);
@@ -160,7 +160,7 @@ describe("the entry seenguard, which knows the native format alone,", () => {
     }
   });
 
-  test("decides for a namespace that it has opened, and a copy with formats for one of its own", async () => {
+  test("serves a namespace that it has opened, and a copy with formats serves one of its own", async () => {
     const namespace = uniqueNamespace();
     const [first, second] = [await openGuard({ namespace }, native), await openGuard({ namespace }, formats)];
     expect(second.guard.apply({ format, shards })).toMatchObject(refusal);

@@ -1,5 +1,4 @@
-//! The reference vectors: every answer, every header field and every byte agrees with an independent writer of the
-//! format.
+//! The reference vectors: every result, header field and byte agrees with an independent writer of the format.
 
 use crate::common::shard_with;
 use crate::common::sizes::{ESTIMATES, SIZES};
@@ -38,7 +37,7 @@ fn i8_every_header_field_is_read() {
 }
 
 #[test]
-fn i8_every_answer_agrees() {
+fn i8_every_result_agrees() {
     for_each_case(|case, ids| {
         let shard = Shard::from_base64(&case.base64).unwrap();
         for (index, id) in ids.iter().enumerate() {
@@ -48,7 +47,7 @@ fn i8_every_answer_agrees() {
 }
 
 #[test]
-fn i8_encoding_again_gives_the_same_text() {
+fn i8_encoding_again_yields_the_same_string() {
     for_each_case(|case, _| {
         let shard = Shard::from_base64(&case.base64).unwrap();
         assert_eq!(shard.to_base64().unwrap(), case.base64);

@@ -1,4 +1,4 @@
-/** The guard answers for the reference vectors exactly as whoever wrote them does, false positives included. */
+/** The guard has the results of the reference vectors' writer, false positives included. */
 
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { openGuard, readVectors } from "../support/node.js";
@@ -12,7 +12,7 @@ beforeEach(() => {
 for (const name of ["native", "native-edges"] as const) {
   const { ids, cases } = readVectors(name);
   const answerOf = new Map(ids.map((id, index) => [id, index]));
-  // What else is an id on a server is none on a device, and passes.
+  // Some ids of a server are not ids on a device, and pass.
   const onDevice = ids.filter((id) => Buffer.from(id).toString() === id && id.length <= 1024);
   const isIn = (answers: string, id: string) => answers[answerOf.get(id) ?? -1] === "1";
   describe(`every shard of ${name}.json`, () => {
@@ -24,7 +24,7 @@ for (const name of ["native", "native-edges"] as const) {
         const { guard, errors } = await openGuard();
         expect(guard.apply({ shards: [base64], now: 0 })).toMatchObject({ applied: true });
         expect(guard.filter(onDevice)).toEqual(fresh);
-        // The fullest say so.
+        // The fullest shards are reported.
         const isSaturated = guard.stats().serverFalsePositiveRate > 0.5;
         expect(errors.map(({ code }) => code)).toEqual(isSaturated ? ["too-large"] : []);
       });

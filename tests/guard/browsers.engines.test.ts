@@ -1,4 +1,4 @@
-/** The guard in another engine than Chromium: windows see each other, reloads keep, storage is denied. */
+/** The guard in other browser engines than Chromium: several windows, reloads, denied storage. */
 import { copyFile, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ describe.each([
     return tab;
   }
 
-  test("windows see each other's impressions without a reload, and a later one all of them", async () => {
+  test("windows share impressions without a reload, and a later window has all of them", async () => {
     const options = { namespace: "home:seen" };
     const [one, two] = [await visit(options), await visit(options)];
     expect(await stats(one)).toMatchObject({ engine: "wasm", storage: "indexeddb" });
@@ -74,7 +74,7 @@ describe.each([
   });
 
   // Firefox gives each file an origin of its own.
-  test.runIf(name === "WebKitGTK")("a page that is a file keeps what it showed", async () => {
+  test.runIf(name === "WebKitGTK")("a page that is a file stores its impressions", async () => {
     const directory = await mkdtemp(join(tmpdir(), "seenguard-file-"));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     const page = join(directory, "index.html");
@@ -93,7 +93,7 @@ describe.each([
     }
   });
 
-  test("one window clears for all", async () => {
+  test("a clear in one window applies to all", async () => {
     const [one, two] = [await visit(), await visit()];
     await record(one, ["a"]);
     await expect.poll(() => fresh(two, ["a"])).toEqual([]);
@@ -104,7 +104,7 @@ describe.each([
     expect(await fresh(one, ["a"])).toEqual(["a"]);
   });
 
-  test("a frame that is denied storage has a guard that works without it", async () => {
+  test("a guard works in a frame that is denied storage", async () => {
     site.documents.set("/framing", documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'));
     const tab = await visit();
     await tab.open(`${site.origin}/framing`);
@@ -116,7 +116,7 @@ describe.each([
     expect(new Set(await codes(tab.frame))).toEqual(new Set(["storage"]));
   });
 
-  test("an app that keeps its items shows the same list at the same place, the item just read included", async () => {
+  test("an app that stores its items shows the same list at the same scroll position, the item just read included", async () => {
     const apps = await Site.start();
     onTestFinished(() => apps.close());
     serveApp(apps);

@@ -1,5 +1,5 @@
 /**
- * Time: the window is counted by this device's clock, which may jump; a server's shards by the server's.
+ * Time: impressions expire by this device's clock, which may jump; a server's shards by the server's clock.
  */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import {
@@ -15,7 +15,7 @@ import {
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
-  // As in documents that were opened one after the other, each by the clock as it was then.
+  // As for documents opened one after the other, each with the time of its opening.
   vi.spyOn(performance, "timeOrigin", "get").mockImplementation(() => Date.now() - performance.now());
 });
 
@@ -26,12 +26,12 @@ afterEach(() => {
 
 const setDay = (day: number) => vi.setSystemTime(NOW * 1000 + day * DAY_MS);
 
-/** Opens, records, closes, on some day. Returns what of `ids` was not stopped. */
+/** Opens, records, closes, on some day. Returns the ids that were not stopped before. */
 async function visit(storage: MapStorage, namespace: string, day: number, ids: string[] = [], windowDays = 30) {
   setDay(day);
   const { guard } = await openGuard({ storage, namespace, windowDays });
   const fresh = guard.filter(ids);
-  // It lasts long enough for what is done meanwhile.
+  // Long enough for the operations meanwhile.
   await settled();
   await guard.close();
   return fresh;
@@ -66,7 +66,7 @@ describe("a clock that jumps", () => {
     });
   }
 
-  test("to no time at all breaks nothing", async () => {
+  test("to an invalid time breaks nothing", async () => {
     const { guard, errors } = await openGuard();
     for (const now of [NaN, Infinity, -Infinity, -1, 0, 2 ** 53, 8.64e15]) {
       vi.spyOn(Date, "now").mockReturnValue(now);
@@ -95,7 +95,7 @@ describe("the lag of an impression", () => {
     vi.setSystemTime(NOW * 1000 + 60_000);
     first.guard.apply(await shippedSnapshot(["a"]));
     expect(lags).toEqual([[60_000, "a"]]);
-    // What was covered is written with the next change.
+    // That it is covered is written with the next change.
     first.guard.record("c");
     await first.guard.close();
     setDay(1);

@@ -1,5 +1,5 @@
-//! The guard's decisions: which snapshot is taken, what is stopped and why, what is pending, and how often something is
-//! stopped wrongly.
+//! The guard's decisions: which snapshots are applied, which ids are stopped and why, which are pending, and the rate of
+//! false positives.
 
 use crate::common::device::{Device, save};
 use crate::common::random::Random;
@@ -15,10 +15,10 @@ fn text_of(ids: &[String], epoch: u32) -> String {
     shard_of(ids, epoch, 0).to_base64().unwrap()
 }
 
-// Which snapshot is taken.
+// Which snapshots are applied.
 
 #[test]
-fn i3_shards_that_are_held_on_answer_as_before_whatever_comes_with_them() {
+fn i3_shards_that_stay_in_use_have_the_same_results_whichever_others_are_added() {
     let mut guard = guard();
     let texts: Vec<String> = (0..10)
         .map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..200), epoch))
@@ -46,7 +46,7 @@ fn i3_shards_that_are_held_on_answer_as_before_whatever_comes_with_them() {
 }
 
 #[test]
-fn i3_sixty_four_shards_of_any_parameters_answer_together() {
+fn i3_sixty_four_shards_of_any_parameters_are_queried_together() {
     let mut random = Random::seeded(2);
     let shards: Vec<Shard> = (0..64)
         .map(|epoch| {
@@ -104,7 +104,7 @@ fn i2_with_the_servers_clock_expiry_does_not_depend_on_the_wall_clock() {
         let later = |ms: u64| at_ms(wall_ms + ms);
         apply_at_server_time(&mut guard, &shards, START, later(0));
         assert!(guard.explain("a", later(99_999)).is_some() && guard.explain("a", later(100_000)).is_none());
-        // A clock that has jumped counts until the next snapshot tells the server's time.
+        // A clock that has jumped is used until the next snapshot with the server's time.
         let jumped = at_ms(wall_ms + 1_000_000);
         assert!(guard.explain("a", jumped).is_none());
         apply_at_server_time(&mut guard, &shards, START, jumped);
@@ -112,7 +112,7 @@ fn i2_with_the_servers_clock_expiry_does_not_depend_on_the_wall_clock() {
     }
 }
 
-// What is stopped, and why.
+// Which ids are stopped, and why.
 
 #[test]
 fn i1_an_id_is_stopped_for_exactly_the_window_by_this_devices_clock() {
@@ -136,13 +136,13 @@ fn i1_an_id_is_stopped_for_exactly_the_window_by_this_devices_clock() {
 }
 
 #[test]
-fn i1_as_many_others_as_are_remembered_push_an_id_out_and_one_less_does_not() {
+fn i1_an_id_is_evicted_after_as_many_others_as_are_remembered_and_not_before() {
     for remember in [1, 2, 10, 100, 3_000] {
         let mut guard = guard_of(30.0, remember);
         guard.record(&["first"], at(START));
         guard.record(&ids("other", 1..remember), at(START));
         assert!(guard.explain("first", at(START)).is_some(), "{remember}");
-        // A tenth more are kept before any is dropped.
+        // A tenth more are remembered before any is evicted.
         guard.record(&ids("more", 0..1 + remember / 10), at(START));
         assert!(guard.explain("first", at(START)).is_none(), "{remember}");
         assert!(has_all(&guard, &ids("more", 0..1 + remember / 10), at(START)));
@@ -150,7 +150,7 @@ fn i1_as_many_others_as_are_remembered_push_an_id_out_and_one_less_does_not() {
 }
 
 #[test]
-fn i1_ten_thousand_others_leave_by_their_counter_and_not_by_the_clock() {
+fn i1_eviction_is_by_the_counter_and_not_by_the_clock() {
     let mut guard = guard();
     // Shown with a clock that is months behind, and last: of 12,000 they are the newest.
     guard.record(&ids("early", 0..6_000), at(START));
@@ -161,7 +161,7 @@ fn i1_ten_thousand_others_leave_by_their_counter_and_not_by_the_clock() {
 }
 
 #[test]
-fn options_without_meaning_are_refused() {
+fn options_out_of_range_are_refused() {
     let code = |guard: Result<Guard, seenguard::Error>| guard.map(drop).map_err(|error| error.code());
     for days in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 36_501.0] {
         assert_eq!(code(Guard::new(days, DEFAULT_REMEMBER)), Err("bad-option"), "{days}");
@@ -177,10 +177,10 @@ fn options_without_meaning_are_refused() {
     }
 }
 
-// What is unseen and what is deleted.
+// Unseen ids and deletions.
 
 #[test]
-fn i7_a_device_keeps_the_latest_thousand_unseen_ids() {
+fn i7_at_most_the_latest_thousand_ids_are_unseen_on_a_device() {
     let mut guard = guard();
     guard.record(&ids("item", 0..1_500), at(START));
     guard.unsee(&ids("item", 0..1_500), at(START));
@@ -193,7 +193,7 @@ fn i7_a_device_keeps_the_latest_thousand_unseen_ids() {
     );
 }
 
-/// Takes a snapshot without shards from a server that forgets what came before `seconds`.
+/// Applies a snapshot without shards whose `forgetBefore` is `seconds`.
 fn apply_deletion(guard: &mut Guard, seconds: u64, server_ms: Option<u64>, now: Time) {
     let snapshot = Snapshot {
         now_ms: server_ms,
@@ -204,7 +204,7 @@ fn apply_deletion(guard: &mut Guard, seconds: u64, server_ms: Option<u64>, now: 
 }
 
 #[test]
-fn i1_a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up() {
+fn i1_a_deletion_removes_earlier_recordings_wherever_they_are_loaded_from() {
     let mut guard = guard();
     guard.record(&["before", "again"], at(START));
     let mut before = Device::default();
@@ -215,7 +215,7 @@ fn i1_a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up
     apply_deletion(&mut guard, START + 10, Some(deleted + 5_000), at_ms(deleted + 5_000));
     guard.record(&["again"], at(START + 20));
     save(&mut guard, &mut since);
-    // It finds again what is stored from before.
+    // It loads the rows stored before the deletion.
     save(&mut guard, &mut before);
     for guard in [&guard, &since.next_visit()] {
         assert!(guard.explain("before", at(START + 21)).is_none());
@@ -228,7 +228,7 @@ fn i1_a_deletion_of_the_history_forgets_what_came_before_it_wherever_it_turns_up
 }
 
 #[test]
-fn i1_what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
+fn i1_recordings_made_after_a_deletion_was_applied_stay_whatever_the_clock_does() {
     let mut guard = guard();
     apply_deletion(&mut guard, START, None, at(START + 5));
     guard.record(&["with a clock that went back"], at(START - 100 * DAY));
@@ -247,8 +247,8 @@ fn i1_what_was_recorded_knowing_of_a_deletion_stays_whatever_the_clock_does() {
 }
 
 #[test]
-fn a_deletion_is_dated_by_the_servers_clock_where_the_devices_is_behind_or_a_day_ahead() {
-    // The device's clock less the server's, and whether what was recorded a second after the deletion must stay.
+fn a_deletion_is_compared_by_the_servers_clock_if_the_devices_is_behind_or_a_day_ahead() {
+    // The device's clock less the server's, and whether a recording a second after the deletion must stay.
     for offset in [-400 * DAY as i64, -60, -1, 0, 2 * DAY as i64, 400 * DAY as i64] {
         let device = |server_seconds: u64| at(server_seconds.saturating_add_signed(offset));
         let mut guard = guard();
@@ -261,7 +261,7 @@ fn a_deletion_is_dated_by_the_servers_clock_where_the_devices_is_behind_or_a_day
 }
 
 #[test]
-fn i2_a_snapshot_from_before_a_deletion_is_not_taken() {
+fn i2_a_snapshot_from_before_a_deletion_is_not_applied() {
     let mut guard = guard();
     let snapshot = |version, forget_before| Snapshot {
         version: Some(version),
@@ -280,7 +280,7 @@ fn i2_a_snapshot_from_before_a_deletion_is_not_taken() {
     assert!(apply(5, Some(START as u32)) && apply(1, Some(START as u32 + 1)));
 }
 
-// What is pending.
+// Pending impressions.
 
 #[test]
 fn an_id_stays_pending_although_the_memory_claims_it() {
@@ -310,10 +310,13 @@ fn i7_beyond_256_kb_the_oldest_are_no_longer_pending_and_still_stopped() {
         .collect();
     let recorded = guard.record(&long, at(START));
     assert_eq!(guard.pending(usize::MAX, at(START)), long[recorded.lost_text..]);
-    let kept = (100 - recorded.lost_text) * 10_000;
-    assert!((256 * 1024 / 10 * 9 - 10_000..=256 * 1024).contains(&kept), "{kept}");
+    let pending_bytes = (100 - recorded.lost_text) * 10_000;
+    assert!(
+        (256 * 1024 / 10 * 9 - 10_000..=256 * 1024).contains(&pending_bytes),
+        "{pending_bytes}"
+    );
     assert!(has_all(&guard, &long, at(START)));
-    // One that does not fit at all displaces no other.
+    // An id that does not fit at all evicts no other.
     let huge = "y".repeat(256 * 1024 + 1);
     assert_eq!(guard.record(&[&huge], at(START)).lost_text, 1);
     assert_eq!(guard.pending(usize::MAX, at(START)).len(), 100 - recorded.lost_text);
@@ -335,14 +338,14 @@ fn i7_the_pending_list_has_as_many_of_the_newest_ids_as_fit_and_at_most_1000() {
 }
 
 #[test]
-fn a_device_sends_its_name_its_counter_what_was_forgotten_and_what_is_pending() {
+fn a_device_sends_its_name_its_counter_the_deletion_and_its_pending_ids() {
     let now = at(START);
     let sent = |guard: &Guard| guard.pending_list(4_000, now);
     let mut guard = Guard::new(30.0, DEFAULT_REMEMBER).unwrap();
     guard.record(&["a", "b"], now);
     // Without a name: it is not stored.
     assert_eq!(sent(&guard), format!(".midc1z41.0.{}", list_of(&["b", "a"])));
-    // What a snapshot covers is not pending, and the list says so.
+    // A covered impression is not pending, and not in the list.
     cover_all(&mut guard, now);
     assert_eq!(sent(&guard), ".midc1z41.0.");
     // The history was deleted a day ago: 1,763,913,600 seconds.
@@ -354,10 +357,10 @@ fn a_device_sends_its_name_its_counter_what_was_forgotten_and_what_is_pending() 
     assert_eq!(sent(&guard), ".midc1z41.t66sg0.");
 }
 
-// Rates.
+// False positive rates.
 
-/// Whether this number of hits in these trials is what a rate lets expect: within 5 standard deviations of the binomial
-/// distribution and one hit, which an honest filter misses once in two million times.
+/// Whether a number of hits in these trials agrees with a rate: within 5 standard deviations of the binomial distribution
+/// and one hit, which a correct filter exceeds once in two million times.
 fn agrees(hits: usize, trials: usize, rate: f64) -> bool {
     let expected = rate * trials as f64;
     (hits as f64 - expected).abs() <= 5.0 * (expected * (1.0 - rate)).sqrt() + 1.0

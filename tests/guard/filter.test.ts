@@ -1,9 +1,9 @@
-/** What `filter` returns, whatever it is given. */
+/** The result of `filter`, for any argument. */
 import type { IdOf, ItemId, SeenGuard } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { idsOf, openGuard, shippedSnapshot } from "../support/node.js";
 
-/** Calls filter with what no type checker would let pass. */
+/** Calls filter with arguments that the type checker would refuse. */
 function filterAnything(guard: Pick<SeenGuard, "filter">, items: unknown, id?: unknown): unknown[] {
   return guard.filter(items as unknown[], id as IdOf<unknown>);
 }
@@ -43,18 +43,18 @@ describe("filter", () => {
     expect(fresh).toHaveLength(2);
   });
 
-  test("i5: keeps items without a usable id where they were, each of them", async () => {
+  test("i5: returns every item without a usable id, at its position", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const without = [null, undefined, {}, { id: null }, { id: 1.5 }, { id: 2 ** 60 }, true, throwing, { id: {} }];
     const items = without.flatMap((item, index) => [item, { id: `fresh-${String(index)}` }, { id: "seen" }]);
-    const kept = items.filter((_, index) => index % 3 !== 2);
+    const expected = items.filter((_, index) => index % 3 !== 2);
     const fresh = filterAnything(guard, items);
-    expect(fresh).toHaveLength(kept.length);
-    fresh.forEach((item, index) => expect(item).toBe(kept[index]));
+    expect(fresh).toHaveLength(expected.length);
+    fresh.forEach((item, index) => expect(item).toBe(expected[index]));
   });
 
-  test("takes the id from a callback, and keeps an item for which the callback throws or has none", async () => {
+  test("gets the ids from a callback, and returns items for which the callback throws or has none", async () => {
     const { guard } = await openGuard();
     guard.record(["a", 7]);
     const items = [{ key: "a" }, { key: "b" }, { key: 7 }, { key: null }, { other: 1 }];
@@ -87,7 +87,7 @@ describe("filter", () => {
     expect(guard.pending()).toEqual(pending);
   });
 
-  test("keeps the holes of a sparse list as items without an id", async () => {
+  test("returns the holes of a sparse list like items without an id", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const sparse: (string | undefined)[] = [];
@@ -98,7 +98,7 @@ describe("filter", () => {
     expect(filterAnything(guard.feed(), sparse)).toEqual([undefined, "a", undefined, undefined, "b"]);
   });
 
-  test("takes any iterable list, and nothing from other values", async () => {
+  test("accepts any iterable list, and returns nothing for other values", async () => {
     const { guard } = await openGuard();
     guard.record("a");
     expect(filterAnything(guard, new Set(["a", "b"]))).toEqual(["b"]);

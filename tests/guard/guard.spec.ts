@@ -43,7 +43,7 @@ test.describe("fetch in place of window.fetch", () => {
       else await route.fulfill({ json: [], headers: { "access-control-allow-origin": "*" } });
     });
     const answers = await page.evaluate(async (address) => {
-      // What is pending is in a header.
+      // The pending ids are in a header.
       window.guard.record("a");
       const guarded = window.guard.fetch({ match: new URL(address) });
       return [await (await guarded(`${address}/1`)).json(), await (await guarded(`${address}/2`)).json()] as unknown[];

@@ -1,4 +1,4 @@
-/** What is an id, and which ids are the same. */
+/** Which values are ids, and which ids are the same. */
 import { ShardChain } from "seenguard/server";
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
@@ -49,8 +49,8 @@ const NO_IDS: readonly unknown[] = [
   new Date(0),
 ];
 
-/** Texts that are ids on a server, and none on a device. */
-const TOO_STRANGE = ["\ud800", "x\udfffy", "x".repeat(1_025)];
+/** Strings that are ids on a server, and not on a device. */
+const SERVER_ONLY = ["\ud800", "x\udfffy", "x".repeat(1_025)];
 
 describe("an id of any kind", () => {
   test("is stopped once it is recorded, and no other", async () => {
@@ -65,14 +65,14 @@ describe("an id of any kind", () => {
     }
   });
 
-  test("is stopped when a server's shard holds it", async () => {
+  test("is stopped when a server's shard contains it", async () => {
     const { guard } = await openGuard();
     guard.apply(await shippedSnapshot(EVERY_KIND));
     expect(guard.filter(EVERY_KIND)).toEqual([]);
     expect(EVERY_KIND.every((id) => guard.explain(id).seen)).toBe(true);
   });
 
-  test("is held by a chain once it is recorded there", async () => {
+  test("is in a chain once it is recorded there", async () => {
     const chain = await ShardChain.create();
     expect(chain.record(EVERY_KIND, { now: NOW })).toBe(EVERY_KIND.length);
     expect(EVERY_KIND.every((id) => chain.has(id, { now: NOW }))).toBe(true);
@@ -90,7 +90,7 @@ describe("ids of different types", () => {
   ];
   for (const ids of same) {
     const title = ids.map((id) => `${typeof id} ${Object.is(id, -0) ? "-0" : String(id)}`).join(", ");
-    test(`i8: are the same if their decimal text is: ${title}`, async () => {
+    test(`i8: are the same if their decimal strings are: ${title}`, async () => {
       for (const recorded of ids) {
         const { guard } = await openGuard();
         guard.record(recorded);
@@ -103,27 +103,27 @@ describe("ids of different types", () => {
     });
   }
 
-  test("are not the same if their text differs", async () => {
+  test("are not the same if their strings differ", async () => {
     const { guard } = await openGuard();
     guard.record("01");
     expect(guard.filter(["1", 1, "1.0", "01 "])).toEqual(["1", "1.0", "01 "]);
   });
 });
 
-describe("a text with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
+describe("a string with a lone surrogate, or of over 1,024 UTF-16 units,", () => {
   test("i8: is not an id on a device: it passes and is not recorded", async () => {
     const { guard, errors } = await openGuard();
-    expect(guard.record([...TOO_STRANGE, "a"])).toBe(1);
+    expect(guard.record([...SERVER_ONLY, "a"])).toBe(1);
     expect(guard.pending()).toEqual(["a"]);
-    expect(guard.filter([...TOO_STRANGE, "a", "\ufffd"])).toEqual([...TOO_STRANGE, "\ufffd"]);
-    expect(TOO_STRANGE.some((id) => guard.explain(id).seen)).toBe(false);
+    expect(guard.filter([...SERVER_ONLY, "a", "\ufffd"])).toEqual([...SERVER_ONLY, "\ufffd"]);
+    expect(SERVER_ONLY.some((id) => guard.explain(id).seen)).toBe(false);
     expect(errors).toEqual([]);
   });
 
-  test("i8: is an id of a chain, where a lone surrogate stands for U+FFFD, as every encoder writes it", async () => {
+  test("i8: is an id of a chain, where a lone surrogate becomes U+FFFD, as in every encoder", async () => {
     const chain = await ShardChain.create();
-    expect(chain.record(TOO_STRANGE, { now: NOW })).toBe(TOO_STRANGE.length);
-    expect(chain.filter([...TOO_STRANGE, "\ufffd", "\udc00", "new"], { now: NOW })).toEqual(["new"]);
+    expect(chain.record(SERVER_ONLY, { now: NOW })).toBe(SERVER_ONLY.length);
+    expect(chain.filter([...SERVER_ONLY, "\ufffd", "\udc00", "new"], { now: NOW })).toEqual(["new"]);
     chain.record(["a\ud800", "\udc00b"], { now: NOW });
     expect(["a\ufffd", "\ufffdb"].every((id) => chain.has(id, { now: NOW }))).toBe(true);
     chain.free();

@@ -1,4 +1,4 @@
-/** Opening, sharing and closing a guard; its options; and the places where there is nothing to guard with. */
+/** Opening, sharing and closing a guard; its options; and platforms without storage or a document. */
 import { createRequire } from "node:module";
 import { SeenGuard, SeenGuardError } from "seenguard";
 import type { GuardOptions } from "seenguard";
@@ -64,10 +64,10 @@ describe("options of open", () => {
     { namespace, window: 30 },
   ];
 
-  test("i5: that are wrong make open reject with bad-option and say which, and nothing is opened", async () => {
+  test("i5: that are wrong make open reject with bad-option and the option's name, and nothing is opened", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     for (const [index, options] of wrong.entries()) {
-      // Where nothing is kept there is an engine all the same, which knows the ranges.
+      // Without storage there is an engine nonetheless, which has the ranges.
       const given =
         typeof options === "object" && options && !("storage" in options) ? { storage: "none", ...options } : options;
       const error: unknown = await SeenGuard.open(given as GuardOptions).then(
@@ -115,7 +115,7 @@ describe("a namespace opened twice in one document", () => {
     expect([...first.errors, ...second.errors]).toEqual([]);
   });
 
-  test("i6: at the same moment is one guard, too", async () => {
+  test("i6: concurrently is one guard, too", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const [first, second] = await Promise.all([openGuard(options), openGuard(options)]);
     first.guard.record("a");
@@ -125,7 +125,7 @@ describe("a namespace opened twice in one document", () => {
     expect(third.guard.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("works on when one holder closes, and ends with the last", async () => {
+  test("works until the last holder closes", async () => {
     const options = { namespace: uniqueNamespace() };
     const [first, second] = [await openGuard(options), await openGuard(options)];
     first.guard.record("a");
@@ -155,7 +155,7 @@ describe("a namespace opened twice in one document", () => {
     await gated.releaseUntil(again.close());
   });
 
-  test("with other options reports that to the later handle, and keeps the first one's", async () => {
+  test("with other options reports that to the later handle, and uses the first one's options", async () => {
     const options = { namespace: uniqueNamespace() };
     const first = await openGuard({ ...options, windowDays: 5 });
     const second = await openGuard({ ...options, windowDays: 6 });
@@ -238,7 +238,7 @@ describe("a guard that was closed", () => {
     expect(errors).toMatchObject([{ code: "misuse" }]);
   });
 
-  test("has written impressions of the same moment", async () => {
+  test("has stored impressions that were recorded just before", async () => {
     const options = { namespace: uniqueNamespace(), storage: new MapStorage() };
     const { guard } = await openGuard(options);
     guard.record("a");
@@ -248,7 +248,7 @@ describe("a guard that was closed", () => {
 });
 
 describe("where there is no document", () => {
-  test("and no storage is named, everything passes, which is reported once", async () => {
+  test("and no storage option, everything passes, which is reported once", async () => {
     expect(typeof document).toBe("undefined");
     const { SeenGuard: Guard } = openPage("", {}, "seenguard.development.iife.js").seenguard;
     const errors: string[] = [];
@@ -257,7 +257,7 @@ describe("where there is no document", () => {
     expect(errors).toEqual([expect.stringMatching(/^misuse: there is neither a document nor IndexedDB .*`storage`/)]);
   });
 
-  test("and no storage is named, nothing is done", async () => {
+  test("and no storage option, nothing is stored or loaded", async () => {
     const guard = await SeenGuard.open({ namespace: uniqueNamespace(), onError: () => {} });
     expect(guard.record("a")).toBe(0);
     expect(guard.filter(["a", "a", { id: "b" }])).toEqual(["a", { id: "b" }]);
@@ -269,7 +269,7 @@ describe("where there is no document", () => {
     expect(guard.apply(null)).toMatchObject({ reason: "closed" });
   });
 
-  test("observing does nothing and throws nothing but for wrong options", async () => {
+  test("observing does nothing and throws only for wrong options", async () => {
     const { guard } = await openGuard();
     const element = { nodeType: 1 } as Element;
     guard.observe(element)();
@@ -280,7 +280,7 @@ describe("where there is no document", () => {
     expect(() => guard.observeItem(element, "a", { dwell: 1 } as object)).toThrow(SeenGuardError);
   });
 
-  test("IndexedDB is not there, which is reported once, and the guard works without", async () => {
+  test("IndexedDB is missing, which is reported once, and the guard works without it", async () => {
     const { guard, codes } = await openGuard({ storage: "indexeddb" });
     guard.record("a");
     await guard.flush();

@@ -1,4 +1,4 @@
-/** Mistakes in an app's code that stop nothing: reported once, with words that help. */
+/** Mistakes in an app's code that stop nothing: each is reported once, with a message that names the remedy. */
 import { SeenGuard, type Feed } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { idsOf, openGuard, uniqueNamespace } from "../support/node.js";
@@ -6,7 +6,7 @@ import { idsOf, openGuard, uniqueNamespace } from "../support/node.js";
 const posts = (count: number) => Array.from({ length: count }, (_, key) => ({ key, title: "A post" }));
 type Posts = readonly { id: string }[];
 
-/** What code without types may do. */
+/** As code without types may call. */
 const untyped = (items: unknown) => items as Posts;
 
 describe("a list of five items none of which has a usable id", () => {
@@ -71,7 +71,7 @@ describe("a page of fill that has no items", () => {
   test.each([
     ["a Response", () => Response.json({ items: [] }), /is a Response: return what its json\(\) resolves to/],
     ["an object with others", () => ({ data: [], total: 0 }), /this one has the keys data, total/],
-    ["a text", () => "items", /this one is string/],
+    ["a string", () => "items", /this one is string/],
     ["items that are not an array", () => ({ items: { 0: "a" } }), /this one has the keys items/],
   ])("as %s rejects the call, and is reported once", async (_, page, message) => {
     const { guard, errors } = await openGuard();
@@ -89,7 +89,7 @@ describe("no list", () => {
     ["a promise", () => Promise.resolve([{ id: "a" }]), /has no keys/],
     ["a page", () => ({ items: [{ id: "a" }] }), /has the keys items/],
     ["a Response", () => Response.json([]), /a list is an array of items/],
-    ["a text", () => "items", /is string/],
+    ["a string", () => "items", /is string/],
   ])("such as %s is reported once, and nothing is thrown", async (_, make, message) => {
     const { guard, errors } = await openGuard();
     for (let render = 0; render < 3; render++) {
@@ -104,7 +104,7 @@ describe("no list", () => {
     expect(errors).toMatchObject([{ code: "misuse", message: expect.stringMatching(message) as string }]);
   });
 
-  test("is neither any iterable, of which all pass, nor what is not there yet", async () => {
+  test("is neither any iterable, of which all pass, nor `undefined` or null", async () => {
     const { guard, codes } = await openGuard();
     expect(guard.filter(untyped(new Set([{ id: "a" }, { id: "b" }])))).toEqual([{ id: "a" }, { id: "b" }]);
     for (const nothing of [undefined, null, [], new Set()]) expect(guard.filter(untyped(nothing))).toEqual([]);
@@ -125,7 +125,7 @@ test.each(["a guard", "a feed"])(
   },
 );
 
-test("record and unsee accept objects with an id, and report once one without", async () => {
+test("record and unsee accept objects with an id, and report an object without one once", async () => {
   const { guard, errors } = await openGuard();
   expect(guard.record({ id: "a" })).toBe(1);
   expect(guard.record(new Set([{ id: "b" }, "c"]))).toBe(2);

@@ -1,4 +1,4 @@
-/** The build for production, as a script tag brings it: few options are checked, and no misuse is reported. */
+/** The build for production, as a script tag loads it: few options are checked, and no misuse is reported. */
 import type { SeenGuard } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { newPage, openGuard, uniqueNamespace } from "../support/node.js";
@@ -19,10 +19,10 @@ test("the build for production checks the namespace, windowDays and remember", a
   await expect(page.SeenGuard.clear("")).rejects.toMatchObject({ code: "bad-option" });
 });
 
-describe("the build for production ignores what else is wrong", () => {
+describe("the build for production ignores other wrong options", () => {
   const calls: [string, (guard: SeenGuard) => unknown][] = [
     ["a list's key", (guard) => guard.feed(untyped({ key: 7, name: "home" })).filter(["a", "seen"])],
-    ["options that are none", (guard) => guard.feed(untyped("home")).filter(["a", "seen"])],
+    ["options that are a string", (guard) => guard.feed(untyped("home")).filter(["a", "seen"])],
     [
       "options of fill",
       async (guard) => {

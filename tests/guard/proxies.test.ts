@@ -1,6 +1,5 @@
 /**
- * Frameworks wrap what an app keeps in its state: Vue, Alpine and others put a proxy around it and around all objects
- * that they find in it.
+ * Frameworks wrap an app's state: Vue, Alpine and others put a proxy around it and around all objects in it.
  */
 import { SeenGuard, type Feed } from "seenguard";
 import { ShardChain } from "seenguard/server";
@@ -8,7 +7,7 @@ import { describe, expect, test } from "vitest";
 import { isReactive, reactive, ref, watch } from "vue";
 import { heldBy, openGuard } from "../support/node.js";
 
-/** As plain as such a proxy can be: objects in objects are wrapped, and methods called on what wraps them. */
+/** The simplest such proxy: objects in objects are wrapped, and methods are called on the wrapper. */
 function wrapped<T extends object>(target: T): T {
   return new Proxy(target, {
     get(object, key, receiver): unknown {
@@ -25,7 +24,7 @@ const proxies: { name: string; wrap: <T extends object>(state: T) => T }[] = [
 ];
 
 describe.each(proxies)("in $name", ({ wrap }) => {
-  test("a guard does all that it does outside", async () => {
+  test("a guard works as outside", async () => {
     const chain = await ShardChain.create();
     chain.record("on the server");
     const { guard: outside, errors } = await openGuard();
@@ -63,7 +62,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     expect(feed.filter(["a", "b"])).toEqual(["b"]);
     guard.record("b");
     expect(feed.filter(["a", "b"])).toEqual(["b"]);
-    // Each reading of a list gives other objects.
+    // Each read of a list returns other objects.
     for (let again = 0; again < 2; again++)
       expect(feed.admit(wrap([{ id: "c" }, { id: "d" }]))).toEqual([{ id: "c" }, { id: "d" }]);
     const fetchPage = ({ page }: { page: number }) => Promise.resolve(page > 1 ? null : { items: [String(page)] });
@@ -72,7 +71,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
     expect(feed.filter(["b", "c"])).toEqual(["c"]);
   });
 
-  test("a chain does all that it does outside", async () => {
+  test("a chain works as outside", async () => {
     const outside = await ShardChain.create({ format: "guava" });
     const { chain, options } = wrap({ chain: outside, options: { now: 1_764_000_000 } });
     expect(chain).toBeInstanceOf(ShardChain);
@@ -89,7 +88,7 @@ describe.each(proxies)("in $name", ({ wrap }) => {
   });
 });
 
-test("deep observers of state find nothing in guards, feeds and chains", async () => {
+test("deep observers of state find no properties in guards, feeds and chains", async () => {
   const { guard } = await openGuard();
   const state = reactive({ guard, feed: guard.feed(), chain: await ShardChain.create() });
   let changes = 0;

@@ -1,4 +1,4 @@
-/** What `record` counts, and what is pending. */
+/** The results of `record`, `pending`, `explain` and `unsee`. */
 import type { ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { heldBy, idsOf, openGuard, shippedSnapshot } from "../support/node.js";
@@ -13,7 +13,7 @@ describe("record", () => {
     expect(guard.record(idsOf("many", 3000))).toBe(3000);
   });
 
-  test("takes one id or any iterable of ids, and the ids before an error of the iterable", async () => {
+  test("accepts one id or any iterable of ids, and records the ids before an error of the iterable", async () => {
     const { guard } = await openGuard();
     function* breaking(): Generator<ItemId> {
       yield "a";
@@ -36,7 +36,7 @@ describe("record", () => {
     expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["misuse"]));
   });
 
-  test("i1: makes filter stop an id at once, and a feed that had decided it keep it", async () => {
+  test("i1: makes filter stop an id at once, and a feed that had decided it still shows it", async () => {
     const { guard } = await openGuard();
     const [decided, later] = [guard.feed(), guard.feed()];
     expect(decided.filter(["a", "b"])).toEqual(["a", "b"]);
@@ -46,7 +46,7 @@ describe("record", () => {
     expect(later.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("i1: remembers as many impressions as the option says, and at most a tenth more", async () => {
+  test("i1: remembers as many impressions as the option `remember`, and at most a tenth more", async () => {
     for (const remember of [1, 50]) {
       const { guard } = await openGuard({ remember });
       guard.record(["first", ...idsOf("item", remember - 1)]);
@@ -57,7 +57,7 @@ describe("record", () => {
     }
   });
 
-  test("takes an id of 1,024 UTF-16 units, and no longer one", async () => {
+  test("accepts an id of 1,024 UTF-16 units, and not a longer one", async () => {
     const { guard, codes } = await openGuard();
     const [longest, longer] = ["🦀".repeat(512), "x".repeat(1025)];
     expect(guard.record([longest, longer, "a"])).toBe(2);

@@ -1,4 +1,4 @@
-/** Items with several ids: reposts and their originals, a story that several publishers carry. And what `split` gives. */
+/** Items with several ids, such as reposts with their originals, or a story of several publishers; and `split`. */
 import type { IdOf, ItemId } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { follow, idsOf, openGuard, recordInTurn, shippedSnapshot } from "../support/node.js";
@@ -22,7 +22,7 @@ describe("filter of items with several ids", () => {
     ]);
   });
 
-  test("i4: takes an item for a duplicate by any id of one that was kept before it, and of no other", async () => {
+  test("i4: treats an item as a duplicate if it has any id of an earlier item of the result, and not otherwise", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const items = [["a", "b"], ["c", "b"], ["c"], ["seen", "d"], ["d"], ["e", "a"], ["f", "e"]];
@@ -37,7 +37,7 @@ describe("filter of items with several ids", () => {
     expect(guard.filter(items, itself)).toEqual([["a", "b"], ["c"], [], ["d", long], ["e", `${long}y`]]);
   });
 
-  test("leaves out entries that are not ids, and keeps an item that has none", async () => {
+  test("ignores entries that are not ids, and returns an item without any", async () => {
     const { guard } = await openGuard();
     guard.record("seen");
     const items = [[null, "seen"], [undefined, "a", null], [], [null, undefined], [2 ** 53, "seen"], [NaN]];
@@ -50,7 +50,7 @@ describe("filter of items with several ids", () => {
     expect(guard.filter([broken, ["seen"]], itself)).toHaveLength(1);
   });
 
-  test("takes one id and several side by side, in lists as long as one call takes", async () => {
+  test("accepts items with one id and with several, up to the limit of a call", async () => {
     const { guard, errors } = await openGuard();
     const count = 12_000;
     guard.record(idsOf("repost", 100));
@@ -69,7 +69,7 @@ describe("filter of items with several ids", () => {
 });
 
 describe("split", () => {
-  test("gives all items once: the fresh ones as filter does, the others by how long ago they were seen", async () => {
+  test("returns each item once: the fresh ones as filter does, the others ordered by when they were seen", async () => {
     const { guard } = await openGuard();
     guard.apply({
       shards: [
@@ -87,7 +87,7 @@ describe("split", () => {
     expect(guard.split(list)).toEqual({ fresh, seen });
   });
 
-  test("i4: ranks an item by that of its ids that was seen latest, and gives it once by any of them", async () => {
+  test("i4: ranks an item by its latest seen id, and returns it once", async () => {
     const { guard } = await openGuard();
     recordInTurn(guard, ["first", "second", "third"]);
     const items = [["first", "third"], ["second", "y"], ["x"], ["third"], ["w", "first"], ["x", "second"], ["z"]];
@@ -101,7 +101,7 @@ describe("split", () => {
     });
   });
 
-  test("returns items without an id among the fresh ones, and takes the same lists as filter", async () => {
+  test("returns items without an id among the fresh ones, and accepts the same lists as filter", async () => {
     const { guard } = await openGuard();
     guard.record(["a", 7]);
     const split = (items: unknown) => guard.split(items as { id: string }[]);
@@ -115,7 +115,7 @@ describe("split", () => {
     for (const none of [null, undefined, 7, {}, []]) expect(split(none)).toEqual({ fresh: [], seen: [] });
   });
 
-  test("gives everything as fresh where there is no engine", async () => {
+  test("returns everything as fresh without an engine", async () => {
     const { guard } = await openGuard();
     guard.record("a");
     await guard.close();

@@ -6,7 +6,7 @@ import { useSeenFeed } from "seenguard/vue";
 import { describe, expect, test } from "vitest";
 import { MapStorage, NOW, openGuard, shippedSnapshot, uniqueNamespace } from "../support/node.js";
 
-/** What code without types may pass as anything. */
+/** As code without types may pass. */
 const untyped = (value: unknown) => value as never;
 
 /** An object that throws when it is read. */
@@ -23,7 +23,7 @@ function revoked(): never {
   return proxy as never;
 }
 
-/** What has `first` as a property when it is read for the first time, and then `then`. */
+/** An object whose property is `first` at the first read, and then `then`. */
 function changing(name: string, first: unknown, then: unknown): object {
   let reads = 0;
   return Object.defineProperty({}, name, { get: () => (reads++ === 0 ? first : then), enumerable: true });
@@ -159,7 +159,7 @@ test("a list of ids with overridden methods is read by its elements", async () =
   expect(guard.filter(["of c"], () => "c")).toEqual(["of c"]);
 });
 
-test("an item may have as many ids as one call takes", async () => {
+test("an item may have as many ids as a call accepts", async () => {
   const { guard } = await openGuard();
   const ids = Array.from({ length: 20_000 }, (_, index) => `id-${String(index)}`);
   guard.record("id-19999");
@@ -167,7 +167,7 @@ test("an item may have as many ids as one call takes", async () => {
 });
 
 test.each(["record", "unsee"] as const)(
-  "a chain that is freed while %s reads the ids says so, and other chains go on",
+  "a chain that is freed while %s reads the ids throws, and other chains work",
   async (method) => {
     const [chain, other] = [await ShardChain.create(), await ShardChain.create()];
     const ids = function* () {

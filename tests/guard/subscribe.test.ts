@@ -1,4 +1,4 @@
-/** `subscribe`: when a list that is on the screen may have to change, and how often that is said. */
+/** `subscribe`: when and how often subscribers are notified that a list on the screen may have changed. */
 import { SeenGuard } from "seenguard";
 import { openTestGuard } from "seenguard/testing";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
@@ -50,7 +50,7 @@ describe("a subscriber is called", () => {
     expect(listener).toHaveBeenCalledTimes(1);
   });
 
-  test("for what another handle of the namespace does, but for its close", async () => {
+  test("for changes by another handle of the namespace, except its close", async () => {
     const { guard, namespace, listener } = await subscribed();
     const other = await SeenGuard.open({ namespace, storage: "none" });
     await other.close();
@@ -66,7 +66,7 @@ describe("a subscriber is called", () => {
 });
 
 describe("a subscriber is not called", () => {
-  test("for what takes nothing back", async () => {
+  test("for calls that make no id unseen", async () => {
     const { guard, listener } = await subscribed();
     guard.record("c");
     guard.record("d", { local: true });
@@ -98,7 +98,7 @@ describe("a subscriber is not called", () => {
 describe("another tab", () => {
   useFakeTimers();
 
-  test("calls subscribers when it takes something back, and not when it records", async () => {
+  test("notifies subscribers when it makes an id unseen, and not when it records", async () => {
     const [namespace, storage] = [uniqueNamespace(), new MapStorage()];
     const { guard } = await openGuard({ namespace, storage });
     const { guard: other } = await openGuard({ namespace, storage }, newPage());

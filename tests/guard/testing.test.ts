@@ -86,7 +86,7 @@ test("it delivers when its time comes, and repeats an impression that the stream
 });
 
 describe("a namespace of its own", () => {
-  test("keeps test guards apart that name none", async () => {
+  test("is given to each test guard without one", async () => {
     const [guard, other] = [await openForTest(), await openForTest()];
     guard.record("a");
     guard.feed({ key: "list" }).filter(["a"]);
@@ -94,7 +94,7 @@ describe("a namespace of its own", () => {
     expect(other.feed({ key: "list" }).filter(["a"])).toEqual(["a"]);
   });
 
-  test("is shared with the app that opens it, without a report of its other options", async () => {
+  test("is shared with an app that opens it with other options, which is not reported", async () => {
     const namespace = uniqueNamespace();
     const guard = await openForTest({ namespace });
     const codes: string[] = [];
@@ -112,7 +112,7 @@ describe("a namespace of its own", () => {
     expect(codes).toEqual([]);
   });
 
-  test("is refused as long as a guard of another clock is open", async () => {
+  test("is refused while a guard with another clock is open", async () => {
     const namespace = uniqueNamespace();
     const guard = await openForTest({ namespace });
     await expect(openTestGuard({ namespace })).rejects.toMatchObject({ code: "already-open" });
@@ -123,7 +123,7 @@ describe("a namespace of its own", () => {
   });
 });
 
-test("a storage that is given is used, by the guard's clock", async () => {
+test("a storage option is used, with the guard's clock", async () => {
   const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
   const first = await openForTest({ storage, namespace });
   first.record("a");
@@ -141,7 +141,7 @@ test("wrong options are refused", async () => {
   for (const ms of [-1, NaN, Infinity]) expect(() => guard.advance(ms)).toThrow("advance takes");
 });
 
-test("no time is later than the last one that Date knows", async () => {
+test("no time is later than the latest of Date", async () => {
   const refusal = expect.objectContaining({ code: "bad-option" }) as Error;
   await expect(openTestGuard({ now: 8.64e15 + 1 })).rejects.toEqual(refusal);
   const guard = await openForTest();

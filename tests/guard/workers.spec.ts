@@ -1,4 +1,4 @@
-/** Workers of a page: the guard works there as in a page, and both remember one person's impressions. */
+/** Workers of a page: the guard works as in a page, and both share one person's impressions. */
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
 import type { Page, Worker } from "@playwright/test";
@@ -6,7 +6,7 @@ import fastify, { type FastifyInstance } from "fastify";
 import type { GuardStats } from "seenguard";
 import { expect, fresh, NAMESPACE, openGuard, record, test as base } from "../support/chromium.js";
 
-/** The scope of a worker whose script has brought the package. */
+/** The scope of a worker whose script has loaded the package. */
 interface Scope {
   readonly Seenguard: typeof import("seenguard");
 }
@@ -16,7 +16,7 @@ const scripts = {
   "/module.js": 'import * as Seenguard from "/dist/index.js"; self.Seenguard = Seenguard;',
 } as const;
 
-/** The built package as a server has it that bundles nothing. Service workers are not routed, so it is a real one. */
+/** Serves the built package without a bundler. Requests of service workers are not routed, so it is a real server. */
 const test = base.extend<{ site: string }>({
   site: async ({}, use) => {
     const server: FastifyInstance = fastify();
@@ -89,7 +89,7 @@ for (const { name, start } of [
   { name: "a classic worker", start: (page: Page) => startWorker(page, "/classic.js", "classic") },
   { name: "a module worker", start: (page: Page) => startWorker(page, "/module.js", "module") },
 ]) {
-  test(`${name} guards with the default storage, and a page and it share what was seen`, async ({ page, site }) => {
+  test(`${name} uses the default storage, and shares impressions with a page`, async ({ page, site }) => {
     await page.goto(site);
     const worker = await start(page);
     const first = await visit(worker, ["a", "b", "c"], ["a"]);
@@ -104,10 +104,7 @@ for (const { name, start } of [
   });
 }
 
-test("i6: a worker, which receives no signals, sees a page's impressions within ten seconds", async ({
-  page,
-  site,
-}) => {
+test("i6: a worker, which receives no signals, has a page's impressions within ten seconds", async ({ page, site }) => {
   await page.goto(site);
   const worker = await startWorker(page, "/module.js", "module");
   await worker.evaluate(async (namespace) => {
@@ -118,7 +115,7 @@ test("i6: a worker, which receives no signals, sees a page's impressions within 
   await openGuard(page);
   await record(page, ["a", "b"]);
   await expect.poll(passes, { timeout: 15_000 }).toEqual(["new"]);
-  // And a page what the worker shows.
+  // And the page has the worker's.
   await worker.evaluate(() => {
     (globalThis as unknown as Window).guard.record("of the worker");
   });

@@ -1,4 +1,4 @@
-/** The same app in each framework: what the adapters promise all of them. */
+/** The same app in each framework: the promises of all adapters. */
 import { frameworks } from "./build.js";
 import { expect, idsOfPages, KNOWN, test } from "./pages.js";
 
@@ -6,7 +6,7 @@ for (const framework of frameworks) {
   test.describe(framework, () => {
     test.use({ framework });
 
-    test("an item that was in view does not come back, not even for a moment", async ({ reader }) => {
+    test("an item that was in view is not shown again, not even for a moment", async ({ reader }) => {
       await reader.open();
       await expect(reader.items).toHaveText(idsOfPages(0));
       await reader.haveSeen(["item-0", "item-1"]);
@@ -19,7 +19,7 @@ for (const framework of frameworks) {
       expect(reader.complaints).toEqual([]);
     });
 
-    test("what is shown stays though it is seen, until a refresh", async ({ reader }) => {
+    test("a shown item stays after it was seen, until a refresh", async ({ reader }) => {
       await reader.open();
       await expect(reader.items).toHaveText(idsOfPages(0));
       await reader.haveSeen(["item-0", "item-1"]);
@@ -49,7 +49,7 @@ for (const framework of frameworks) {
       expect(reader.complaints).toEqual([]);
     });
 
-    test("what the server rendered stays and hydrates; what comes later is filtered", async ({ reader }) => {
+    test("server-rendered items stay and hydrate; later items are filtered", async ({ reader }) => {
       await reader.open();
       await expect(reader.items).toHaveText(idsOfPages(0));
       await reader.page.evaluate(async () => {
@@ -66,7 +66,7 @@ for (const framework of frameworks) {
       expect(reader.complaints).toEqual([]);
     });
 
-    test("the guard stays open when the last component has gone", async ({ reader }) => {
+    test("the guard stays open after the last component was unmounted", async ({ reader }) => {
       await reader.open();
       await expect(reader.items).toHaveText(idsOfPages(0));
       const outcome = () =>
@@ -110,7 +110,7 @@ for (const framework of ["vue", "svelte"] as const) {
   test.describe(framework, () => {
     test.use({ framework });
 
-    test("an item below a root is recorded, and again after the screen was left for some seconds", async ({
+    test("an item below a root is recorded, and again after its screen was left for some seconds", async ({
       reader,
     }) => {
       await reader.page.clock.install();
@@ -130,7 +130,7 @@ for (const framework of ["vue", "svelte"] as const) {
 test.describe("vue", () => {
   test.use({ framework: "vue" });
 
-  test("items that <KeepAlive> caches are not reported as gone, and are recorded when they are back", async ({
+  test("items that <KeepAlive> caches are not reported as gone, and are recorded when they are shown again", async ({
     reader,
   }) => {
     await reader.page.clock.install();

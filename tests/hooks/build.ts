@@ -12,20 +12,20 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 const target = fileURLToPath(new URL("../../target/adapters/", import.meta.url));
 
 export type Framework = "react" | "vue" | "svelte";
-/** Those whose apps do the same. */
+/** The frameworks with the common app. */
 export const frameworks: readonly Framework[] = ["react", "vue", "svelte"];
 
-/** What the compilers of a framework take, and the examples for it in the documentation. */
+/** The arguments of a framework's compilers, and its examples in the documentation. */
 const endings = { react: "", vue: ".vue", svelte: ".svelte" } as const;
 export const exampleKinds = { react: "tsx adapter", vue: "vue adapter", svelte: "svelte adapter" } as const;
 
-/** The pages of an app for the browser, by the names of their scripts: what it imports as documented, and a part of that. */
+/** An app's pages for the browser, by the names of their scripts: the example that each imports, and a part of it. */
 const sides: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   client: {},
   pages: {},
   example: { "documented-example": "fetchPage, { want: 8 }" },
 };
-/** Those of one framework. */
+/** The pages of one framework. */
 const ownSides: Readonly<Record<Framework, typeof sides>> = {
   react: {
     query: { "documented-query": "useInfiniteQuery" },
@@ -69,7 +69,7 @@ const mounts = (framework: Framework): Plugin => ({
 export interface BuiltApp {
   /** For the browser, by path: the app's, and those of the documented example. */
   readonly scripts: ReadonlyMap<string, string>;
-  /** What a server does. */
+  /** Renders on the server. */
   readonly render: (initial: Initial) => string | Promise<string>;
 }
 
@@ -118,7 +118,7 @@ async function clientScripts(
       conditions: ["browser", "development", "module"],
       alias,
     },
-    // The builds that look for mistakes.
+    // The builds for development.
     define: {
       "process.env.NODE_ENV": '"development"',
       __VUE_OPTIONS_API__: "false",

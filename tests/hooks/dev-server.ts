@@ -1,4 +1,4 @@
-/** The app in React while it is written: Vite's development server over a copy of it, whose files a test edits. */
+/** The React app in development: Vite's development server over a copy, whose files a test edits. */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Plugin } from "vite";
 import { root } from "../docs/examples.js";
@@ -13,7 +13,7 @@ export class Developer extends Reader {
     this.#source = source;
   }
 
-  /** Saves a change of the file of the routes. */
+  /** Edits the file of the routes. */
   edit(change: (text: string) => string): void {
     const text = readFileSync(this.#source, "utf8");
     const changed = change(text);
@@ -22,7 +22,7 @@ export class Developer extends Reader {
   }
 }
 
-/** A build in this process has said "production". */
+/** A build in this process has set NODE_ENV to "production". */
 const define = { "process.env.NODE_ENV": '"development"' };
 
 /** Vite's own plugin for React requires another Babel than Jest does. */

@@ -1,4 +1,4 @@
-/** The examples of docs/frameworks.md for React, Vue and Svelte do what the page says. */
+/** The examples of docs/frameworks.md for React, Vue and Svelte work as documented. */
 import { frameworks } from "./build.js";
 import { expect, idsOfPages, KNOWN, test } from "./pages.js";
 
@@ -6,7 +6,7 @@ for (const framework of frameworks) {
   test.describe(framework, () => {
     test.use({ framework });
 
-    test("the documented feed shows what is fresh, delivers what was seen, and leaves it out after a refresh", async ({
+    test("the documented feed shows fresh items, delivers impressions, and leaves seen items out after a refresh", async ({
       reader,
     }) => {
       await reader.open("/example");
@@ -28,7 +28,7 @@ for (const framework of ["vue", "svelte"] as const) {
   test.describe(framework, () => {
     test.use({ framework });
 
-    test("the documented pager's list has each item once, and next time what was not seen", async ({ reader }) => {
+    test("the documented pager's list has each item once, and on the next visit no seen one", async ({ reader }) => {
       await reader.open("/pager");
       await expect(reader.items).toHaveText(["old-0", "old-1", "old-2"]);
       await reader.press("More");
@@ -44,11 +44,11 @@ for (const framework of ["vue", "svelte"] as const) {
 }
 
 test.describe("the documented feed with TanStack Query", () => {
-  test("loses nothing of a request that fails, and keeps what is on the screen when its window has the focus again", async ({
+  test("loses no item of a failed request, and shows the same items when its window has the focus again", async ({
     reader,
   }) => {
     const { page } = reader;
-    // As servers do, it leaves out what was reported to it.
+    // Like a real server, it leaves out reported items.
     await page.route("**/api/feed?page=*", async (route) => {
       const response = await route.fetch();
       const body = (await response.json()) as { items: { id: string }[] };
@@ -77,9 +77,7 @@ test.describe("the documented feed with TanStack Query", () => {
   });
 });
 
-test("the documented pill counts what is unseen, and puts it before the list when it is pressed", async ({
-  reader,
-}) => {
+test("the documented pill counts new fresh items, and prepends them when it is pressed", async ({ reader }) => {
   await reader.open("/pill");
   const old = ["old-0", "old-1", "old-2"];
   await expect(reader.items).toHaveText(old);
@@ -93,7 +91,7 @@ test("the documented pill counts what is unseen, and puts it before the list whe
   expect(reader.complaints).toEqual([]);
 });
 
-test("of two orders each leaves out what was seen in the other, and is as it was when one is back", async ({
+test("each of two orders leaves out items seen in the other, and is unchanged when it is selected again", async ({
   reader,
 }) => {
   await reader.open("/order");

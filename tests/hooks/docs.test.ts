@@ -1,5 +1,5 @@
 // @vitest-environment node
-/** The examples of docs/debugging.md pass in the test runners that they are for. */
+/** The examples of docs/debugging.md pass in their test runners. */
 import { execFile } from "node:child_process";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";

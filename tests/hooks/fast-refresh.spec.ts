@@ -1,9 +1,9 @@
-/** React's Fast Refresh: what an edit leaves of a page that is being looked at. */
+/** React's Fast Refresh: the state of a page after an edit. */
 import { test, type Developer } from "./dev-server.js";
 import { expect, idsOfPages } from "./pages.js";
 
 test.describe("Fast Refresh after an edit", () => {
-  /** Edits twice while a list is shown of which items have been seen. Returns whether the list's elements stay. */
+  /** Edits twice while a list with seen items is shown. Returns whether the list's elements stay. */
   async function edit(developer: Developer, change: (text: string) => string): Promise<boolean> {
     const { page } = developer;
     await expect(developer.items).toHaveText(idsOfPages(0));
@@ -23,7 +23,7 @@ test.describe("Fast Refresh after an edit", () => {
     return first.evaluate((element) => element.isConnected);
   }
 
-  test("of markup keeps a list without a key, one guard and one report", async ({ developer }) => {
+  test("of markup changes neither a list without a key, nor the guard, nor the report", async ({ developer }) => {
     await developer.open("/kept");
     expect(await edit(developer, (text) => text)).toBe(true);
     const seen = await developer.seen(idsOfPages(0));
@@ -32,7 +32,7 @@ test.describe("Fast Refresh after an edit", () => {
     await developer.expectNoReport();
   });
 
-  test("of hooks, which remounts a list, keeps one with a key, and one guard", async ({ developer }) => {
+  test("of hooks, which remounts a list, changes neither one with a key nor the guard", async ({ developer }) => {
     await developer.open();
     const hook = "const { guard } = useSeenGuard(";
     expect(await edit(developer, (text) => text.replace(hook, `useState(0);\n  ${hook}`))).toBe(false);

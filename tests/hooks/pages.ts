@@ -1,4 +1,4 @@
-/** The apps' pages: a site for each worker, and what a reader does there. */
+/** The apps' pages: a site for each worker, and a reader's actions there. */
 import { expect as baseExpect, test as base, type Locator, type Page } from "@playwright/test";
 import fastify from "fastify";
 import type { Report } from "seenguard";
@@ -8,7 +8,7 @@ import { buildApp, type BuiltApp, type Framework } from "./build.js";
 
 const ITEMS_A_PAGE = 10;
 
-/** The same for everybody: what one person has seen must not be missing from another's list. */
+/** The same for everybody: an item that one person has seen must be in another's list. */
 export function itemsOfPage(page: number): Item[] {
   return Array.from({ length: ITEMS_A_PAGE }, (_, index) => {
     const id = `item-${String(page * ITEMS_A_PAGE + index)}`;
@@ -18,7 +18,7 @@ export function itemsOfPage(page: number): Item[] {
 
 export const idsOfPages = (...pages: number[]) => pages.flatMap(itemsOfPage).map(({ id }) => id);
 
-/** What the server knows that everybody has seen. */
+/** An item that everybody has seen by the server's snapshot. */
 export const KNOWN = "item-13";
 
 export interface Site {
@@ -28,7 +28,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** `/ssr` is rendered on the server; `/data` brings the first items alone. */
+/** `/ssr` is rendered on the server; `/data` has only the first items. */
 async function serve({ scripts, render }: BuiltApp): Promise<Site> {
   const server = fastify({ forceCloseConnections: true });
   const snapshot = await knownSnapshot();
@@ -88,7 +88,7 @@ export const documentOf = (body: string, script = "", source = "client.js") =>
 export class Reader {
   readonly page: Page;
   readonly site: Site;
-  /** What the console said. */
+  /** The messages of the console. */
   readonly complaints: string[] = [];
   readonly #deliveredBefore: number;
 
@@ -102,7 +102,7 @@ export class Reader {
     page.on("pageerror", (error) => this.complaints.push(String(error)));
   }
 
-  /** Goes there, and notes from the first moment on which items come into the document. */
+  /** Opens a page, and records from the beginning which items are in the document. */
   async open(path = "/"): Promise<void> {
     await this.page.goto(this.site.origin + path);
   }
@@ -136,7 +136,7 @@ export class Reader {
     return this.page.evaluate((all) => all.filter((id) => window.adapterApp.guard?.explain(id).seen), ids);
   }
 
-  /** No component reports any more: what is recorded from now on is not delivered. */
+  /** Stops all reports: later recordings are not delivered. */
   async expectNoReport(): Promise<void> {
     await this.page.evaluate(() => window.adapterApp.guard?.record("later"));
     baseExpect(await this.page.evaluate(() => window.adapterApp.guard?.deliver())).toEqual({ delivered: 0, left: 1 });

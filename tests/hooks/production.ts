@@ -1,4 +1,4 @@
-/** What an app in production loads for the feed that docs/frameworks.md begins with, in addition to its framework. */
+/** The bytes that an app in production loads for the first feed of docs/frameworks.md, in addition to its framework. */
 import { brotliCompressSync } from "node:zlib";
 import { build, type Rolldown } from "vite";
 import { exampleWith, root, writeExample } from "../docs/examples.js";
@@ -7,9 +7,9 @@ import { compilers, exampleKinds, type Framework } from "./build.js";
 export interface ProductionBytes {
   /** The route's chunk. */
   readonly route: number;
-  /** The chunk that `open` loads, before it asks the network for anything else. */
+  /** The chunk that `open` loads, before any other request. */
   readonly opened: number;
-  /** The route's chunk of an app that imports the guard in place of loading it. */
+  /** The route's chunk of an app that imports the guard statically. */
   readonly eager: number;
 }
 
@@ -30,7 +30,7 @@ export async function productionBytes(framework: Framework): Promise<ProductionB
 const bytesOf = ({ code }: Rolldown.OutputChunk) => brotliCompressSync(code).length;
 
 async function chunksOf(framework: Framework, codeSplitting: boolean): Promise<Rolldown.OutputChunk[]> {
-  // Vitest sets another one, with which Vite takes the package's development build.
+  // Vitest sets another one, with which Vite uses the package's development build.
   process.env.NODE_ENV = "production";
   const built = (await build({
     configFile: false,
@@ -43,7 +43,7 @@ async function chunksOf(framework: Framework, codeSplitting: boolean): Promise<R
       write: false,
       rolldownOptions: {
         input: writeExample(exampleWith(exampleKinds[framework], "fetchPage, { want: 8 }")),
-        // The feed is what the route is for.
+        // The route needs the feed at once.
         preserveEntrySignatures: "exports-only",
         external: /^(react|vue|svelte)($|\/)/,
         output: { codeSplitting },

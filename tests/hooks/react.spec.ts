@@ -1,4 +1,4 @@
-/** What apps in React do besides: routes, Suspense, `<Activity>`, a virtual list, all of it under StrictMode. */
+/** Apps in React with routes, Suspense, `<Activity>` and a virtual list, all under StrictMode. */
 import { expect, idsOfPages, test } from "./pages.js";
 
 test("the list is the same after a route that was loaded under Suspense, and its guard still open", async ({
@@ -46,7 +46,7 @@ test("a virtual list records each row that was in view, though its elements are 
   expect(reader.complaints).toEqual([]);
 });
 
-test("what `<Activity>` hides is neither seen nor reported on; shown again the list is as it was, and both go on", async ({
+test("a list that `<Activity>` hides is neither observed nor reported; shown again it is unchanged, and both continue", async ({
   reader,
 }) => {
   const { page } = reader;
@@ -59,7 +59,7 @@ test("what `<Activity>` hides is neither seen nor reported on; shown again the l
   await page.evaluate(hideAsItComesIntoView, "item-5");
   await expect(reader.items.nth(5)).toBeHidden();
   await reader.expectNoReport();
-  // What is not hidden is in view for as long.
+  // Items that are not hidden are in view for as long.
   await page.evaluate(() => void window.adapterApp.guard?.observeItem(document.body, "around", { dwellMs: 200 }));
   await reader.haveSeen(["around"]);
   expect(await reader.seen(idsOfPages(0))).toEqual(before);

@@ -1,4 +1,4 @@
-/** The hooks where no browser is needed: whose guard a rendering gets, and what it shows. */
+/** The hooks without a browser: the guard of each rendering, and the items that it shows. */
 import { act, Component, StrictMode, type ReactNode } from "react";
 import { createRoot } from "react-dom/client";
 import { SeenGuard, SeenGuardError, type FeedPage, type PageRequest, type ReportOptions } from "seenguard";
@@ -26,7 +26,7 @@ afterEach(async () => {
   for (const unmount of unmounts.splice(0)) await unmount();
 });
 
-/** Waits until React has done what this leads to. */
+/** Runs a function, and waits until React has handled its effects. */
 const inAct = (run: () => void) =>
   act(async () => {
     run();
@@ -101,7 +101,7 @@ async function testGuard(namespace = uniqueNamespace()) {
 }
 
 const settle = () => act(() => new Promise((resolve) => setTimeout(resolve, 50)));
-/** An engine that starts first takes a busy machine longer. */
+/** The first engine of a process starts slowly on a busy machine. */
 const opened = async (latest: () => Guard) => {
   for (let tries = 0; tries < 60 && !latest(); tries++) await settle();
 };
@@ -135,8 +135,8 @@ describe("useSeenGuard", () => {
     for (let index = 0; index < 5; index++) held.push(await mount());
     const areOpen = () => held.map(({ latest }) => isOpen(latest()));
     expect(areOpen()).toEqual([true, true, true, true, true]);
-    for (const place of [1, 0, 2]) {
-      await held[place]?.unmount();
+    for (const index of [1, 0, 2]) {
+      await held[index]?.unmount();
       await settle();
     }
     expect(areOpen()).toEqual([true, false, true, true, true]);
@@ -144,7 +144,7 @@ describe("useSeenGuard", () => {
     expect(areOpen()).toEqual([false, false, true, true, true]);
   });
 
-  test("is null where there is no user yet, before it is mounted, too", async () => {
+  test("is null without a user, also before it is mounted", async () => {
     const unused = vi.fn(open);
     type Options = Parameters<typeof useSeenGuard>[0];
     const { results, show, latest } = await renderHook<Options, Guard>(useGuard, undefined);
@@ -179,7 +179,7 @@ describe("useSeenGuard", () => {
       expect(openOnce).toHaveBeenCalledTimes(2);
     });
 
-    test("is null after 15 s without an answer, and takes the guard that comes later", async () => {
+    test("is null after 15 s without a guard, and then a guard that is opened late", async () => {
       const guard = await testGuard();
       vi.useFakeTimers();
       onTestFinished(() => void vi.useRealTimers());
@@ -205,7 +205,7 @@ describe("useSeenGuard", () => {
       return { options, hook, guard: hook.latest() };
     };
 
-    test("while a component is mounted, whose lists go on with it", async () => {
+    test("while a component is mounted, whose lists use the new guard", async () => {
       const { hook, guard, options } = await set();
       const items = ["a", "b"];
       const list = await renderHook(() => useSeenFeed(useGuard(options), items, { key: "home" }).items, undefined);
@@ -240,7 +240,7 @@ describe("useSeenGuard", () => {
       expect(opening).toHaveBeenCalledTimes(2);
     });
 
-    test("but not without end where `open` returns the same guard", async () => {
+    test("but not endlessly if `open` returns the same guard", async () => {
       const [namespace, onError] = [uniqueNamespace(), vi.fn()];
       const guard = await testGuard(namespace);
       await guard.close();
@@ -265,7 +265,7 @@ describe("useSeenGuard", () => {
     });
   });
 
-  test("says in which state it is", async () => {
+  test("returns its status", async () => {
     const namespace = uniqueNamespace();
     const failing = () => Promise.reject(new Error("no network"));
     type Options = Parameters<typeof useSeenGuard>[0];
@@ -298,7 +298,7 @@ describe("useSeenGuard", () => {
     expect(codes).toEqual(["second bad-snapshot"]);
   });
 
-  test("gives no rendering another namespace's guard, though both are open", async () => {
+  test("returns in no rendering another namespace's guard, though both are open", async () => {
     const guards = { ada: await testGuard("home:ada"), grace: await testGuard("home:grace") };
     guards.ada.record("ada");
     guards.grace.record("grace");
@@ -317,7 +317,7 @@ describe("useSeenGuard", () => {
     for (const [user, knows] of open) expect(knows).toEqual([user]);
   });
 
-  test("throws wrong options in the rendering, and opens when they are right", async () => {
+  test("throws wrong options in the rendering, and opens when they are corrected", async () => {
     const namespace = uniqueNamespace();
     let guard: Guard;
     const use = (options: Partial<UseSeenGuardOptions>) => () => {
@@ -344,7 +344,7 @@ test("useSeenGuard passes the fallback on", async () => {
   expect(fallback).toHaveBeenCalledTimes(1);
 });
 
-test("useSeenGuard opens the guard by the function that it is given", async () => {
+test("useSeenGuard opens the guard with its option `open`", async () => {
   const namespace = uniqueNamespace();
   const open = vi.fn(FormatsGuard.open);
   const { latest } = await renderHook(() => useGuard({ namespace, storage: "none", open }), undefined);
@@ -362,7 +362,7 @@ describe("useSeenFeed", () => {
   }
   const use = ({ guard, items, options }: Props) => useSeenFeed(guard, items, options);
 
-  test("shows nothing before there is a guard, then what is fresh", async () => {
+  test("shows nothing before there is a guard, then the fresh items", async () => {
     const guard = await testGuard();
     guard.record("a");
     const { latest, show, results } = await renderHook<Props, SeenFeed<string>>(use, {
@@ -375,7 +375,7 @@ describe("useSeenFeed", () => {
     expect(results.flatMap(({ items }) => items)).not.toContain("a");
   });
 
-  test("i4: keeps what it shows, as the same array for the same items", async () => {
+  test("i4: shows the same items, as the same array, after they were seen", async () => {
     const guard = await testGuard();
     const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
     const before = latest().items;
@@ -386,7 +386,7 @@ describe("useSeenFeed", () => {
     expect(latest().items).toEqual(["a", "b", "c"]);
   });
 
-  test("forgets its verdicts with reset, which stays the same function", async () => {
+  test("drops its verdicts with reset, which stays the same function", async () => {
     const guard = await testGuard();
     const { latest, show } = await renderHook<Props, SeenFeed<string>>(use, { guard, items: ["a", "b"] });
     const { reset } = latest();
@@ -434,7 +434,7 @@ describe("useSeenFeed", () => {
     expect(latest().items).toEqual(["a", "b"]);
   });
 
-  test("with a key, decides the same after its component was gone", async () => {
+  test("with a key, has the same verdicts after its component was remounted", async () => {
     const guard = await testGuard();
     const props = { guard, items: ["a", "b"], options: { key: "home" } };
     const first = await renderHook<Props, SeenFeed<string>>(use, props);
@@ -455,7 +455,7 @@ describe("useSeenFeed", () => {
   });
 
   describe("with ssr", () => {
-    test("keeps the first rendering's items, and filters later ones", async () => {
+    test("shows the first rendering's items, and filters later ones", async () => {
       const guard = await testGuard();
       guard.record(["a", "c"]);
       const options: SeenFeedOptions = { ssr: true };
@@ -472,7 +472,7 @@ describe("useSeenFeed", () => {
       expect(latest().items).toEqual(["b", "d"]);
     });
 
-    test("leaves out what has an id of an item that stays", async () => {
+    test("leaves out items that have an id of an item that stays", async () => {
       const guard = await testGuard();
       const [post, repost, unnamed] = [{ ids: ["a"] }, { ids: ["b", "a"] }, { ids: [] }];
       const useIds = (items: { ids: string[] }[]) => useSeenFeed(guard, items, { ssr: true, id: ({ ids }) => ids });
@@ -494,7 +494,7 @@ describe("useSeenPages", () => {
     options?: Partial<SeenPagesOptions>;
   }
 
-  /** A source of pages, two items each, that answers when the test says so. */
+  /** A source of pages with two items each, which the test resolves. */
   function source(pages = 3) {
     const requests: PageRequest[] = [];
     const waiting: ((answer: "page" | "error") => void)[] = [];
@@ -544,7 +544,7 @@ describe("useSeenPages", () => {
     await settle();
   };
 
-  test("shows the items that came before an error, and tries again", async () => {
+  test("shows the items from before an error, and tries again", async () => {
     const guard = await testGuard();
     const pages = source();
     const { latest } = await start({ guard, options: { want: 4 } }, pages);
@@ -564,7 +564,7 @@ describe("useSeenPages", () => {
     expect(pages.pagesRequested()).toEqual([0, 1, 1, 2]);
   });
 
-  test("shows an AbortError of the app's own as any other error, and none of its guard that closes", async () => {
+  test("shows an AbortError of the app like any other error, and not the one of a closing guard", async () => {
     const guard = await testGuard();
     const waiting: ((error: Error) => void)[] = [];
     const fetchPage = () => new Promise<never>((_, reject) => waiting.push(reject));
@@ -581,7 +581,7 @@ describe("useSeenPages", () => {
     expect(latest()).toMatchObject({ loading: false, error: undefined });
   });
 
-  test("with reset shows the old list until the new one is there, and takes nothing of the old run", async () => {
+  test("with reset shows the old list until the new one is loaded, and ignores the old run", async () => {
     const guard = await testGuard();
     const pages = source();
     const { latest } = await start({ guard }, pages);
@@ -599,7 +599,7 @@ describe("useSeenPages", () => {
     expect(pages.pagesRequested()).toEqual([0, 1, 0, 1]);
   });
 
-  test("aborts when its component has gone", async () => {
+  test("aborts when its component was unmounted", async () => {
     const guard = await testGuard();
     const pages = source();
     const { unmount } = await start({ guard }, pages);
@@ -621,7 +621,7 @@ describe("useSeenPages", () => {
     expect(results.flatMap((result) => result.items)).not.toContain("item-0");
   });
 
-  test("with a key shows the same list when the component is back, without fetching it", async () => {
+  test("with a key shows the same list when the component is mounted again, without fetching it", async () => {
     const guard = await testGuard();
     const pages = source();
     const props = { guard, options: { key: "home" } };
@@ -686,7 +686,7 @@ describe("useReport", () => {
     useReport(guard, options);
   };
 
-  /** A server that notes who reported which ids. */
+  /** A server that records who reported which ids. */
   function collector() {
     const sent: string[] = [];
     const to = (name: string) => (_url: unknown, init?: RequestInit) => {
@@ -702,7 +702,7 @@ describe("useReport", () => {
     await settle();
   };
 
-  test("ends with null, also a request that has not been sent yet, and begins when options are given later", async () => {
+  test("ends with null options, also a request that is not sent yet, and begins with later options", async () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     type Headers = Record<string, string>;
@@ -725,7 +725,7 @@ describe("useReport", () => {
     expect(sent).toEqual(["consent before"]);
   });
 
-  test("begins with a `send` that comes later, and ends when the component is gone", async () => {
+  test("begins when `send` is added, and ends when the component is unmounted", async () => {
     const guard = await testGuard();
     const sent: string[] = [];
     const send = ({ impressions }: { impressions: { id: string }[] }) =>
@@ -741,7 +741,7 @@ describe("useReport", () => {
     expect(sent).toEqual(["a"]);
   });
 
-  test("begins again at another url, without waiting for the former one", async () => {
+  test("begins again with another url, without waiting for the former one", async () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     const never = () => new Promise<never>(() => undefined);
@@ -754,7 +754,7 @@ describe("useReport", () => {
     expect(sent).toContain("new b");
   });
 
-  test("with inline options goes on, with those of the latest rendering", async () => {
+  test("with inline options continues, with the options of the latest rendering", async () => {
     const guard = await testGuard();
     const { sent, to } = collector();
     const running = vi.spyOn(guard, "report");
@@ -764,14 +764,14 @@ describe("useReport", () => {
       guard.advance(400);
       await show({ guard, options: { url: "/seen", fetch: to(name), headers: { name } } });
     }
-    // It is due a second after the record: a report that began with each rendering would be due later.
+    // It is due a second after the recording: a report that began with each rendering would be due later.
     guard.advance(300);
     await settle();
     expect(sent).toEqual(["third a"]);
     expect(running.mock.lastCall?.[0].headers).toEqual({ name: "third" });
   });
 
-  test("delivers though it is rendered while `headers` is awaited, with the token of the latest rendering", async () => {
+  test("delivers if it is rendered while `headers` is awaited, with the token of the latest rendering", async () => {
     const guard = await testGuard();
     const sent: string[] = [];
     const fetch: ReportOptions["fetch"] = (_, init) => {
@@ -800,7 +800,7 @@ describe("useReport", () => {
     expect(sent).toEqual(["first", "third"]);
   });
 
-  test("sends nothing of a guard that closes with the options of the next person", async () => {
+  test("sends no report of a closing guard with the options of the next person", async () => {
     const [guard, other] = [await testGuard(), await testGuard()];
     const { sent, to } = collector();
     let answer: () => void = () => undefined;
@@ -818,7 +818,7 @@ describe("useReport", () => {
     expect(sent).toEqual(["ada a"]);
   });
 
-  test("lets a guard that the app closes deliver what waits, and goes on with the next one", async () => {
+  test("lets a guard that the app closes deliver, and continues with the next one", async () => {
     const { sent, to } = collector();
     const options = { namespace: uniqueNamespace(), open, storage: "none" } as const;
     const { latest } = await renderHook(() => {
@@ -851,7 +851,7 @@ describe("useReport", () => {
   });
 });
 
-test("useSeenRef gives the same ref for the same ids, and another one for others", async () => {
+test("useSeenRef returns the same ref for the same ids, and another one for others", async () => {
   const guard = await testGuard();
   const { results, latest, show } = await renderHook(
     (ids: string[]) => useSeenRef(guard, ids, { threshold: 0.6, onImpression: () => undefined }),
@@ -884,7 +884,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
     return { track, stop, show: (next: Props) => show(<Item {...next} />) };
   }
 
-  test("goes on with the same item", async () => {
+  test("continues with the same item", async () => {
     const { track, stop, show } = await renderItem({ id: "a" });
     for (let index = 0; index < 5; index++) await show({ id: "a" });
     await settle();
@@ -906,7 +906,7 @@ describe("a ref that is written in the markup, so that each rendering detaches a
   });
 });
 
-test("useSeenRoot observes below its element, as long as that is there and with the latest callbacks", async () => {
+test("useSeenRoot observes below its element while that is mounted, with the latest callbacks", async () => {
   const guard = await testGuard();
   const stop = vi.fn();
   const observe = vi.spyOn(guard, "observe").mockImplementation(() => stop);

@@ -1,6 +1,6 @@
 // @vitest-environment node
 /**
- * What an app pays in addition to the core and its framework. The hooks bring the feed before the core is loaded, in a file that
+ * The bytes of an app in addition to the core and its framework. The hooks load the feed before the core, in a file that
  * both share.
  */
 import { brotliCompressSync } from "node:zlib";
@@ -14,8 +14,8 @@ import { productionBytes } from "./production.js";
 /** Of the hooks 2,000 until they had reports, roots, guards that stay open or are opened again, lists that wait. */
 const MAX_BYTES = { hooks: 2_800, testing: 2_000, devtools: 6_000 } as const;
 /**
- * A route's chunk, whose core is loaded on demand. 100 of them tell a page's snapshot from another API's field; 300 are
- * for reports of their own, roots, and guards that are opened again.
+ * A route's chunk, whose core is loaded on demand. 100 bytes distinguish a page's snapshot from another API's field; 300
+ * are for reports, roots, and guards that are opened again.
  */
 const MAX_BYTES_OF_CHUNK = 6_900;
 
@@ -23,7 +23,7 @@ const withoutCore = entries.filter(({ peers }) => peers !== undefined);
 const hooks = ["react", "vue", "svelte"];
 const peers = withoutCore.flatMap((entry) => entry.peers ?? []);
 
-/** What an app has that imports these files of dist/. */
+/** Bundles an app that imports these files of dist/. */
 async function bundle(...names: string[]) {
   const contents = names.map((name, index) => `export * as _${String(index)} from "./${name}.js";`).join("\n");
   const stdin = { contents, resolveDir: `${root}dist` };
@@ -43,7 +43,7 @@ test.each(hooks)("%s", async (name) => {
   expect(bytes).toBeLessThan(MAX_BYTES.hooks);
 });
 
-test.each(hooks)("%s brings no engine", async (name) => {
+test.each(hooks)("%s contains no engine", async (name) => {
   const { bytes, inputs } = await bundle(name);
   expect(inputs.filter((path) => /wasm|index\.|engine/.test(path))).toEqual([]);
   expect(bytes).toBeLessThan(MAX_BYTES_OF_CHUNK);
@@ -52,7 +52,7 @@ test.each(hooks)("%s brings no engine", async (name) => {
 const BUILDS_MS = 120_000;
 
 test.each(["React", "Vue", "Svelte"] as const)(
-  "docs/frameworks.md says what %s costs",
+  "docs/frameworks.md has the size of %s",
   { timeout: BUILDS_MS },
   async (name) => {
     const [, route, opened, eager] =
@@ -78,6 +78,6 @@ test("lazy imports the core by its name, on demand", async () => {
   expect(bytes).toBeLessThan(200);
 });
 
-test("these are all", () => {
+test("every adapter has a budget", () => {
   expect(withoutCore.map(({ name }) => name)).toEqual(["lazy", "server/testing", ...hooks, "testing", "devtools"]);
 });

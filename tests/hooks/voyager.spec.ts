@@ -1,4 +1,4 @@
-/** A client as Voyager is: its own pager, a store outside of components, several accounts, a sign-out from anywhere. */
+/** A client like Voyager: its own pager, a store outside of components, several accounts, a sign-out from anywhere. */
 import { readFileSync } from "node:fs";
 import { expect, idsOfPages, test, type Reader } from "./pages.js";
 
@@ -12,7 +12,7 @@ async function enter(reader: Reader, account: string): Promise<void> {
 const deliveredFor = (reader: Reader, account: string) =>
   reader.delivered.flatMap((each) => (each.startsWith(`${account} `) ? [each.slice(account.length + 1)] : []));
 
-test("each account sees what it has not seen, and reports for itself alone", async ({ reader }) => {
+test("each account is shown what it has not seen, and reports for itself only", async ({ reader }) => {
   await reader.open("/voyager");
   await expect(reader.items).toHaveText(idsOfPages(0));
   await reader.haveSeen(["item-0", "item-1"]);
@@ -30,7 +30,7 @@ test("each account sees what it has not seen, and reports for itself alone", asy
   expect(reader.complaints).toEqual([]);
 });
 
-test("a refresh and more pages leave out what was seen, and keep what is on the screen", async ({ reader }) => {
+test("a refresh and more pages leave out seen items, and do not change the items on the screen", async ({ reader }) => {
   await reader.open("/voyager");
   await expect(reader.items).toHaveText(idsOfPages(0));
   await reader.haveSeen(["item-0", "item-1"]);
@@ -44,7 +44,7 @@ test("a refresh and more pages leave out what was seen, and keep what is on the 
   expect(reader.complaints).toEqual([]);
 });
 
-test("a sign-out outside of components delivers, deletes, and nothing is sent after it", async ({ reader }) => {
+test("a sign-out outside of components delivers, deletes, and sends nothing afterwards", async ({ reader }) => {
   await reader.open("/voyager");
   await expect(reader.items).toHaveText(idsOfPages(0));
   await reader.haveSeen(["item-0", "item-1"]);
@@ -62,7 +62,7 @@ test("a sign-out outside of components delivers, deletes, and nothing is sent af
   expect(reader.complaints).toEqual([]);
 });
 
-test("the client has at most 30 lines for it", () => {
+test("the client has at most 30 lines for Seenguard", () => {
   const glue = readFileSync(new URL("apps/react/voyager/seen.ts", import.meta.url), "utf8");
   const lines = glue.split("\n").filter((line) => line.trim() !== "" && !/^\s*(\/\*\*|\*|\/\/)/.test(line));
   expect(lines.length).toBeLessThanOrEqual(30);

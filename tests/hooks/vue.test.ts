@@ -1,4 +1,4 @@
-/** The composables where no browser is needed: what they take, and when they follow it. */
+/** The composables without a browser: their arguments, and when they follow changes. */
 import { SeenGuard, SeenGuardError, type PageRequest, type Report, type ReportOptions } from "seenguard";
 import { SeenGuard as FormatsGuard } from "seenguard/formats";
 import { openTestGuard } from "seenguard/testing";
@@ -43,7 +43,7 @@ describe("useSeenGuard", () => {
     expect(isOpen(last)).toBe(true);
   });
 
-  test("is null without options, in the rendering of a server, too", async () => {
+  test("is null without options, also in server rendering", async () => {
     const shown: [Guard, string][] = [];
     const component = (options: Parameters<typeof useSeenGuard>[0]) => ({
       setup: () => {
@@ -73,7 +73,7 @@ describe("useSeenGuard", () => {
     scope.stop();
   });
 
-  test("has the component that reads it fail for wrong options", async () => {
+  test("throws wrong options in the component that reads it", async () => {
     const errors: unknown[] = [];
     const app = createApp({
       setup: () => {
@@ -153,7 +153,7 @@ describe("useReport", () => {
 });
 
 describe("useSeenFeed", () => {
-  test("takes refs, getters and values", async () => {
+  test("accepts refs, getters and values", async () => {
     const guard = await testGuard();
     guard.record("a");
     const list = ["a", "b"];
@@ -162,7 +162,7 @@ describe("useSeenFeed", () => {
         expect(useSeenFeed<string>(source as SeenGuard, items).items.value).toEqual(["b"]);
   });
 
-  test("follows its list and its guard, and keeps what it shows until reset", async () => {
+  test("follows its list and its guard, and shows the same items until reset", async () => {
     const guard = await testGuard();
     const [source, list] = [shallowRef<SeenGuard>(), ref(["a", "b"])];
     const { items, reset } = useSeenFeed(source, list, () => ({ key: "home" }));
@@ -179,7 +179,7 @@ describe("useSeenFeed", () => {
     expect(items.value).toEqual(["b", "d"]);
   });
 
-  test("follows what its guard makes unseen, and shows everything without one", async () => {
+  test("shows ids that its guard makes unseen, and everything without a guard", async () => {
     const guard = await testGuard();
     guard.record("a");
     const source = shallowRef<Guard>(guard);
@@ -193,7 +193,7 @@ describe("useSeenFeed", () => {
     expect(items.value).toEqual(["a", "b"]);
   });
 
-  test("works on reactive items, and gives back the same ones", async () => {
+  test("accepts reactive items, and returns the same ones", async () => {
     const guard = await testGuard();
     guard.record(1);
     const list = reactive([{ id: 1 }, { id: 2 }]);
@@ -202,7 +202,7 @@ describe("useSeenFeed", () => {
   });
 });
 
-test("useSeenGuard opens the guard by the function that it is given", async () => {
+test("useSeenGuard opens the guard with its option `open`", async () => {
   const scope = effectScope();
   const options = { namespace: "home:formats", storage: "none", open: FormatsGuard.open } as const;
   const guard = scope.run(() => useSeenGuard(options).guard);
@@ -275,7 +275,7 @@ test("vSeen restarts for what changes, and continues for equal values", async ()
   expect(stops).toHaveBeenCalledTimes(begun());
 });
 
-test("vSeenRoot observes below its element until that is gone", async () => {
+test("vSeenRoot observes below its element until that is unmounted", async () => {
   const guard = await testGuard();
   const stop = vi.fn();
   const observe = vi.spyOn(guard, "observe").mockImplementation(() => stop);

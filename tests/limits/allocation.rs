@@ -1,5 +1,4 @@
-//! What a shard claims is not believed before it is checked: memory is taken for what is there, not for what a header
-//! promises.
+//! Claims of a shard are checked before memory is allocated: for the data that exists, not for the size in a header.
 #![cfg(not(target_arch = "wasm32"))]
 
 #[path = "../common/mod.rs"]
@@ -12,7 +11,7 @@ use common::{RawShard, START, apply, at, base64_of, guard, guard_of, ids, list_o
 use seenguard::device::{Due, Mark};
 use seenguard::near_duplicates::NearDuplicates;
 use seenguard::{
-    ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, PENDING_SECONDS, Pending, PendingToKeep, Shard, ShardChain,
+    ChainOptions, MAX_BITS, MAX_SNAPSHOT_BITS, PENDING_SECONDS, Pending, PendingUpdate, Shard, ShardChain,
 };
 
 /// Enough for an error and a copy of a small input.
@@ -23,7 +22,7 @@ fn most_bytes_while(run: impl FnOnce()) -> u64 {
 }
 
 #[test]
-fn i7_a_shard_that_does_not_hold_what_it_claims_takes_nothing() {
+fn i7_a_shard_with_a_false_size_allocates_nothing() {
     let mut damaged = RawShard::rice(MAX_BITS, 0, 0, &[]).bytes();
     damaged[20] ^= 1;
     let (raw, rice) = (RawShard::raw, RawShard::rice);
@@ -55,7 +54,7 @@ fn i7_a_shard_that_does_not_hold_what_it_claims_takes_nothing() {
 }
 
 #[test]
-fn i7_a_snapshot_that_is_too_large_takes_no_more_than_the_bits_that_one_may_have() {
+fn i7_a_snapshot_over_the_limit_allocates_no_more_than_one_at_the_limit() {
     let large = RawShard::rice(MAX_BITS, 0, 0, &[]).base64();
     let mut guard = guard();
     for (count, bits) in [(5, MAX_SNAPSHOT_BITS), (64, MAX_SNAPSHOT_BITS), (1_000, 0)] {
@@ -69,7 +68,7 @@ fn i7_a_snapshot_that_is_too_large_takes_no_more_than_the_bits_that_one_may_have
 }
 
 #[test]
-fn i7_the_largest_snapshot_takes_a_few_times_its_bits_however_they_are_divided() {
+fn i7_the_largest_snapshot_allocates_a_few_times_its_bits_however_they_are_divided() {
     // 5, 9, 17 or 33 filters have a power of two of slots: nearly half of them stay empty.
     for (count, at_most, held) in [(4, 3, 1), (5, 4, 2), (9, 4, 2), (17, 4, 2), (33, 4, 2), (64, 4, 2)] {
         let shard = |epoch| RawShard::rice((1 << 26) / count, 0, 0, &[]).with(|shard| shard.epoch = epoch);
@@ -85,28 +84,28 @@ fn i7_the_largest_snapshot_takes_a_few_times_its_bits_however_they_are_divided()
 }
 
 #[test]
-fn i7_what_devices_have_pending_takes_a_request_no_more_than_their_lists() {
+fn i7_a_request_allocates_no_more_than_the_devices_pending_lists() {
     let chain = ShardChain::new(ChainOptions::default()).unwrap();
     let list = list_of(&ids("item", 0..1_000));
     let text = |device: usize| format!("00000000000{device}.1.0.{list}");
     let kept: String = (1..=9).map(|device| format!("{START} {}\n", text(device))).collect();
     let (own, foreign) = (text(0), "A".repeat(10_000_000));
-    let pending = |asking| Pending {
-        asking: Some(asking),
-        kept: &kept,
+    let pending = |requesting| Pending {
+        requesting: Some(requesting),
+        stored: &kept,
         ..Pending::default()
     };
     // 4 bytes an id, of at most 9 devices; a list of them grows to less than twice that.
-    for asking in [&own, &foreign] {
-        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(asking), at(START)).unwrap(), [0]));
+    for requesting in [&own, &foreign] {
+        let taken = most_bytes_while(|| assert_eq!(chain.filter(&["a"], pending(requesting), at(START)).unwrap(), [0]));
         assert!(taken <= 2 * 9 * 4_000 + LITTLE, "{taken}");
-        let to_keep = most_bytes_while(|| _ = PendingToKeep::of(asking, None, at(START), PENDING_SECONDS));
+        let to_keep = most_bytes_while(|| _ = PendingUpdate::of(requesting, None, at(START), PENDING_SECONDS));
         assert!(to_keep <= LITTLE, "{to_keep}");
     }
 }
 
 #[test]
-fn i7_a_shard_that_outlasts_the_others_takes_no_more_than_its_bits() {
+fn i7_a_shard_that_outlasts_the_others_allocates_no_more_than_its_bits() {
     const BITS: u32 = 1 << 14;
     let mut guard = guard();
     // Of 64 shards the oldest stays, next to 63 of another seed, of which the oldest stays, and so on.
@@ -129,7 +128,7 @@ fn i7_a_shard_that_outlasts_the_others_takes_no_more_than_its_bits() {
 }
 
 #[test]
-fn i7_snapshots_that_come_and_go_leave_nothing_behind() {
+fn i7_replaced_snapshots_free_their_memory() {
     let mut random = Random::seeded(4);
     let mut guard = guard();
     let mut chain = ShardChain::new(ChainOptions::default()).unwrap();
@@ -140,7 +139,7 @@ fn i7_snapshots_that_come_and_go_leave_nothing_behind() {
         let mut shards = chain.snapshot(at(START), None).unwrap().shards;
         shards.truncate(random.index(6));
         held += measure(|| drop(apply(&mut guard, None, &shards, at(START)).unwrap())).bytes_current;
-        // Five shards of 14,378 bits side by side take eight lanes, besides their texts.
+        // Five interleaved shards of 14,378 bits take eight lanes, besides their encodings.
         assert!(held < 2 * 8 * 14_378 / 8, "{held}");
     }
     held += measure(|| drop(apply(&mut guard, None, &[] as &[&str], at(START)).unwrap())).bytes_current;
@@ -160,7 +159,7 @@ fn row_of(recordings: &[u8]) -> String {
 }
 
 #[test]
-fn i7_what_a_row_claims_takes_nothing() {
+fn i7_false_sizes_in_a_row_allocate_nothing() {
     // LEB128 of 2^63 − 1, the largest number of the format.
     const LARGEST: [u8; 9] = [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F];
     let empty = |row: &str| most_bytes_while(|| drop(device_with(row.into()).next_visit()));
@@ -176,7 +175,7 @@ fn i7_what_a_row_claims_takes_nothing() {
 }
 
 #[test]
-fn i7_many_small_rows_take_as_much_as_they_hold() {
+fn i7_many_small_rows_allocate_in_proportion_to_their_content() {
     let mut device = Device::default();
     let mut writer = stored_guard();
     for number in 0..2_500 {
@@ -193,7 +192,7 @@ fn i7_many_small_rows_take_as_much_as_they_hold() {
 
 #[test]
 fn i7_a_row_of_a_megabyte_is_refused_after_a_thousand_recordings() {
-    // The shortest that there are: flags, counter and time of 1 byte each, an empty text.
+    // The shortest recordings: flags, counter and time of 1 byte each, an empty id.
     let recordings: Vec<u8> = (0..190_000).flat_map(|_| [4, 1, 0, 0]).collect();
     let hashes: Vec<u8> = (0..70_000u64)
         .flat_map(|hash| [&[0, 1, 0][..], &hash.to_le_bytes()].concat())
@@ -211,14 +210,14 @@ fn i7_a_row_of_a_megabyte_is_refused_after_a_thousand_recordings() {
     }
 }
 
-/// How many allocations it takes to read a row: a measure of the work that does not depend on the machine.
+/// The number of allocations while a row is read: a measure of the work that does not depend on the machine.
 fn allocations_to_read(row: String) -> u64 {
     let device = device_with(row);
     measure(|| drop(device.next_visit())).count_total
 }
 
 #[test]
-fn i7_reading_anything_takes_work_in_proportion_to_its_length() {
+fn i7_reading_a_row_is_work_in_proportion_to_its_length() {
     let kinds: [fn(usize) -> String; 3] = [
         |length| "A".repeat(length),
         |length| "\u{7f}".repeat(length),
@@ -231,7 +230,7 @@ fn i7_reading_anything_takes_work_in_proportion_to_its_length() {
 }
 
 #[test]
-fn i7_impressions_without_storage_take_a_bounded_room() {
+fn i7_impressions_without_storage_use_bounded_memory() {
     let mut guard = guard_of(30.0, 1_000);
     let taken = measure(|| {
         for round in 0..100 {

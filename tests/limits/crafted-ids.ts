@@ -1,4 +1,4 @@
-/** Ids whose hashes share bits: what somebody sends who knows the hash. */
+/** Ids whose hashes share bits, as an attacker who knows the hash may send. */
 import binaryen from "binaryen";
 
 const [P1, P2, P4, P5] = [0x9e3779b185ebca87n, 0xc2b2ae3d27d4eb4fn, 0x85ebca77c2b2ae63n, 0x27d4eb2f165667c5n];
@@ -6,8 +6,8 @@ const P3 = 0x165667b19e3779f9n;
 const signed = (value: bigint) => String(BigInt.asIntN(64, value));
 
 /**
- * XXH64 of the 8 letters that a number stands for; and the least number from `start` on whose hash has zeros where
- * `mask` has ones.
+ * XXH64 of the 8 letters that encode a number; and the least number from `start` on whose hash has zeros where `mask` has
+ * ones.
  */
 const WAT = `
 (module
@@ -54,8 +54,8 @@ export function craftedIds(count: number, mask: bigint): string[] {
 }
 
 function lettersOf(number: bigint): string {
-  return Array.from({ length: 8 }, (_, place) => {
-    const digit = Number((number >> BigInt(4 * place)) & 15n);
+  return Array.from({ length: 8 }, (_, index) => {
+    const digit = Number((number >> BigInt(4 * index)) & 15n);
     return String.fromCharCode(97 + digit);
   }).join("");
 }

@@ -1,4 +1,4 @@
-/** What somebody hostile sends: shards that are full, names that objects have already. */
+/** Hostile data: full shards, and names of properties that objects inherit. */
 import type { Snapshot } from "seenguard";
 import { describe, expect, test } from "vitest";
 import { shardOf } from "../support/shards.js";
@@ -7,7 +7,7 @@ import { idsOf, MapStorage, openGuard, openPage, settled, shippedSnapshot } from
 describe("shards with all bits set", () => {
   const full: Snapshot = { shards: [shardOf({ payload: [255] })] };
 
-  test("i3: stop everything, which is reported once and seen in stats()", async () => {
+  test("i3: stop everything, which is reported once and visible in stats()", async () => {
     const { guard, codes } = await openGuard();
     const usual = await shippedSnapshot(idsOf("seen", 1000));
     for (const [snapshot, rate, reported] of [
@@ -26,7 +26,7 @@ describe("shards with all bits set", () => {
   });
 });
 
-describe("names that every object has", () => {
+describe("names of inherited properties", () => {
   const NAMES = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"];
 
   test("are ids, namespaces and keys of feeds like others, and change no object", async () => {
@@ -47,7 +47,7 @@ describe("names that every object has", () => {
     expect(run("Reflect.ownKeys(Object.prototype).join()")).toBe(before);
   });
 
-  test("in a response, and in what the storage says was stored, set nothing", async () => {
+  test("in a response and in stored data set nothing", async () => {
     const polluting = '"__proto__": { "polluted": 1 }, "constructor": { "prototype": { "polluted": 1 } }';
     const { seenguard, run } = openPage();
     const storage = new MapStorage();

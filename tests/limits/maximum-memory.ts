@@ -1,4 +1,4 @@
-/** A Wasm module that has little memory. */
+/** Limits the memory of a Wasm module. */
 
 const MEMORY_SECTION = 5;
 

@@ -1,5 +1,4 @@
-//! Where the size of an allocation comes from input, there may be no memory for it: the call answers with an error, and
-//! does not end the process.
+//! Allocations whose size depends on input may fail: the call returns an error, and does not abort the process.
 #![cfg(not(target_arch = "wasm32"))]
 
 #[path = "../common/mod.rs"]
@@ -12,11 +11,11 @@ use std::ptr::null_mut;
 use common::{RawShard, START, apply, at, guard, ids, options};
 use seenguard::{Error, Impression, Report, ShardChain};
 
-/// What is smaller does not grow with an input of a thousand ids.
+/// Smaller allocations do not grow with an input of a thousand ids.
 const LARGE: usize = 4096;
 
 thread_local! {
-    /// How many large allocations of this thread succeed before one fails; none does if this is nothing.
+    /// How many large allocations of this thread succeed before one fails; `None`: none fails.
     static UNTIL_FAILURE: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
@@ -58,8 +57,8 @@ unsafe impl GlobalAlloc for Failing {
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
 
-/// Lets the first large allocation of a call fail, then the second one, and so on until there are no more. Each time
-/// the call must say so. Returns how many there are.
+/// Makes the first large allocation of a call fail, then the second one, and so on until there are no more. Each time
+/// the call must return the error. Returns the number of large allocations.
 fn fail_each<T>(mut call: impl FnMut() -> Result<T, Error>) -> usize {
     let mut failed = 0;
     loop {
@@ -77,7 +76,7 @@ fn fail_each<T>(mut call: impl FnMut() -> Result<T, Error>) -> usize {
 }
 
 #[test]
-fn i5_a_chain_answers_that_there_is_no_memory_for_the_bits_of_its_shards_side_by_side() {
+fn i5_a_chain_returns_an_error_if_its_interleaved_shards_do_not_fit() {
     let mut chain = ShardChain::new(options(1000, 5, 0)).unwrap();
     chain.record(&ids("seen", 0..4_000), at(START)).unwrap();
     let list = ids("seen", 0..500);
@@ -88,7 +87,7 @@ fn i5_a_chain_answers_that_there_is_no_memory_for_the_bits_of_its_shards_side_by
 }
 
 #[test]
-fn i5_a_chain_answers_that_there_is_no_memory_for_a_report() {
+fn i5_a_chain_returns_an_error_if_a_report_does_not_fit() {
     let impression = |id| Impression { id, at: at(START) };
     let mut report = Report::new("home:ada", at(START));
     report.impressions = ids("item", 0..1_000).into_iter().map(impression).collect();
@@ -99,7 +98,7 @@ fn i5_a_chain_answers_that_there_is_no_memory_for_a_report() {
 }
 
 #[test]
-fn i5_a_guard_answers_that_there_is_no_memory_for_the_bits_of_shards() {
+fn i5_a_guard_returns_an_error_if_the_shards_do_not_fit() {
     let shard = RawShard::rice(1 << 20, 0, 0, &[]).base64();
     let empty = guard();
     // The bits of the shard, and of the group in which it lies.

@@ -1,5 +1,5 @@
-//! Simhash: the fingerprints of an independent implementation, and what must hold of those of any features. Groups:
-//! whatever was added, the index finds exactly what brute force finds, and groups are those of a plain model.
+//! Simhash: the fingerprints of an independent implementation, and properties of fingerprints of any features. Groups: the
+//! index finds exactly what brute force finds, and groups are those of a plain model.
 
 use crate::common::ids;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 struct SimhashVectors {
     cases: Vec<SimhashCase>,
-    /// As text, in the order in which they are added: the ids are `item-0`, `item-1`, …
+    /// In hexadecimal, in the order in which they are added: the ids are `item-0`, `item-1`, …
     fingerprints: Vec<String>,
     grouped: Vec<Grouped>,
 }
@@ -70,7 +70,7 @@ fn i8_every_fingerprint_agrees_with_the_reference() {
 }
 
 #[test]
-fn a_weight_that_is_none_is_refused() {
+fn an_invalid_weight_is_refused() {
     let above = f64::from_bits(2f64.powi(53).to_bits() + 1);
     for weight in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -1.0, above] {
         let refused = simhash([("a", 1.0), ("b", weight)]);
@@ -190,7 +190,7 @@ proptest! {
         for (fingerprint, id) in added.iter().zip(ids("item", 0..added.len())) {
             let group = model.group_of(*fingerprint, &id);
             prop_assert_eq!(groups.group_of(*fingerprint, &id).unwrap(), group);
-            // Whether it joined a group or began one, it is there.
+            // Whether it joined a group or began one, it is in the index.
             prop_assert!(found(&groups, *fingerprint).iter().any(|(distance, ..)| *distance == 0));
         }
         prop_assert_eq!(groups.len(), model.added.len());
@@ -215,7 +215,7 @@ fn i8_groups_are_those_of_the_reference() {
 }
 
 #[test]
-fn ids_of_any_text_name_groups() {
+fn any_string_is_a_groups_id() {
     let mut groups = near_duplicates(3);
     let ids = ["", "天气", "🐈", "a\0b", &"long".repeat(10_000)];
     for (number, id) in ids.iter().enumerate() {

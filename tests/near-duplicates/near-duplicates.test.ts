@@ -1,4 +1,4 @@
-/** `simhash` and `NearDuplicates`, next to the fingerprints and groups of an independent implementation. */
+/** `simhash` and `NearDuplicates`, compared with the fingerprints and groups of an independent implementation. */
 import { readFileSync } from "node:fs";
 import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -19,7 +19,7 @@ async function createGroups(options?: { distance?: number }): Promise<NearDuplic
   return groups;
 }
 
-/** What is thrown for input that is refused. */
+/** The error for refused input. */
 function refusal(message: RegExp): Error {
   return expect.objectContaining({ code: "bad-option", message: expect.stringMatching(message) as string }) as Error;
 }
@@ -29,7 +29,7 @@ describe("simhash", () => {
     for (const { features, fingerprint } of vectors.cases) expect(simhash(features)).toBe(fingerprint);
   });
 
-  test("takes any iterable of features, which weigh 1 by default", () => {
+  test("accepts any iterable of features, whose default weight is 1", () => {
     const words = ["harbour", "bridge", "opens"];
     const expected = simhash(words);
     expect(simhash(new Set(words))).toBe(expected);
@@ -40,16 +40,16 @@ describe("simhash", () => {
   });
 
   test.each<[string, unknown, RegExp]>([
-    ["a text", "harbour bridge", /list of features/],
+    ["a string", "harbour bridge", /list of features/],
     ["nothing", undefined, /list of features/],
     ["null", null, /list of features/],
     ["a number", 7, /list of features/],
     ["an object", { harbour: 1 }, /list of features/],
-    ["a number as feature", [7], /a text, or a list of a text and its weight/],
-    ["null as feature", [null], /a text, or a list of a text and its weight/],
-    ["a hole", new Array(1), /a text, or a list of a text and its weight/],
-    ["a feature without its weight", [["a"]], /a text, or a list of a text and its weight/],
-    ["a text as weight", [["a", "1"]], /a text, or a list of a text and its weight/],
+    ["a number as feature", [7], /a string, or a list of a string and its weight/],
+    ["null as feature", [null], /a string, or a list of a string and its weight/],
+    ["a hole", new Array(1), /a string, or a list of a string and its weight/],
+    ["a feature without its weight", [["a"]], /a string, or a list of a string and its weight/],
+    ["a string as weight", [["a", "1"]], /a string, or a list of a string and its weight/],
     ["a negative weight", [["a", -1]], /weight must be a number from 0 to 2\^53/],
     ["a weight that is not a number", [["a", NaN]], /weight must be a number from 0 to 2\^53/],
     ["an infinite weight", [["a", Infinity]], /weight must be a number from 0 to 2\^53/],
@@ -75,7 +75,7 @@ describe("near-duplicates", () => {
     ["a distance over 3", { distance: 4 }],
     ["a distance below 0", { distance: -1 }],
     ["half a bit", { distance: 0.5 }],
-    ["a text", { distance: "3" }],
+    ["a string", { distance: "3" }],
     ["an unknown option", { bits: 3 }],
     ["no object", 3],
     ["null", null],
@@ -102,11 +102,11 @@ describe("near-duplicates", () => {
 
   test.each(["", 1, 2n, null, undefined, ["a"]])("refuse the id %o", async (id) => {
     const near = await createGroups();
-    expect(() => near.groupOf("0000000000000000", id as string)).toThrow(refusal(/an id must be a text/));
+    expect(() => near.groupOf("0000000000000000", id as string)).toThrow(refusal(/an id must be a string/));
     expect(near.groupOf("0000000000000000", "id")).toBe("id");
   });
 
-  test("that were freed refuse everything but to be freed again", async () => {
+  test("that were freed refuse every call but `free`", async () => {
     const near = await NearDuplicates.create();
     near.groupOf("0000000000000000", "a");
     near.free();
@@ -117,7 +117,7 @@ describe("near-duplicates", () => {
 
 describe("near-duplicates without memory left", () => {
   // The first allocation that fails is a large one or a small one.
-  test.each([72, 94, 100, 118])("refuse more, and what is freed is free again (%i pages)", async (pages) => {
+  test.each([72, 94, 100, 118])("refuse more, and `free` frees the memory (%i pages)", async (pages) => {
     const { NearDuplicates } = serverWith((wasm) => withMaximumMemory(wasm, pages));
     const near = await NearDuplicates.create();
     let added = 0;

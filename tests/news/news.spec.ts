@@ -1,4 +1,4 @@
-/** The news product, as its readers use it: no story that they have seen comes back, and no other is missing. */
+/** The news product as its readers use it: no story that they have seen is repeated, and no other is missing. */
 import AxeBuilder from "@axe-core/playwright";
 import { expect, test } from "./reader.js";
 
@@ -7,7 +7,7 @@ const common = (some: Iterable<string>, others: Iterable<string>) => {
   return [...some].filter((title) => set.has(title));
 };
 
-test("i1: no story that was seen comes back while the stream is late, on this device or another, nor afterwards", async ({
+test("i1: no seen story is repeated while the stream is late, on this device or another, nor afterwards", async ({
   name,
   openTab,
   openDevice,
@@ -21,7 +21,7 @@ test("i1: no story that was seen comes back while the stream is late, on this de
     await reader.look();
     await reader.scrollBy(700);
     await reader.look();
-    // A refresh tells the server what this device has shown until then; its own list comes into view after it.
+    // A refresh reports what this device has shown until then; its own list comes into view after it.
     reported = new Set(reader.seen);
     await reader.refresh();
     expect(common(await reader.everShown(), reader.seen)).toEqual([]);
@@ -41,7 +41,10 @@ test("i1: no story that was seen comes back while the stream is late, on this de
   expect([...reader.complaints, ...other.complaints]).toEqual([]);
 });
 
-test("i4: the way back from an article leads to the same list at the same place", async ({ name, openTab }) => {
+test("i4: back navigation from an article shows the same list at the same scroll position", async ({
+  name,
+  openTab,
+}) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.readInTheMiddle();
@@ -72,7 +75,7 @@ test("an article that was opened by its address is not in the list afterwards", 
   expect(reader.complaints).toEqual([]);
 });
 
-test("the way back from another site leads to the same list, and a reload begins a new one", async ({
+test("back navigation from another site shows the same list, and a reload begins a new one", async ({
   name,
   openTab,
 }) => {
@@ -90,7 +93,7 @@ test("the way back from another site leads to the same list, and a reload begins
   expect(reader.complaints).toEqual([]);
 });
 
-test("what waits is delivered before signing out, and the next person starts with nothing seen", async ({
+test("impressions are delivered before signing out, and the next person starts with nothing seen", async ({
   name,
   openTab,
   openDevice,
@@ -148,7 +151,7 @@ test("nothing is recorded for a person who signs in while another's tab is open"
   expect(below.length).toBeGreaterThan(3);
   expect(common(below, await herOther.titles())).toEqual(below);
 
-  // The tab notices with its next request; what it kept arrives once the person is back.
+  // The tab notices with its next request; what it has stored arrives once the person has signed in again.
   await left.page.bringToFront();
   await left.page.getByRole("button", { name: "Refresh" }).click();
   await expect(left.page.locator("summary")).toHaveText(grace);
@@ -165,7 +168,7 @@ test("nothing is recorded for a person who signs in while another's tab is open"
   }).toPass();
 });
 
-test("i1: after a repost its original does not come, nor a repost after its original", async ({ name, openTab }) => {
+test("i1: after a repost its original is not shown, nor a repost after its original", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.look();
@@ -181,7 +184,7 @@ test("i1: after a repost its original does not come, nor a repost after its orig
   expect(reader.complaints).toEqual([]);
 });
 
-test("a small pool puts what was seen last, the oldest first, also when the stream is late", async ({
+test("a small pool ends with the seen stories, the oldest first, also when the stream is late", async ({
   name,
   openTab,
   setStream,
@@ -212,7 +215,7 @@ test("a small pool puts what was seen last, the oldest first, also when the stre
   expect(reader.complaints).toEqual([]);
 });
 
-test("a story that is to be shown again is in the list again, and no other", async ({ name, openTab }) => {
+test("a story that was made unseen is in the list again, and no other", async ({ name, openTab }) => {
   const reader = await openTab();
   await reader.signIn(name);
   await reader.look();
@@ -226,7 +229,7 @@ test("a story that is to be shown again is in the list again, and no other", asy
   await reader.page.getByRole("button", { name: "Show again" }).click();
   await expect(reader.page.getByText("You have opened no story yet.")).toBeVisible();
   await reader.goTo("Stories");
-  // The server offers it once it knows, if the story had been reported.
+  // If the story had been reported, the server offers it once it has the change.
   await expect(async () => {
     await reader.refresh();
     expect(common(await reader.titles(), reader.seen)).toEqual([read]);
@@ -234,7 +237,7 @@ test("a story that is to be shown again is in the list again, and no other", asy
   expect(reader.complaints).toEqual([]);
 });
 
-test("after the history is deleted all stories come again, on every device, though reports are late", async ({
+test("after the history is deleted all stories are shown again, on every device, though reports are late", async ({
   name,
   openTab,
   openDevice,
@@ -258,7 +261,7 @@ test("after the history is deleted all stories come again, on every device, thou
   await expect(reader.page.getByRole("status")).toHaveText("Your history is deleted.");
   await expect(reader.page.locator(".history li")).toHaveCount(0);
 
-  // What was reported before arrives now.
+  // Earlier reports arrive now.
   setStream(true);
   await reader.page.waitForTimeout(3_000);
   const third = await openDevice();

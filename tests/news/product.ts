@@ -1,5 +1,5 @@
 /**
- * The product of examples/news as its team has it: a copy where nothing of this repository is in reach, with the packed
+ * The product of examples/news as its team has it: a copy outside of this repository, with the packed
  * package installed, built by its own script, over a real Redis, with server and worker in processes of their own.
  */
 import { execFile } from "node:child_process";
@@ -16,7 +16,7 @@ const sources = inProject("examples", "news");
 
 export interface Product {
   readonly address: string;
-  /** Whether what devices report is recorded, or waits. */
+  /** Whether reports are recorded, or wait. */
   readonly setStream: (running: boolean) => void;
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export async function startProduct(): Promise<Product> {
     address = /^http:\/\/\S+/.exec(line)?.[0] ?? "";
     return address !== "";
   });
-  const worker = await startProgram(directory, "server/worker.ts", env, (line) => line.includes("takes messages"));
+  const worker = await startProgram(directory, "server/worker.ts", env, (line) => line.includes("reads the queue"));
   return {
     address,
     setStream: (running) => void worker.process.kill(running ? "SIGCONT" : "SIGSTOP"),

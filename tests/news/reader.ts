@@ -1,19 +1,19 @@
 /**
- * A reader in front of a tab of the news product, who keeps a record of their own of what they have seen. A story is
- * known by its title: a repost has that of its original.
+ * A reader in front of a tab of the news product, with an independent record of what was seen. A story is identified by
+ * its title, which a repost shares with its original.
  */
 import { test as base, expect as impatient, type Browser, type BrowserContext, type Page } from "@playwright/test";
 import { startProduct, type Product } from "./product.js";
 
-/** Waits for long enough on a busy machine. */
+/** `expect` with a timeout for a busy machine. */
 export const expect = impatient.configure({ timeout: 20_000 });
 
-/** Half as long again as what counts for the guard. */
+/** 1.5 times the guard's dwell time. */
 const LOOK_MS = 1_500;
 
 declare global {
   interface Window {
-    /** Says that a story was in view for long enough. */
+    /** Called when a story was in view for long enough. */
     noteSeen: (title: string) => void;
     everShown: Set<string>;
   }
@@ -22,9 +22,9 @@ declare global {
 export class Reader {
   /** Titles of stories that were in view for long enough, in their order. */
   readonly seen = new Set<string>();
-  /** What the console said. */
+  /** The messages of the console. */
   readonly complaints: string[] = [];
-  /** Method, path and answer of each request that changed something on the server. */
+  /** Method, path and response of each request that changed something on the server. */
   readonly changes: string[] = [];
 
   private constructor(
@@ -51,7 +51,7 @@ export class Reader {
     return reader;
   }
 
-  /** Another one on this device. */
+  /** Another tab on this device. */
   anotherTab(): Promise<Reader> {
     return Reader.open(this.page.context(), this.address);
   }
@@ -112,7 +112,7 @@ export class Reader {
     return this.page.evaluate(() => [...window.everShown]);
   }
 
-  /** Looks at what is in view until it has counted. */
+  /** Waits until the stories in view have counted. */
   async look(): Promise<void> {
     await expect
       .poll(async () => (await this.page.evaluate(titlesInView)).filter((title) => !this.seen.has(title)))
@@ -131,7 +131,7 @@ export class Reader {
     }).toPass({ intervals: [50] });
   }
 
-  /** Looks at what is in view amid a list of several pages. */
+  /** Waits until the stories in view amid a list of several pages have counted. */
   async readInTheMiddle(): Promise<void> {
     await this.scrollUntil(30);
     await this.scrollBy(-600);

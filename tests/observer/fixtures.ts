@@ -18,8 +18,8 @@ declare global {
     settled: () => Promise<void>;
     /** The first element that the selector finds. */
     one: (selector: string) => HTMLElement;
-    /** What a test keeps in the page between two changes. */
-    kept: Element;
+    /** An element that a test stores in the page between two changes. */
+    stored: Element;
     persisted: boolean;
     count: number;
     deliver: () => void;
@@ -27,7 +27,7 @@ declare global {
   }
 }
 
-/** How far the clock moves between frames. */
+/** The step of the clock between frames. */
 const STEP_MS = 100;
 
 /** Short, since each step of the clock takes real frames. */
@@ -57,13 +57,13 @@ export class ObservedPage {
     await this.equip(this.page.mainFrame());
   }
 
-  /** The same, and observes all of it. */
+  /** Shows a document, and observes all of it. */
   async observing(body: string): Promise<void> {
     await this.show(body);
     await this.observe();
   }
 
-  /** Brings the observer and the tests' own helpers into a document. */
+  /** Loads the observer and the tests' helpers into a document. */
   async equip(frame: Frame): Promise<void> {
     await frame.addScriptTag({ content: script });
     await frame.evaluate(async () => {
@@ -121,7 +121,7 @@ export class ObservedPage {
     );
   }
 
-  /** Changes the page, and waits until the browser has reported what that does to the visible. */
+  /** Changes the page, and waits until the browser has reported the change of visibility. */
   async change<T>(action: (given: T) => void, given?: T): Promise<void> {
     await this.page.evaluate(action as (given: unknown) => void, given);
     await this.settle();
@@ -135,7 +135,7 @@ export class ObservedPage {
     for (const frame of this.page.frames()) await frame.evaluate(() => window.settled());
   }
 
-  /** Lets the page's clock run. */
+  /** Advances the page's clock. */
   async pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= STEP_MS) {
       await this.page.clock.runFor(Math.min(left, STEP_MS));
@@ -143,18 +143,18 @@ export class ObservedPage {
     }
   }
 
-  /** Lets it run for more than a dwell. */
+  /** Advances it by more than a dwell. */
   async dwell(): Promise<void> {
     await this.pass(DWELL_MS + 2 * STEP_MS);
   }
 
-  /** After another dwell these have counted, in this order. */
+  /** Expects that after another dwell these have counted, in this order. */
   async counts(...ids: string[]): Promise<void> {
     await this.dwell();
     expect(await this.impressions()).toEqual(ids);
   }
 
-  /** Lets it run for most of a dwell. */
+  /** Advances it by most of a dwell. */
   async dwellAlmost(): Promise<void> {
     await this.pass(DWELL_MS - STEP_MS);
   }
@@ -221,7 +221,7 @@ export class ObservedPage {
   }
 }
 
-/** Served pages in a browser that keeps what one leaves, as users' browsers do and test browsers do not. */
+/** Served pages in a browser with a back/forward cache, as users' browsers have and test browsers have not. */
 export class CachedPage extends ObservedPage {
   private constructor(
     page: Page,

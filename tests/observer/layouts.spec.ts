@@ -1,9 +1,9 @@
 /**
- * The layouts of real clients, with real scrolling: exactly what a sampler sees is recorded.
+ * The layouts of real clients, with real scrolling: exactly the items that a sampler finds visible are recorded.
  *
- * The sampler measures all items at every frame by `getBoundingClientRect`, clipped by what scrolls around them, and
- * knows nothing of IntersectionObserver. An item must be recorded if it was visible enough for the dwell and a tolerance,
- * and must not be if it never was for the dwell less the tolerance; between, either is right.
+ * The sampler measures all items at every frame by `getBoundingClientRect`, clipped by their scroll containers, without
+ * IntersectionObserver. An item must be recorded if it was visible enough for the dwell and a tolerance, and must not be
+ * if it never was for the dwell less the tolerance; in between, either is right.
  */
 import type { Frame, Page } from "@playwright/test";
 import { expect, openGuard, test } from "../support/chromium.js";
@@ -19,12 +19,12 @@ declare global {
 }
 
 const DWELL_MS = 300;
-/** A busy machine draws late: entries, timers and samples are that far from each other. */
+/** On a busy machine entries, timers and samples are this far from each other. */
 const TOLERANCE_MS = 200;
 
 /** Begins to sample the items below `selector` in a document, and to observe it. */
-async function start(place: Page | Frame, selector: string, isShadow = false): Promise<void> {
-  await place.evaluate(
+async function start(target: Page | Frame, selector: string, isShadow = false): Promise<void> {
+  await target.evaluate(
     ([selector, isShadow, dwellMs, toleranceMs]) => {
       const host = document.querySelector(selector);
       const root = isShadow ? host?.shadowRoot : host;
@@ -79,9 +79,9 @@ async function start(place: Page | Frame, selector: string, isShadow = false): P
 }
 
 /** Waits until the sampler is sure of this number of items, as it will be of those that stay in view, and compares. */
-async function expectSampled(place: Page | Frame, atLeast: number): Promise<void> {
-  await expect.poll(() => place.evaluate(() => window.sampled.must.size)).toBeGreaterThanOrEqual(atLeast);
-  const [recorded, must, may] = await place.evaluate(() => [
+async function expectSampled(target: Page | Frame, atLeast: number): Promise<void> {
+  await expect.poll(() => target.evaluate(() => window.sampled.must.size)).toBeGreaterThanOrEqual(atLeast);
+  const [recorded, must, may] = await target.evaluate(() => [
     window.guard.pending(),
     [...window.sampled.must],
     [...window.sampled.may],
@@ -91,19 +91,19 @@ async function expectSampled(place: Page | Frame, atLeast: number): Promise<void
 }
 
 /** Waits until the sampler is sure of an item. */
-async function untilSampled(place: Page | Frame, id: string): Promise<void> {
-  await expect.poll(() => place.evaluate((id) => window.sampled.must.has(id), id)).toBe(true);
+async function untilSampled(target: Page | Frame, id: string): Promise<void> {
+  await expect.poll(() => target.evaluate((id) => window.sampled.must.has(id), id)).toBe(true);
 }
 
-/** Rows of various heights that have an id and a text. */
+/** Rows of various heights with an id and a text. */
 const rows = (prefix: string, count: number, height: (row: number) => string) =>
   Array.from(
     { length: count },
     (_, row) => `<article data-seen-id="${prefix}${row}" style="height:${height(row)}">${prefix} ${row}</article>`,
   ).join("");
 
-async function show(place: Page | Frame, html: string): Promise<void> {
-  await place.evaluate((html) => {
+async function show(target: Page | Frame, html: string): Promise<void> {
+  await target.evaluate((html) => {
     document.body.insertAdjacentHTML("beforeend", html);
     window.one = (selector) => {
       const element = document.querySelector<HTMLElement>(selector);
@@ -130,7 +130,7 @@ test("a list of a page that is read with pauses, with items of up to 25 screens"
     );
     await untilSampled(page, id);
   }
-  // A fling: nothing on its way is looked at.
+  // A fling: no item on the way stays in view for long enough.
   await page.evaluate(() => window.glide(document.documentElement, 0, 900, 40));
   await expectSampled(page, 5);
 });
@@ -144,7 +144,7 @@ test("a thread of short replies in a scroller in the page", async ({ reader }) =
   await untilSampled(page, "reply-1");
   await page.evaluate(() => window.glide(window.one("#thread"), 0, 15, 40));
   await untilSampled(page, "reply-8");
-  // The scroller goes out of view: what it shows then is not looked at.
+  // The scroller leaves the view: its items are not visible then.
   await page.evaluate(async () => {
     window.scrollTo(0, 1500);
     await window.glide(window.one("#thread"), 0, 300, 5);

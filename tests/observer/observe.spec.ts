@@ -1,4 +1,4 @@
-/** `observe` of a guard on a page: what it records, by which ids, in which roots, and until when. */
+/** `observe` of a guard on a page: its recordings, their ids, its roots, and its end. */
 import type { Page } from "@playwright/test";
 import { codes, expect, fresh, NAMESPACE, openGuard, test } from "../support/chromium.js";
 
@@ -84,7 +84,7 @@ test.describe("observing", () => {
     expect(await page.evaluate(() => window.guard.pending())).toEqual(["17"]);
   });
 
-  test("records all ids of an item that has several, and its own if the app cannot name the others", async ({
+  test("records all ids of an item that has several, and only its own if the app's function throws", async ({
     reader,
   }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
@@ -127,7 +127,7 @@ test.describe("observing", () => {
     });
     const END = "(https://seenguard.example/errors.html#misuse)";
     const ofNode = (takes: string) => (given: string) =>
-      `misuse: ${takes} that is there already; what it was given ${given} ${END}`;
+      `misuse: ${takes} that exists already; this one ${given} ${END}`;
     const ofRoot = ofNode("observe takes an element, a document or a shadow root");
     const ofItem = ofNode("observeItem takes an element");
     const ofId = (given: string) =>
@@ -142,7 +142,7 @@ test.describe("observing", () => {
     );
   });
 
-  test("finds the items of a document, of an open shadow root and of a closed one that is given", async ({
+  test("finds the items of a document, of an open shadow root and of a closed one that is passed", async ({
     reader,
   }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
@@ -173,7 +173,7 @@ test.describe("observing", () => {
     expect(await codes(page)).toEqual([]);
   });
 
-  test("ends with its own stop, a signal, and the guard that is closed, while another goes on", async ({ reader }) => {
+  test("ends with its own stop, a signal, and the close of its guard, while another continues", async ({ reader }) => {
     const page = await reader.openGuardedPage({ storage: "none" });
     await page.evaluate(async (namespace) => {
       const onImpression = (id: string) => (document.title += `${id} `);

@@ -80,7 +80,7 @@ test.describe("an item", () => {
     await observed.counts("lazy");
   });
 
-  test("that is not displayed counts once it is", async ({ observed }) => {
+  test("that is not displayed counts once it is displayed", async ({ observed }) => {
     await observed.observing(item("hidden", "height:200px;display:none"));
     await observed.counts();
     await observed.change(() => {
@@ -89,7 +89,7 @@ test.describe("an item", () => {
     await observed.counts("hidden");
   });
 
-  test("with the empty value has no id yet", async ({ observed }) => {
+  test("with an empty attribute has no id yet", async ({ observed }) => {
     await observed.observing(item(""));
     await observed.counts();
     await observed.change(() => {
@@ -138,7 +138,7 @@ test.describe("an item larger than the screen", () => {
     await observed.counts("column");
   });
 
-  test("counts when it grew to that size in view", async ({ observed }) => {
+  test("counts when it grows to that size in view", async ({ observed }) => {
     await observed.observing(gap(420) + item("grows", "height:400px") + gap(1000));
     await observed.dwell();
     await observed.change(() => {
@@ -157,7 +157,7 @@ test.describe("an item larger than the screen", () => {
     await observed.counts("short");
   });
 
-  test("and any other is not measured any more once it counted, until it is out of view", async ({ observed }) => {
+  test("and any other is not measured any more once it has counted, until it is out of view", async ({ observed }) => {
     await observed.show(item("tall", "height:3000px") + item("small") + gap(2000));
     await observed.page.evaluate(() => {
       window.count = 0;
@@ -256,7 +256,7 @@ test.describe("an element whose id changes", () => {
     await observed.counts("a");
   });
 
-  test("back to the item that it counted last does not count it again, but does after another one", async ({
+  test("returning to the item that it counted last does not count it again, unless another one was between", async ({
     observed,
   }) => {
     await observed.observing(reused);
@@ -290,10 +290,10 @@ test.describe("a page that changes", () => {
     await observed.change(append, item("a"));
     await observed.dwell();
     await observed.change(() => {
-      window.kept = window.one("[data-seen-id]");
-      window.kept.remove();
+      window.stored = window.one("[data-seen-id]");
+      window.stored.remove();
     });
-    await observed.change(() => window.one("#other").append(window.kept));
+    await observed.change(() => window.one("#other").append(window.stored));
     await observed.counts("a");
   });
 
@@ -307,7 +307,7 @@ test.describe("a page that changes", () => {
     expect(await observed.page.evaluate(() => window.timers.length)).toBe(0);
   });
 
-  test("may leave the root", async ({ observed }) => {
+  test("may move its items out of the root", async ({ observed }) => {
     await observed.show(list);
     await observed.observe({}, "#list");
     await observed.change(append, item("a"));
@@ -341,7 +341,7 @@ test.describe("a page that changes", () => {
 test.describe("display: contents", () => {
   const contents = "display:contents";
 
-  test("between the root and the items changes nothing, nor on the root", async ({ observed }) => {
+  test("between the root and the items, or on the root, changes nothing", async ({ observed }) => {
     const wrapped = `<div style="${contents};overflow:auto;position:relative">${item("small") + item("tall", "height:3000px")}</div>`;
     await observed.show(`<main style="${contents}">${wrapped}</main>`);
     await observed.observe({}, "main");
@@ -359,8 +359,8 @@ test.describe("display: contents", () => {
   });
 });
 
-test.describe("one element with an id that the app gives", () => {
-  test("counts under the id that it was given", async ({ observed }) => {
+test.describe("one element with an id of the app", () => {
+  test("counts under that id", async ({ observed }) => {
     await observed.show(`<div id="x" style="height:100px"></div>`);
     await observed.observeItem("given", "#x");
     await observed.counts("given");
@@ -385,11 +385,11 @@ test.describe("one element with an id that the app gives", () => {
       await observed.observeItem("given", "#x");
       await observed.dwellAlmost();
       await observed.change(() => {
-        window.kept = window.one("#x");
-        window.kept.remove();
+        window.stored = window.one("#x");
+        window.stored.remove();
       });
       await observed.dwell();
-      await observed.change(() => document.body.append(window.kept));
+      await observed.change(() => document.body.append(window.stored));
       await observed.dwellAlmost();
       expect(await observed.impressions()).toEqual([]);
       await observed.counts("given");
@@ -428,7 +428,7 @@ test.describe("invisible items do not count, and restart when they become visibl
     await observed.counts("a");
   });
 
-  test("behind an open modal dialog that does not contain it; what is in the dialog counts", async ({ observed }) => {
+  test("behind an open modal dialog that does not contain it; items in the dialog count", async ({ observed }) => {
     const dialog = (id: string) => `<dialog id="${id}" style="padding:0;width:90%">${item(`in-${id}`)}</dialog>`;
     await observed.observing(item("behind") + dialog("first") + dialog("second"));
     await observed.change(() => {
@@ -479,7 +479,7 @@ test.describe("invisible items do not count, and restart when they become visibl
     await observed.observe({ dwellMs: 0 });
     for (let frames = 0; frames < 50; frames++) await observed.pass(10);
     expect(await observed.impressions()).toEqual([]);
-    // One as it begins, and one for the dwell.
+    // One at the beginning, and one for the dwell.
     expect(await observed.page.evaluate(() => window.count)).toBeLessThanOrEqual(2 + 5);
     await observed.change(() => (window.one("dialog") as HTMLDialogElement).close());
     await observed.pass(200);
@@ -540,7 +540,7 @@ test.describe("an item that was recorded", () => {
     element.replaceWith(element.cloneNode(true));
   };
 
-  test("and is unseen is recorded again when it has left the view, come back and been there for a dwell", async ({
+  test("and is unseen is recorded again when it has left the view, returned and been visible for a dwell", async ({
     observed,
   }) => {
     await observed.observing(item("a") + gap(3000));
@@ -556,7 +556,7 @@ test.describe("an item that was recorded", () => {
     await observed.counts("a", "a");
   });
 
-  test("is not when it comes back without that", async ({ observed }) => {
+  test("is not recorded when it returns without being unseen", async ({ observed }) => {
     await observed.observing(item("a") + gap(3000));
     await observed.dwell();
     await observed.scrollTo(1000);
@@ -564,7 +564,7 @@ test.describe("an item that was recorded", () => {
     await observed.counts("a");
   });
 
-  test("is not by a second observer of the same element, with and without an id", async ({ observed }) => {
+  test("is not recorded by a second observer of the same element, with and without an id", async ({ observed }) => {
     await observed.observing(item("a"));
     await observed.observe();
     await observed.observeItem("a", "[data-seen-id]");
@@ -576,7 +576,7 @@ test.describe("an item that was recorded", () => {
     await observed.counts("a");
   });
 
-  test("is not by a remount, unless it was out of view or is unseen", async ({ observed }) => {
+  test("is not recorded by a remount, unless it was out of view or is unseen", async ({ observed }) => {
     await observed.observing(item("a") + gap(3000));
     await observed.dwell();
     await observed.change(remount);
@@ -590,7 +590,7 @@ test.describe("an item that was recorded", () => {
     await observed.counts("a", "a", "a");
   });
 
-  test("as local is recorded by an observer that is not", async ({ observed }) => {
+  test("as local is recorded by an observer without `local`", async ({ observed }) => {
     await observed.show(item("a"));
     await observed.observe({ local: true });
     await observed.dwell();
@@ -609,8 +609,8 @@ test.describe("a root that was in view and leaves the document", () => {
     await observed.observe({}, "main");
     await observed.observe({}, "ul");
     await observed.change(() => {
-      window.kept = window.one("ul");
-      window.kept.remove();
+      window.stored = window.one("ul");
+      window.stored.remove();
     });
     await observed.pass(9_500);
     expect(await observed.messages()).toEqual([]);
@@ -623,7 +623,7 @@ test.describe("a root that was in view and leaves the document", () => {
     expect(await observed.messages()).toEqual(reported);
   });
 
-  test("does not count if it is stopped, moved, or not there yet", async ({ observed }) => {
+  test("is not reported if it is stopped, moved, or not in the document yet", async ({ observed }) => {
     await observed.show(`<main>${item("a")}</main><ul></ul>`);
     await observed.observe({}, "main");
     await observed.observe({}, "ul");
@@ -631,27 +631,27 @@ test.describe("a root that was in view and leaves the document", () => {
       window.guard.observe(document.createElement("p"));
       window.one("ul").remove();
       window.stops[1]?.();
-      window.kept = window.one("main");
-      window.kept.remove();
+      window.stored = window.one("main");
+      window.stored.remove();
     });
     await observed.pass(8_000);
-    await observed.change(() => document.body.append(window.kept));
+    await observed.change(() => document.body.append(window.stored));
     await observed.pass(10_500);
     expect(await observed.impressions()).toEqual(["a"]);
     expect(await observed.messages()).toEqual([]);
   });
 
-  test("is not reported of one item, whose element frameworks cache, and which counts when it is back", async ({
+  test("is not reported for a single item, whose element frameworks cache, and which counts when it is shown again", async ({
     observed,
   }) => {
     await observed.show(item("kept"));
     await observed.observeItem("kept", "[data-seen-id]");
     await observed.change(() => {
-      window.kept = window.one("[data-seen-id]");
-      window.kept.remove();
+      window.stored = window.one("[data-seen-id]");
+      window.stored.remove();
     });
     await observed.pass(10_500);
-    await observed.change(() => document.body.append(window.kept));
+    await observed.change(() => document.body.append(window.stored));
     await observed.counts("kept");
     expect(await observed.messages()).toEqual([]);
   });
@@ -693,7 +693,7 @@ test.describe("stop", () => {
     await observed.counts();
   });
 
-  test("leaves no listener behind", async ({ observed }) => {
+  test("removes its listeners", async ({ observed }) => {
     await observed.show(item("a"));
     const before = await observed.listeners();
     await observed.observe();
@@ -704,7 +704,7 @@ test.describe("stop", () => {
     expect(await observed.listeners()).toEqual(before);
   });
 
-  test("called by the first impression keeps the others from being reported", async ({ observed }) => {
+  test("called by the first impression prevents the others", async ({ observed }) => {
     await observed.show(item("a", "height:50px") + item("b", "height:50px"));
     await observed.page.evaluate(async () => {
       const onImpression = (id: string) => {
@@ -759,7 +759,7 @@ test.describe("the page", () => {
     expect((await cached.impressions()).sort()).toEqual(["small", "tall"]);
   });
 
-  /** In one task, before the browser draws the next frame: it scrolls, time passes, and the timers run. */
+  /** In one task, before the next frame: scrolls, advances the time, and runs the timers. */
   const scrollAndWake = () => {
     scrollTo(0, 5000);
     const now = performance.now() + 1000;
@@ -799,7 +799,7 @@ test.describe("the page", () => {
   });
 });
 
-test("an impression handler that throws is reported, and the others go on", async ({ observed }) => {
+test("an impression handler that throws is reported, and the others continue", async ({ observed }) => {
   await observed.show(item("a", "height:50px") + item("b", "height:50px"));
   await observed.page.evaluate(async () => {
     const onImpression = (id: string) => {

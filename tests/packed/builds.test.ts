@@ -6,11 +6,11 @@ import { build } from "esbuild";
 import { describe, expect, inject, onTestFinished, test, vi } from "vitest";
 import { build as buildByVite, createServer, type Rolldown } from "vite";
 
-/** Words of a misuse that only the build for development has. */
+/** A part of a message of misuse, which only the build for development has. */
 const WORDS = "looked for a property `id`";
 const APP = 'export { SeenGuard } from "seenguard";';
 
-/** What becomes of a list without ids, and of an unknown option. */
+/** The effect of a list without ids, and of an unknown option. */
 const outcome = (entry: string) => `
   const codes = [];
   const fallback = () => import("seenguard/formats/engine-js");
@@ -62,7 +62,7 @@ test("errors of both builds and of the server are of one class", async () => {
     expect(await runNode(...conditions, "--input-type=module", "--eval", script)).toBe("true true\n");
 });
 
-test("a bundle by esbuild has the texts of misuse with the condition alone", async () => {
+test("a bundle by esbuild has the messages of misuse only with the condition", async () => {
   const bundled = async (...conditions: string[]) => {
     const stdin = { contents: APP, resolveDir: inject("installed") };
     const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false, conditions });
@@ -75,7 +75,7 @@ test("a bundle by esbuild has the texts of misuse with the condition alone", asy
   expect(production.length).toBeLessThan(development.length - 2_000);
 });
 
-test("Vite takes the build for development while it serves, and the other for what it builds", async () => {
+test("Vite uses the build for development in its server, and the other in its builds", async () => {
   const settings = { root: inject("installed"), configFile: false, logLevel: "silent" } as const;
   // As its two commands have it.
   vi.stubEnv("NODE_ENV", "development");

@@ -1,6 +1,6 @@
 /**
- * What bundlers make of a page with the installed package, and what they say of it; in Chromium, a page with its Wasm as
- * a file of its own.
+ * Bundles of a page with the installed package, and the bundlers' warnings; in Chromium, a page with its Wasm as a file of
+ * its own.
  */
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
@@ -14,7 +14,7 @@ import { entries, fileOf, isApart, specifierOf } from "../../scripts/build/entri
 import { openPage, serve } from "./chromium.js";
 import { expectGuarded } from "./scenarios.js";
 
-/** What a bundler makes of an app. */
+/** A bundler's output for an app. */
 interface Bundle {
   readonly scripts: readonly string[];
   /** Names of the modules in them. */
@@ -92,7 +92,7 @@ async function byWebpack(
     mode: "production",
     entry,
     output: { path: join(entry, "..", "dist") },
-    // It advises against a script of over 244 KiB before compression: as text, the Wasm alone has more.
+    // It advises against a script of over 244 KiB before compression: the inlined Wasm alone has more.
     performance: false,
     plugins: maxChunks === undefined ? [] : [new webpack.optimize.LimitChunkCountPlugin({ maxChunks })],
     ...options,
@@ -130,11 +130,11 @@ describe.each(intoOneFile)("a page in one file, by $name", ({ bundle }) => {
 });
 
 describe.each(byDefault)("$name", ({ name, bundle }) => {
-  test("warns of nothing in a page with the package", async () => {
+  test("has no warnings for a page with the package", async () => {
     expect((await bundle(await appOf(PAGE))).warnings).toEqual([]);
   });
 
-  test("keeps under 1 KB of the package in a page that has SeenGuardError alone", async () => {
+  test("includes under 1 KB of the package in a page that imports only SeenGuardError", async () => {
     for (const specifier of entries.filter(isApart).map(specifierOf)) {
       const { scripts } = await bundle(
         await appOf(`import { SeenGuardError } from "${specifier}"; console.log(SeenGuardError);`),
@@ -159,7 +159,7 @@ describe.each(byDefault)("$name", ({ name, bundle }) => {
   });
 });
 
-test("a resolver that knows no exports finds the subpaths", async () => {
+test("a resolver without support for exports finds the subpaths", async () => {
   const chosen = entries.filter(({ peers = [] }) => peers.length === 0);
   const app = await appOf(chosen.map((entry) => `require("${specifierOf(entry)}");`).join("\n"), "main.cjs");
   const resolve = { exportsFields: [] };

@@ -15,7 +15,7 @@ afterAll(() => browser.close());
 
 export const chromiumVersion = (): string => browser.version();
 
-/** A page in a browser context of its own, and what it complains of. */
+/** A page in a browser context of its own, with its errors and warnings. */
 export async function newPage(): Promise<{ page: Page; complaints: string[]; requests: string[] }> {
   const context = await browser.newContext();
   onTestFinished(() => context.close());
@@ -29,7 +29,7 @@ export async function newPage(): Promise<{ page: Page; complaints: string[]; req
   return { page, complaints, requests };
 }
 
-/** The same, at an address. */
+/** Opens a new page at an address. */
 export async function openPage(url: string): ReturnType<typeof newPage> {
   const opened = await newPage();
   await opened.page.goto(url);

@@ -15,7 +15,7 @@ import {
   type ServerOutcome,
 } from "./scenarios.js";
 
-/** How an app has the package, by each kind of module; what it does then is the same. */
+/** How an app imports the package, by each kind of module; the rest is the same. */
 const ways = {
   module: (names: string, entry: string) => `import ${names.replace("*", "* as")} from "${entry}";`,
   commonjs: (names: string, entry: string) => `const ${names.replace("* ", "")} = require("${entry}");`,
@@ -78,7 +78,7 @@ describe.each(bothWays)("a Node app, by %s", (way) => {
   });
 });
 
-test("seenguard/slim reads the module by its file's address", async () => {
+test("seenguard/slim reads the module from a file URL", async () => {
   const script = `
     import { SeenGuard } from "seenguard/slim";
     const options = { storage: "none", onError: (error) => console.log(error.message) };
@@ -89,7 +89,7 @@ test("seenguard/slim reads the module by its file's address", async () => {
   expect(stdout).toMatch(/^WebAssembly is not available: .*no such file.*\nnone wasm\n$/);
 });
 
-test("seenguard/server keeps a server's own records, and has no guard in it", async () => {
+test("seenguard/server works on a server, and contains no guard", async () => {
   const script = `
     import { createRequire } from "node:module";
     import * as server from "seenguard/server";
@@ -114,7 +114,7 @@ test.each([
     try { simhash(["a"]); } catch ({ code }) { console.log(code); }
     await ShardChain.create();
     console.log(simhash(["a"]).length);`;
-  // Where no Wasm is compiled an engine starts with waiting alone: the one entry has waited for the other.
+  // Without Wasm an engine starts only asynchronously: one entry has waited for the other.
   const { stdout } = await runNode("--jitless", "--input-type=module", "--eval", script);
   expect(stdout).toBe("engine\n16\n");
 });
@@ -126,7 +126,7 @@ describe("an error in an app", () => {
     for (const start of [() => SeenGuard.open({}), () => ShardChain.create({ capacity: 0 })])
       await start().catch((error) => console.log(error.name, error.constructor.name, error.code, error.stack));`;
 
-  test("has a stack of our functions, and with source maps of our files", async () => {
+  test("has a stack with the package's functions and, by source maps, its files", async () => {
     const plain = await runNode("--input-type=module", "--eval", failing);
     expect(plain.stdout).toMatch(/ at checkGuardOptions /);
     expect(plain.stdout).toMatch(/ at checkChainOptions /);
@@ -135,7 +135,7 @@ describe("an error in an app", () => {
     expect(mapped.stdout).toMatch(/seenguard\/js\/server\/chain-options\.ts:\d+:\d+/);
   });
 
-  test("keeps its name when the app is bundled and minified", async () => {
+  test("has its name also when the app is bundled and minified", async () => {
     const outfile = join(inject("installed"), "minified.mjs");
     await build({
       stdin: { contents: failing, resolveDir: inject("installed") },
@@ -170,7 +170,7 @@ test("an error of one copy is an instance of the other's class, and no other err
   ]);
 });
 
-test("npx seenguard inspect shows what a shard holds", async () => {
+test("npx seenguard inspect prints the content of a shard", async () => {
   const { snapshot } = readScenario();
   const input = join(inject("installed"), "snapshot.json");
   await writeFile(input, JSON.stringify(snapshot));

@@ -1,7 +1,7 @@
 /**
  * Packs the package once, as it would be published, and installs the tarball where nothing of this repository is in
- * reach: what the package needs and does not bring is missing there, as it would be for a user. The apps lie next to it,
- * each a directory of its own.
+ * reach: a dependency that it does not declare is missing there, as it would be for a user. Each app has a directory
+ * next to it.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -25,7 +25,7 @@ declare module "vitest" {
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const exec = promisify(execFile);
 
-/** A page of an app, with this in its body. */
+/** An app's page with this body. */
 export const pageOf = (app: string, body: string): string => `<!doctype html>
 <html lang="en">
   <head>
@@ -85,7 +85,7 @@ export async function pack(directory: string): Promise<{ tarball: string; files:
   return { tarball: packed.filename, files: packed.files.map(({ path }) => path).sort() };
 }
 
-/** The versions that this repository has, so that npm finds them in its cache. */
+/** The versions in this repository's lock file, which are in npm's cache. */
 async function versionsOf(...names: string[]): Promise<Record<string, string>> {
   const versions = names.map(async (name) => {
     const text = await readFile(join(root, "node_modules", name, "package.json"), "utf8");
@@ -94,7 +94,7 @@ async function versionsOf(...names: string[]): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(versions));
 }
 
-/** A shard of 1,000 ids by another implementation, a page of items, and what of it is fresh by its answers. */
+/** A shard of 1,000 ids by another implementation, a page of items, and its fresh items by the vector's results. */
 async function scenario(format: "native" | "guava") {
   const read = async (name: string): Promise<unknown> =>
     JSON.parse(await readFile(join(root, "tests/vectors", name), "utf8"));
@@ -103,7 +103,7 @@ async function scenario(format: "native" | "guava") {
     cases: { base64: string; inserted: number; answers: string }[];
   };
   const first = cases.find(({ inserted }) => inserted === 1000);
-  if (first === undefined) throw new Error("the vectors hold no case of 1,000 ids");
+  if (first === undefined) throw new Error("the vectors have no case of 1,000 ids");
   const page = ids.slice(900, 1300);
   const fresh = page.filter((_, index) => first.answers[900 + index] === "0");
   const snapshot = { version: 1, shards: [first.base64], ...(format === "native" ? {} : { format }) };

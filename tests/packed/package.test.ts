@@ -1,4 +1,4 @@
-/** What is in the package, and what is not. */
+/** The content of the package. */
 import { existsSync, readdirSync } from "node:fs";
 import { readFile, readdir } from "node:fs/promises";
 import { execFile } from "node:child_process";
@@ -26,9 +26,9 @@ import { licensesFile, thirdPartyLicenses } from "../../scripts/build/licenses.m
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The ES module in dist/ that has an entry's code, as far as no other entry has it, too. */
+/** The ES module in dist/ with an entry's own code. */
 const moduleOf = (entry: (typeof bundles)[number]) => `${fileOf(entry)}${isApart(entry) ? ".bundle" : ""}.js`;
-/** The file of what several entries have: named by its content. */
+/** A file with the code of several entries, named by its content. */
 const isShared = (name: string) => /^shared-\w{8}\.(js|js\.map|cjs)$/.test(name);
 /** The ES modules of the builds for development. */
 const developmentModules = entries.flatMap((entry) => (entry.hasDevelopment ? [`${developmentFileOf(entry)}.js`] : []));
@@ -41,7 +41,7 @@ test("package.json exports the entries of the table", async () => {
   });
 });
 
-test("the package holds what users need and nothing else", () => {
+test("the package contains the files that users need and no others", () => {
   const apart = entries.filter(isApart).map((entry) => `${fileOf(entry)}.js`);
   const texts = ["client", "formats", "server"].map((name) => `${name}-wasm.js`);
   const both = bundles.filter(({ isEsmOnly }) => !isEsmOnly);
@@ -68,7 +68,7 @@ test("the package holds what users need and nothing else", () => {
   );
 });
 
-test("it names the licences of all third-party parts", async () => {
+test("it contains the licences of all third-party parts", async () => {
   const shipped = await readFile(join(inject("installed"), "node_modules/seenguard", licensesFile), "utf8");
   expect(shipped, "node scripts/build/licenses.mjs --update").toBe(await thirdPartyLicenses());
 });
@@ -90,7 +90,7 @@ describe("a link in the package's pages", () => {
     expect(broken).toEqual([]);
   });
 
-  test("leads into the repository, once the manifest names one, if what it names is not packed", () => {
+  test("leads into the repository, once the manifest has one, if its target is not packed", () => {
     const text = "![a picture](a.png) [b](../src/b.rs#c) [d](d.md)\n```js\n[e](e)\n```\n";
     const packed = new Set(["docs/d.md"]);
     const repository = { url: "git+https://example.com/us/seenguard.git" };
@@ -102,7 +102,7 @@ describe("a link in the package's pages", () => {
   });
 });
 
-test("it depends on no other package, and demands none", async () => {
+test("it has no dependencies and no required peers", async () => {
   const manifest = await manifestOf(root);
   for (const field of ["dependencies", "optionalDependencies", "bundleDependencies"]) {
     expect(manifest).not.toHaveProperty(field);
@@ -113,7 +113,7 @@ test("it depends on no other package, and demands none", async () => {
   expect(optional.map(([name]) => name)).toEqual(Object.keys(peerDependencies));
 });
 
-test("installing it runs nothing and brings nothing else", async () => {
+test("installing it runs no script and installs no other package", async () => {
   const installed = join(inject("installed"), "node_modules");
   const packages = (await readdir(installed)).filter((name) => !name.startsWith(".") && !name.startsWith("react"));
   expect(packages).toEqual(["scheduler", "seenguard"]); // the first is React's
@@ -125,7 +125,7 @@ interface SourceMap {
   readonly sourcesContent: readonly string[];
 }
 
-test("each ES module has a source map of our sources alone, and names no place on the machine that built it", async () => {
+test("each ES module has a source map of the package's sources only, without paths of the machine that built it", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   const names = [
     ...written.map(moduleOf),
@@ -147,7 +147,7 @@ test("each ES module has a source map of our sources alone, and names no place o
   }
 });
 
-test("it writes no HTML and runs no text as code", async () => {
+test("it writes no HTML and evaluates no strings as code", async () => {
   const dist = join(inject("installed"), "node_modules/seenguard/dist");
   for (const name of (await readdir(dist)).filter((name) => /\.c?js$/.test(name))) {
     const script = await readFile(join(dist, name), "utf8");
@@ -187,7 +187,7 @@ test("no engine as JavaScript has a loop that rolldown 1.2.1 to 1.2.3 breaks", a
   }
 });
 
-describe("what the oldest browsers of docs/platforms.md do not know is not in", () => {
+describe("the oldest browsers of docs/platforms.md support the syntax of", () => {
   const dist = () => join(inject("installed"), "node_modules/seenguard/dist");
   /** Such as "chrome96", as esbuild names them. */
   const oldest = async () => {
@@ -197,7 +197,7 @@ describe("what the oldest browsers of docs/platforms.md do not know is not in", 
     return ["chrome", "safari", "firefox"].map((name, index) => name + String(versions[index]));
   };
 
-  test("a script: a compiler for them has nothing to do", async () => {
+  test("a script: a compiler for them changes nothing", async () => {
     const target = await oldest();
     const scripts = (await readdir(dist())).filter((name) => /\.c?js$/.test(name) && name !== "cli.js");
     expect(scripts.length).toBeGreaterThan(20);
@@ -210,7 +210,7 @@ describe("what the oldest browsers of docs/platforms.md do not know is not in", 
     expect((await transform(newer, { target })).code).not.toBe((await transform(newer)).code);
   });
 
-  test("a Wasm module: it is valid with what they know alone", async () => {
+  test("a Wasm module: it is valid with their features only", async () => {
     const known = ["mutable-globals", "multivalue", "sign-ext", "nontrapping-float-to-int", "bulk-memory"];
     const features = [...known, "bulk-memory-opt", "reference-types"].map((name) => `--enable-${name}`);
     const wasmOpt = join(root, "node_modules/binaryen/bin/wasm-opt");
@@ -236,7 +236,7 @@ describe.each(entries.filter(isApart).map((entry) => ({ name: entry.name, specif
 
     test.each<{ platform: Platform; contents: string }>([
       ...(["browser", "neutral", "node"] as const).map((platform) => ({ platform, contents: imported })),
-      // Without the condition `module`, as esbuild is when it knows nothing of the platform, it would take CommonJS.
+      // Without the condition `module`, as for esbuild's neutral platform, it would use CommonJS.
       ...(["browser", "node"] as const).map((platform) => ({ platform, contents: required })),
     ])("for $platform takes of $contents its Wasm, and no other engine but the server's, on demand", async (app) => {
       const { files, onDemand } = await bundled(app.contents, app.platform);
@@ -247,7 +247,7 @@ describe.each(entries.filter(isApart).map((entry) => ({ name: entry.name, specif
   },
 );
 
-test("a page has nothing of the server in its script", async () => {
+test("a page's script contains no code of the server", async () => {
   const { files } = await bundled(
     'export { SeenGuard } from "seenguard"; export { SeenGuardError } from "seenguard/server";',
     "browser",
@@ -257,7 +257,7 @@ test("a page has nothing of the server in its script", async () => {
   expect((await Promise.all(scripts)).join()).not.toContain("ShardChain");
 });
 
-test("i5: a bundler keeps an import alone of seenguard/devtools and seenguard/testing, and of no other entry", async () => {
+test("i5: a bundler keeps a side-effect import of seenguard/devtools and seenguard/testing, and of no other entry", async () => {
   expect((await bundled('import "seenguard/devtools";', "browser")).files).toEqual(["devtools.js"]);
   expect((await bundled('import "seenguard/testing";', "browser")).files).toContain("testing.js");
   const others = entries.filter(({ hasEffect, peers }) => !hasEffect && !peers);
@@ -265,7 +265,7 @@ test("i5: a bundler keeps an import alone of seenguard/devtools and seenguard/te
   expect((await bundled(imports, "browser")).files).toEqual([]);
 });
 
-/** The package's files that a bundler takes into an app's script, and those that it makes scripts of their own. */
+/** The package's files in an app's script, and those in separate scripts. */
 async function bundled(contents: string, platform: Platform): Promise<{ files: string[]; onDemand: string[] }> {
   const { metafile } = await build({
     stdin: { contents, resolveDir: inject("installed") },
@@ -288,14 +288,14 @@ async function bundled(contents: string, platform: Platform): Promise<{ files: s
   return { files: filesOf(outputs.filter(isApp)), onDemand: filesOf(outputs.filter((output) => !isApp(output))) };
 }
 
-test("publint, which knows how bundlers and Node read a manifest, has nothing to say", async () => {
+test("publint, which checks manifests for bundlers and Node, reports nothing", async () => {
   const manifest = await manifestOf(root);
   const { messages } = await publint({ pkgDir: join(inject("installed"), "node_modules/seenguard"), strict: true });
   expect(messages.map((message) => formatMessage(message, manifest))).toEqual([]);
 });
 
-test("its types are right however they are resolved", async () => {
-  // A module's bytes have none: what an import of it gives is for the app's bundler to say. And some are not CommonJS.
+test("its types are right with every module resolution", async () => {
+  // A Wasm file has no types, since the app's bundler decides what its import is. And some entries are not CommonJS.
   const modulesAlone = entries.filter(({ isEsmOnly }) => isEsmOnly).map(({ name }) => `./${name}`);
   const others = ["./seenguard.wasm", "./formats.wasm", ...modulesAlone];
   const { stdout } = await promisify(execFile)(

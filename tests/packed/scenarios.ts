@@ -1,4 +1,4 @@
-/** The outcome that every app must have, whichever way it got the package. */
+/** The outcome that every app must have, however it imports the package. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject } from "vitest";
@@ -12,7 +12,7 @@ export function readScenario(file: ScenarioFile = "scenario.json"): Scenario {
   return JSON.parse(readFileSync(join(inject("installed"), file), "utf8")) as Scenario;
 }
 
-/** The guard worked: nothing that the snapshot holds came through, nor what was recorded. */
+/** Expects that the guard worked: no item in the snapshot passed, and no recorded one. */
 export function expectGuarded(
   outcome: Outcome | undefined,
   storage: string,
@@ -34,17 +34,17 @@ export function expectGuarded(
   });
 }
 
-/** What `serve` in apps/server.js returns. */
+/** The result of `serve` in apps/server.js. */
 export type ServerOutcome = Awaited<ReturnType<typeof serve>>;
 
-/** The server could read what its store held, left out what was seen, and shipped what it recorded. */
+/** Expects that the server read its store, left out seen items, and sent its recordings. */
 export function expectServed(outcome: ServerOutcome): void {
   const { fresh } = readScenario();
   const planned = 20 * 281;
   expect(outcome).toEqual({ planned, rejected: [], fresh, recorded: fresh.length, applied: true, left: ["another"] });
 }
 
-/** The guard could not read the snapshot, said so, and worked without it. */
+/** Expects that the guard refused the snapshot, reported it, and worked without it. */
 export function expectRefused(outcome: Outcome | undefined, storage: string): void {
   const ids = readScenario("guava-scenario.json").page.map(({ id }) => id);
   expect(outcome).toEqual({

@@ -1,4 +1,4 @@
-/** The installed package's types, by each way that TypeScript has of finding them. */
+/** The installed package's types, with each module resolution of TypeScript. */
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ test.each([
   { name: "nodenext", type: "module", module: "nodenext", moduleResolution: "nodenext", lib: DOM, finds: ".d.ts" },
   { name: "bundler", type: "module", module: "esnext", moduleResolution: "bundler", lib: DOM, finds: ".d.ts" },
   { name: "no-dom", type: "module", module: "nodenext", moduleResolution: "nodenext", lib: ["es2022"], finds: ".d.ts" },
-  // TypeScript's old way, which knows no exports.
+  // TypeScript's old resolution, without exports.
   { name: "node10", type: "commonjs", module: "commonjs", moduleResolution: "node10", lib: DOM, finds: ".d.ts" },
 ])("an app with $name compiles", async ({ name, type, module, moduleResolution, lib, finds }) => {
   const app = join(inject("installed"), "types", name);

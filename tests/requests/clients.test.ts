@@ -1,6 +1,5 @@
 /**
- * The recipes of docs/clients.md: clients in Node against a server over HTTP, a cache and a switch of accounts in
- * Chromium.
+ * The recipes of docs/clients.md: clients in Node with a server over HTTP, a cache and a switch of accounts in Chromium.
  */
 import express from "express";
 import { buildSchema, graphql } from "graphql";
@@ -17,7 +16,7 @@ const SIZE = 10;
 const RANKED = idsOf("article", 100).map((id) => ({ id }));
 
 let store: ReturnType<typeof memoryStore>;
-/** What the requests for pages said, and what they were answered, oldest first. */
+/** The requests for pages, and their responses, oldest first. */
 let served: { seen: ReturnType<typeof seenOf>; page: Page<Item> }[];
 let baseUrl: string;
 let stop: () => void;
@@ -38,7 +37,7 @@ beforeEach(() => {
   served = [];
 });
 
-/** The feed in each form that a recipe requests. Only a request for a page says what is seen. */
+/** The feed in each form that a recipe requests. Only requests for a page have the headers. */
 function feedServer(): express.Express {
   const pageFor = async (request: unknown, cursor: unknown) => {
     const seen = seenOf(request);
@@ -54,7 +53,7 @@ function feedServer(): express.Express {
     const { items, next, snapshot } = await pageFor(request, request.query.page_cursor);
     response.json({ posts: items.map(({ id }) => ({ post: { ap_id: id } })), next_page: next, snapshot });
   });
-  // Those of another provider, which does not know what a reader has seen, and its list unchanged.
+  // The unchanged list of another provider, which does not use Seenguard.
   app.get("/api/v1/timelines/home", (request, response) => {
     const start = RANKED.findIndex(({ id }) => id === request.query.max_id) + 1;
     response.json(RANKED.slice(start, start + SIZE));
@@ -87,7 +86,7 @@ const SCHEMA = buildSchema(`
 const idsIn = ({ items }: { items: readonly (Item | Post)[] }) =>
   items.map((item) => ("post" in item ? item.post.ap_id : item.id));
 
-/** Opens lists that bring as many fresh items, or more, with each call. */
+/** Opens lists that return at least this number of fresh items with each call. */
 function openerOf({ fetchPageOf, idOf }: Recipe) {
   return (guard: SeenGuard, baseUrl: string) => {
     const feed = guard.feed();
@@ -109,7 +108,7 @@ describe.each(Object.entries(recipes))("%s", (_name, recipe) => {
     expect(served[0]?.seen).toEqual({});
     expect(guard.explain("article-0").seen).toBe(true);
 
-    // The stream stands still. One request fills the page nevertheless, and brings no shard again.
+    // The stream is stopped. One request fills the page nevertheless, and no shard is sent again.
     guard.record(idsOf("article", 5, 3));
     const refreshed = openFeed(guard, baseUrl);
     expect(idsIn(await refreshed(SIZE))).toEqual(idsOf("article", SIZE, 8));
@@ -172,7 +171,7 @@ describe("in Chromium", () => {
     expect(await page.evaluate("ids()")).toEqual(fresh.slice(2));
   });
 
-  test("a switch of accounts delivers waiting impressions, and continues for the other user", async () => {
+  test("a switch of accounts delivers undelivered impressions, and continues for the other user", async () => {
     const entry = `
       import { feedFetch, switchTo } from "./example";
       const signedIn = [];

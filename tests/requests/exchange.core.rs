@@ -1,4 +1,4 @@
-//! What the guard and the server exchange in addition to shards: references, what was made unseen, and lists of what was seen.
+//! The exchange of guard and server besides shards: references, unseen ids, deletions and pending lists.
 
 use crate::common::device::{Device, save};
 use crate::common::{START, apply, at, guard, ids, shard_of, shards_in_use};
@@ -33,7 +33,7 @@ fn unseen(id: &str, seconds: u64) -> Impression {
 // References.
 
 #[test]
-fn a_reference_stands_for_a_shard_that_is_held() {
+fn a_reference_stands_for_a_shard_in_use() {
     let mut guard = guard();
     assert_eq!(guard.held(), "");
     let texts = [text_of(&ids("new", 0..9), 2), text_of(&ids("old", 0..9), 1)];
@@ -54,7 +54,7 @@ fn a_reference_stands_for_a_shard_that_is_held() {
 }
 
 #[test]
-fn i2_a_reference_to_a_shard_that_is_not_held_leaves_everything_as_it_is() {
+fn i2_a_reference_to_an_unknown_shard_changes_nothing() {
     let mut guard = guard();
     guard.record(&["mine"], at(START));
     let [old, other, newest] = [1, 2, 3].map(|epoch| text_of(&ids(&format!("shard {epoch}"), 0..9), epoch));
@@ -92,7 +92,7 @@ fn a_shard_that_is_missing_is_reported_before_any_is_read() {
 }
 
 #[test]
-fn a_reference_is_of_the_format_that_the_shard_came_in() {
+fn a_reference_is_valid_for_the_format_of_its_shard() {
     let mut guard = guard();
     let text = text_of(&ids("item", 0..9), 1);
     apply(&mut guard, None, &[&text], at(START)).unwrap();
@@ -110,14 +110,14 @@ fn a_reference_is_of_the_format_that_the_shard_came_in() {
 // The snapshot of an earlier visit.
 
 #[test]
-fn i2_the_snapshot_of_the_last_visit_stops_what_it_did_until_one_of_this_visit_is_taken() {
+fn i2_the_stored_snapshot_is_in_use_until_one_of_this_visit_is_applied() {
     let texts = [text_of(&ids("new", 0..9), 2), text_of(&ids("old", 0..9), 1)];
     let unseen = [unseen("old-3", 5)];
     let mut guard = guard();
     guard.restore(snapshot(&texts, &unseen), at(START + 60)).unwrap();
     assert!(guard.explain("new-0", at(START + 60)).is_some() && guard.explain("old-3", at(START + 60)).is_none());
     assert_eq!(guard.version(), None);
-    // A server whose counter starts again is believed, and needs not send what is held.
+    // The version of a server whose counter has restarted is accepted, and references resolve.
     let shipped = texts.each_ref().map(|text| reference_of(text));
     assert_eq!(
         apply(&mut guard, Some(1), &shipped, at(START + 61)).unwrap().reason,
@@ -143,8 +143,8 @@ fn i2_shards_of_over_half_a_megabyte_are_not_stored() {
     for (count, is_stored) in [(fitting, true), (fitting + 1, false), (0, true)] {
         let mut guard = guard();
         apply(&mut guard, None, &texts[..count], at(START)).unwrap();
-        assert_eq!(guard.shard_texts().is_some(), is_stored);
-        if let Some(stored) = guard.shard_texts() {
+        assert_eq!(guard.encoded_shards().is_some(), is_stored);
+        if let Some(stored) = guard.encoded_shards() {
             assert!(stored.eq(texts[..count].iter().map(String::as_bytes)));
         }
         assert_eq!(shards_in_use(&guard), count);
@@ -152,7 +152,7 @@ fn i2_shards_of_over_half_a_megabyte_are_not_stored() {
 }
 
 #[test]
-fn i2_a_snapshot_from_before_a_deletion_is_not_taken_over() {
+fn i2_a_stored_snapshot_from_before_a_deletion_is_not_applied() {
     let texts = [text_of(&ids("old", 0..9), 1)];
     let of = |forget_before: Option<u64>| Snapshot {
         forget_before: forget_before.map(|seconds| seconds as u32),
@@ -169,7 +169,7 @@ fn i2_a_snapshot_from_before_a_deletion_is_not_taken_over() {
         ..deletion
     };
     tab.apply(deletion, at(START)).unwrap();
-    // These have a snapshot in use from before, and learn of it from what is stored.
+    // These have an earlier snapshot in use, and read the deletion from the storage.
     let (mut applied, mut restored) = (device.next_visit(), device.next_visit());
     apply(&mut applied, Some(7), &texts, at(START)).unwrap();
     restored.restore(of(None), at(START)).unwrap();
@@ -189,10 +189,10 @@ fn i2_a_snapshot_from_before_a_deletion_is_not_taken_over() {
     assert!(later.explain("old-0", at(START)).is_some());
 }
 
-// What the server has made unseen.
+// Unseen ids of the server.
 
 #[test]
-fn i1_what_the_server_has_made_unseen_passes_until_it_is_recorded_again() {
+fn i1_an_id_unseen_on_the_server_passes_until_it_is_recorded_again() {
     let mut guard = guard();
     let texts = [text_of(&["theirs".into(), "mine".into()], 1)];
     guard.record(&["mine", "pending"], at(START));
@@ -207,7 +207,7 @@ fn i1_what_the_server_has_made_unseen_passes_until_it_is_recorded_again() {
 
     guard.record(&["mine"], at(START + 7));
     assert!(guard.explain("mine", at(START + 7)).is_some());
-    // The shards contain it from before: whether the server has learnt of it again is not known yet.
+    // The shards contain the earlier impression: whether the new one has arrived is not known yet.
     assert_eq!(guard.pending(9, at(START)), ["mine"]);
     let applied = guard.apply(snapshot(&texts, &unseen), at(START + 8)).unwrap();
     assert_eq!((applied.covered, guard.pending(9, at(START))), (0, vec!["mine".into()]));
@@ -234,7 +234,7 @@ fn i1_a_clock_that_is_off_stops_an_item_rather_than_repeats_it() {
         };
         guard.apply(shipped, device(12)).unwrap();
         assert!(guard.explain("since", device(12)).is_some(), "{offset}");
-        // With a clock that is ahead by more than has passed since, the unsee is not believed.
+        // With a clock that is ahead by more than the elapsed time, the unsee is ignored.
         assert_eq!(guard.explain("before", device(12)).is_some(), offset > 10, "{offset}");
         guard.record(&["before"], device(13));
         assert!(guard.explain("before", device(13)).is_some(), "{offset}");
@@ -291,7 +291,7 @@ fn i1_an_unsee_of_this_device_lasts_until_the_id_is_recorded_again() {
 }
 
 #[test]
-fn feeds_are_notified_of_what_was_made_unseen_and_forgotten() {
+fn feeds_are_notified_of_unseen_and_deleted_ids() {
     let mut guard = guard();
     let texts = [text_of(&["server".into(), "stopped".into()], 1)];
     guard.record(&["own", "other"], at(START));
@@ -331,7 +331,7 @@ fn feeds_are_notified_of_what_was_made_unseen_and_forgotten() {
 }
 
 #[test]
-fn feeds_are_notified_again_of_what_was_made_unseen_after_the_window() {
+fn feeds_are_notified_of_an_unsee_again_after_the_window() {
     let mut guard = guard();
     guard.record(&["a"], at(START));
     let mut device = Device::default();
@@ -340,7 +340,7 @@ fn feeds_are_notified_again_of_what_was_made_unseen_after_the_window() {
     tab.unsee(&["a"], at(START + 1));
     save(&mut tab, &mut device);
     save(&mut guard, &mut device);
-    // A feed that asks now gets nothing: it has expired.
+    // A feed that filters now gets no unseen id: it has expired.
     let later = START + 31 * 86_400;
     assert_eq!(guard.unseen(&["a"], at(later)), [] as [u32; 0]);
     let known = guard.unseen_revision();
@@ -364,10 +364,10 @@ fn the_later_time_counts_for_an_unseen_id_that_is_listed_twice() {
     }
 }
 
-// What was seen longest ago.
+// The order of seen items.
 
 #[test]
-fn what_was_seen_longest_ago_comes_first() {
+fn items_seen_longest_ago_come_first() {
     let mut guard = guard();
     for (second, id) in ["c", "a", "b"].iter().enumerate() {
         guard.record(&[id], at(START + second as u64));

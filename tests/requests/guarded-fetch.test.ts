@@ -1,4 +1,4 @@
-/** `guard.fetch`: it adds the two headers and takes the snapshots, and changes nothing else of an app's requests. */
+/** `guard.fetch`: it adds the two headers, applies the snapshots, and changes nothing else in an app's requests. */
 import type { GuardedFetchOptions, MatchedRequest, SeenGuard } from "seenguard";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { heldBy, openGuard, shippedSnapshot, type OpenedGuard } from "../support/node.js";
@@ -14,7 +14,7 @@ interface Call {
   readonly init: Init | undefined;
 }
 
-/** A guard with a pending impression, its `fetch`, and the calls that have come through to the network, which answers as `answer` does. */
+/** A guard with a pending impression, its `fetch`, and the calls of the network's `fetch`, which responds by `answer`. */
 async function openFetch(
   answer: (call: Call, request: Request) => Response | Promise<Response> = () => page(undefined),
   options: Omit<GuardedFetchOptions, "fetch"> = { match: MATCH },
@@ -40,7 +40,7 @@ const isSeen = (guard: SeenGuard) => guard.explain("a").seen;
 /** Whether each request had the headers. */
 const withHeaders = (sent: readonly Request[]) => sent.map(({ headers }) => headers.has("seen-pending"));
 
-/** What a promise rejects with. */
+/** The reason of a rejection. */
 const failureOf = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
@@ -60,7 +60,7 @@ describe("the requests", () => {
     for (const { headers } of sent) expect(headers.get("seen-pending")).toMatch(PENDING);
   });
 
-  test("that the function does not match have none, and it gets them before they are sent", async () => {
+  test("that the function does not match have none, and the function is called before they are sent", async () => {
     const matched: MatchedRequest[] = [];
     const match = (request: MatchedRequest) => matched.push(request) < 0;
     const { calls, fetch } = await openFetch(undefined, { match });
@@ -76,7 +76,7 @@ describe("the requests", () => {
     expect(calls[0]?.init).toBe(init);
   });
 
-  test("keep everything but the headers, and `init` is a new object", async () => {
+  test("are unchanged but for the headers, and `init` is a new object", async () => {
     const { calls, fetch } = await openFetch();
     const { signal } = new AbortController();
     const init = {
@@ -95,7 +95,7 @@ describe("the requests", () => {
     expect(Object.keys(init)).not.toContain("headers");
   });
 
-  test("keep the kind of their headers", async () => {
+  test("have headers of the same kind as the app's", async () => {
     const { calls, fetch } = await openFetch();
     const pending = expect.stringMatching(PENDING) as string;
     const given = [
@@ -124,28 +124,31 @@ describe("the requests", () => {
   test.each([
     ["alone", (request: Request) => [request]],
     ["as the options of an address", (request: Request) => [PAGE, request]],
-  ] as [string, (request: Request) => Parameters<Fetch>][])("keep what a Request has, %s", async (_, argumentsOf) => {
-    const { calls, sent, fetch } = await openFetch();
-    const { signal, ...controller } = { signal: AbortSignal.timeout(60_000) };
-    const request = new Request(PAGE, {
-      ...{ method: "POST", body: "which page", headers: { Authorization: "Bearer x" }, signal },
-      ...{ referrer: "", referrerPolicy: "origin", credentials: "omit", redirect: "error", ...controller },
-    });
-    const [input, init] = argumentsOf(request);
-    await fetch(input, init);
-    const [out] = sent;
-    expect(calls[0]?.input).toBe(input);
-    expect(await out?.text()).toBe("which page");
-    const { method, referrer, referrerPolicy, credentials, redirect } = request;
-    expect(out).toMatchObject({ method, referrer, referrerPolicy, credentials, redirect });
-    expect({ method, referrer, referrerPolicy, credentials }).toEqual({
-      ...{ method: "POST", referrer: "", referrerPolicy: "origin", credentials: "omit" },
-    });
-    expect(out?.headers.get("authorization")).toBe("Bearer x");
-    expect(out?.headers.get("seen-pending")).toMatch(PENDING);
-  });
+  ] as [string, (request: Request) => Parameters<Fetch>][])(
+    "have the properties of a Request, %s",
+    async (_, argumentsOf) => {
+      const { calls, sent, fetch } = await openFetch();
+      const { signal, ...controller } = { signal: AbortSignal.timeout(60_000) };
+      const request = new Request(PAGE, {
+        ...{ method: "POST", body: "which page", headers: { Authorization: "Bearer x" }, signal },
+        ...{ referrer: "", referrerPolicy: "origin", credentials: "omit", redirect: "error", ...controller },
+      });
+      const [input, init] = argumentsOf(request);
+      await fetch(input, init);
+      const [out] = sent;
+      expect(calls[0]?.input).toBe(input);
+      expect(await out?.text()).toBe("which page");
+      const { method, referrer, referrerPolicy, credentials, redirect } = request;
+      expect(out).toMatchObject({ method, referrer, referrerPolicy, credentials, redirect });
+      expect({ method, referrer, referrerPolicy, credentials }).toEqual({
+        ...{ method: "POST", referrer: "", referrerPolicy: "origin", credentials: "omit" },
+      });
+      expect(out?.headers.get("authorization")).toBe("Bearer x");
+      expect(out?.headers.get("seen-pending")).toMatch(PENDING);
+    },
+  );
 
-  test("have no more of it once the guard is closed, and their answers are left alone", async () => {
+  test("have no headers once the guard is closed, and their responses are not read", async () => {
     const { guard, calls, fetch, errors } = await openFetch(async () => page(await shippedSnapshot(["a"])));
     const early = await fetch(PAGE);
     await guard.close();
@@ -156,7 +159,7 @@ describe("the requests", () => {
     expect(errors).toEqual([]);
   });
 
-  test("go by the global fetch as it was when this one was made, so it may take its place", async () => {
+  test("use the global fetch of the time when this one was created, so that it may replace it", async () => {
     const network = vi.fn<Fetch>(async () => page(await shippedSnapshot(["a"])));
     vi.stubGlobal("fetch", network);
     try {
@@ -171,8 +174,8 @@ describe("the requests", () => {
   });
 });
 
-describe("an answer", () => {
-  test("is the very object, at once, though its body never ends", async () => {
+describe("a response", () => {
+  test("is the same object, at once, though its body never ends", async () => {
     const answer = new Response(new ReadableStream());
     const { fetch } = await openFetch(() => answer);
     const response = await fetch(PAGE);
@@ -221,7 +224,7 @@ describe("an answer", () => {
     expect(isSeen(guard)).toBe(true);
   });
 
-  test("that is frozen, or none, is handed on as it is", async () => {
+  test("that is frozen, or not an object, is returned unchanged", async () => {
     for (const answer of [Object.freeze(page(undefined)), undefined, { data: [] }] as Response[]) {
       const { fetch } = await openFetch(() => answer);
       expect(await fetch(PAGE)).toBe(answer);
@@ -247,7 +250,7 @@ describe("an answer", () => {
     expect(codes()).toEqual(["bad-snapshot"]);
   });
 
-  test("fails to be read as it would have by itself", async () => {
+  test("rejects a read as without the guard", async () => {
     const { fetch } = await openFetch(() => new Response("{"));
     expect(await failureOf((await fetch(PAGE)).json())).toBeInstanceOf(SyntaxError);
   });
@@ -267,7 +270,7 @@ describe("a string matches a path", () => {
     return withHeaders(sent)[0];
   };
 
-  test("and what is below it, on the page's own origin alone", async () => {
+  test("and paths below it, only on the page's own origin", async () => {
     onPage("https://app.example/home");
     for (const path of ["/api/feed", "/api/feed?cursor=2", "/api/feed/latest"])
       expect([path, await isMatched(`https://app.example${path}`)]).toEqual([path, true]);
@@ -276,14 +279,14 @@ describe("a string matches a path", () => {
     expect(await isMatched("https://tracker.example/api/feed")).toBe(false);
   });
 
-  test("on any origin where the page has none", async () => {
+  test("on any origin if the page has none", async () => {
     expect(await isMatched("https://feed.example/api/feed")).toBe(true);
     onPage("file:///app/index.html");
     expect(await isMatched("https://feed.example/api/feed")).toBe(true);
     expect(await isMatched("https://feed.example/api/feedback")).toBe(false);
   });
 
-  test("and a URL names the origin, too", async () => {
+  test("and a URL matches its origin, too", async () => {
     onPage("https://app.example/home");
     const match = new URL("https://feed.example/api/feed");
     expect(await isMatched("https://feed.example/api/feed/2", match)).toBe(true);
@@ -309,7 +312,7 @@ describe("a GET that is refused", () => {
     expect(withHeaders(sent)).toEqual([true, false, true, false]);
   });
 
-  test("because the network failed once leaves no later request without the headers", async () => {
+  test("because the network failed once has no effect on the headers of later requests", async () => {
     let isDown = true;
     const { sent, fetch } = await openFetch(() => (isDown ? fail() : page(undefined)));
     await fetch(PAGE).catch(() => {});
@@ -319,7 +322,7 @@ describe("a GET that is refused", () => {
     expect(withHeaders(sent)).toEqual([true, false, true, true]);
   });
 
-  test("both times gives the app the last response or error", async () => {
+  test("both times returns the last response or error to the app", async () => {
     for (const answer of [() => new Response("refused", { status: 400 }), fail]) {
       const { sent, fetch } = await openFetch(answer);
       const outcome = await fetch(PAGE).catch((cause: unknown) => cause);
@@ -330,7 +333,7 @@ describe("a GET that is refused", () => {
     }
   });
 
-  test("has the refusal's body cancelled, which nobody reads", async () => {
+  test("has the unread body of the refusal cancelled", async () => {
     const cancel = vi.fn(() => Promise.reject(new Error("of the body")));
     const refusal = Object.defineProperty(new Response("refused", { status: 400 }), "body", { value: { cancel } });
     const { fetch } = await openFetch((_, { headers }) => (headers.has("seen-pending") ? refusal : page(undefined)));
@@ -338,7 +341,7 @@ describe("a GET that is refused", () => {
     expect(cancel).toHaveBeenCalledOnce();
   });
 
-  test("and then fails gives the app the refusal", async () => {
+  test("and then fails returns the refusal to the app", async () => {
     const { fetch } = await openFetch((_, { headers }) =>
       headers.has("seen-pending") ? new Response("why", { status: 400 }) : fail(),
     );
@@ -369,7 +372,7 @@ test("another method is sent once, with the headers on the page's own origin alo
   expect(withHeaders(sent)).toEqual([true, false]);
 });
 
-test("a match that throws is the app's uncaught error, and the request goes out as it is", async () => {
+test("a match that throws is an uncaught error of the app, and the request is sent unchanged", async () => {
   const uncaught = vi.fn();
   process.once("uncaughtException", uncaught);
   const { calls, fetch } = await openFetch(() => new Response("as it is"), {

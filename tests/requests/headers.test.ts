@@ -1,4 +1,4 @@
-/** What a request carries: `headers`. */
+/** `headers` of a request. */
 import { describe, expect, test } from "vitest";
 import { pendingListOf } from "../support/shards.js";
 import { heldBy, idsOf, MapStorage, openGuard, shippedSnapshot } from "../support/node.js";
@@ -16,7 +16,7 @@ describe("headers", () => {
     expect(pending.split(".").slice(2)).toEqual(["0", pendingListOf(["b"])]);
   });
 
-  test("are none as long as there is nothing to say: a request needs no preflight then", async () => {
+  test("are absent while they would be empty: a request needs no preflight then", async () => {
     const { guard } = await openGuard();
     expect(guard.headers()).toEqual({});
     guard.record("a");
@@ -27,7 +27,7 @@ describe("headers", () => {
     expect(guard.headers()).toEqual({});
   });
 
-  test("name a device that has a stored name, though nothing is pending: it replaces the server's list", async () => {
+  test("contain the name of a device that has a stored one, though nothing is pending: the empty list replaces the server's", async () => {
     const { guard } = await openGuard({ storage: new MapStorage() });
     guard.record("a");
     await guard.flush();
@@ -35,7 +35,7 @@ describe("headers", () => {
     expect(guard.headers()["Seen-Pending"]).toMatch(/^[0-9a-z]{12}\..*\.$/);
   });
 
-  test("list the newest that are pending first, and nothing that a snapshot covers", async () => {
+  test("list the newest pending ids first, and no covered ones", async () => {
     const { guard } = await openGuard();
     const listed = () => guard.headers()["Seen-Pending"]?.split(".")[3];
     guard.record(idsOf("a", 990));
@@ -47,7 +47,7 @@ describe("headers", () => {
     expect(listed()).toBe(pendingListOf(["b"]));
   });
 
-  test("are at most 4 KB, however much is pending and held", async () => {
+  test("are at most 4 KB, however many ids are pending and shards held", async () => {
     const { guard } = await openGuard();
     const shards = await Promise.all(idsOf("s", 64).map(async (id) => (await shippedSnapshot([id])).shards[0] ?? ""));
     guard.apply({ shards });

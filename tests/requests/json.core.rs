@@ -1,4 +1,4 @@
-//! What crosses the wire as JSON: snapshots and reports, read as they were written, in Rust or in JavaScript.
+//! Snapshots and reports as JSON, written in Rust or in JavaScript, and read again.
 
 use crate::common::{START, at, at_ms, options};
 use seenguard::device::Guard;
@@ -28,11 +28,11 @@ fn a_snapshot_is_read_as_it_was_written() {
     let read = again(&snapshot);
     assert_eq!(read, snapshot);
 
-    // A device takes it as one of its own server.
+    // A device accepts it.
     let mut guard = Guard::new(30.0, 100).unwrap();
     guard.apply(Snapshot::from(&read), crate::common::at(START)).unwrap();
     assert_eq!(guard.filter(&["a", "b", "c", "d"], crate::common::at(START)), [1, 3]);
-    // And of what it holds, the references.
+    // And references to its shards.
     let shipped = chain.snapshot(at(START), Some(&guard.held())).unwrap();
     assert_eq!(again(&shipped), shipped);
 }
@@ -66,7 +66,7 @@ fn a_snapshot_is_read_in_each_format() {
 }
 
 #[test]
-fn what_is_not_a_snapshot_is_not_read() {
+fn invalid_snapshots_are_refused() {
     assert!(is_read::<ChainSnapshot>(r#"{ "version": 1, "shards": [], "now": 1 }"#));
     for json in [
         "[]",
@@ -108,7 +108,7 @@ fn a_report_is_read_as_javascript_writes_it() {
     assert_eq!((report.now, report.impressions[0].at), (at_ms(5_000), at_ms(1_000)));
     assert_eq!((report.unseen.len(), report.pending), (0, None));
 
-    // The impressions count whatever the device says of what is pending.
+    // The impressions count whether the pending list is valid or not.
     for pending in ["7", "null", "{}", "[1]"] {
         let json = format!(r#"{{ "namespace": "a", "now": 1, "impressions": [], "pending": {pending} }}"#);
         assert_eq!(serde_json::from_str::<Report>(&json).unwrap().pending, None);

@@ -1,4 +1,4 @@
-/** What a device posts, read on the server. */
+/** `parseReport`: a device's report, read on the server. */
 import { parseReport, SeenGuardError, type Report } from "seenguard/server";
 import { describe, expect, test } from "vitest";
 import { NOW } from "../support/node.js";
@@ -10,7 +10,7 @@ const body: Report = { namespace, now: NOW_MS, impressions };
 const read = (report: unknown, now = NOW) => parseReport(report, { now });
 
 describe("parseReport", () => {
-  test("takes a body as a framework passes it: parsed, as text, as bytes", () => {
+  test("accepts a body in any framework's form: parsed, a string, bytes", () => {
     const text = JSON.stringify(body);
     const bytes = new TextEncoder().encode(text);
     for (const given of [body, text, Buffer.from(text), bytes, bytes.buffer]) {
@@ -41,14 +41,14 @@ describe("parseReport", () => {
     expect(read({ ...body, now: 5000, impressions: [{ id: "x", at: 1000 }] }, 3).impressions[0]?.at).toBe(0);
   });
 
-  test("reads the server's clock by itself", () => {
+  test("uses the server's clock by default", () => {
     const before = Date.now();
     const { receivedAt, impressions } = parseReport({ ...body, now: 7_000, impressions: [{ id: "a", at: 6_000 }] });
     expect(receivedAt).toBeGreaterThanOrEqual(before);
     expect(impressions[0]?.at).toBe(receivedAt - 1000);
   });
 
-  test("passes the device's pending list on, and drops an invalid one", () => {
+  test("returns the device's pending list, and drops an invalid one", () => {
     expect(read({ ...body, pending: "name.1.shard" }).pending).toBe("name.1.shard");
     for (const pending of ["", 7, null, ["a"], undefined])
       expect(read({ ...body, pending })).not.toHaveProperty("pending");
@@ -57,7 +57,7 @@ describe("parseReport", () => {
   test.each([
     ["no body at all", undefined],
     ["a form that nobody parsed", "impressions=3"],
-    ["a text that breaks off", '{"namespace":"home:ada"'],
+    ["truncated JSON", '{"namespace":"home:ada"'],
     ["a list", [body]],
     ["null", "null"],
     ["no namespace", { ...body, namespace: undefined }],
@@ -67,9 +67,9 @@ describe("parseReport", () => {
     ["no impressions", { ...body, impressions: undefined }],
     ["an impression without a time", { ...body, impressions: [{ id: "a" }] }],
     ["an impression whose id is a number", { ...body, impressions: [{ id: 7, at: 1 }] }],
-    ["a time that is a text", { ...body, impressions: [{ id: "a", at: "1" }] }],
+    ["a time that is a string", { ...body, impressions: [{ id: "a", at: "1" }] }],
     ["an unseen entry without an id", { ...body, unseen: [{ at: 1 }] }],
-  ])("refuses %s, and says what is wrong", (_, given) => {
+  ])("refuses %s with a message about it", (_, given) => {
     expect(() => read(given)).toThrow(SeenGuardError);
     expect(() => read(given)).toThrow(expect.objectContaining({ code: "bad-report" }) as Error);
     expect(() => read(given)).toThrow(/report's .* (must be|is not JSON)/);

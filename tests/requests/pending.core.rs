@@ -1,18 +1,18 @@
-//! What devices have pending: how a page leaves it out, and what a store keeps of it.
+//! Devices' pending lists: how a page leaves their ids out, and how a store stores them.
 
 use crate::common::{START, at, ids, list_of, options};
 use seenguard::hash::hash_id;
 use seenguard::{
-    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingToKeep, Repeats, ShardChain,
+    ChainOptions, MAX_PENDING_DEVICES, PENDING_SECONDS, PageRequest, Pending, PendingUpdate, Repeats, ShardChain,
     Split, StoreKeys,
 };
 
-/// What a device of a namespace tells.
+/// The pending list of a device.
 fn text(device: &str, counter: &str, ids: &[&str]) -> String {
     format!("{device}.{counter}.0.{}", list_of(ids))
 }
 
-/// The name of a device of a namespace, as the documentation has it.
+/// The name of a device of a namespace, as documented.
 fn device(namespace: &str, number: u64) -> String {
     let digits = |mut value: u64, length: usize| {
         let mut text = String::new();
@@ -25,12 +25,12 @@ fn device(namespace: &str, number: u64) -> String {
     digits(hash_id(namespace.as_bytes(), 0), 4) + &digits(number, 8)
 }
 
-/// What is stored after these strings were reported, a second apart.
-fn kept(texts: &[&str]) -> String {
-    texts.iter().zip(START..).fold(String::new(), |kept, (text, now)| {
-        let pending = PendingToKeep::of(text, None, at(now), PENDING_SECONDS).unwrap();
-        let lines = pending.added_to(&kept).unwrap();
-        lines.unwrap_or(kept)
+/// The stored lists after these were reported, a second apart.
+fn stored(texts: &[&str]) -> String {
+    texts.iter().zip(START..).fold(String::new(), |stored, (text, now)| {
+        let pending = PendingUpdate::of(text, None, at(now), PENDING_SECONDS).unwrap();
+        let lines = pending.added_to(&stored).unwrap();
+        lines.unwrap_or(stored)
     })
 }
 
@@ -42,43 +42,43 @@ fn chain(ids: &[&str]) -> ShardChain {
 
 const POOL: [&str; 5] = ["a", "b", "c", "d", "e"];
 
-/// Which of the pool are fresh for a device that asks.
+/// The ids of the pool that are fresh for the requesting device.
 fn fresh(chain: &ShardChain, pending: Pending<'_>) -> Vec<&'static str> {
     let fresh = chain.filter(&POOL, pending, at(START + 60)).unwrap();
     fresh.into_iter().map(|index| POOL[index as usize]).collect()
 }
 
-/// The same for a request of the device with this list.
-fn requested_by<'a>(asking: &'a str, pending: Pending<'a>) -> Pending<'a> {
+/// The stored lists with a request of the device with this list.
+fn requested_by<'a>(requesting: &'a str, pending: Pending<'a>) -> Pending<'a> {
     Pending {
-        asking: Some(asking),
+        requesting: Some(requesting),
         ..pending
     }
 }
 
 #[test]
-fn i1_what_another_device_has_pending_is_left_out() {
+fn i1_pending_ids_of_another_device_are_left_out() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let chain = chain(&["a"]);
     let before = chain.clone();
-    let kept = kept(&[&text(&phone, "1", &["b"]), &text(&tablet, "1", &["c"])]);
-    let asking = text(&phone, "2", &["d"]);
-    let asking = Some(asking.as_str());
+    let stored = stored(&[&text(&phone, "1", &["b"]), &text(&tablet, "1", &["c"])]);
+    let requesting = text(&phone, "2", &["d"]);
+    let requesting = Some(requesting.as_str());
     let pending = Pending {
-        asking,
-        kept: &kept,
+        requesting,
+        stored: &stored,
         ..Pending::default()
     };
-    // That of the asking device as it came with the request, never as it was kept.
+    // The requesting device's list is that of the request, not the stored one.
     assert_eq!(fresh(&chain, pending), ["b", "e"]);
     let asks_without = text(&phone, "2", &[]);
     assert_eq!(fresh(&chain, requested_by(&asks_without, pending)), ["b", "d", "e"]);
-    // Of a device that has no name, or tells nothing, all others are others.
+    // For a device without a name or a list, all stored lists are of other devices.
     assert_eq!(
         fresh(
             &chain,
             Pending {
-                asking: None,
+                requesting: None,
                 ..pending
             }
         ),
@@ -86,7 +86,7 @@ fn i1_what_another_device_has_pending_is_left_out() {
     );
     let unnamed = text("", "2", &["d"]);
     assert_eq!(fresh(&chain, requested_by(&unnamed, pending)), ["e"]);
-    // None of it enters the chain or a snapshot.
+    // Neither the chain nor a snapshot contains them.
     let request = PageRequest {
         size: 9,
         pending,
@@ -98,9 +98,9 @@ fn i1_what_another_device_has_pending_is_left_out() {
 
 #[test]
 fn an_item_that_is_pending_elsewhere_comes_last_among_seen_items() {
-    let kept = kept(&[&text(&device("home:ada", 1), "1", &["a", "d"])]);
+    let stored = stored(&[&text(&device("home:ada", 1), "1", &["a", "d"])]);
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     let chain = chain(&["a", "b"]);
@@ -120,14 +120,14 @@ fn i1_another_device_stops_no_id_that_the_chain_lists_as_unseen() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let mut chain = chain(&["a", "b"]);
     chain.unsee(&["a", "b"], at(START)).unwrap();
-    let kept = kept(&[&text(&phone, "1", &["a", "c"])]);
-    let asking = text(&tablet, "1", &["b"]);
+    let stored = stored(&[&text(&phone, "1", &["a", "c"])]);
+    let requesting = text(&tablet, "1", &["b"]);
     let pending = Pending {
-        asking: Some(&asking),
-        kept: &kept,
+        requesting: Some(&requesting),
+        stored: &stored,
         ..Pending::default()
     };
-    // The asking device knows what it has shown since.
+    // The requesting device's own list stops it.
     assert_eq!(fresh(&chain, pending), ["a", "d", "e"]);
 }
 
@@ -135,7 +135,7 @@ fn i1_another_device_stops_no_id_that_the_chain_lists_as_unseen() {
 fn i1_a_list_from_before_the_deletion_is_left_out() {
     let mut chain = chain(&["a"]);
     chain.forget(at(START + 10)).unwrap();
-    // The deletion that these devices know: none; and START + 9, 10 and 11.
+    // The latest deletion that these devices know of: none; and START + 9, 10 and 11.
     let texts = [
         (1, "0", "a"),
         (2, "t68n49", "b"),
@@ -146,9 +146,9 @@ fn i1_a_list_from_before_the_deletion_is_left_out() {
         let device = device("home:ada", number);
         format!("{device}.1.{forgotten}.{}", list_of(&[id]))
     });
-    let kept = kept(&texts.each_ref().map(String::as_str));
+    let stored = stored(&texts.each_ref().map(String::as_str));
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain, pending), ["a", "b", "e"]);
@@ -159,14 +159,14 @@ fn i1_a_list_from_before_the_deletion_is_left_out() {
 }
 
 #[test]
-fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
+fn a_list_of_another_namespace_is_ignored_if_the_namespace_is_known() {
     let chain = chain(&["a"]);
     let (own, other) = (device("home:ada", 1), device("home:bob", 1));
-    let kept = kept(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
-    let asking = text(&device("home:bob", 2), "1", &["d"]);
+    let stored = stored(&[&text(&own, "1", &["b"]), &text(&other, "1", &["c"])]);
+    let requesting = text(&device("home:bob", 2), "1", &["d"]);
     let pending = Pending {
-        asking: Some(&asking),
-        kept: &kept,
+        requesting: Some(&requesting),
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain, pending), ["e"]);
@@ -176,25 +176,25 @@ fn what_is_of_another_namespace_counts_for_nothing_where_that_is_known() {
     };
     assert_eq!(fresh(&chain, pending), ["c", "d", "e"]);
     assert_eq!(
-        PendingToKeep::of(&asking, Some("home:ada"), at(START + 9), PENDING_SECONDS),
+        PendingUpdate::of(&requesting, Some("home:ada"), at(START + 9), PENDING_SECONDS),
         None
     );
-    assert!(PendingToKeep::of(&asking, Some("home:bob"), at(START + 9), PENDING_SECONDS).is_some());
-    // Without a name nothing tells whose it is; it counts for this request alone.
+    assert!(PendingUpdate::of(&requesting, Some("home:bob"), at(START + 9), PENDING_SECONDS).is_some());
+    // A list without a name may be of any namespace; it is used only for this request.
     let unnamed = text("", "1", &["d"]);
     assert_eq!(fresh(&chain, requested_by(&unnamed, pending)), ["c", "e"]);
     assert_eq!(
-        PendingToKeep::of(&unnamed, Some("home:ada"), at(START + 9), PENDING_SECONDS),
+        PendingUpdate::of(&unnamed, Some("home:ada"), at(START + 9), PENDING_SECONDS),
         None
     );
 }
 
 #[test]
-fn i1_a_store_keeps_the_text_of_a_device_with_the_highest_counter() {
+fn i1_a_store_has_each_devices_list_with_the_highest_counter() {
     let phone = device("home:ada", 1);
     let reported = |texts: &[(&str, &[&str])]| {
         let texts: Vec<String> = texts.iter().map(|(counter, ids)| text(&phone, counter, ids)).collect();
-        kept(&texts.iter().map(String::as_str).collect::<Vec<_>>())
+        stored(&texts.iter().map(String::as_str).collect::<Vec<_>>())
     };
     // Numbers to the base 36: "10" is higher than "z".
     assert_eq!(
@@ -208,60 +208,60 @@ fn i1_a_store_keeps_the_text_of_a_device_with_the_highest_counter() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_stored_again() {
+fn an_unchanged_list_is_not_stored_again() {
     let reported = text(&device("home:ada", 1), "z", &["a"]);
-    let kept = kept(&[&reported]);
-    let pending = PendingToKeep::of(&reported, None, at(START + 9), PENDING_SECONDS).unwrap();
-    assert_eq!(pending.added_to(&kept), Ok(None));
+    let stored = stored(&[&reported]);
+    let pending = PendingUpdate::of(&reported, None, at(START + 9), PENDING_SECONDS).unwrap();
+    assert_eq!(pending.added_to(&stored), Ok(None));
     let empty = text(&device("home:ada", 2), "0", &[]);
-    let nothing = PendingToKeep::of(&empty, None, at(START + 9), PENDING_SECONDS).unwrap();
-    assert_eq!(nothing.added_to(&kept), Ok(None));
+    let nothing = PendingUpdate::of(&empty, None, at(START + 9), PENDING_SECONDS).unwrap();
+    assert_eq!(nothing.added_to(&stored), Ok(None));
 }
 
 #[test]
-fn an_empty_list_empties_what_was_kept_unless_it_is_older_and_its_counter_stays() {
+fn an_empty_list_replaces_an_older_one_and_keeps_its_counter() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, other) = (text(&phone, "5", &["a"]), text(&tablet, "1", &["b"]));
     let empty = |counter| text(&phone, counter, &[]);
-    assert_eq!(kept(&[&first, &other, &empty("4")]), kept(&[&first, &other]));
-    let emptied = kept(&[&first, &other, &empty("6")]);
+    assert_eq!(stored(&[&first, &other, &empty("4")]), stored(&[&first, &other]));
+    let emptied = stored(&[&first, &other, &empty("6")]);
     let pending = Pending {
-        kept: &emptied,
+        stored: &emptied,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
-    // The first one was overtaken, and comes again.
-    assert_eq!(kept(&[&first, &other, &empty("6"), &first]), emptied);
+    // The first one arrives again, late.
+    assert_eq!(stored(&[&first, &other, &empty("6"), &first]), emptied);
 }
 
 #[test]
-fn devices_with_nothing_pending_are_dropped_first() {
+fn devices_with_empty_lists_are_dropped_first() {
     let reported = |number: usize, counter, ids: &[&str]| text(&device("home:ada", number as u64), counter, ids);
     let mut texts: Vec<String> = (1..=MAX_PENDING_DEVICES)
         .map(|number| reported(number, "1", &["a"]))
         .collect();
     texts.push(reported(MAX_PENDING_DEVICES, "2", &[]));
     texts.push(reported(MAX_PENDING_DEVICES + 1, "1", &["b"]));
-    let kept = kept(&texts.iter().map(String::as_str).collect::<Vec<_>>());
-    let has = |number: usize| kept.contains(&device("home:ada", number as u64));
+    let stored = stored(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    let has = |number: usize| stored.contains(&device("home:ada", number as u64));
     assert!(
         (1..=MAX_PENDING_DEVICES + 1).all(|number| has(number) == (number != MAX_PENDING_DEVICES)),
-        "{kept}"
+        "{stored}"
     );
 }
 
 #[test]
-fn a_script_gets_what_it_keeps_in_its_shortest_form() {
+fn a_script_gets_lists_in_their_shortest_form() {
     let phone = device("home:ada", 1);
     let (long, short) = (text(&phone, "00z", &["a"]), text(&phone, "z", &["a"]));
-    let reported = PendingToKeep::of(&long, None, at(START), PENDING_SECONDS).unwrap();
-    let command = StoreKeys::of("seen:", "ada", false).unwrap().keep(&reported);
+    let reported = PendingUpdate::of(&long, None, at(START), PENDING_SECONDS).unwrap();
+    let command = StoreKeys::of("seen:", "ada", false).unwrap().store_pending(&reported);
     let expected = [&phone, "z", &short, &START.to_string(), "172800", "1"];
     assert_eq!(command.arguments, expected);
 }
 
 #[test]
-fn i7_the_latest_devices_are_kept_and_no_more() {
+fn i7_only_the_latest_devices_are_stored() {
     let pool = ids("item", 0..MAX_PENDING_DEVICES + 2);
     let texts: Vec<String> = (1..)
         .zip(&pool)
@@ -270,33 +270,33 @@ fn i7_the_latest_devices_are_kept_and_no_more() {
     let mut reported: Vec<&str> = texts.iter().map(String::as_str).collect();
     let again = text(&device("home:ada", 1), "2", &["item-0"]);
     reported.insert(MAX_PENDING_DEVICES, &again);
-    let kept = kept(&reported);
-    assert_eq!(kept.lines().count(), MAX_PENDING_DEVICES);
+    let stored = stored(&reported);
+    assert_eq!(stored.lines().count(), MAX_PENDING_DEVICES);
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [1, 2]);
 }
 
 #[test]
-fn a_store_with_too_many_devices_drops_the_oldest_by_what_was_read() {
+fn a_store_with_too_many_devices_drops_the_oldest_that_was_read() {
     let pool = ids("item", 0..MAX_PENDING_DEVICES + 2);
-    // The second oldest lists nothing any more: it goes first.
+    // The second oldest list is empty: it is dropped first.
     let line = |(number, id): (usize, &String)| {
         let listed: &[&str] = if number == 1 { &[] } else { &[id] };
         let text = text(&device("home:ada", number as u64), "1", listed);
         format!("{} {text}", START + number as u64)
     };
     let lines: Vec<String> = pool.iter().enumerate().map(line).collect();
-    let kept = lines.join("\n");
+    let stored = lines.join("\n");
     let pending = Pending {
-        kept: &kept,
+        stored: &stored,
         ..Pending::default()
     };
     assert_eq!(chain(&[]).filter(&pool, pending, at(START)).unwrap(), [0, 1]);
     let keys = || StoreKeys::of("seen:", "ada", false).unwrap();
-    let dropped = keys().drop_devices(&kept, None).unwrap();
+    let dropped = keys().drop_devices(&stored, None).unwrap();
     assert_eq!(dropped.keys, ["seen:ada:pending"]);
     let gone = [0, 1].map(|number| [device("home:ada", number), lines[number as usize].clone()]);
     assert_eq!(dropped.arguments, gone.concat());
@@ -304,27 +304,27 @@ fn a_store_with_too_many_devices_drops_the_oldest_by_what_was_read() {
 }
 
 #[test]
-fn what_was_kept_too_long_ago_counts_no_more_and_goes_with_the_next_change() {
+fn an_expired_list_is_ignored_and_removed_with_the_next_change() {
     let (phone, tablet) = (device("home:ada", 1), device("home:ada", 2));
     let (first, second) = (text(&phone, "1", &["a"]), text(&tablet, "1", &["b"]));
-    let kept = kept(&[&first, &second]);
-    // The first was kept 60 seconds before, the second 59.
+    let stored = stored(&[&first, &second]);
+    // The first was stored 60 seconds before, the second 59.
     let life = 59;
     let pending = Pending {
-        kept: &kept,
-        kept_seconds: life,
+        stored: &stored,
+        stored_seconds: life,
         ..Pending::default()
     };
     assert_eq!(fresh(&chain(&[]), pending), ["a", "c", "d", "e"]);
     let third = text(&device("home:ada", 3), "1", &["c"]);
-    let lines = PendingToKeep::of(&third, None, at(START + 60), life)
+    let lines = PendingUpdate::of(&third, None, at(START + 60), life)
         .unwrap()
-        .added_to(&kept);
+        .added_to(&stored);
     assert_eq!(lines.unwrap().unwrap().lines().count(), 2);
 }
 
 #[test]
-fn what_is_not_a_pending_list_is_not_stored_and_stops_nothing() {
+fn an_invalid_list_is_not_stored_and_stops_nothing() {
     let phone = device("home:ada", 1);
     let valid = text(&phone, "1", &["a"]);
     let list = list_of(&["a"]);
@@ -341,14 +341,14 @@ fn what_is_not_a_pending_list_is_not_stored_and_stops_nothing() {
     ];
     for text in &broken {
         assert_eq!(
-            PendingToKeep::of(text, None, at(START + 9), PENDING_SECONDS),
+            PendingUpdate::of(text, None, at(START + 9), PENDING_SECONDS),
             None,
             "{text}"
         );
         let lines = format!("{START} {text}\n{text}\nsoon {valid}\n{valid}\n");
         let pending = Pending {
-            asking: Some(text),
-            kept: &lines,
+            requesting: Some(text),
+            stored: &lines,
             ..Pending::default()
         };
         assert_eq!(fresh(&chain(&[]), pending), POOL, "{text}");
@@ -356,7 +356,7 @@ fn what_is_not_a_pending_list_is_not_stored_and_stops_nothing() {
 }
 
 #[test]
-fn stores_are_made_for_what_a_plan_says() {
+fn default_stores_agree_with_a_plan() {
     let plan = seenguard::plan(&seenguard::PlanOptions::new(150.0, 30.0, 0.005)).unwrap();
     assert_eq!(plan.chain, ChainOptions::RECOMMENDED);
     let guava = ChainOptions::recommended(seenguard::Format::Guava);
@@ -398,7 +398,7 @@ fn i5_damaged_fields_next_to_the_shards_are_left_out() {
         assert_eq!(again.restore_fields(&fields), Ok(1), "{damage:?}");
         assert_eq!(again.stored(at(START)), Ok(stored.clone()), "{damage:?}");
     }
-    // What a chain knows nothing of is somebody else's, and stays.
+    // Unknown fields belong to another writer, and stay.
     let (mut again, _) = ShardChain::from_shards(&stored.shards, ChainOptions::RECOMMENDED).unwrap();
     assert_eq!(again.restore_fields(&["other", "no number"]), Ok(0));
     assert_eq!(

@@ -13,7 +13,7 @@ export interface Post {
 }
 export interface Recipe {
   readonly fetchPageOf: (guard: SeenGuard, baseUrl: string) => FetchPage<Item | Post>;
-  /** The id of an item that has it in another field. */
+  /** The id of an item whose id is in another field. */
   readonly idOf?: (item: Item | Post) => string;
 }
 
@@ -40,7 +40,7 @@ function apollo(guard: SeenGuard, baseUrl: string) {
   return async ({ cursor, signal }: PageRequest) => {
     const options = { fetchPolicy: "no-cache", context: { fetchOptions: { signal } } } as const;
     const { data } = await client.query({ query, variables: { cursor }, ...options });
-    if (!data) throw new Error("there is no page in the answer");
+    if (!data) throw new Error("there is no page in the response");
     return data.feed;
   };
 }
@@ -83,7 +83,7 @@ function openapiFetch(guard: SeenGuard, baseUrl: string) {
   const client = createClient<paths>({ baseUrl, fetch: guard.fetch({ match: /\/api\/feed\b/ }) });
   return async ({ cursor, signal }: PageRequest) => {
     const { data, error } = await client.GET("/api/feed", { params: { query: { cursor } }, signal });
-    if (!data) throw new Error("there is no page in the answer", { cause: error });
+    if (!data) throw new Error("there is no page in the response", { cause: error });
     return data;
   };
 }
@@ -136,7 +136,7 @@ function urql(_guard: SeenGuard, baseUrl: string) {
 }
 
 /**
- * A client that takes no fetch and answers with a list, as masto.js. `list`: the client's, such as
+ * A client without an option for `fetch`, whose result is a list, such as masto.js. `list`: the client's method, such as
  * `masto.v1.timelines.home.list`.
  */
 export function mastodon(_guard: SeenGuard, baseUrl: string, list = listOf(baseUrl)) {
@@ -148,14 +148,14 @@ export function mastodon(_guard: SeenGuard, baseUrl: string, list = listOf(baseU
   };
 }
 
-/** In place of the client: the next page is what is older than the last status. */
+/** Stands for the client: the next page has the statuses older than the last one. */
 const listOf = (baseUrl: string) => async (params: { maxId: string | undefined }) => {
   const query = new URLSearchParams(params.maxId === undefined ? {} : { max_id: params.maxId });
   const response = await fetch(`${baseUrl}/api/v1/timelines/home?${query.toString()}`);
   return (await response.json()) as Item[];
 };
 
-/** Those of the app's own provider. */
+/** The items of the app's own provider. */
 export const recipes: Readonly<Record<string, Recipe>> = {
   apollo: { fetchPageOf: apollo },
   "axios-fetch": { fetchPageOf: axiosFetch },

@@ -1,4 +1,4 @@
-/** What `seenOf` finds in the requests of each framework, and in what else may be passed. */
+/** `seenOf` on the requests of each framework, and on other values. */
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import express from "express";
@@ -20,7 +20,7 @@ async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
 }
 
-/** Each answers with what was found. */
+/** Servers that respond with the result of `seenOf`. */
 const frameworks: Record<string, () => Promise<(path: string, init?: RequestInit) => Promise<Response>>> = {
   Node: async () => {
     const url = await listen(
@@ -66,7 +66,7 @@ describe.each(Object.entries(frameworks))("a request of %s", (_, open) => {
 });
 
 describe("seenOf", () => {
-  test("takes headers and parameters of any kind, in any letter case", () => {
+  test("accepts headers and parameters of any kind, in any letter case", () => {
     for (const given of [
       new Headers(headers),
       headers,

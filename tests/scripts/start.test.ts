@@ -1,4 +1,4 @@
-/** What `npm start` says of its options; and what the scripts import that begin on a fresh clone. */
+/** `npm start`: its options; and the imports of scripts that run on a fresh clone. */
 import { spawnSync } from "node:child_process";
 import { build } from "esbuild";
 import { expect, test } from "vitest";
@@ -13,19 +13,19 @@ test("--help names the options, and starts nothing", () => {
   expect([status, stderr]).toEqual([0, ""]);
 });
 
-test("an unknown option is named, with the known ones", () => {
+test("an unknown option is refused with the known ones", () => {
   const { status, stdout, stderr } = start("--flnk");
   expect(stderr).toMatch(/^Unknown option '--flnk'\n\nusage: npm start/);
   expect([status, stdout]).toEqual([2, ""]);
 });
 
 test.each([
-  { args: ["--kafka", "--flink"], says: /^--redis, --kafka and --flink are three ways: one of them\n\nusage/ },
-  { args: ["--redis", "--broker", "kafka:9092"], says: /^--broker is for --kafka or --flink\n\nusage/ },
-  { args: ["--kafka", "--broker", "kafka"], says: /^--broker is kafka: HOST:PORT\n\nusage/ },
-])("$args is refused", ({ args, says }) => {
+  { args: ["--kafka", "--flink"], message: /^--redis, --kafka and --flink exclude each other\n\nusage/ },
+  { args: ["--redis", "--broker", "kafka:9092"], message: /^--broker is for --kafka or --flink\n\nusage/ },
+  { args: ["--kafka", "--broker", "kafka"], message: /^--broker is kafka: HOST:PORT\n\nusage/ },
+])("$args is refused", ({ args, message }) => {
   const { status, stderr } = start(...args);
-  expect(stderr).toMatch(says);
+  expect(stderr).toMatch(message);
   expect(status).toBe(2);
 });
 
@@ -48,7 +48,7 @@ const scripts = [
   "lab/soak/run.mjs",
 ];
 
-test.each(scripts)("%s imports no package before it has set up", async (script) => {
+test.each(scripts)("%s imports no package before set-up", async (script) => {
   const { metafile } = await build({
     absWorkingDir: root,
     entryPoints: [script],
@@ -62,7 +62,7 @@ test.each(scripts)("%s imports no package before it has set up", async (script) 
   const packages: string[] = [];
   const reached = new Set([script]);
   for (const file of reached) {
-    // What is imported on demand may need packages: it is imported after set-up.
+    // Modules imported on demand may need packages: they are imported after set-up.
     for (const { path, kind, external } of metafile.inputs[file]?.imports ?? []) {
       if (kind !== "import-statement") continue;
       if (external !== true) reached.add(path);

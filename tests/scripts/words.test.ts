@@ -1,4 +1,4 @@
-/** The step `words`: where it finds a word. */
+/** The step `words`: in which texts it finds a word. */
 import { expect, test } from "vitest";
 import { findWords } from "../../scripts/test/words.mjs";
 

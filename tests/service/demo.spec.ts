@@ -1,4 +1,4 @@
-/** The demo over seenguard-server and what is around it: the same promise, with a stream that is stopped for real. */
+/** The demo over seenguard-server and its pipeline: the same promise, with a stream whose process is stopped. */
 import { execFileSync } from "node:child_process";
 import { test } from "@playwright/test";
 import { startKafka } from "../../scripts/lib/kafka.mjs";
@@ -9,7 +9,7 @@ import { Reader, expect } from "../demo/reader.ts";
 test.describe.configure({ mode: "default" });
 test.use({ viewport: { width: 1280, height: 900 } });
 
-/** JVMs take their time on a machine that is busy, and so does a first build of the service with Kafka's client. */
+/** JVMs start slowly on a busy machine, and the first build of the service with Kafka's client is slow. */
 const PATIENCE_MS = 900_000;
 /** After an outage the next attempt to deliver comes as late as the outage was long. */
 const BACKED_OFF = { timeout: 120_000 };
@@ -18,7 +18,7 @@ const BACKED_OFF = { timeout: 120_000 };
 const SERVICE = "seenguard-serve";
 const STARTED = [SERVICE, "redis-server", "java"];
 
-test("over Redis, nothing comes back while the consumer is stopped, nor later", async ({ page }) => {
+test("over Redis, nothing is repeated while the consumer is stopped, nor later", async ({ page }) => {
   test.setTimeout(PATIENCE_MS);
   const demo = await startDemo({ BACK_END: "redis" });
   const reader = new Reader(page, demo.url, "over-redis");
@@ -26,7 +26,7 @@ test("over Redis, nothing comes back while the consumer is stopped, nor later", 
   await endsWith(demo, ["redis-server", SERVICE, SERVICE]);
 });
 
-test("over Kafka, nothing comes back while the consumer is stopped, nor later", async ({ page }) => {
+test("over Kafka, nothing is repeated while the consumer is stopped, nor later", async ({ page }) => {
   test.setTimeout(PATIENCE_MS);
   const demo = await startDemo({ BACK_END: "kafka" });
   const reader = new Reader(page, demo.url, "over-kafka");
@@ -34,9 +34,7 @@ test("over Kafka, nothing comes back while the consumer is stopped, nor later", 
   await endsWith(demo, ["java", "redis-server", SERVICE, SERVICE]);
 });
 
-test("over Flink and a broker of one's own, nothing comes back while the job is stopped, nor later", async ({
-  page,
-}) => {
+test("over Flink and an own broker, nothing is repeated while the job is stopped, nor later", async ({ page }) => {
   test.setTimeout(PATIENCE_MS);
   const broker = await startKafka();
   await broker.createTopic("seenguard-demo", 2);
@@ -50,10 +48,10 @@ test("over Flink and a broker of one's own, nothing comes back while the job is 
   await broker.stop();
 });
 
-/** @param consumer the name of the process that takes reports in */
+/** @param consumer the name of the process that ingests reports */
 async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, consumer: string): Promise<void> {
   const { page } = reader;
-  await test.step("the page says which way reports go, and greys out what cannot be played, with the reason", async () => {
+  await test.step("the page shows the pipeline, and disables unavailable controls with the reason", async () => {
     await reader.open();
     await expect(page.locator("#way")).toContainText(way);
     await page.getByText("Make it go wrong").click();
@@ -68,7 +66,7 @@ async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, c
     }
   });
 
-  await test.step("what was seen reaches the server, and the panel has its lag", async () => {
+  await test.step("impressions reach the server, and the panel shows the lag", async () => {
     await reader.look();
     await reader.expectNothingPending();
     await expect(reader.panel.locator("figcaption")).toHaveText(
@@ -76,7 +74,7 @@ async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, c
     );
   });
 
-  await test.step("the stream is stopped: its process is gone, and repeats come to the unguarded feed alone", async () => {
+  await test.step("the stream is stopped: its process has ended, and only the unguarded feed shows repeats", async () => {
     const before = startedBy(demo);
     await reader.setStream(false);
     const ended = before.filter(({ pid }) => !isRunning(pid));
@@ -88,7 +86,7 @@ async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, c
     await expect(page.locator("#pipeline-waiting")).not.toHaveText("0");
   });
 
-  await test.step("it runs again: all reaches the server, and nothing comes back", async () => {
+  await test.step("it runs again: all impressions reach the server, and nothing is repeated", async () => {
     await reader.setStream(true);
     await reader.expectNothingPending(BACKED_OFF);
     const seenBefore = new Set(reader.seen);
@@ -101,7 +99,7 @@ async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, c
 
 /** As Ctrl-C in a terminal does. */
 async function endsWith(demo: RunningDemo, names: readonly string[]): Promise<void> {
-  await test.step("Ctrl-C ends all that was started", async () => {
+  await test.step("Ctrl-C ends all started processes", async () => {
     const started = startedBy(demo);
     expect(started.map(({ name }) => name).sort()).toEqual(names);
     await demo.stop("SIGINT");

@@ -38,12 +38,12 @@ for (const http of ["on", "off", "aside"] satisfies Http[]) {
     device.native.changeState(false);
     await expect.poll(() => timesReported(api, reader)).toEqual([1]);
     expect(api.malformed).toEqual([]);
-    // On the first visit there is nothing to say before something was seen.
+    // The first request has no headers, since nothing was seen before it.
     const [first, ...others] = api.feedHeaders;
     expect(first).toEqual([]);
     expect(others.length).toBeGreaterThan(0);
     expect(others.every((names) => names.includes("seen-pending"))).toBe(true);
-    // The system's requests are of no origin: there is nothing to ask beforehand.
+    // The system's requests have no origin, so they need no preflight.
     expect(api.preflights > 0).toBe(http === "off");
     expect(new Set(device.native.requests).size).toBe(http === "off" ? 0 : 3);
     const isOwnFetch = () => window.fetch.toString().includes("[native code]");
@@ -82,7 +82,11 @@ test("guard.fetch sends what is pending and applies the snapshot, where the syst
   expect(api.feedHeaders).toEqual([["seen-pending"]]);
 });
 
-test("an error is not a receipt, and the app's state tries again at once", async ({ api, context, deviceWith }) => {
+test("a report that was refused is sent again as soon as the app's state changes", async ({
+  api,
+  context,
+  deviceWith,
+}) => {
   const device = deviceWith("on");
   const webview = await device.open(await context.newPage(), () => {
     addEventListener("visibilitychange", () => sessionStorage.setItem("hidden", "yes"), true);
@@ -104,7 +108,7 @@ test("an error is not a receipt, and the app's state tries again at once", async
   expect(await webview.evaluate(() => sessionStorage.getItem("hidden"))).toBe(null);
 });
 
-test("impressions of a request that the system never answers are reported when the app starts again", async ({
+test("impressions of a request without a response are reported when the app starts again", async ({
   api,
   context,
   deviceWith,
@@ -155,7 +159,7 @@ test("an app that the system kills while it is open, and while it hides, has los
   await profile.remove();
 });
 
-test("a webview whose process ended has its list again; one that is reloaded begins another", async ({
+test("a webview whose process ended restores its list; a reloaded one begins another", async ({
   api,
   context,
   deviceWith,

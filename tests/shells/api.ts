@@ -1,4 +1,4 @@
-/** The API of the app: sessions, a feed that knows nothing of anybody, and a list of what was reported. */
+/** The API of the app: sessions, a feed that is the same for everybody, and a record of the reports. */
 import fastify, { type FastifyInstance } from "fastify";
 import type { Report } from "seenguard";
 import { ShardChain } from "seenguard/server";
@@ -11,18 +11,18 @@ export class Api {
   readonly origin: string;
   /** How often each story was reported. */
   readonly reports = new Map<string, number>();
-  /** What came as a report and is none. */
+  /** Bodies of report requests that are not reports. */
   readonly malformed: string[] = [];
   /** The headers of the guard that came with requests for the feed. */
   readonly feedHeaders: string[][] = [];
   preflights = 0;
-  /** Whether reports are answered by an error; then they count for nothing. */
+  /** Whether it refuses reports with an error status, and ignores them. */
   refuses = false;
-  /** How many reports it has refused so. */
+  /** The number of refused reports. */
   refused = 0;
   private readonly chain: ShardChain;
   private readonly server: FastifyInstance;
-  /** Whether its snapshots have what was reported. */
+  /** Whether its snapshots contain what was reported. */
   private isStreamRunning = false;
 
   private constructor(server: FastifyInstance, origin: string, chain: ShardChain) {

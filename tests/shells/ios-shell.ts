@@ -1,6 +1,6 @@
 /**
- * The shell of iOS, played by a server of what the app has copied, with the bridge before its scripts. WebKitGTK knows no
- * scheme `capacitor:`, so the page's origin is an address of this machine, which is a secure context, too.
+ * A fake of the shell of iOS: a server of the files that the app has copied, with the bridge before its scripts.
+ * WebKitGTK has no scheme `capacitor:`, so the page's origin is an address of this machine, also a secure context.
  */
 import { readFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
@@ -14,10 +14,10 @@ import { pageOf, type Product } from "./product.js";
 import type { Shell } from "./reader.js";
 import { TYPES, withBridge } from "./webview.js";
 
-/** What the native side has for the page that polls. */
+/** The native side's results, which the page polls. */
 interface Line {
   readonly answer: (result: object) => void;
-  /** Resolves with what there is, as soon as there is anything. */
+  /** Resolves to the pending results, as soon as there are any. */
   take(): Promise<object[]>;
 }
 
@@ -86,7 +86,7 @@ export class IosShell {
     response.end(isPage && file ? withBridge(file.toString(), this.script) : file);
   }
 
-  /** Calls are posted in their order. The page polls the answers. */
+  /** The page's side: it posts calls in their order, and polls the results. */
   private get script(): string {
     const connect = (isHttpEnabled: boolean) => {
       const fetch = window.fetch.bind(window);

@@ -1,7 +1,7 @@
 /**
- * The native side of an app, played after Capacitor's sources: HttpRequestHandler.java and CapacitorHttpUrlConnection.java
+ * A fake of an app's native side, after Capacitor's sources: HttpRequestHandler.java and CapacitorHttpUrlConnection.java
  * make the page's requests, WebViewLocalServer.java those that its `fetch` leaves to the proxy, and the plugins App and
- * Preferences answer. It outlives the webviews, as the store of Preferences outlives the app.
+ * Preferences respond. It outlives the webviews, as the store of Preferences outlives the app.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,8 +14,8 @@ export interface Call {
   readonly options: Record<string, unknown>;
 }
 
-/** How a webview gets a result. */
-type Answer = (result: object) => void;
+/** Passes a result to a webview. */
+type Respond = (result: object) => void;
 
 interface HttpOptions {
   readonly url: string;
@@ -29,38 +29,38 @@ export class NativeSide {
   readonly isHttpEnabled: boolean;
   /** Method and address of each request that the system made for a page. */
   readonly requests: string[] = [];
-  /** From now on the system's requests get no answer, and are not made. */
+  /** Whether the system makes no requests, so that those of the page stay pending. */
   isNetworkSilent = false;
   private readonly values = new Map<string, string>();
-  private listeners: { readonly name: string; readonly call: Call; readonly answer: Answer }[] = [];
+  private listeners: { readonly name: string; readonly call: Call; readonly respond: Respond }[] = [];
 
   constructor(isHttpEnabled: boolean) {
     this.isHttpEnabled = isHttpEnabled;
   }
 
-  /** A document begins in the webview that is answered so: its listeners are those of the one before no more. */
-  begin(answer: Answer): void {
-    this.listeners = this.listeners.filter((listener) => listener.answer !== answer);
+  /** A document begins in the webview of `respond`: the listeners of the document before it are removed. */
+  begin(respond: Respond): void {
+    this.listeners = this.listeners.filter((listener) => listener.respond !== respond);
   }
 
   /** The app comes to the foreground or leaves it. */
   changeState(isActive: boolean): void {
-    for (const { name, call, answer } of this.listeners) {
-      if (name === "appStateChange") answer({ ...call, success: true, data: { isActive }, save: true });
+    for (const { name, call, respond } of this.listeners) {
+      if (name === "appStateChange") respond({ ...call, success: true, data: { isActive }, save: true });
     }
   }
 
-  async receive(call: Call, answer: Answer): Promise<void> {
+  async receive(call: Call, respond: Respond): Promise<void> {
     try {
-      const data = await this.perform(call, answer);
-      if (data !== undefined) answer({ ...call, success: true, data });
+      const data = await this.perform(call, respond);
+      if (data !== undefined) respond({ ...call, success: true, data });
     } catch (error) {
-      answer({ ...call, success: false, error: { message: String(error) } });
+      respond({ ...call, success: false, error: { message: String(error) } });
     }
   }
 
-  /** `undefined`: nothing is answered yet. */
-  private async perform(call: Call, answer: Answer): Promise<object | undefined> {
+  /** Resolves to the result; `undefined`: there is none yet. */
+  private async perform(call: Call, respond: Respond): Promise<object | undefined> {
     const { pluginId, methodName, options } = call;
     const key = options.key as string;
     switch (`${pluginId}.${methodName}`) {
@@ -75,20 +75,20 @@ export class NativeSide {
         this.values.delete(key);
         return {};
       case "App.addListener":
-        this.listeners.push({ name: options.eventName as string, call, answer });
+        this.listeners.push({ name: options.eventName as string, call, respond });
         return undefined;
       case "App.removeListener":
         this.listeners = this.listeners.filter((listener) => listener.call.callbackId !== options.callbackId);
         return undefined;
-      // iOS hands on what the page writes to the console.
+      // iOS passes on the page's console output.
       case "Console.log":
         return undefined;
       default:
-        throw new Error(`${pluginId}.${methodName} is not played`);
+        throw new Error(`${pluginId}.${methodName} is not simulated`);
     }
   }
 
-  /** Redirects are followed; nothing aborts it, nor is there a time-out. */
+  /** Makes a request. It follows redirects, cannot be aborted, and has no timeout. */
   private async request({ url, method, headers, data }: HttpOptions): Promise<object> {
     const type = Object.entries(headers).find(([name]) => name.toLowerCase() === "content-type")?.[1];
     // Without the type of its content a request is sent without the content.
@@ -100,7 +100,7 @@ export class NativeSide {
     return { ...of, data: isJson ? (JSON.parse(text) as unknown) : text, ...(response.ok ? {} : { error: true }) };
   }
 
-  /** What the page asks of the address `/_capacitor_http_interceptor_?u=…`. */
+  /** Makes the page's request to the address `/_capacitor_http_interceptor_?u=…`. */
   intercept(address: string, method: string, headers: Record<string, string>): Promise<Response> {
     return this.send(new URL(address).searchParams.get("u") ?? "", { method, headers });
   }

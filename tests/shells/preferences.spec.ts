@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 declare global {
   interface Window {
-    /** What the bundled example and the package bring. */
+    /** The exports of the bundled example and the package. */
     app: {
       openGuard: (userId: string) => Promise<Guard>;
       storage: SeenStorage;

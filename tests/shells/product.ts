@@ -23,7 +23,7 @@ export interface Product {
   remove(): Promise<void>;
 }
 
-/** The page as Capacitor has copied it, or as it was built to keep the system's `fetch` aside. */
+/** The page as Capacitor has copied it, or as `vite build --mode aside` has built it. */
 export const pageOf = ({ directory }: Product, which: "android" | "ios" | "aside"): string =>
   join(directory, { android: "android/app/src/main/assets/public", ios: "ios/App/App/public", aside: "aside" }[which]);
 

@@ -1,6 +1,7 @@
 /**
- * The examples for React Native in docs/hybrid.md, word for word: the page of inline HTML in one page of Chromium, the
- * app with the real AsyncStorage in another, and between them a bridge that is slow and reorders messages.
+ * The examples for React Native in docs/hybrid.md and react-native/bridge.md, word for word: the page of inline HTML in
+ * one page of Chromium, the app with the real AsyncStorage in another, and between them a bridge that is slow and
+ * reorders messages.
  */
 import { mkdir, copyFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -10,13 +11,12 @@ import { build, type Plugin } from "esbuild";
 import type { SeenGuard, SeenStorage } from "seenguard";
 import { lockDigest, npmCi } from "../../scripts/lib/npm.mjs";
 import { inProject, toolDirectory } from "../../scripts/lib/paths.mjs";
-import { exampleWith, writeExample } from "../docs/examples.js";
+import { examplesIn, exampleWith, readPage, writeExample, type Example } from "../docs/examples.js";
 import { until } from "../support/processes.js";
 import { Site } from "../support/site.js";
 import { idsOf } from "../support/pages.js";
 
-const PAGE = exampleWith("js shell", "ReactNativeWebView.postMessage");
-const APP = exampleWith("jsx shell", "react-native-webview");
+const [PAGE, APP] = examplesIn(readPage("tests/shells/react-native/bridge.md")) as [Example, Example];
 const STORAGE = exampleWith("js shell", "@react-native-async-storage");
 
 const here = inProject("tests", "shells", "react-native");
@@ -46,7 +46,7 @@ async function bundle(contents: string, plugins: Plugin[] = []): Promise<string>
   return (outputFiles[0]?.text ?? "").replaceAll("</script", "<\\/script");
 }
 
-/** What an app has as text: a page with its script in it. */
+/** A page with its script in it, as a string in an app. */
 async function bundlePage(): Promise<string> {
   const example = writeExample({ ...PAGE, code: `${PAGE.code}\nexport { storage };\n` });
   const script = await bundle(`import * as page from ${JSON.stringify(example)}; Object.assign(window, page);`);
@@ -75,7 +75,7 @@ async function bundleApp(): Promise<string> {
   return `<!doctype html><meta charset="utf-8"><title>App</title><body><script type="module">${script}</script>`;
 }
 
-/** What tells a question from the others of its page. */
+/** The number by which a page distinguishes its requests. */
 const numberOf = (question: string) => question.replace(/^.*\//, "");
 
 declare global {
@@ -93,12 +93,12 @@ class Device {
   readonly #app: Page;
   readonly #webView: Page;
   readonly #origin: string;
-  /** How long a message takes, each for itself. */
+  /** The latency of a message, different for each. */
   delayMs = () => 0;
-  /** Answers that do not arrive before the next page asks a question of the same number. */
+  /** Responses that arrive only when the next page makes a request of the same number. */
   #held: Map<string, string> | undefined;
   #isNext = false;
-  /** What the page has complained of. */
+  /** The page's errors and warnings. */
   readonly warnings: string[] = [];
 
   private constructor(app: Page, webView: Page, origin: string) {
@@ -138,7 +138,7 @@ class Device {
     await app.addInitScript((html) => Object.assign(window, { html }), html);
   }
 
-  /** Messages are on their way each for itself. What does not arrive is lost without a word. */
+  /** Each message has its own latency. A message that cannot arrive is lost silently. */
   async #carry(deliver: () => Promise<unknown>): Promise<void> {
     await pause(this.delayMs());
     await deliver().catch(() => undefined);
@@ -155,18 +155,18 @@ class Device {
     await this.#untilOpen();
   }
 
-  /** From now on answers are for the page after this one. */
-  holdAnswers(): void {
+  /** From now on holds responses back for the next page. */
+  holdResponses(): void {
     this.#held = new Map();
     this.#isNext = false;
   }
 
-  /** How many are held. */
+  /** The number of held responses. */
   get held(): number {
     return this.#held?.size ?? 0;
   }
 
-  /** The system has ended the webview's process, and the app shows the page again. */
+  /** Ends the webview's process, after which the app shows the page again. */
   async showAgain(): Promise<void> {
     this.#isNext = true;
     await this.#app.evaluate(() => window.showInWebView(window.html));
@@ -174,7 +174,7 @@ class Device {
   }
 
   async #untilOpen(): Promise<void> {
-    // While a page takes another's place there is none to ask.
+    // During a navigation there is no page to evaluate in.
     await until("a guard is open", () => this.#webView.evaluate(() => "guard" in window).catch(() => false));
   }
 
@@ -194,7 +194,7 @@ class Device {
     return this.#webView.evaluate(() => window.guard.stats().storage);
   }
 
-  /** What the page has of its own. */
+  /** The page's own storage. */
   ownStorage(): Promise<unknown> {
     return this.#webView.evaluate(async () => {
       const nameOf = (error: unknown) => (error as Error).name;
@@ -219,7 +219,7 @@ class Device {
     });
   }
 
-  /** What the page's store answers for a key, `times` times at once. */
+  /** The results of the page's store for a key, requested `times` times at once. */
   ask(key: string, times: number): Promise<unknown[]> {
     return this.#webView.evaluate(
       ([key, times]) => Promise.all(Array.from({ length: times }, async () => window.storage.get(key))),
@@ -255,7 +255,7 @@ const test = base.extend<{ device: Device }, { bundles: { page: string; app: str
 
 const ids = idsOf("article", 40);
 
-test("a page of inline HTML has no storage, and the app's keeps what it records", async ({ device }) => {
+test("a page of inline HTML has no storage, and the app's store has its impressions", async ({ device }) => {
   expect(await device.ownStorage()).toEqual({ localStorage: "SecurityError", indexedDB: "SecurityError" });
   expect(await device.storage()).toBe("custom");
   await device.record(ids);
@@ -268,7 +268,7 @@ test("a page of inline HTML has no storage, and the app's keeps what it records"
   expect(device.warnings).toEqual([]);
 });
 
-test("an app that answers late and in any order loses nothing, over several starts", async ({ device }) => {
+test("an app that responds late and in any order loses nothing, over several starts", async ({ device }) => {
   device.delayMs = () => Math.random() * 300;
   for (let start = 0; start < 3; start++) {
     for (let at = 0; at < 5; at++) {
@@ -283,9 +283,9 @@ test("an app that answers late and in any order loses nothing, over several star
   expect(device.warnings).toEqual([]);
 });
 
-test("answers to a page that the system has ended are not taken for those of the next", async ({ device }) => {
+test("responses to a page that the system has ended are not mistaken for those of the next one", async ({ device }) => {
   await device.store("seenguard/a", "of the page before");
-  device.holdAnswers();
+  device.holdResponses();
   const lost = device.ask("seenguard/a", 30).catch(() => "ended");
   await expect.poll(() => device.held).toBeGreaterThanOrEqual(30);
   await device.showAgain();

@@ -1,28 +1,28 @@
-/** A person with the app in front of them, who keeps a list of their own of what they have seen. */
+/** A person who uses the app, with an independent list of the seen stories. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect as impatient } from "@playwright/test";
 
-/** A webview takes its time to begin on a machine that is busy with other things. */
+/** A webview starts slowly on a busy machine. */
 const expect = impatient.configure({ timeout: 60_000 });
 
-/** A webview with the app in it, whatever plays it. */
+/** A webview with the app in it, or a stand-in for one. */
 export interface Shell {
-  /** Runs a function in the page, which sees nothing of the test but its argument. */
+  /** Runs a function in the page, with its argument. */
   evaluate<T, A = undefined>(run: (argument: A) => T | Promise<T>, argument?: A): Promise<T>;
-  /** A finger pulls the list down. */
+  /** Pulls the list down by touch. */
   pull(): Promise<void>;
 }
 
-/** Half as long again as what counts for the guard. */
+/** 1.5 times the guard's dwell time. */
 const LOOK_MS = 1_500;
 
 export class Reader {
-  /** What was in view for long enough. */
+  /** Stories that were in view for long enough. */
   readonly seen = new Set<string>();
 
   constructor(private readonly shell: Shell) {}
 
-  /** What another webview of this person has shown them, too. */
+  /** Stories that another webview of this person has shown, too. */
   continue(shell: Shell): Reader {
     const reader = new Reader(shell);
     for (const title of this.seen) reader.seen.add(title);
@@ -63,12 +63,12 @@ export class Reader {
     );
   }
 
-  /** What of the list has been seen before. */
+  /** Stories of the list that were seen before. */
   async repeated(): Promise<string[]> {
     return (await this.titles()).filter((title) => this.seen.has(title));
   }
 
-  /** Looks at what is in view until it has counted. Returns it. */
+  /** Waits until the stories in view have counted. Returns them. */
   async look(): Promise<string[]> {
     await this.hasStories();
     await this.stands();
@@ -81,7 +81,7 @@ export class Reader {
     return titles;
   }
 
-  /** Scrolls on until the list is longer, and to what was just below the view. */
+  /** Scrolls until the list is longer, and to the story that was just below the view. */
   async scroll(): Promise<void> {
     const before = await this.titles();
     const last = (await this.inView()).at(-1);
@@ -96,7 +96,7 @@ export class Reader {
     }, last);
   }
 
-  /** Pulls to refresh: another list takes the place of this one. */
+  /** Pulls to refresh: another list replaces this one. */
   async refresh(): Promise<void> {
     const [first] = await this.titles();
     await this.shell.evaluate(() => (document.querySelector("ion-content") as unknown as Content).scrollToTop(0));
@@ -104,7 +104,7 @@ export class Reader {
     await expect.poll(async () => (await this.titles())[0]).not.toBe(first);
   }
 
-  /** Nothing moves any more. */
+  /** Resolves when nothing moves any more. */
   private async stands(): Promise<void> {
     let before: unknown[] | undefined;
     await expect(async () => {

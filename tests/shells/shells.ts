@@ -1,4 +1,4 @@
-/** What each test of a shell has: the app, built and copied, its API, and the native side. */
+/** The fixtures of a shell's tests: the app, built and copied, its API, and the native side. */
 import { test as base, type BrowserContext, type Page } from "@playwright/test";
 import { Api } from "./api.js";
 import { NativeSide } from "./native-side.js";
@@ -6,7 +6,7 @@ import { makeProduct, pageOf, type Product } from "./product.js";
 import { idOf, type Reader } from "./reader.js";
 import { Webview } from "./webview.js";
 
-/** How the app's requests are made: by the system, by the webview, or by the system those to the API alone. */
+/** How the app makes requests: by the system, by the webview, or only those to the API by the system. */
 export type Http = "on" | "off" | "aside";
 
 export interface Device {
@@ -17,7 +17,7 @@ export interface Device {
 
 interface Fixtures {
   api: Api;
-  /** A device with CapacitorHttp as a test says. */
+  /** A device with the test's setting of CapacitorHttp. */
   deviceWith: (http: Http) => Device;
 }
 
@@ -47,18 +47,18 @@ export const test = base.extend<Fixtures, { product: Product }>({
   },
 });
 
-/** The app is started again: another page over the same storage. */
+/** Restarts the app: another page over the same storage. */
 export async function restart(device: Device, context: BrowserContext): Promise<Webview> {
   for (const page of context.pages()) await page.close();
   return device.open(await context.newPage());
 }
 
-/** How often what the person has seen was reported to the API: each number that there is, once. */
+/** How often each seen story was reported to the API: the distinct numbers. */
 export function timesReported(api: Api, { seen }: Reader): number[] {
   return [...new Set(Array.from(seen, (title) => api.reports.get(idOf(title)) ?? 0))];
 }
 
-/** Runs in the page: IndexedDB answers nothing any more, as when the system has ended the process that keeps it. */
+/** Runs in the page: IndexedDB does not respond any more, as when the system has ended its process. */
 export function stopIndexedDb(): void {
   IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest;
   const request = () => ({});

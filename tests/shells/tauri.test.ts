@@ -1,7 +1,7 @@
 /**
- * The app in examples/tauri on WebKitGTK: what it showed does not come back, under a strict policy, by the plugin's
- * fetch, after SIGKILL, in each of its windows and stores. Its server here forgets with each start, so what is left out
- * then is what the device remembers.
+ * The app in examples/tauri on WebKitGTK: it repeats nothing that it showed, under a strict policy, with the plugin's
+ * fetch, after SIGKILL, in each of its windows and stores. Its server here starts with an empty store, so left-out items
+ * are those that the device remembers.
  */
 import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
@@ -38,7 +38,7 @@ interface BuiltApp {
 }
 
 let app: BuiltApp;
-/** Where the app keeps its data. */
+/** The directory of the app's data. */
 let data: string;
 let server: Server;
 let requests: ServerRequest[];
@@ -59,7 +59,7 @@ afterEach(async () => {
   await rm(data, { recursive: true, force: true });
 });
 
-/** A server that knows nothing, and the app. */
+/** A server with an empty store, and the app. */
 async function restart(): Promise<void> {
   requests = [];
   server = await app.startServer({ isStreaming: () => false, onRequest: (request) => requests.push(request) });
@@ -103,7 +103,7 @@ async function refresh(): Promise<void> {
   await untilShown();
 }
 
-/** What the windows have reported, in its order. */
+/** The ids that the windows have reported, in order. */
 const reported = (): string[] => requests.filter(({ method }) => method === "POST").flatMap(idsOf);
 
 const idsOf = ({ body }: ServerRequest): string[] => (JSON.parse(body) as Report).impressions.map(({ id }) => id);
@@ -113,7 +113,7 @@ const untilReported = (count: number) =>
 
 const common = (some: readonly string[], others: readonly string[]) => some.filter((id) => others.includes(id));
 
-test("a strict policy lets the guard run, and the plugin's fetch carries pages and reports", async () => {
+test("the guard works under a strict policy, and pages and reports use the plugin's fetch", async () => {
   const origin = await session.driver.executeScript(() => location.origin);
   expect(origin).toBe("tauri://localhost");
   await untilReported(2);
@@ -143,7 +143,7 @@ describe.each([
     await untilShown();
   }
 
-  test("two windows leave out what either showed, also after SIGKILL, though the server has forgotten", async () => {
+  test("each of two windows leaves out the other's items, also after SIGKILL and with an empty server", async () => {
     await open();
     const [first = ""] = await session.driver.getAllWindowHandles();
     await untilReported(2);
@@ -169,7 +169,7 @@ describe.each([
     expect(keys.filter((key) => !key.startsWith("seenguard/home:ada/"))).toEqual([]);
   });
 
-  test("after signing out everything comes again", async () => {
+  test("after signing out all items are shown again", async () => {
     await open();
     await untilReported(2);
     await press("sign-out");
@@ -198,7 +198,7 @@ async function buildApp(): Promise<BuiltApp> {
   return { binary: join(target, "debug", "seenguard-example-tauri"), startServer };
 }
 
-/** In place of the copy before, at the same path: cargo compiles again what has changed. */
+/** Replaces the former copy at the same path: cargo compiles only the changes. */
 async function copySources(directory: string): Promise<void> {
   const isSource = (path: string) => !/[/\\](node_modules|dist|gen|target)$/.test(path);
   await rm(directory, { recursive: true, force: true });

@@ -1,7 +1,7 @@
 /**
- * Android's webview, played by a page of Chromium at https://localhost: what the app has copied is served there, with
- * the bridge before its scripts. It is driven by its own session of the debugging protocol: Playwright has no more to do
- * with a page whose process has ended, which a webview's app loads again.
+ * Android's webview, simulated by a page of Chromium at https://localhost: the app's copied files are served there, with
+ * the bridge before its scripts. It is driven by its own session of the debugging protocol, since Playwright does not
+ * support a page whose process has ended, which a webview's app loads again.
  */
 import { readFile } from "node:fs/promises";
 import { extname, join } from "node:path";
@@ -44,7 +44,7 @@ export class Webview implements Shell {
 
   static async open(page: Page, options: WebviewOptions): Promise<Webview> {
     await page.setViewportSize({ width: 390, height: 700 });
-    // Chromium asks a person before a page reaches this machine's own network.
+    // Chromium requires a permission before a page reaches this machine's own network.
     await page.context().grantPermissions(["local-network-access"], { origin: ORIGIN });
     const session = await page.context().newCDPSession(page);
     const webview = new Webview(session, options);
@@ -76,10 +76,10 @@ export class Webview implements Shell {
     return result.value as T;
   }
 
-  /** The system ends the process of the webview, whose app loads the page again: nothing in the page is notified. */
+  /** Ends the process of the webview, whose app loads the page again: the page gets no event. */
   async endProcess(): Promise<void> {
     const crashed = new Promise((resolve) => this.session.once("Inspector.targetCrashed", resolve));
-    // No answer comes from what is gone.
+    // An ended process does not respond.
     this.session.send("Page.crash").catch(() => undefined);
     await crashed;
     await this.session.send("Page.reload");
@@ -89,12 +89,12 @@ export class Webview implements Shell {
     await this.session.send("Page.reload");
   }
 
-  /** The page hides, and is frozen, as that of an app in the background. */
+  /** Hides and freezes the page, like that of an app in the background. */
   async freeze(): Promise<void> {
     await this.session.send("Page.setWebLifecycleState", { state: "frozen" });
   }
 
-  /** A finger pulls the list down. */
+  /** Pulls the list down by touch. */
   async pull(): Promise<void> {
     const at = async (type: "touchStart" | "touchMove" | "touchEnd", y: number) => {
       await this.session.send("Input.dispatchTouchEvent", {
@@ -119,7 +119,7 @@ export class Webview implements Shell {
       ({ name }) => !isOfBody(name),
     );
     const response = { requestId, responseCode: answer.status, responseHeaders, body };
-    // The page may have gone, or have given it up.
+    // The page may be gone, or have aborted the request.
     await this.session.send("Fetch.fulfillRequest", response).catch(() => undefined);
   }
 

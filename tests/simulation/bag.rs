@@ -1,4 +1,4 @@
-//! Storage as the core knows it: a bag of rows, which reach other tabs in any order, late and twice.
+//! Storage from the core's view: a bag of rows, which reach other tabs in any order, late and twice.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use super::items::{Item, Items};
 use super::ledger::{Ledger, What};
 use super::tab::{Facts, Known, Tab};
 
-/// A row, and what a tab must know that has merged it.
+/// A row, and the recordings that a tab must have after merging it.
 #[derive(Debug, Clone)]
 pub struct Row {
     pub text: String,
-    pub holds: Known,
+    pub contains: Known,
     pub facts: Facts,
 }
 
 impl Row {
-    /// Reads back what a tab has written: it holds all that the tab knows of each id in it. `of`: the items that may be
-    /// in it.
+    /// Reads a row that a tab has written: it contains all that the tab knows of each id in it. `of`: the items that may
+    /// be in it.
     pub fn written(text: String, page: &Tab, of: impl Iterator<Item = Item>, ledger: &Ledger, items: &Items) -> Row {
         let mut reader = new_guard(36_500.0, 50_000, 0);
         let count = reader
             .merge_row(&text, Source::Row)
             .expect("rows: what was written can be read");
         let mut found = 0;
-        let mut holds = Known::new();
+        let mut contains = Known::new();
         for item in of {
             let id = items.text(item);
             let is_seen = matches!(
@@ -38,7 +38,7 @@ impl Row {
             let may_be_unseen = known.any(|(_, recording)| recording.what == What::Unseen);
             if is_seen || (may_be_unseen && has_id(&text, id)) {
                 found += 1;
-                holds.extend(
+                contains.extend(
                     page.known_of(ledger, item)
                         .map(|(index, _)| (index, page.known[&index])),
                 );
@@ -46,18 +46,22 @@ impl Row {
         }
         assert_eq!(count, found, "rows: only what has changed is in one");
         let facts = page.facts;
-        Row { text, holds, facts }
+        Row { text, contains, facts }
     }
 
     /// The items in it, each once.
     pub fn items(&self, ledger: &Ledger) -> Vec<Item> {
-        let mut items: Vec<Item> = self.holds.keys().map(|&index| ledger.recordings[index].item).collect();
+        let mut items: Vec<Item> = self
+            .contains
+            .keys()
+            .map(|&index| ledger.recordings[index].item)
+            .collect();
         items.sort_unstable();
         items.dedup();
         items
     }
 
-    /// With another character in place of one.
+    /// With one character replaced.
     pub fn damaged(&self, index: usize) -> String {
         let mut text = self.text.clone();
         let index = index % text.trim_end_matches('=').len();
@@ -80,6 +84,6 @@ fn has_id(row: &str, id: &str) -> bool {
 pub struct Bag {
     /// By their serial number.
     pub rows: BTreeMap<usize, Row>,
-    /// What tabs have unsaved, by the tabs' serial numbers, each with its own: it outlives them.
+    /// The tabs' stashes, by their serial numbers: they outlive the tabs.
     pub stashes: BTreeMap<usize, (usize, Row)>,
 }

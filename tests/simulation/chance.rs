@@ -1,9 +1,9 @@
-//! What is drawn by chance: whole numbers and a heavy-tailed distribution, from the seeded generator.
+//! Random draws: whole numbers and a heavy-tailed distribution, from the seeded generator.
 
 use crate::random::Random;
 
 /// Longest time that a heavy tail gives: 20 days.
-const LONGEST_MS: f64 = 20.0 * 86_400_000.0;
+const MAX_MS: f64 = 20.0 * 86_400_000.0;
 
 pub trait Chance {
     /// True `times` in a thousand.
@@ -34,6 +34,6 @@ impl Chance for Random {
     fn heavy_tailed(&mut self, least_ms: u64, has_mean: bool) -> u64 {
         let share = ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         let divisor = if has_mean { share.sqrt() } else { share };
-        (least_ms as f64 / divisor).min(LONGEST_MS) as u64
+        (least_ms as f64 / divisor).min(MAX_MS) as u64
     }
 }

@@ -11,10 +11,10 @@ pub const MINUTE: u64 = 60 * SECOND;
 pub const HOUR: u64 = 60 * MINUTE;
 pub const DAY: u64 = 24 * HOUR;
 
-/// What a user is there for.
+/// The purpose of a user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Everything goes wrong now and then.
+    /// All kinds of failures occur.
     Rough,
     /// Few impressions over months: old ones must expire, and a visit must not renew them.
     Rare,
@@ -56,7 +56,7 @@ pub struct Conditions {
     pub reorders: bool,
     pub least_lag_ms: u64,
     pub lag_has_mean: bool,
-    /// Whether the stream stands still at times.
+    /// Whether the stream stops at times.
     pub outages: bool,
     /// Whether requests fail, and responses to them.
     pub network_fails: bool,
@@ -145,7 +145,7 @@ impl Conditions {
     }
 }
 
-/// Small and large chains, some of which expire; with rates that a few thousand questions tell apart.
+/// Small and large chains, some of which expire; with rates that a few thousand queries distinguish.
 fn chain(random: &mut Random) -> ChainOptions {
     ChainOptions {
         capacity: *random.pick(&[100, 100, 200, 1000]),

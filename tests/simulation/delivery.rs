@@ -1,4 +1,4 @@
-//! Impressions go to the server in batches, over a network that loses requests and responses.
+//! Delivery of impressions in batches, over a network that loses requests and responses.
 
 use seenguard::device::Scope;
 
@@ -17,7 +17,7 @@ use super::world::Scene;
 const REDELIVERY_MS: u64 = DAY;
 const BATCH_BYTES: usize = 40_000;
 
-/// A batch under way.
+/// A batch in progress.
 #[derive(Debug)]
 pub struct Flight {
     batch: u32,
@@ -31,7 +31,7 @@ pub struct Flight {
     pending: PendingList,
 }
 
-/// Impressions are delivered from now on: what is here, and what comes.
+/// Starts the delivery of present and future impressions.
 pub fn start(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
@@ -50,13 +50,13 @@ pub fn start(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     }
 }
 
-/// The next thing happens to a page's deliveries.
+/// The next event of a page's deliveries.
 pub fn advance(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     if !device.tabs[tab].delivering {
         return;
     }
     let flights = device.tabs[tab].flights.len();
-    // A page that hides sends another batch while one is under way.
+    // A page that hides sends another batch while one is in progress.
     let most = if scene.conditions.network_fails { 2 } else { 1 };
     if flights == 0 || (flights < most && scene.random.percent(15)) {
         let scope = *scene.random.pick(&[Scope::Own, Scope::All, Scope::Hiding]);
@@ -85,11 +85,11 @@ pub fn deliver_all(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let undelivered = device.tabs[tab].guard.undelivered();
     assert_eq!(
         undelivered, 0,
-        "delivered: {undelivered} are not under way, and in no batch"
+        "delivered: {undelivered} are not in progress, and in no batch"
     );
 }
 
-/// Begins the next batch. Whether there was one.
+/// Begins the next batch. Returns whether there was one.
 fn begin(device: &mut Device, tab: usize, scope: Scope, scene: &mut Scene<'_>) -> bool {
     let time = device.time(scene.now);
     let most = *scene.random.pick(&[1, 20, 200, 200]);
@@ -134,8 +134,8 @@ fn begin(device: &mut Device, tab: usize, scope: Scope, scene: &mut Scene<'_>) -
     true
 }
 
-/// An impression goes out if it was recorded here, is not under way, and is not known to have arrived; or again by the
-/// rule for that. An unsee goes out once.
+/// An impression is delivered if it was recorded here, is not in progress, and is not known to have arrived; or again by
+/// the rule for that. An unsee is delivered once.
 fn check_due(
     device: &Device,
     tab: usize,
@@ -160,7 +160,7 @@ fn check_due(
         "batches: {item:?} was recorded elsewhere, in {scope:?}"
     );
     if !recordings.iter().all(|(index, _)| page.must_have_text(ledger, *index)) {
-        // What was dropped may come back from a row that was not compacted yet.
+        // A dropped recording may be merged again from a row that was not compacted yet.
         return;
     }
     let is_in = |flight: &Flight| {
@@ -170,11 +170,11 @@ fn check_due(
             flight.impressions.contains(&(item, at))
         }
     };
-    let is_under_way = page
+    let is_in_progress = page
         .flights
         .iter()
         .any(|flight| flight.generation == page.generation && is_in(flight));
-    assert!(!is_under_way, "batches: {item:?} is under way already");
+    assert!(!is_in_progress, "batches: {item:?} is in progress already");
     assert!(
         !is_unseen || !page.delivered_unseen.contains(&(item, at)),
         "batches: that {item:?} is unseen goes again"
@@ -187,7 +187,7 @@ fn check_due(
         return;
     }
     scene.tally.reach("an impression is delivered again");
-    // What the server had refused, or has and unsees, no snapshot covers.
+    // An impression that the server refused or made unseen is not covered by a snapshot.
     let is_covered_never = scene.server.exceptions.ever.contains(&item) || scene.server.refused.contains(&item);
     let waited = device.wall(scene.now).abs_diff(state.delivered_at);
     assert!(

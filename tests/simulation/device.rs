@@ -19,12 +19,12 @@ pub fn new_guard(window_days: f64, remember: usize, seed: u64) -> Guard {
 pub struct Device {
     /// The wall clock less the true time.
     pub clock_off_ms: i64,
-    /// What is stored, by generation.
+    /// The storage, by generation.
     pub bags: Vec<Bag>,
-    /// How many rows there ever were.
+    /// The number of rows ever written.
     pub rows: usize,
     pub tabs: Vec<Tab>,
-    /// How many tabs there ever were.
+    /// The number of tabs ever opened.
     pub opened: usize,
     pub ledger: Ledger,
     pub clock_jumped: bool,
@@ -59,7 +59,7 @@ impl Device {
         self.bags.len() - 1
     }
 
-    /// Opens a page, which may know of the latest clear, or learn of it by its first load.
+    /// Opens a page, which may have read the latest clear, or reads it by its first load.
     pub fn open(&mut self, scene: &mut Scene<'_>) -> usize {
         let Conditions {
             window_days, remember, ..
@@ -73,7 +73,7 @@ impl Device {
         self.tabs.len() - 1
     }
 
-    /// The wall clock is set, by seconds or by years.
+    /// Sets the wall clock, by seconds or by years.
     pub fn jump_clock(&mut self, random: &mut Random) {
         let far = *random.pick(&[10 * SECOND, 10 * MINUTE, DAY, 40 * DAY, 3_000 * DAY]);
         let by = random.between(0, 2 * far) as i64 - far as i64;

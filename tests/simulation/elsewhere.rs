@@ -1,9 +1,9 @@
-//! What a person's devices have pending, as the server stores it: a page leaves out what another device has shown.
+//! Devices' pending lists in the server's store: a page leaves out ids of other devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use seenguard::hash::hash_id;
-use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingToKeep, Time};
+use seenguard::{MAX_PENDING_DEVICES, PENDING_SECONDS, Pending, PendingUpdate, Time};
 
 use super::conditions::SECOND;
 use super::device::Device;
@@ -15,12 +15,12 @@ use super::world::Scene;
 
 /// Most ids of a pending list, the newest.
 const MOST_LISTED: usize = 1_000;
-/// After how many seconds a list that is said again counts as new.
+/// After this number of seconds a repeated list counts as new.
 const REWRITTEN_AFTER_SECONDS: u64 = 3_600;
 /// Bits of an id's hash in a list.
 const BITS: u32 = 24;
 
-/// What a device says with a request or a report.
+/// The pending list of a request or a report.
 #[derive(Debug, Clone)]
 pub struct PendingList {
     text: String,
@@ -28,7 +28,7 @@ pub struct PendingList {
     device: String,
     counter: u64,
     forgotten: u64,
-    /// What is in it, and the bits by which it is.
+    /// Its items, and their bits in the list.
     items: BTreeSet<Item>,
     bits: BTreeSet<u64>,
     at_ms: u64,
@@ -39,7 +39,7 @@ fn bits_of(id: &str) -> u64 {
 }
 
 impl PendingList {
-    /// What a tab says now. It has a name if the store is known to have it.
+    /// A tab's list now. It has a name if the tab knows that the store has it.
     pub fn by(device: &Device, tab: usize, time: Time, now: u64, items: &Items) -> PendingList {
         let page = &device.tabs[tab];
         let pending = page.guard.pending(usize::MAX, time);
@@ -76,13 +76,13 @@ impl PendingList {
         !self.items.is_empty() && self.forgotten >= forget_before.into()
     }
 
-    /// How often it contains an item that is not in it.
+    /// The rate at which it contains other items.
     fn rate(&self) -> f64 {
         self.items.len() as f64 / 2f64.powi(BITS as i32)
     }
 }
 
-/// What the store has, and what each device has said last.
+/// The store's lists, and the latest list of each device.
 #[derive(Debug, Default)]
 pub struct Devices {
     lines: String,
@@ -95,7 +95,7 @@ impl Devices {
     /// A request or a report has come.
     pub fn accept(&mut self, list: &PendingList, now: u64) {
         let at = Time::from_unix_ms(now);
-        if let Some(to_keep) = PendingToKeep::of(&list.text, None, at, PENDING_SECONDS)
+        if let Some(to_keep) = PendingUpdate::of(&list.text, None, at, PENDING_SECONDS)
             && let Some(lines) = to_keep.added_to(&self.lines).expect("there is memory")
         {
             self.lines = lines;
@@ -103,7 +103,7 @@ impl Devices {
         let since = now.saturating_sub(u64::from(PENDING_SECONDS) * SECOND);
         self.latest.retain(|_, list| list.at_ms / SECOND * SECOND >= since);
         let known = self.latest.get(&list.device);
-        // What is said again within an hour changes nothing, and is stored no longer.
+        // A list repeated within an hour changes nothing, and does not extend the expiry.
         let is_old = |known: &PendingList| now / SECOND - known.at_ms / SECOND > REWRITTEN_AFTER_SECONDS;
         let is_news =
             known.is_none_or(|known| list.counter >= known.counter && (list.text != known.text || is_old(known)));
@@ -131,8 +131,8 @@ pub fn check_page(device: &Device, tab: usize, candidates: &Candidates, scene: &
     scene.server.devices.accept(&requesting, now);
     let server = &*scene.server;
     let pending = Pending {
-        asking: Some(&requesting.text),
-        kept: &server.devices.lines,
+        requesting: Some(&requesting.text),
+        stored: &server.devices.lines,
         ..Pending::default()
     };
     let passed = server.filter(&candidates.distinct(), pending, now, items);

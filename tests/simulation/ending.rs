@@ -1,4 +1,4 @@
-//! The end of a user's life: everything works again, all is delivered, the stream catches up; then nothing may be
+//! The end of a user's simulation: everything works again, all is delivered, the stream catches up; then nothing may be
 //! missing.
 
 use super::conditions::{HOUR, SECOND};
@@ -10,7 +10,7 @@ use super::recording;
 use super::snapshots;
 use super::world::World;
 
-/// After this number of rounds, a day and more apart, what was lost is delivered again.
+/// After this number of rounds, over a day apart, lost deliveries have been repeated.
 const ROUNDS: u64 = 4;
 const ROUND_MS: u64 = 31 * HOUR;
 
@@ -22,8 +22,8 @@ pub fn end(world: &mut World) {
         world.devices[device].clock_off_ms = 0;
         world.devices[device].clock_jumped = true;
         if world.conditions.reports {
-            let (place, mut scene) = world.on(device);
-            delivery::start(place, 0, &mut scene);
+            let (machine, mut scene) = world.on(device);
+            delivery::start(machine, 0, &mut scene);
         }
         for _ in 0..ROUNDS {
             deliver(world, device);
@@ -34,46 +34,46 @@ pub fn end(world: &mut World) {
     }
 }
 
-/// All tabs save what they have and end; a new one loads what they have left, and nothing is unsaved then.
+/// All tabs save and end; a new one loads everything, and has nothing unsaved then.
 fn gather(world: &mut World, device: usize) {
     world.now += SECOND;
-    let (place, mut scene) = world.on(device);
-    while !place.tabs.is_empty() {
-        place.close(0, true, &mut scene);
+    let (machine, mut scene) = world.on(device);
+    while !machine.tabs.is_empty() {
+        machine.close(0, true, &mut scene);
     }
-    place.open(&mut scene);
-    place.load(0, true, &mut scene);
-    place.flush(0, &mut scene);
-    place.load(0, true, &mut scene);
-    let stashes = &place.bags[place.generation()].stashes;
+    machine.open(&mut scene);
+    machine.load(0, true, &mut scene);
+    machine.flush(0, &mut scene);
+    machine.load(0, true, &mut scene);
+    let stashes = &machine.bags[machine.generation()].stashes;
     assert!(stashes.is_empty(), "stash: {} stay, and all is saved", stashes.len());
-    place.compact(0, &mut scene);
+    machine.compact(0, &mut scene);
 }
 
-/// Delivers, lets the stream catch up, and applies what the server has then.
+/// Delivers, lets the stream catch up, and applies the server's snapshot.
 fn deliver(world: &mut World, device: usize) {
     world.now += SECOND;
-    // One more is seen each time: once it is covered, what was delivered before it and is not has been lost.
+    // One more item is recorded each time: once it is covered, earlier deliveries that are not covered were lost.
     let marker = world.items.publish(&mut world.random);
-    let (place, mut scene) = world.on(device);
-    recording::record(place, 0, &[marker], &mut scene);
+    let (machine, mut scene) = world.on(device);
+    recording::record(machine, 0, &[marker], &mut scene);
     if scene.conditions.reports {
-        delivery::deliver_all(place, 0, &mut scene);
+        delivery::deliver_all(machine, 0, &mut scene);
     }
     world.now = world.server.stream.caught_up_at().max(world.now);
     world.server.run(world.now, &world.items, &mut world.tally);
-    let (place, mut scene) = world.on(device);
-    let shipment = snapshots::request(place, 0, &mut scene);
-    snapshots::apply(place, 0, &shipment, &mut scene);
+    let (machine, mut scene) = world.on(device);
+    let shipment = snapshots::request(machine, 0, &mut scene);
+    snapshots::apply(machine, 0, &shipment, &mut scene);
     world.now += ROUND_MS;
 }
 
-/// Pending is only what the server's chain no longer holds, or what the stream has lost each time.
+/// Only ids are pending that the server's chain does not contain any more, or that the stream has lost each time.
 fn check_pending(world: &mut World, device: usize) {
-    let place = &world.devices[device];
-    let (ledger, page) = (&place.ledger, &place.tabs[0]);
+    let machine = &world.devices[device];
+    let (ledger, page) = (&machine.ledger, &machine.tabs[0]);
     let mut left = 0;
-    for id in page.guard.pending(usize::MAX, place.time(world.now)) {
+    for id in page.guard.pending(usize::MAX, machine.time(world.now)) {
         let item = world.items.of(&id).expect("an item of this feed");
         if page.view.shards.is_empty() {
             // The store was that of before a deletion: what it ships is older, and applied on the next visit.
@@ -81,7 +81,7 @@ fn check_pending(world: &mut World, device: usize) {
         }
         assert!(
             !world.server.contains(item, world.now, &world.items),
-            "pending ends at 0: {item:?} is pending, and the server's chain holds it"
+            "pending ends at 0: {item:?} is pending, and the server's chain contains it"
         );
         if !ledger.of(item).any(|one| must_be_there(world, device, one)) {
             continue;
@@ -103,11 +103,11 @@ fn check_pending(world: &mut World, device: usize) {
 
 /// Whether the last tab must have a recording with its text.
 fn must_be_there(world: &World, device: usize, (index, recording): (usize, &Recording)) -> bool {
-    let place = &world.devices[device];
-    place.tabs[0].must_have_text(&place.ledger, index) && !place.ledger.may_be_deleted(recording)
+    let machine = &world.devices[device];
+    machine.tabs[0].must_have_text(&machine.ledger, index) && !machine.ledger.may_be_deleted(recording)
 }
 
-/// Each impression that was to be delivered has arrived, and that an item was made unseen, and stays so.
+/// Each impression and unsee that was to be delivered has arrived.
 fn check_delivered(world: &mut World, device: usize) {
     let ledger = &world.devices[device].ledger;
     let recordings = ledger.recordings.iter().enumerate();
@@ -136,11 +136,11 @@ fn check_delivered(world: &mut World, device: usize) {
     }
 }
 
-/// All that was stored is stopped, by the table alone too, until its window ends.
+/// All stored items are stopped, also by the table alone, until their window ends.
 fn check_remembered(world: &mut World, device: usize) {
-    let (place, mut scene) = world.on(device);
-    let table = snapshots::table_alone(&place.tabs[0].guard, place.time(scene.now));
-    for index in 0..place.ledger.recordings.len() {
-        feeds::check_remembered(place, 0, index, Some(&table), &mut scene);
+    let (machine, mut scene) = world.on(device);
+    let table = snapshots::table_alone(&machine.tabs[0].guard, machine.time(scene.now));
+    for index in 0..machine.ledger.recordings.len() {
+        feeds::check_remembered(machine, 0, index, Some(&table), &mut scene);
     }
 }

@@ -1,4 +1,4 @@
-//! What a server must unsee and forget, by what truly reached it: the oracle for the chain.
+//! The unseen ids and deletions that a server must have, by the events that reached it: the oracle for the chain.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,16 +12,16 @@ use super::items::{Item, Items};
 pub struct Exceptions {
     /// Unix seconds of the latest deletion of the history, 0 if there was none.
     pub forget_before: u32,
-    /// What is unseen, each with the server's time of it.
+    /// Unseen items, each with the server's time of it.
     unseen: BTreeMap<Item, u64>,
-    /// What was and is seen again, each with the server's time of that.
+    /// Items that were unseen and were seen again, each with the server's time of that.
     seen_again: BTreeMap<Item, u64>,
-    /// What ever was.
+    /// Items that ever were unseen.
     pub ever: BTreeSet<Item>,
 }
 
 impl Exceptions {
-    /// A device reports an item. Whether that changes anything.
+    /// A device reports an item. Returns whether that changes anything.
     pub fn ingest(&mut self, item: Item, at_ms: u64, is_unseen: bool) -> bool {
         if at_ms < u64::from(self.forget_before) * SECOND {
             return false;
@@ -36,7 +36,7 @@ impl Exceptions {
         counts
     }
 
-    /// Whether that is later than the item was seen again.
+    /// Returns whether the unsee is later than the last impression.
     pub fn unsee(&mut self, item: Item, at_ms: u64) -> bool {
         if self.seen_again.get(&item).is_some_and(|&seen| at_ms <= seen) {
             return false;
@@ -52,7 +52,7 @@ impl Exceptions {
         self.restore(&[], self.forget_before.max(now.div_ceil(SECOND) as u32));
     }
 
-    /// The store is that of another state.
+    /// Restores the store of another state.
     pub fn restore(&mut self, unseen: &[(Item, u64)], forget_before: u32) {
         self.unseen = unseen.iter().copied().collect();
         self.seen_again.clear();

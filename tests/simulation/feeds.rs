@@ -1,5 +1,4 @@
-//! A person looks at a feed: a snapshot is applied, items are filtered, and each answer is compared with what truly
-//! happened.
+//! A person views a feed: a snapshot is applied, items are filtered, and each result is compared with the exact record.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +14,10 @@ use super::lists::{self, Candidates};
 use super::recording;
 use super::snapshots;
 use super::statistics::Question;
-use super::tab::{MOST_TEXT_BYTES, MOST_TEXTS};
+use super::tab::{MAX_TEXT_BYTES, MAX_TEXTS};
 use super::world::Scene;
 
-/// A refresh: a snapshot, a page of items, and some of them are looked at.
+/// A refresh: a snapshot, a page of items, and impressions of some of them.
 pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let shipment = snapshots::request(device, tab, scene);
     match scene.random.below(60) {
@@ -49,7 +48,7 @@ pub fn refresh(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     check_limits(device, tab, scene);
 }
 
-/// Filters, and checks each answer. Returns the fresh ones of the answer.
+/// Filters, and checks each result. Returns the fresh items.
 fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut Scene<'_>) -> Vec<Item> {
     let time = device.time(scene.now);
     let page = &mut device.tabs[tab];
@@ -84,7 +83,7 @@ fn filter(device: &mut Device, tab: usize, candidates: &Candidates, scene: &mut 
     answer.iter().map(|&index| candidates.items[index as usize]).collect()
 }
 
-/// What passes is in no live shard, and was not seen here as far as must be known; or it was made unseen.
+/// An item that passes is in no live shard, and the tab need not know an impression of it; or it was made unseen.
 fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger, wall_ms) = (&device.tabs[tab], &device.ledger, time.unix_ms());
@@ -115,7 +114,7 @@ fn check_passed(device: &Device, tab: usize, item: Item, scene: &mut Scene<'_>) 
     }
 }
 
-/// What is stopped is stopped for a reason that exists.
+/// A stopped item is stopped for a true reason.
 fn check_stopped(device: &Device, tab: usize, item: Item, why: Explanation, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger, wall_ms) = (&device.tabs[tab], &device.ledger, time.unix_ms());
@@ -144,7 +143,7 @@ fn check_stopped(device: &Device, tab: usize, item: Item, why: Explanation, scen
     }
 }
 
-/// What must be pending is, and what is pending was seen here and not covered.
+/// Items that must be pending are, and pending items were seen here and not covered.
 fn check_pending(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
@@ -153,7 +152,7 @@ fn check_pending(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let there: BTreeSet<Item> = pending.iter().map(item_of).collect();
     assert_eq!(there.len(), pending.len(), "pending: an id is there once");
     for &item in &there {
-        // What was evicted or deleted may come back from a row that was not compacted yet.
+        // An evicted or deleted recording may be merged again from a row that was not compacted yet.
         let may_come_back = ledger.item_may_be_deleted(item);
         let is_covered = |index| page.known[&index].is_covered && page.must_remember(ledger, index) && !may_come_back;
         let may_be = |(index, recording): (usize, &Recording)| {
@@ -252,7 +251,7 @@ pub fn check_remembered(device: &Device, tab: usize, index: usize, table: Option
     }
 }
 
-/// What a person looks at: some of what passed, and now and then something seen before, as another list still shows it.
+/// The items that a person views: some that passed, and sometimes a seen one that another list still shows.
 fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mut Scene<'_>) -> Vec<Item> {
     let most = scene.random.between(0, scene.conditions.most_recorded) as usize;
     let mut watched: Vec<Item> = passed.iter().copied().take(most).collect();
@@ -270,7 +269,7 @@ fn watched(device: &Device, candidates: &Candidates, passed: &[Item], scene: &mu
     watched
 }
 
-/// Nothing is past its limits, once all rows are merged.
+/// No limit is exceeded once all rows are merged.
 fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     if !device.tabs[tab].is_loaded {
@@ -278,7 +277,7 @@ fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     }
     let (guard, remember) = (&device.tabs[tab].guard, device.ledger.remember);
     let stats = guard.stats(time);
-    assert!(stats.pending <= MOST_TEXTS, "limits: {} are pending", stats.pending);
+    assert!(stats.pending <= MAX_TEXTS, "limits: {} are pending", stats.pending);
     let recordings = guard.recordings();
     assert!(
         recordings <= remember + remember / 10,
@@ -286,9 +285,9 @@ fn check_limits(device: &Device, tab: usize, scene: &mut Scene<'_>) {
     );
     if stats.pending > 1_000 {
         let bytes: usize = guard.pending(usize::MAX, time).iter().map(String::len).sum();
-        assert!(bytes <= MOST_TEXT_BYTES, "limits: {bytes} bytes of ids are pending");
+        assert!(bytes <= MAX_TEXT_BYTES, "limits: {bytes} bytes of ids are pending");
     }
-    if stats.pending > MOST_TEXTS - MOST_TEXTS / 50 {
+    if stats.pending > MAX_TEXTS - MAX_TEXTS / 50 {
         scene.tally.reach("nearly 5,000 impressions are pending");
     }
 }

@@ -1,4 +1,4 @@
-//! The items of one user's feed: a number each, and the text that is its id.
+//! The items of one user's feed: each a number and an id.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ impl Items {
         &self.texts[item.0 as usize]
     }
 
-    /// The item of a text that came back.
+    /// The item of an id.
     pub fn of(&self, text: &str) -> Option<Item> {
         self.numbers.get(text).copied()
     }

@@ -1,4 +1,4 @@
-//! What truly happened on one device: each recording, and what became of it: the oracle for the guards.
+//! The exact record of one device: each recording, and its later state. The oracle for the guards.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +7,7 @@ use super::items::Item;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum What {
     Seen,
-    /// Seen elsewhere in the app: no server learns of it.
+    /// Seen elsewhere in the app: it is not reported to the server.
     Local,
     Unseen,
 }
@@ -19,7 +19,7 @@ pub struct Recording {
     pub what: What,
     /// The device's clock when it was made.
     pub at: u64,
-    /// When that truly was.
+    /// The true time of that.
     pub true_ms: u64,
     /// The tab that made it.
     pub author: usize,
@@ -31,7 +31,7 @@ pub struct Recording {
     pub missed_of_item: Vec<usize>,
     /// Bytes of all ids that were recorded before it.
     pub bytes_before: usize,
-    /// Whether it is to be delivered: a tab that held it pending knew that impressions of this namespace are.
+    /// Whether it must be delivered: a tab with it pending knew that impressions of this namespace are delivered.
     pub to_deliver: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Arrival {
 
 #[derive(Debug, Default)]
 pub struct Ledger {
-    /// How many recordings a table remembers, and how long each.
+    /// The number of recordings that a table remembers, and their window.
     pub remember: usize,
     pub window_ms: u64,
     pub recordings: Vec<Recording>,

@@ -1,4 +1,4 @@
-//! Lists of items: what a guard answers for a list, and a list that a page shows and that decides each item once.
+//! Lists of items: a guard's result for a list, and a list on a page, which decides each item once.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::view::View;
 use super::world::Scene;
 
 /// Most verdicts of a list.
-const MOST_VERDICTS: usize = 400;
+const MAX_VERDICTS: usize = 400;
 
 /// A list of candidates, some of them twice; those come first that nobody has ever seen or queried.
 pub struct Candidates {
@@ -33,7 +33,7 @@ impl Candidates {
     }
 }
 
-/// What a feed brings: items that nobody has seen, and some that were seen, half of them lately.
+/// The candidates of a feed: items that nobody has seen, and some seen ones, half of them recently seen.
 pub fn candidates(device: &Device, scene: &mut Scene<'_>) -> Candidates {
     let fresh = scene.random.between(2, 20) as usize;
     let mut items: Vec<Item> = (0..fresh).map(|_| scene.items.publish(scene.random)).collect();
@@ -53,7 +53,7 @@ pub fn candidates(device: &Device, scene: &mut Scene<'_>) -> Candidates {
     Candidates { items, fresh }
 }
 
-/// A list in two, as it must be answered. `seen` is when an item was seen, and nothing for a fresh one.
+/// The expected split of a list. `seen`: the time at which an item was seen; `None`: it is fresh.
 fn divide<T: Ord>(items: &[Item], seen: impl Fn(Item) -> Option<T>) -> Split {
     let is_first = |&index: &u32| !items[..index as usize].contains(&items[index as usize]);
     let rank = |&index: &u32| seen(items[index as usize]);
@@ -63,8 +63,8 @@ fn divide<T: Ord>(items: &[Item], seen: impl Fn(Item) -> Option<T>) -> Split {
     Split { fresh, seen }
 }
 
-/// A list is answered as its items are, one by one: what the shards alone know first, the oldest shard first; then what
-/// this device showed, by time.
+/// The result for a list agrees with those for its items: items of the shards alone first, the oldest shard first; then
+/// items of this device, by time.
 pub fn check_lists(guard: &mut Guard, view: &View, list: &[Item], answer: &[u32], time: Time, items: &Items) {
     let seen = |item| {
         let text = items.text(item);
@@ -79,7 +79,7 @@ pub fn check_lists(guard: &mut Guard, view: &View, list: &[Item], answer: &[u32]
     assert_eq!(split, expected, "lists: what was seen longest ago comes first");
 }
 
-/// A server answers a list as its shards do, one by one, the oldest first.
+/// A server's result for a list agrees with those of its shards, the oldest first.
 pub fn check_server_list(server: &Server, list: &[Item], now: u64, items: &Items) {
     assert_eq!(
         server.split(list, now, items),
@@ -94,13 +94,13 @@ pub struct Verdicts {
     /// The items that were stopped, and how many recordings the device had then.
     stopped: BTreeMap<Item, usize>,
     unseen_revision: u64,
-    /// What the snapshot in use made unseen when it was shown last.
+    /// The unseen items of the snapshot in use when it was shown last.
     listed: BTreeMap<Item, u64>,
-    /// Whether this page has learned of a deletion of the history since.
+    /// Whether this page has applied a deletion of the history since.
     pub owes_deletion: bool,
 }
 
-/// Shows a list: what was decided stays, except what was made unseen or deleted since.
+/// Shows a list: verdicts stay, except of items that were made unseen or deleted since.
 pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'_>) {
     let mut verdicts = std::mem::take(&mut device.tabs[tab].verdicts);
     let before = verdicts.stopped.len();
@@ -111,7 +111,7 @@ pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'
     check_verdicts(&verdicts, device, tab, scene);
     let time = device.time(scene.now);
     let page = &device.tabs[tab];
-    if verdicts.stopped.len() > MOST_VERDICTS {
+    if verdicts.stopped.len() > MAX_VERDICTS {
         verdicts.stopped.clear();
     }
     for &item in items
@@ -126,7 +126,7 @@ pub fn show(device: &mut Device, tab: usize, items: &[Item], scene: &mut Scene<'
     device.tabs[tab].verdicts = verdicts;
 }
 
-/// Drops the verdicts that are void, if any may be.
+/// Drops invalid verdicts, if there may be any.
 fn drop_unseen(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     let time = device.time(scene.now);
     let (page, ledger) = (&device.tabs[tab], &device.ledger);
@@ -149,10 +149,10 @@ fn drop_unseen(verdicts: &mut Verdicts, device: &Device, tab: usize, scene: &Sce
     }
 }
 
-/// Nothing is stopped still that was made unseen, or deleted, since it was decided.
+/// No item is still stopped that was made unseen or deleted since it was decided.
 fn check_verdicts(verdicts: &Verdicts, device: &Device, tab: usize, scene: &Scene<'_>) {
     if device.clock_jumped {
-        // What was past its window when the list was shown may be within it again.
+        // An item past its window when the list was shown may be within it again.
         return;
     }
     let time = device.time(scene.now);

@@ -1,4 +1,4 @@
-//! A simulation of many users over the whole core, checked against an exact record of what truly happened.
+//! A simulation of many users over the whole core, checked against an exact record of events.
 //!
 //! Each user lives under conditions of its own, drawn from a seed: devices with several tabs, which store through an
 //! [adversarial bag of rows](simulation::bag) and die in the midst of it; clocks that differ and jump; a server whose chain rotates,

@@ -1,4 +1,4 @@
-//! A world of one user, and the exact record of what happened in it.
+//! The world of one user, and the exact record of its events.
 
 pub mod bag;
 pub mod chance;

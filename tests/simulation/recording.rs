@@ -1,4 +1,4 @@
-//! A tab records, and makes unseen; the ledger has each recording, with what its tab knew.
+//! A tab records and makes items unseen; the ledger has each recording, with its tab's knowledge.
 
 use seenguard::device::Explanation;
 
@@ -38,7 +38,7 @@ pub fn record(device: &mut Device, tab: usize, seen: &[Item], scene: &mut Scene<
     );
 }
 
-/// Records what the person has met elsewhere in the app: it is stopped from then on, and nothing else changes if it was.
+/// Records an item that the person has met elsewhere in the app: it is stopped from then on, or nothing changes if it was.
 pub fn record_local(device: &mut Device, tab: usize, item: Item, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let text = scene.items.text(item);
@@ -74,7 +74,7 @@ fn report(item: Item, is_unseen: bool, scene: &mut Scene<'_>) {
     scene.server.send(entry, scene.now, scene.conditions, scene.random);
 }
 
-/// Unsees something that was seen lately: it passes.
+/// Unsees a recently seen item: it passes.
 pub fn unsee(device: &mut Device, tab: usize, scene: &mut Scene<'_>) {
     let recordings = &device.ledger.recordings;
     if recordings.is_empty() {

@@ -1,4 +1,4 @@
-//! Runs all users on all cores, and says which one failed, how, and how to see it again.
+//! Runs all users on all cores, and reports which one failed, how, and how to reproduce it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ const REFRESHES: usize = 100;
 /// With this number of users a run must have met every situation.
 const ENOUGH_USERS: usize = 300;
 
-/// What a run must have met.
+/// The situations that a run must have met.
 const SITUATIONS: [&str; 41] = [
     "a batch fails",
     "a damaged row is refused",

@@ -18,7 +18,7 @@ use crate::random::Random;
 /// Snapshots that replicas may still serve.
 const HISTORY: usize = 12;
 
-/// A shard as it travels, and read once for all that compare with it.
+/// An encoded shard, decoded once for all comparisons.
 #[derive(Debug)]
 pub struct Shipped {
     pub text: String,
@@ -27,7 +27,7 @@ pub struct Shipped {
     pub shard: Shard,
 }
 
-/// A state of the chain, as some replica ships it.
+/// A state of the chain, as a replica sends it.
 #[derive(Debug, Default)]
 pub struct State {
     pub version: u64,
@@ -37,7 +37,7 @@ pub struct State {
     pub unseen: Vec<Impression>,
 }
 
-/// A state as it is shipped to a device that holds some of the shards: their texts, or their references.
+/// A state as it is sent to a device that holds some of the shards: encoded shards, or references.
 pub struct Shipment {
     pub state: Rc<State>,
     pub shards: Vec<String>,
@@ -66,12 +66,12 @@ pub struct Server {
     pub ever: BTreeSet<Item>,
     /// Items of which an impression was refused: it was from before a deletion or an unsee.
     pub refused: BTreeSet<Item>,
-    /// What was recorded before is promised nothing: the store was flushed or rolled back.
+    /// Earlier recordings may be lost: the store was flushed or rolled back.
     promised_from: u64,
     last_version: u64,
-    /// What must be made unseen, and since when the history counts.
+    /// The expected unseen ids and deletion.
     pub exceptions: Exceptions,
-    /// What devices have pending.
+    /// The devices' pending lists.
     pub devices: Devices,
     current: Rc<State>,
     /// The states that replicas may still serve, and what was in the chain then.
@@ -100,13 +100,13 @@ impl Server {
         }
     }
 
-    /// What a device reports enters the stream.
+    /// Puts a device's report into the stream.
     pub fn send(&mut self, entry: Entry, now: u64, conditions: &Conditions, random: &mut Random) {
         let conditions = Some(conditions).filter(|_| !self.is_well);
         self.stream.send(entry, now, conditions, random);
     }
 
-    /// What has come out of the stream enters the chain.
+    /// Ingests the events that have left the stream.
     pub fn run(&mut self, now: u64, items: &Items, tally: &mut Tally) {
         while let Some((out_ms, event)) = self.stream.next(now) {
             self.ingest(event, out_ms, items, tally);
@@ -156,7 +156,7 @@ impl Server {
         self.check_exceptions(out_ms, items);
     }
 
-    /// The server unsees some of what it knows.
+    /// The server unsees some items that it knows.
     pub fn unsee(&mut self, now: u64, items: &Items, random: &mut Random) {
         let known: Vec<Item> = self.inserted.keys().copied().collect();
         if known.is_empty() {
@@ -171,7 +171,7 @@ impl Server {
         self.check_exceptions(now, items);
     }
 
-    /// What the chain unsees is what was made unseen and not recorded since, as far as a shard contains it.
+    /// The chain's unseen ids are those made unseen and not recorded since, if a shard contains them.
     fn check_exceptions(&mut self, now: u64, items: &Items) {
         let chain = &self.chain;
         let is_in_shard = |item| chain.shards().any(|shard| shard.filter.contains(items.text(item)));
@@ -232,7 +232,7 @@ impl Server {
         self.last_version = version.max(last);
     }
 
-    /// What passes of these items for a device, by what devices have pending.
+    /// The items of these that pass for a device, with the devices' pending lists.
     pub fn filter(&self, ids: &[Item], pending: Pending<'_>, now: u64, items: &Items) -> BTreeSet<Item> {
         let fresh = self.chain.filter(&items.texts(ids), pending, ms(now));
         fresh
@@ -242,7 +242,7 @@ impl Server {
             .collect()
     }
 
-    /// A list in two, as the chain answers it.
+    /// The chain's split of a list.
     pub fn split(&self, list: &[Item], now: u64, items: &Items) -> Split {
         self.chain
             .split(&items.texts(list), None, ms(now))
@@ -273,7 +273,7 @@ impl Server {
             .expect("a chain knows such times")
     }
 
-    /// A state as of now, or one that a lagging replica still has, for a device that says that it holds `held`.
+    /// A state as of now, or one that a lagging replica still has, for a device with this `Seen-Held`.
     pub fn ship(
         &mut self,
         now: u64,
@@ -302,10 +302,10 @@ impl Server {
         Shipment { state, shards }
     }
 
-    /// The store loses everything, that the history was deleted perhaps not.
+    /// The store loses everything, except perhaps the deletion of the history.
     pub fn flush_store(&mut self, now: u64, random: &mut Random) {
         if self.last_version >> 21 >= now / SECOND {
-            // Versions that ran ahead of the clock may come again.
+            // Versions that ran ahead of the clock may be repeated.
             self.last_version = 0;
         }
         let forget_before = if random.percent(50) {
@@ -368,7 +368,7 @@ impl Server {
         assert_eq!(self.chain.restore_fields(&fields), Ok(0));
     }
 
-    /// What the chain was given and promises to contain is there.
+    /// The chain contains the ids that it promises to contain.
     pub fn check_promise(&self, now: u64, items: &Items, random: &mut Random) {
         let ttl = u64::from(self.options.ttl_seconds);
         let Some(item) = items.any(random) else { return };

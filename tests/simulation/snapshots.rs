@@ -1,5 +1,5 @@
-//! Snapshots come to a page with each response. What each of them means for the page is compared with what the server
-//! meant, shard by shard, whether it came as text or as a reference.
+//! Each response brings a snapshot to a page. Its effect is compared with the server's state, shard by shard, whether a
+//! shard was sent encoded or as a reference.
 
 use std::collections::BTreeSet;
 
@@ -17,16 +17,16 @@ use super::tab::{Facts, Floor, Tab, Urgency};
 use super::view::View;
 use super::world::Scene;
 
-/// Requests of a page that may still be answered.
+/// Requests of a page that may still get a response.
 const REQUESTS: usize = 4;
 
 /// How many shards a page has in use, also where it names none to the server.
 fn shards_in_use(guard: &Guard) -> usize {
-    let texts = guard.shard_texts();
+    let texts = guard.encoded_shards();
     texts.expect("those of one user are short enough to be stored").count()
 }
 
-/// A request for a page, which says what is held, and what the server ships for it.
+/// A request for a page, with its held shards, and the server's response.
 pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Shipment {
     let held = held_by(device, tab, scene);
     scene
@@ -34,8 +34,8 @@ pub fn request(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> Shipme
         .ship(scene.now, &held, scene.items, scene.conditions, scene.random)
 }
 
-/// What a page's request says that it holds; now and then that of an earlier request, whose answer was overtaken, or of
-/// another tab, whose response is used here.
+/// The `Seen-Held` of a page's request; sometimes that of an earlier request, whose response was overtaken, or of another
+/// tab, whose response is used here.
 fn held_by(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
     let other = scene.random.index(device.tabs.len());
     let other = device.tabs[other].guard.held();
@@ -60,7 +60,7 @@ fn held_by(device: &mut Device, tab: usize, scene: &mut Scene<'_>) -> String {
     }
 }
 
-/// Applies a state; what is covered leaves the pending ones, and nothing else does.
+/// Applies a state; exactly the covered items are not pending any more.
 pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut Scene<'_>) {
     let time = device.time(scene.now);
     let Shipment { state, shards } = shipment;
@@ -118,7 +118,7 @@ pub fn apply(device: &mut Device, tab: usize, shipment: &Shipment, scene: &mut S
     check_covered(device, tab, (&before, &listed_before), &applied, is_deleting, scene);
 }
 
-/// A snapshot is not applied if it is older, or else if it refers to what is not held; any other is.
+/// A snapshot is not applied if it is older, or if it refers to a shard that is not held; any other is.
 fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Option<u64>, applied: &Applied) {
     let view = &page.view;
     let order = version.zip(view.version);
@@ -138,7 +138,7 @@ fn check_reason(page: &Tab, Shipment { state, shards }: &Shipment, version: Opti
     );
 }
 
-/// Where clocks are right, an unsee reaches exactly what was recorded before it.
+/// If clocks are right, an unsee applies to exactly the earlier recordings.
 fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     let off = device.clock_off_ms;
     for (&item, unseen) in &device.tabs[tab].view.unseen {
@@ -162,7 +162,7 @@ fn check_reach(device: &Device, tab: usize, server_ms: Option<u64>, scene: &mut 
     }
 }
 
-/// A tab learns of a deletion of the history, and when it was by the device's clock.
+/// A tab applies a deletion of the history, with its time by the device's clock.
 fn delete(device: &mut Device, tab: usize, before: u32, server_ms: Option<u64>, scene: &mut Scene<'_>) {
     if before == 0 {
         return;
@@ -209,14 +209,14 @@ fn check_covered(
     let item_of = |text: &String| scene.items.of(text).expect("an item of this feed");
     let is_covered = |item| !page.view.lists(item) && page.view.contains(scene.items.text(item), time);
     let (covered, left): (Vec<Item>, Vec<Item>) = before.iter().map(item_of).partition(|&item| is_covered(item));
-    // What the snapshot before unsaw may have been pending.
+    // Unseen ids of the former snapshot may have been pending.
     let hidden: Vec<Item> = listed_before
         .iter()
         .copied()
         .filter(|item| is_covered(*item) && !covered.contains(item))
         .collect();
     let after: Vec<Item> = page.guard.pending(usize::MAX, time).iter().map(item_of).collect();
-    // What an unsee may hide or show is not compared here.
+    // Items that an unsee may hide or show are not compared here.
     let is_plain = |item: &&Item| !page.view.lists(**item) && !listed_before.contains(item);
     let stays: Vec<&Item> = left.iter().filter(is_plain).collect();
     let there: Vec<&Item> = after.iter().filter(is_plain).collect();

@@ -1,4 +1,4 @@
-//! Whether chance explains what was seen, and which situations a run has met.
+//! Statistical tests of the false positive rates, and the situations that a run has met.
 //!
 //! A filter stops a fresh item wrongly at a rate that `stats()` reports. Each first question for an item that nobody
 //! has seen is a draw of its own, whatever was queried before, so of the reported rates' sum E the chance to see x or
@@ -25,7 +25,7 @@ pub enum Question {
 
 const QUESTIONS: f64 = 2.0;
 
-/// How often something was expected at most, and how often it was seen.
+/// The largest expected number of events, and their actual number.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Evidence {
     pub queries: u64,
@@ -54,7 +54,7 @@ impl Evidence {
     }
 }
 
-/// What a user's life, or all lives of a run, came to.
+/// The counts of one user, or of all users of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Tally {
     evidence: BTreeMap<Question, Evidence>,

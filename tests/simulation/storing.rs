@@ -1,5 +1,5 @@
 //! Tabs store through the bag: saves that fail, or are confirmed late and in any order; loads that read some of the
-//! rows, in any order; compactions that die half-way; clears of which tabs learn late.
+//! rows, in any order; compactions that die half-way; clears that tabs read late.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ impl Device {
         self.rows
     }
 
-    /// A tab begins to write what it has not saved: all of it again, or what follows the saves under way.
+    /// A tab begins to write unsaved changes: all of them again, or those after the saves in progress.
     pub fn save(&mut self, tab: usize, due: Due, scene: &mut Scene<'_>) {
         let time = self.time(scene.now);
         let page = &self.tabs[tab];
@@ -140,7 +140,7 @@ impl Device {
         }
     }
 
-    /// A tab writes its stash, in place of the former one.
+    /// A tab writes its stash, which replaces the former one.
     pub fn stash(&mut self, tab: usize, scene: &mut Scene<'_>) {
         let time = self.time(scene.now);
         let characters = *scene.random.pick(&[500, 5_000, 200_000]);
@@ -265,7 +265,7 @@ impl Device {
         }
     }
 
-    /// A tab writes new rows in place of some; it may die before it has removed them, or has written any.
+    /// A tab replaces some rows by new ones; it may die before it has removed the former ones, or has written any.
     pub fn compact(&mut self, tab: usize, scene: &mut Scene<'_>) {
         let generation = self.tabs[tab].generation;
         let mut read: Vec<usize> = self.bags[generation].rows.keys().copied().collect();
@@ -315,14 +315,14 @@ impl Device {
         }
     }
 
-    /// The namespace is cleared by a tab; others learn of it later.
+    /// A tab clears the namespace; others read that later.
     pub fn clear(&mut self, tab: usize, scene: &mut Scene<'_>) {
         self.bags.push(Bag::default());
         self.learn(tab, false, scene);
         scene.tally.reach("a namespace is cleared");
     }
 
-    /// A tab learns of a clear: what it knew does not exist. `keeps`: by its first load, what it recorded itself stays.
+    /// A tab reads a clear: its data is dropped. `keeps`: in its first load, its own recordings stay.
     pub fn learn(&mut self, tab: usize, keeps: bool, scene: &mut Scene<'_>) {
         let generation = self.generation();
         let mut page = self.tabs.swap_remove(tab);
@@ -375,8 +375,8 @@ impl Tab {
     /// Whether a row has a later recording of an item than any that this tab knows.
     fn is_news(&self, row: &Row, ledger: &Ledger, item: Item) -> bool {
         let all = || ledger.of(item).map(|(index, _)| index);
-        let mut known = all().filter(|index| self.known.contains_key(index) || row.holds.contains_key(index));
-        let latest = all().rfind(|index| row.holds.contains_key(index) && !self.known.contains_key(index));
+        let mut known = all().filter(|index| self.known.contains_key(index) || row.contains.contains_key(index));
+        let latest = all().rfind(|index| row.contains.contains_key(index) && !self.known.contains_key(index));
         latest.is_some_and(|latest| known.all(|index| index == latest || ledger.replaces(latest, index)))
     }
 

@@ -1,4 +1,4 @@
-//! The stream that carries what devices report: late, now and then not at all, twice, or in another order.
+//! The stream of devices' reports: late, sometimes lost, doubled or reordered.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,7 +8,7 @@ use super::conditions::{Conditions, HOUR, MINUTE, SECOND};
 use super::items::Item;
 use crate::random::Random;
 
-/// What a device reports of an item. Times are milliseconds of the device's clock.
+/// A device's report of an item. Times are milliseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     pub item: Item,
@@ -31,7 +31,7 @@ pub struct Stream {
     under_way: BinaryHeap<Reverse<(u64, u64, Event)>>,
     sent: u64,
     last_out: u64,
-    /// It stands still until then.
+    /// The stream is stopped until then.
     still_until: u64,
 }
 
@@ -58,7 +58,7 @@ impl Stream {
         }
     }
 
-    /// Nothing comes out for a while.
+    /// Stops the stream for a while.
     pub fn stand_still(&mut self, now: u64, random: &mut Random) {
         self.still_until = self.still_until.max(now + random.between(MINUTE, 8 * HOUR));
         for Reverse((out, serial, event)) in std::mem::take(&mut self.under_way) {
@@ -67,13 +67,13 @@ impl Stream {
         self.last_out = self.last_out.max(self.still_until);
     }
 
-    /// When the last event comes out.
+    /// The time at which the last event leaves the stream.
     pub fn caught_up_at(&self) -> u64 {
         let outs = self.under_way.iter().map(|Reverse((out, _, _))| *out);
         outs.max().unwrap_or(0)
     }
 
-    /// The next event that has come out by now, and when.
+    /// The next event that has left the stream by now, and when.
     pub fn next(&mut self, now: u64) -> Option<(u64, Event)> {
         self.under_way.peek().filter(|Reverse((out, _, _))| *out <= now)?;
         let Reverse((out, _, event)) = self.under_way.pop()?;

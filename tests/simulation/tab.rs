@@ -1,4 +1,4 @@
-//! One open page: its guard, and what the guard must know. All of that is exact, since rows come through the simulation.
+//! One open page: its guard, and the state that the guard must have, which is exact, since the simulation delivers the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use super::ledger::{Ledger, Recording, What};
 use super::lists::Verdicts;
 use super::view::View;
 
-/// Most ids that are stored as texts, and their bytes; nine tenths of them at least.
-pub const MOST_TEXTS: usize = 5_000;
-pub const MOST_TEXT_BYTES: usize = 256 * 1024;
+/// The most ids that are stored with their strings, and their bytes; eviction leaves at least nine tenths.
+pub const MAX_TEXTS: usize = 5_000;
+pub const MAX_TEXT_BYTES: usize = 256 * 1024;
 /// Longest id of a feed.
-const LONGEST_ID: usize = 8_192;
+const MAX_ID_BYTES: usize = 8_192;
 
-/// What is known of a recording.
+/// The known state of a recording.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct State {
     pub is_covered: bool,
@@ -38,7 +38,7 @@ pub struct Floor {
     pub at: u64,
 }
 
-/// What a row says about the namespace.
+/// The facts about the namespace in a row.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Facts {
     pub floor: Floor,
@@ -151,7 +151,7 @@ impl Tab {
         }
     }
 
-    /// It has learned of a clear: nothing that it knew exists.
+    /// Applies a clear: all its data is dropped.
     pub fn reset(self, generation: usize, since: usize) -> Self {
         let reports = self.delivering;
         Tab {
@@ -199,7 +199,7 @@ impl Tab {
             };
             self.is_missing_shard = false;
         }
-        for (&index, state) in &row.holds {
+        for (&index, state) in &row.contains {
             let known = self.known.entry(index).or_default();
             known.is_covered |= state.is_covered;
             known.deliveries = known.deliveries.max(state.deliveries);
@@ -232,7 +232,7 @@ impl Tab {
     /// The recordings of an item that may be the one that counts, or were until the history was deleted: none that it
     /// knows has replaced them.
     fn latest<'a>(&'a self, ledger: &'a Ledger, item: Item) -> impl Iterator<Item = (usize, &'a Recording)> {
-        // What is evicted, or deleted, does not stay in the place of what it has replaced.
+        // An evicted or deleted recording does not hide the one that it has replaced.
         let stays = move |later: usize| {
             let mut since = ledger.of(item).filter(move |&(index, _)| index >= later);
             self.must_remember(ledger, later) && since.all(|(_, recording)| !ledger.may_be_deleted(recording))
@@ -306,8 +306,8 @@ impl Tab {
 
     /// Whether a recording may have lost its text to free space.
     pub fn may_have_lost_text(&self, ledger: &Ledger, index: usize) -> bool {
-        let (texts, bytes) = (MOST_TEXTS / 10 * 9, MOST_TEXT_BYTES / 10 * 9);
-        ledger.higher(index) >= texts - 1 || ledger.bytes_since(index) >= bytes - LONGEST_ID
+        let (texts, bytes) = (MAX_TEXTS / 10 * 9, MAX_TEXT_BYTES / 10 * 9);
+        ledger.higher(index) >= texts - 1 || ledger.bytes_since(index) >= bytes - MAX_ID_BYTES
     }
 
     /// Whether a recording must be in the table, with its text as long as it needs that.

@@ -1,4 +1,4 @@
-//! The snapshot in use, read plainly: one filter after the other, and what the server has made unseen.
+//! The snapshot in use, read plainly: one filter after the other, and the unseen ids.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ pub struct View {
 pub struct Unseen {
     /// The server's time of it, as it stands.
     pub stated: u64,
-    /// What was recorded later than this by the device's clock is not unseen.
+    /// Recordings later than this by the device's clock are not unseen.
     pub reach: u64,
 }
 
@@ -58,8 +58,8 @@ impl View {
         self.unseen.get(&item).is_some_and(|unseen| at <= unseen.reach)
     }
 
-    /// What the next snapshot unsees, where this one is in use: to the earlier of the server's time as it stands and as
-    /// translated, and as long as it lists the same, never further than before.
+    /// The unseen ids of the next snapshot, if this one is in use: up to the earlier of the server's time unchanged and
+    /// translated, and while it lists the same, never later than before.
     pub fn next_unseen(&self, listed: &[(Item, u64)], server_ms: Option<u64>, wall_ms: u64) -> BTreeMap<Item, Unseen> {
         let ahead = server_ms.map_or(0, |server_ms| i128::from(wall_ms) - i128::from(server_ms));
         let read = |&(item, stated): &(Item, u64)| {

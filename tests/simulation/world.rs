@@ -1,4 +1,4 @@
-//! One simulated user: devices, tabs, a server, and what happens to them, drawn from one seed.
+//! One simulated user: devices, tabs, a server and their events, drawn from one seed.
 
 use seenguard::device::Due;
 
@@ -14,7 +14,7 @@ use super::server::Server;
 use super::statistics::Tally;
 use crate::random::Random;
 
-/// What everything that happens on a device needs besides the device.
+/// The context of an event on a device.
 pub struct Scene<'a> {
     pub now: u64,
     /// Whether nothing fails, is late or old any more.
@@ -28,10 +28,10 @@ pub struct Scene<'a> {
 
 /// Unix milliseconds at which every life begins.
 const BEGINNING: u64 = 1_764_000_000_000;
-/// The latest events, for whoever looks into a failure.
-const LATEST_EVENTS: usize = 30;
+/// The number of latest events that a failure prints.
+const MAX_EVENTS: usize = 30;
 
-/// What happens next, with its weight.
+/// The kinds of events, with their weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Event {
     Refresh,
@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// Lives through this number of refreshes, and brings everything to its end.
+    /// Simulates this number of refreshes, and ends with everything delivered.
     pub fn live(&mut self, refreshes: usize) {
         while self.refreshes < refreshes {
             self.pass_time();
@@ -130,7 +130,7 @@ impl World {
         ending::end(self);
     }
 
-    /// A device, and everything else that it needs.
+    /// A device and its context.
     pub fn on(&mut self, device: usize) -> (&mut Device, Scene<'_>) {
         let scene = Scene {
             now: self.now,
@@ -175,7 +175,7 @@ impl World {
         if self.traces {
             println!("{line}");
         }
-        if self.events.len() == LATEST_EVENTS {
+        if self.events.len() == MAX_EVENTS {
             self.events.remove(0);
         }
         self.events.push(line);
@@ -193,32 +193,34 @@ impl World {
         let Some(tab) = tab.filter(|_| event != Event::Open) else {
             return self.open(device);
         };
-        let (place, mut scene) = self.on(device);
+        let (machine, mut scene) = self.on(device);
         let conditions = scene.conditions;
         match event {
-            Event::Refresh => feeds::refresh(place, tab, &mut scene),
+            Event::Refresh => feeds::refresh(machine, tab, &mut scene),
             Event::Save => {
                 let due = *scene.random.pick(&[Due::Changes, Due::Changes, Due::Facts, Due::All]);
-                place.save(tab, due, &mut scene);
+                machine.save(tab, due, &mut scene);
             }
-            Event::EndSave => place.end_save(tab, &mut scene),
+            Event::EndSave => machine.end_save(tab, &mut scene),
             Event::Load => {
                 let is_whole = scene.random.percent(80);
-                place.load(tab, is_whole, &mut scene);
+                machine.load(tab, is_whole, &mut scene);
             }
-            Event::Compact => place.compact(tab, &mut scene),
-            Event::Stash => place.stash(tab, &mut scene),
-            Event::Deliver => delivery::advance(place, tab, &mut scene),
-            Event::StartReport if conditions.reports => delivery::start(place, tab, &mut scene),
-            Event::Unsee if conditions.unsees => recording::unsee(place, tab, &mut scene),
-            Event::Close => place.close(tab, true, &mut scene),
-            Event::Kill if conditions.crashes => place.close(tab, false, &mut scene),
+            Event::Compact => machine.compact(tab, &mut scene),
+            Event::Stash => machine.stash(tab, &mut scene),
+            Event::Deliver => delivery::advance(machine, tab, &mut scene),
+            Event::StartReport if conditions.reports => delivery::start(machine, tab, &mut scene),
+            Event::Unsee if conditions.unsees => recording::unsee(machine, tab, &mut scene),
+            Event::Close => machine.close(tab, true, &mut scene),
+            Event::Kill if conditions.crashes => machine.close(tab, false, &mut scene),
             Event::KillBrowser if conditions.crashes => {
-                (0..tabs).for_each(|_| place.close(0, false, &mut scene));
+                (0..tabs).for_each(|_| machine.close(0, false, &mut scene));
             }
-            Event::Clear if conditions.clears => place.clear(tab, &mut scene),
-            Event::Learn if place.tabs[tab].generation < place.generation() => place.learn(tab, false, &mut scene),
-            Event::ClockJump if conditions.clock_jumps => place.jump_clock(scene.random),
+            Event::Clear if conditions.clears => machine.clear(tab, &mut scene),
+            Event::Learn if machine.tabs[tab].generation < machine.generation() => {
+                machine.learn(tab, false, &mut scene)
+            }
+            Event::ClockJump if conditions.clock_jumps => machine.jump_clock(scene.random),
             _ => self.trouble(event),
         }
     }
@@ -239,16 +241,16 @@ impl World {
 
     fn open(&mut self, device: usize) {
         let most_tabs = self.conditions.most_tabs;
-        let (place, mut scene) = self.on(device);
-        if place.tabs.len() == most_tabs {
-            place.close(0, true, &mut scene);
+        let (machine, mut scene) = self.on(device);
+        if machine.tabs.len() == most_tabs {
+            machine.close(0, true, &mut scene);
         }
-        let tab = place.open(&mut scene);
+        let tab = machine.open(&mut scene);
         if scene.random.percent(80) {
-            place.load(tab, true, &mut scene);
+            machine.load(tab, true, &mut scene);
         }
         if scene.conditions.reports && scene.random.percent(scene.conditions.reporting_percent) {
-            delivery::start(place, tab, &mut scene);
+            delivery::start(machine, tab, &mut scene);
         }
     }
 }

@@ -1,4 +1,4 @@
-/** The demo without a server, as the documentation's site has it: its handler runs in a worker of the page. */
+/** The demo without a server, as on the documentation's site: its handler runs in a worker of the page. */
 import { test, type Frame, type Page } from "@playwright/test";
 import { builds, requestsElsewhere, siteFor } from "./site.ts";
 import { Reader, expect, idsOf } from "../demo/reader.ts";
@@ -11,7 +11,7 @@ declare global {
 
 test.use({ viewport: { width: 1280, height: 900 } });
 
-/** No network request tells when the server has something: this polls. */
+/** There are no network requests to wait for: this polls. */
 class ReaderAlone extends Reader {
   protected override async changeStream(change: () => Promise<void>): Promise<void> {
     const control = () => this.page.evaluate(streamOf, this.user);
@@ -33,13 +33,13 @@ for (const build of builds) {
   test.describe(`the site for ${build.base}`, () => {
     const site = siteFor(build);
 
-    test("its first page has the demo, which works, and asks no other host", async ({ page }) => {
+    test("its first page has a working demo, without requests to another host", async ({ page }) => {
       const elsewhere = await requestsElsewhere(page, site());
       await page.goto(site().url);
       const demo = page.frameLocator("iframe");
       await expect(demo.locator("#guarded .item").first()).toBeVisible();
       await expect(page.locator("figure")).toContainText("runs in this page, and what it knows ends with it");
-      await expect(demo.locator("#way-text")).toContainText("What it knows ends with the page.");
+      await expect(demo.locator("#way-text")).toContainText("Its data ends with the page.");
       await page.locator("iframe").scrollIntoViewIfNeeded();
       const looked = demo.locator("#guarded .looked-at");
       await expect(looked.nth(2)).toBeAttached();
@@ -107,11 +107,11 @@ test.describe("the demo without a server", () => {
     return reader;
   };
 
-  test("a second device asks the same server: what one has shown is left out on the other", async ({ page }) => {
+  test("a second device uses the same server: each leaves out the other's items", async ({ page }) => {
     const desk = await open(page, "two-alone");
     await desk.setStream(false);
     await desk.look();
-    await desk.refresh(); // which tells the server
+    await desk.refresh(); // which reports to the server
     const seen = new Set(desk.seen);
     await page.getByRole("switch", { name: "Read on a phone, too" }).check();
     await expect(page.frameLocator("#phone iframe").locator("#feeds")).toBeAttached();
@@ -127,7 +127,7 @@ test.describe("the demo without a server", () => {
     expect(page.workers()).toHaveLength(1);
   });
 
-  test("when the worker has died, the page says so, and goes on with another one", async ({ page }) => {
+  test("when the worker has died, the page reports it, and starts another one", async ({ page }) => {
     const reader = await open(page, "killed-alone");
     await reader.look();
     const [worker] = page.workers();
@@ -135,7 +135,7 @@ test.describe("the demo without a server", () => {
     await worker?.evaluate(() => self.close());
     await page.getByRole("button", { name: "Refresh both feeds" }).click();
     const notices = () => page.evaluate(() => window.noticesSoFar.join("\n"));
-    await expect.poll(notices).toContain("the worker does not answer");
+    await expect.poll(notices).toContain("the worker does not respond");
     await expect(page.getByRole("alert")).toBeEmpty();
     expect((await reader.refreshAndLook(2)).guarded).toBe(0);
   });
@@ -147,7 +147,7 @@ async function seenIn(device: Frame, side: "unguarded" | "guarded", seen: Readon
   return items.filter((ids) => ids.some((id) => seen.has(id))).length;
 }
 
-/** Runs in the page. A notice may go at once: the next answer clears it, and another request's may take its place. */
+/** Runs in the page. A notice may disappear at once: the next response clears it, and another one may replace it. */
 function recordNotices(): void {
   window.noticesSoFar = [];
   new MutationObserver((records) => {

@@ -1,4 +1,4 @@
-/** Every page of the documentation's site: its links, its pictures, how accessible it is, and where it asks. */
+/** Every page of the documentation's site: its links, pictures, accessibility and requests. */
 import { AxeBuilder } from "@axe-core/playwright";
 import { expect, test, type Page } from "@playwright/test";
 import { builds, requestsElsewhere, siteFor } from "./site.ts";
@@ -62,7 +62,7 @@ test.describe("on the built site", () => {
   const site = siteFor(build);
 
   for (const colorScheme of ["light", "dark"] as const) {
-    test(`no rule of accessible pages is broken on any page, ${colorScheme}`, async ({ page }) => {
+    test(`no accessibility rule is broken on any page, ${colorScheme}`, async ({ page }) => {
       test.setTimeout(900_000);
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       const { url, pages } = site();
@@ -82,7 +82,7 @@ test.describe("on the built site", () => {
     });
   }
 
-  test("the search finds a page by a word of it, and leads there", async ({ page }) => {
+  test("the search finds a page by one of its words, and opens it", async ({ page }) => {
     await page.goto(site().url);
     await page.keyboard.press("Control+k");
     await page.getByRole("searchbox").fill("forgetBefore");

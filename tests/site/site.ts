@@ -1,10 +1,10 @@
-/** The built site, served as a host of files does, and its pages; the step `site` builds it, at two addresses. */
+/** The built site, served like by a file host, and its pages; the step `site` builds it for two base paths. */
 import { existsSync, readdirSync } from "node:fs";
 import { test, type Page } from "@playwright/test";
 import { inProject } from "../../scripts/lib/paths.mjs";
 import { serveSite } from "../../scripts/site/serve.mjs";
 
-/** Where each base is built. */
+/** The directory of each base path's build. */
 export const builds = [
   { base: "/", directory: inProject("target", "site") },
   { base: "/x/", directory: inProject("target", "site-below") },
@@ -32,7 +32,7 @@ export function siteFor(build: (typeof builds)[number]): () => Site {
   };
 }
 
-/** Lets nothing through to another host, and returns the requests to others. */
+/** Blocks requests to other hosts, and returns them. */
 export async function requestsElsewhere(page: Page, { url }: Site): Promise<string[]> {
   const elsewhere: string[] = [];
   await page.context().route(

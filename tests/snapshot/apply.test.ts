@@ -1,4 +1,4 @@
-/** Snapshots, good and bad: `apply` takes a whole one or nothing, and says why. */
+/** Valid and invalid snapshots: `apply` applies a whole one or nothing, and returns the reason. */
 import type { Snapshot } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
 import { rice, shardOf } from "../support/shards.js";
@@ -14,7 +14,7 @@ import {
   uniqueNamespace,
 } from "../support/node.js";
 
-/** A guard with a snapshot in use and impressions of its own, and what must not change. */
+/** A guard with a snapshot in use and its own impressions, and the state that must not change. */
 async function guardInUse() {
   const opened = await openGuard();
   const { guard } = opened;
@@ -33,7 +33,7 @@ async function guardInUse() {
   return { ...opened, inUse, expectUnchanged };
 }
 
-/** Applies each of these and expects that it is refused for its reason, reported once, and changes nothing. */
+/** Applies each of these, and expects that it is refused with its reason, reported once, and changes nothing. */
 async function expectRefused(cases: Iterable<readonly [unknown, string]>): Promise<void> {
   const { guard, errors, expectUnchanged } = await guardInUse();
   let refused = 0;
@@ -48,17 +48,17 @@ async function expectRefused(cases: Iterable<readonly [unknown, string]>): Promi
   expectUnchanged();
 }
 
-describe("what is not a snapshot", () => {
+describe("an invalid snapshot", () => {
   const forms: readonly (readonly [string, unknown])[] = [
     ["a number", 5],
-    ["a text", "U0dTMQ=="],
+    ["a string", "U0dTMQ=="],
     ["true", true],
     ["a function", () => ({ shards: [] })],
     ["a symbol", Symbol("snapshot")],
     ["a list of shards", []],
     ["an object without shards", {}],
     ["shards that are null", { shards: null }],
-    ["shards that are a text", { shards: "U0dTMQ==" }],
+    ["shards that are a string", { shards: "U0dTMQ==" }],
     ["shards that are an array-like", { shards: { length: 1, 0: "" } }],
     ["a shard that is a number", { shards: [7] }],
     ["a shard that is null", { shards: [null] }],
@@ -69,16 +69,16 @@ describe("what is not a snapshot", () => {
     ["a version that is too large", { version: 2 ** 53, shards: [] }],
     ["a version that is infinite", { version: Infinity, shards: [] }],
     ["a version that is NaN", { version: NaN, shards: [] }],
-    ["a version that is a text", { version: "1", shards: [] }],
+    ["a version that is a string", { version: "1", shards: [] }],
     ["a version that is a bigint", { version: 1n, shards: [] }],
     ["a version that is null", { version: null, shards: [] }],
-    ["a time that is a text", { now: "1764000000", shards: [] }],
+    ["a time that is a string", { now: "1764000000", shards: [] }],
     ["a negative time", { now: -1, shards: [] }],
     ["a time that is NaN", { now: NaN, shards: [] }],
     ["a time in milliseconds", { now: NOW * 1000, shards: [] }],
     ["an unseen that is not a list", { shards: [], unseen: {} }],
     ["an unseen that is null", { shards: [], unseen: null }],
-    ["an unseen of texts", { shards: [], unseen: ["a"] }],
+    ["an unseen of strings", { shards: [], unseen: ["a"] }],
     ["an unseen id that is a number", { shards: [], unseen: [{ id: 7, at: NOW * 1000 }] }],
     ["an unseen id without a time", { shards: [], unseen: [{ id: "a" }] }],
     ["an unseen id at no time", { shards: [], unseen: [{ id: "a", at: NaN }] }],
@@ -86,7 +86,7 @@ describe("what is not a snapshot", () => {
     ["an unseen with holes", { shards: [], unseen: new Array(3) }],
     ["an unseen of 1,001 ids", { shards: [], unseen: idsOf("id", 1_001).map((id) => ({ id, at: NOW * 1000 })) }],
     ["a deletion in milliseconds", { shards: [], forgetBefore: NOW * 1000 }],
-    ["a deletion that is a text", { shards: [], forgetBefore: String(NOW) }],
+    ["a deletion that is a string", { shards: [], forgetBefore: String(NOW) }],
     ["a deletion that is null", { shards: [], forgetBefore: null }],
     ["an unknown format", { format: "zip", shards: [] }],
     ["a format that is null", { format: null, shards: [] }],
@@ -123,12 +123,12 @@ describe("what is not a snapshot", () => {
   }
 });
 
-describe("what is not a shard", () => {
+describe("an invalid shard", () => {
   test("i2: is refused with its reason, at any position among valid shards", async () => {
     const good = await shardText(["a"]);
     const large = (count: number) =>
       Array<string>(count).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
-    // Each code once: tests/formats/bad-input.core.rs has all of what is damaged.
+    // Each code once: tests/formats/bad-input.core.rs has all kinds of damage.
     const cases: readonly (readonly [string, string])[] = [
       ["!", "bad-base64"],
       [`${good}\n`, "bad-base64"],
@@ -157,7 +157,7 @@ describe("what is not a shard", () => {
     ]);
   });
 
-  test("is named by its index", async () => {
+  test("is reported with its index", async () => {
     const { guard } = await openGuard();
     const report = refusalOf(guard.apply({ shards: [await shardText(["a"]), "!"] }));
     expect(report.error?.message).toContain("bad-base64: shard 1 is refused");
@@ -165,7 +165,7 @@ describe("what is not a shard", () => {
 });
 
 describe("a snapshot at the limits", () => {
-  test("i7: is taken: 64 shards", async () => {
+  test("i7: is applied: 64 shards", async () => {
     const { guard } = await openGuard();
     const shards = await Promise.all(idsOf("id", 64).map((id) => shardText([id], { capacity: 100 })));
     expect(guard.apply({ shards })).toMatchObject({ applied: true });
@@ -173,14 +173,14 @@ describe("a snapshot at the limits", () => {
     expect(guard.explain("id-63")).toEqual({ seen: true, by: "server" });
   });
 
-  test("i7: is taken: 2^26 bits together", async () => {
+  test("i7: is applied: 2^26 bits together", async () => {
     const { guard } = await openGuard();
     const shards = Array<string>(4).fill(shardOf({ encoding: 1, bits: 2 ** 24, payload: rice(0, 0) }));
     expect(guard.apply({ shards })).toMatchObject({ applied: true });
     expect(guard.filter(["a"])).toEqual(["a"]);
   });
 
-  test("is taken with properties that it does not know", async () => {
+  test("is applied with unknown properties", async () => {
     const { guard, errors } = await openGuard();
     const shipped = { ...(await shippedSnapshot(["a"])), format: "seenguard" as const, region: "eu", served: 12 };
     expect(guard.apply(shipped)).toMatchObject({ applied: true });
@@ -198,7 +198,7 @@ describe("the version of a snapshot", () => {
     expect(errors).toEqual([]);
   });
 
-  test("is not kept across visits", async () => {
+  test("is not stored across visits", async () => {
     const options = { namespace: uniqueNamespace() };
     const first = await openGuard(options);
     first.guard.apply({ version: 100, shards: [] });
@@ -210,7 +210,7 @@ describe("the version of a snapshot", () => {
 });
 
 describe("the result of apply", () => {
-  test("a shard that is held may come as its reference", async () => {
+  test("a held shard may be sent as its reference", async () => {
     const { guard } = await openGuard();
     const [a, b, c] = [await shardText(["a"]), await shardText(["b"]), await shardText(["c"])];
     expect(heldBy(guard)).toBe("");
@@ -257,7 +257,7 @@ describe("the result of apply", () => {
 });
 
 describe("without onError", () => {
-  test("each code is warned of on the console once", async () => {
+  test("each code is a console warning once", async () => {
     const warn = vi.spyOn(console, "warn").mockImplementation(() => undefined);
     try {
       const { guard } = await openGuard({ onError: undefined as never });

@@ -1,6 +1,6 @@
 /**
- * The largest snapshot that a guard takes, on a processor that is as slow as a phone's: what it costs in time and
- * memory, printed with SEENGUARD_MEASURE=1 and kept in SECURITY.md, and that the page goes on.
+ * The largest snapshot that a guard accepts, on a processor as slow as a phone's: its cost in time and memory, printed with
+ * SEENGUARD_MEASURE=1 and documented in SECURITY.md.
  */
 import { createHash } from "node:crypto";
 import type { Page } from "@playwright/test";
@@ -9,7 +9,7 @@ import { codes, expect, test } from "../support/chromium.js";
 
 declare global {
   interface Window {
-    /** The engine's, which never becomes smaller: its size is the most that was in use. */
+    /** The engine's memory, which never shrinks: its size is the peak use. */
     wasmMemory?: WebAssembly.Memory;
   }
 }
@@ -17,11 +17,11 @@ declare global {
 const SHARDS = 64;
 const BITS = 2 ** 26 / SHARDS;
 
-/** As good as random, and the same in each run: by chance some of them would stop an id. */
+/** Pseudorandom, and the same in each run: random ones might stop an id. */
 const bytesOf = (epoch: number, outputLength: number) =>
   createHash("shake256", { outputLength }).update(String(epoch)).digest();
 
-/** Nothing about these shards can be compressed, and each is about half full. */
+/** Shards that cannot be compressed, each about half full. */
 const shardsOf = (count: number, bits = BITS) =>
   Array.from({ length: count }, (_, epoch) => shardOf({ bits, hashes: 20, epoch, payload: bytesOf(epoch, bits / 8) }));
 
@@ -47,7 +47,7 @@ async function measure(page: Page, shards: string[], slowdown: number) {
   return measured;
 }
 
-test("the largest snapshot is taken, filtered by and given back, with the processor at a quarter and a sixth", async ({
+test("the largest snapshot is applied, filters and is freed, with the processor at a quarter and a sixth", async ({
   reader,
 }) => {
   await reader.context.addInitScript(() => {
@@ -69,7 +69,7 @@ test("the largest snapshot is taken, filtered by and given back, with the proces
     memory.push(figures.wasmBytes ?? Infinity);
   }
   expect(Math.max(...memory)).toBeLessThan(2 ** 26);
-  // The filters have 8 MB together: what was given back is taken for those of the next time.
+  // The filters have 8 MB together: freed memory is reused for the next ones.
   expect((memory.at(-1) ?? 0) - (memory[0] ?? 0)).toBeLessThan(2 ** 22);
   expect(await codes(page)).toEqual([]);
 });

@@ -1,4 +1,4 @@
-/** A page in the back/forward cache: it stays there whatever other tabs do, and knows of it when it returns. */
+/** A page in the back/forward cache: it stays there whatever other tabs do, and has their changes when it returns. */
 import type { BrowserContext, Page } from "@playwright/test";
 import {
   codes,
@@ -16,7 +16,7 @@ import {
 
 declare global {
   interface Window {
-    /** Whether the page has come back from the cache. */
+    /** Whether the page has returned from the cache. */
     persisted: boolean;
   }
 }
@@ -69,7 +69,10 @@ test("i6: a page stays in the cache while other tabs open, record and close", as
   expect(await codes(page)).toEqual([]);
 });
 
-test("a page that comes back after another tab cleared has forgotten", async ({ cachingContext, site }) => {
+test("a page that returns after a clear in another tab has nothing that was cleared", async ({
+  cachingContext,
+  site,
+}) => {
   const page = await visit(await cachingContext.newPage(), site);
   await record(page, ["before"]);
   await flush(page);
@@ -100,7 +103,7 @@ test("i6: a page that records as it is left enters the cache, and loses no impre
   expect(await fresh(page, ["as it left"])).toEqual([]);
 });
 
-test("i6: a page that observes and delivers is in the cache, too, and goes on when it returns", async ({
+test("i6: a page that observes and delivers enters the cache, too, and continues when it returns", async ({
   cachingContext,
   site,
 }) => {

@@ -1,4 +1,4 @@
-/** What a real browser stores across visits and tabs, and what it does where storage is full, denied or taken away. */
+/** Storage in a real browser across visits and tabs; and full, denied or deleted storage. */
 import type { Page } from "@playwright/test";
 import { ShardChain } from "seenguard/server";
 import { Profile } from "../support/browsers.js";
@@ -73,7 +73,7 @@ test("i1: recorded ids and the snapshot in use survive a reload, and are pending
   expect((await stats(page)).storage).toBe("indexeddb");
 });
 
-test("i6: ids that are recorded in the task in which the page goes are stored", async ({ page, site }) => {
+test("i6: ids recorded in the task in which the page navigates are stored", async ({ page, site }) => {
   await visit(page, site);
   await page.evaluate(() => {
     window.guard.record("a");
@@ -85,7 +85,7 @@ test("i6: ids that are recorded in the task in which the page goes are stored", 
 });
 
 test.describe("two tabs", () => {
-  test("i1: see each other's ids without a reload, and forget together", async ({ context, site }) => {
+  test("i1: share ids without a reload, and clears", async ({ context, site }) => {
     const [one, two] = [await context.newPage(), await context.newPage()];
     for (const page of [one, two]) await visit(page, site);
     await record(one, ["of one"]);
@@ -122,10 +122,7 @@ test.describe("two tabs", () => {
   });
 });
 
-test("i6: a tab that was frozen knows everything once it runs again, and of a clear at once", async ({
-  context,
-  site,
-}) => {
+test("i6: a frozen tab has all recordings once it runs again, and a clear at once", async ({ context, site }) => {
   const [frozen, other] = [await context.newPage(), await context.newPage()];
   for (const page of [frozen, other]) await visit(page, site);
   await frozen.evaluate(() => window.guard.report({ url: "/impressions", intervalMs: 10_000 }));
@@ -152,7 +149,7 @@ test("i6: a tab that was frozen knows everything once it runs again, and of a cl
 test("at a signal only keys of the namespace are listed, and no row is read twice", async ({ context, site }) => {
   const [one, two] = [await context.newPage(), await context.newPage()];
   for (const page of [one, two]) await visit(page, site);
-  // What is due two seconds after an open is done.
+  // The maintenance two seconds after an open has run.
   await two.waitForTimeout(2_500);
   await two.evaluate(() => {
     const read: string[] = [];
@@ -178,7 +175,10 @@ test("at a signal only keys of the namespace are listed, and no row is read twic
   expect(new Set(rows).size).toBe(rows.length);
 });
 
-test("i6: a sign-out in one task clears although localStorage is emptied and the page goes", async ({ page, site }) => {
+test("i6: a sign-out clears although localStorage is emptied and the page navigates in the same task", async ({
+  page,
+  site,
+}) => {
   await visit(page, site);
   await record(page, ["secret"]);
   await flush(page);
@@ -190,12 +190,12 @@ test("i6: a sign-out in one task clears although localStorage is emptied and the
   await page.waitForURL("**/elsewhere");
   await openGuard(page);
   expect(await fresh(page, ["secret"])).toEqual(["secret"]);
-  // What is there is the row of the clear, which has nothing in it, and that of this visit.
+  // Only the empty row of the clear and the row of this visit exist.
   expect((await rowsIn(page)).length).toBeLessThanOrEqual(2);
 });
 
 test.describe("a clear", () => {
-  test("i6: reaches a tab that receives no event before it says or sends anything", async ({ context, site }) => {
+  test("i6: applies in a tab that receives no event before it returns or sends anything", async ({ context, site }) => {
     const [clearing, other] = [await context.newPage(), await context.newPage()];
     await other.addInitScript(() => {
       addEventListener("storage", (event) => event.stopImmediatePropagation(), { capture: true });
@@ -238,7 +238,7 @@ test.describe("a clear", () => {
       expect(site.deliveries).toEqual([]);
     });
 
-  test("rejects where IndexedDB fails that was used, and the next page that reaches it finishes it", async ({
+  test("rejects if IndexedDB fails that was in use, and the next page with IndexedDB completes it", async ({
     context,
     site,
   }) => {
@@ -257,7 +257,7 @@ test.describe("a clear", () => {
 });
 
 test.describe("where IndexedDB is denied", () => {
-  test("i5: localStorage carries what is unsaved to the next visit, which is reported, and clear reaches it", async ({
+  test("i5: localStorage stores unsaved impressions for the next visit, the failure is reported, and clear removes them", async ({
     page,
     site,
   }) => {
@@ -276,7 +276,10 @@ test.describe("where IndexedDB is denied", () => {
     expect(await fresh(page, ["a"])).toEqual(["a"]);
   });
 
-  test("i5: and localStorage, too, as in a sandboxed frame, the guard works without", async ({ page, site }) => {
+  test("i5: and localStorage, too, as in a sandboxed frame, the guard works without storage", async ({
+    page,
+    site,
+  }) => {
     site.documents.set("/framing", documentOf("framing", '<iframe sandbox="allow-scripts" src="/framed"></iframe>'));
     await page.goto(`${site.origin}/framing`);
     const frame = page.frames()[1];
@@ -294,7 +297,7 @@ test.describe("where IndexedDB is denied", () => {
   });
 });
 
-test("i5: where the user blocks all storage the guard works without, and reports it", async ({ site }) => {
+test("i5: if the user blocks all storage the guard works without it, and reports it", async ({ site }) => {
   const profile = await Profile.create({ profile: { default_content_setting_values: { cookies: 2 } } });
   try {
     const page = await (await profile.start()).newPage();
@@ -309,7 +312,7 @@ test("i5: where the user blocks all storage the guard works without, and reports
   }
 });
 
-/** Gives the origin a megabyte, as long as the page lives, and lets the app fill it. */
+/** Limits the origin's quota to a megabyte, while the page lives, and fills it. */
 async function fill(page: Page, site: Site): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send("Storage.overrideQuotaForOrigin", { origin: site.origin, quotaSize: 1_000_000 });
@@ -324,10 +327,10 @@ async function fill(page: Page, site: Site): Promise<void> {
         const transaction = database.transaction("pictures", "readwrite");
         transaction.oncomplete = () => resolve(true);
         transaction.onabort = () => resolve(false);
-        // Random, as pictures are: what repeats itself would be compressed.
+        // Random, like images: repetitive data would be compressed.
         transaction.objectStore("pictures").add(crypto.getRandomValues(new Uint8Array(size)));
       });
-    // Chromium makes room while nothing is written: until nothing fits after a rest either.
+    // Chromium frees space while nothing is written: repeat until nothing fits after a pause either.
     for (let hasFitted = true; hasFitted;) {
       hasFitted = false;
       for (let size = 1 << 16; size >= 512; size >>= 1) while (await fits(size)) hasFitted = true;
@@ -337,7 +340,7 @@ async function fill(page: Page, site: Site): Promise<void> {
   });
 }
 
-test("i5: a full disk is reported once, the feed goes on, and all is stored when there is room again", async ({
+test("i5: a full disk is reported once, the feed continues, and all is stored when there is room again", async ({
   page,
   site,
 }) => {
@@ -354,7 +357,7 @@ test("i5: a full disk is reported once, the feed goes on, and all is stored when
   await page.evaluate(
     () => new Promise((resolve) => (indexedDB.deleteDatabase("the app's own").onsuccess = () => resolve(undefined))),
   );
-  // Nothing is recorded meanwhile: it is tried again by itself.
+  // Nothing is recorded meanwhile: the guard retries by itself.
   await expect.poll(async () => (await stats(page)).storage, { timeout: 20_000 }).toBe("indexeddb");
   await flush(page);
   await page.reload();
@@ -363,7 +366,7 @@ test("i5: a full disk is reported once, the feed goes on, and all is stored when
 });
 
 test.describe("the database", () => {
-  test("of an earlier edition is dropped, and so is what was in it", async ({ page, site }) => {
+  test("of an earlier edition is deleted with its data", async ({ page, site }) => {
     await page.goto(site.origin);
     await page.evaluate(
       () =>
@@ -387,7 +390,7 @@ test.describe("the database", () => {
     expect(await codes(page)).toEqual([]);
   });
 
-  test("of an app that has the same name keeps the app's own object store", async ({ page, site }) => {
+  test("of an app with the same name keeps the app's object store", async ({ page, site }) => {
     await page.goto(site.origin);
     const names = () =>
       page.evaluate(

@@ -1,10 +1,10 @@
 /**
- * Clearing a namespace: what has been cleared is gone, even if every page that cleared dies in the midst of it, and an
- * open after it ends, whatever localStorage does with the cross-tab signal.
+ * Clearing a namespace: cleared data is gone, even if every page that cleared dies meanwhile, and a later `open` resolves,
+ * in any state of localStorage and the cross-tab signal.
  */
 import { describe, expect, test } from "vitest";
 import { generationOf } from "../simulation/programs/ledger.js";
-import { holding, newBrowser, until, type Browser, type PageDocument } from "./support.js";
+import { containing, newBrowser, until, type Browser, type PageDocument } from "./support.js";
 
 /** A document that has recorded and stored some ids. */
 async function visit(browser: Browser, ids: readonly string[], namespace = "home") {
@@ -23,7 +23,7 @@ async function next(browser: Browser, namespace = "home") {
   return guard;
 }
 
-/** Clears, empties localStorage and goes elsewhere, in one task. */
+/** Clears, empties localStorage and navigates, in one task. */
 function signOut(document: PageDocument): void {
   void document.seenguard.SeenGuard.clear("home").catch(() => {});
   document.browser.local.clear();
@@ -34,10 +34,10 @@ describe("a sign-out that clears, empties localStorage and navigates in one task
   test("i6: leaves nothing stored with an open guard", async () => {
     const browser = await newBrowser();
     const { document } = await visit(browser, ["secret"]);
-    expect(holding(browser.rows, "secret")).toHaveLength(1);
+    expect(containing(browser.rows, "secret")).toHaveLength(1);
     await browser.task(() => signOut(document));
     await browser.advance(1_000);
-    expect(holding(browser.rows, "secret")).toEqual([]);
+    expect(containing(browser.rows, "secret")).toEqual([]);
     expect((await next(browser)).filter(["secret"])).toEqual(["secret"]);
   });
 
@@ -48,17 +48,17 @@ describe("a sign-out that clears, empties localStorage and navigates in one task
     await browser.advance(1_000);
     await browser.task(() => signOut(document));
     await browser.advance(1_000);
-    expect(holding(browser.rows, "secret")).toEqual([]);
+    expect(containing(browser.rows, "secret")).toEqual([]);
     expect((await next(browser)).filter(["secret"])).toEqual(["secret"]);
   });
 });
 
-describe("of two clears whose pages die before IndexedDB answers", () => {
+describe("of two clears whose pages die before IndexedDB responds", () => {
   for (const [who, namespace] of [
     ["of the same namespace", "home"],
     ["of another namespace", "explore"],
   ] as const)
-    test(`i6: the later one is finished by the next page ${who}`, async () => {
+    test(`i6: the later one is completed by the next page ${who}`, async () => {
       const browser = await newBrowser();
       browser.survives = () => false;
       const first = await visit(browser, ["first"]);
@@ -71,13 +71,13 @@ describe("of two clears whose pages die before IndexedDB answers", () => {
       await browser.task(() => [first, second].forEach(({ document }) => document.end()));
       browser.outcomes = [];
       await next(browser, namespace);
-      expect([...holding(browser.rows, "first"), ...holding(browser.rows, "second")]).toEqual([]);
+      expect([...containing(browser.rows, "first"), ...containing(browser.rows, "second")]).toEqual([]);
       expect(browser.local.has("seenguard-clear/home")).toBe(false);
       expect((await next(browser)).filter(["first", "second"])).toEqual(["first", "second"]);
     });
 });
 
-test("i6: an earlier clear that ends late leaves a later one to be finished", async () => {
+test("i6: an earlier clear that ends late leaves the marker of a later one", async () => {
   const browser = await newBrowser();
   browser.survives = () => false;
   const first = await visit(browser, ["first"]);
@@ -91,10 +91,10 @@ test("i6: an earlier clear that ends late leaves a later one to be finished", as
   await browser.task(() => [first, second].forEach(({ document }) => document.end()));
   browser.outcomes = [];
   await next(browser, "explore");
-  expect(holding(browser.rows, "second")).toEqual([]);
+  expect(containing(browser.rows, "second")).toEqual([]);
 });
 
-test("i6: the clear of a device whose clock was set back stays above the earlier one", async () => {
+test("i6: a clear after the clock was set back has a higher generation than the earlier one", async () => {
   const browser = await newBrowser({ local: "absent" });
   const { document } = await visit(browser, ["first"]);
   await until(browser, document.seenguard.SeenGuard.clear("home"));
@@ -108,7 +108,7 @@ test("i6: the clear of a device whose clock was set back stays above the earlier
   expect((await next(browser)).filter(["first", "second", "third"])).toEqual(["first", "second"]);
 });
 
-test("a clear removes nothing that is recorded after its call", async () => {
+test("a clear removes no impression recorded after its call", async () => {
   const browser = await newBrowser();
   const { document, guard } = await visit(browser, ["before"]);
   await browser.task(() => {
@@ -119,25 +119,25 @@ test("a clear removes nothing that is recorded after its call", async () => {
   expect((await next(browser)).filter(["before", "after"])).toEqual(["before"]);
 });
 
-test("a clear rejects after ten seconds if IndexedDB is silent, and at once leaves nothing in localStorage", async () => {
+test("a clear rejects after ten seconds if IndexedDB does not respond, and at once leaves nothing in localStorage", async () => {
   const browser = await newBrowser();
   const { document, guard } = await visit(browser, []);
   browser.outcomes = [{ way: "is silent", isDone: false }];
   await browser.task(() => guard.record("secret"));
   await browser.advance(1_500);
-  expect(holding(browser.local, "secret")).toHaveLength(1);
+  expect(containing(browser.local, "secret")).toHaveLength(1);
   const outcome: unknown[] = [];
   await browser.task(() => {
     document.seenguard.SeenGuard.clear("home").catch((error: unknown) => outcome.push(error));
   });
-  expect(holding(browser.local, "secret")).toEqual([]);
+  expect(containing(browser.local, "secret")).toEqual([]);
   await browser.advance(9_500);
   expect(outcome).toEqual([]);
   await browser.advance(1_000);
   expect(outcome).toMatchObject([{ code: "storage" }]);
 });
 
-test("i6: a clear that was given up does nothing when IndexedDB answers", async () => {
+test("i6: a clear that has timed out changes nothing when IndexedDB responds later", async () => {
   const browser = await newBrowser({ local: "denied" });
   const [one, two] = [await visit(browser, []), await visit(browser, [])];
   browser.outcomes = [{ way: "is late", ms: 15_000 }];
@@ -154,7 +154,7 @@ test("i6: a clear that was given up does nothing when IndexedDB answers", async 
   expect((await next(browser)).filter(["after", "new"])).toEqual(["new"]);
 });
 
-test("i6: a clear deletes what another tab has recorded during an earlier clear of its own", async () => {
+test("i6: a clear deletes impressions that another tab has recorded during its own earlier clear", async () => {
   for (let seed = 1; seed <= 10; seed++) {
     const browser = await newBrowser({ seed });
     const [one, two] = [await visit(browser, []), await visit(browser, [])];
@@ -172,7 +172,7 @@ test("i6: a clear deletes what another tab has recorded during an earlier clear 
   }
 });
 
-test("i6: a tab whose clear has failed removes nothing that another tab, which knows of no clear, has stored", async () => {
+test("i6: a tab whose clear has failed does not remove rows of a tab that has not read the clear", async () => {
   const browser = await newBrowser({ local: "denied" });
   const [one, two] = [await visit(browser, ["a"]), await visit(browser, [])];
   await browser.advance(3_000);
@@ -186,7 +186,7 @@ test("i6: a tab whose clear has failed removes nothing that another tab, which k
   expect((await next(browser)).filter(["a"])).toEqual(known);
 });
 
-test("i6: a clear that the next page could not finish within ten seconds is left to the page after it", async () => {
+test("i6: a clear that the next page could not complete within ten seconds is completed by the one after it", async () => {
   const browser = await newBrowser();
   browser.survives = () => false;
   const { document } = await visit(browser, ["secret"]);
@@ -205,7 +205,7 @@ test("i6: a clear that the next page could not finish within ten seconds is left
   expect(browser.local.has("seenguard-clear/home")).toBe(false);
 });
 
-test("a clear needs no engine, and a guard that gets one later has nothing that was cleared", async () => {
+test("a clear needs no engine, and a guard whose engine loads later has nothing that was cleared", async () => {
   const browser = await newBrowser();
   const past = await visit(browser, ["secret"]);
   past.document.end();
@@ -216,13 +216,13 @@ test("a clear needs no engine, and a guard that gets one later has nothing that 
   document.instantiate = async (...given) => (await comes, instantiate(...given));
   const opening = document.openGuard({});
   await until(browser, document.seenguard.SeenGuard.clear("home"));
-  expect(holding(browser.rows, "secret")).toEqual([]);
+  expect(containing(browser.rows, "secret")).toEqual([]);
   engineComes();
   expect((await until(browser, opening)).filter(["secret"])).toEqual(["secret"]);
 });
 
 for (const local of ["works", "denied"] as const)
-  test(`a guard that is opened during a clear keeps what it records, localStorage ${local}`, async () => {
+  test(`a guard that is opened during a clear stores its impressions, localStorage ${local}`, async () => {
     const browser = await newBrowser({ local });
     const { document } = await visit(browser, ["before"]);
     document.end();
@@ -238,7 +238,7 @@ for (const local of ["works", "denied"] as const)
     expect((await next(browser)).filter(["before", "after"])).toEqual(["before"]);
   });
 
-test("i6: without localStorage nothing is sent that another tab has cleared, and a silent store delays it a second", async () => {
+test("i6: without localStorage no impression is sent that another tab has cleared, and an unresponsive store delays delivery a second", async () => {
   const browser = await newBrowser({ local: "denied" });
   const [one, two] = [await visit(browser, []), await visit(browser, [])];
   one.guard.report({ url: "https://feed.test/impressions" });
@@ -256,7 +256,7 @@ test("i6: without localStorage nothing is sent that another tab has cleared, and
 
 const SIGNAL = "seenguard-signal/home";
 
-/** A browser in which the namespace was cleared, and the signal of it. */
+/** A browser with a cleared namespace, and its signal. */
 async function clearedBrowser() {
   const browser = await newBrowser();
   const document = browser.open();
@@ -276,7 +276,7 @@ for (const [localStorage, change] of [
     ["older", (values: Map<string, string>) => values.set(SIGNAL, "00000000001.00000000000000")],
     ["erased with all of localStorage", (values: Map<string, string>) => values.clear()],
   ] as const)
-    test(`i5: opens and records where the signal is ${signal} and localStorage ${localStorage}`, async () => {
+    test(`i5: opens and records if the signal is ${signal} and localStorage ${localStorage}`, async () => {
       const { browser } = await clearedBrowser();
       place(browser.local);
       change(browser);
@@ -288,7 +288,7 @@ for (const [localStorage, change] of [
       expect(guard.filter(["a", "b"])).toEqual(["b"]);
     });
 
-test("i6: a tab with a signal that is older than what it knows never replaces a newer one", async () => {
+test("i6: a tab never replaces a newer signal with an older one", async () => {
   const { browser, signal } = await clearedBrowser();
   const document = browser.open();
   const guard = await until(browser, document.openGuard({}));

@@ -1,9 +1,9 @@
-/** What storage costs a page: transactions, connections, calls into the engine, repeated deliveries. */
+/** The costs of storage: transactions, connections, calls into the engine, repeated deliveries. */
 import { expect, test } from "vitest";
 import { shippedSnapshot } from "../support/node.js";
 import { idsOf, newBrowser, until, type Browser } from "./support.js";
 
-/** How many transactions an open and the time after it take. */
+/** The number of transactions during an open and the time after it. */
 async function transactionsOfOpen(browser: Browser): Promise<number> {
   const document = browser.open();
   await until(browser, document.openGuard({}));
@@ -12,7 +12,7 @@ async function transactionsOfOpen(browser: Browser): Promise<number> {
   return document.transactions;
 }
 
-test("i7: fifteen namespaces with a signal cost an open no transaction each", async () => {
+test("i7: fifteen namespaces with a signal add no transaction to an open", async () => {
   const browser = await newBrowser();
   await transactionsOfOpen(browser);
   const alone = await transactionsOfOpen(browser);
@@ -28,7 +28,7 @@ test("i7: fifteen namespaces with a signal cost an open no transaction each", as
   expect(await transactionsOfOpen(browser)).toBeLessThanOrEqual(alone + 2);
 });
 
-test("five stored shards cost an open no transaction more", async () => {
+test("five stored shards add no transaction to an open", async () => {
   const browser = await newBrowser();
   await transactionsOfOpen(browser);
   const before = await transactionsOfOpen(browser);
@@ -41,7 +41,7 @@ test("five stored shards cost an open no transaction more", async () => {
   expect(await transactionsOfOpen(browser)).toBe(before);
 });
 
-test("a read of a page that hides does not drop the connection", async () => {
+test("a read in progress as the page hides does not close the connection", async () => {
   const browser = await newBrowser();
   const [document, other] = [browser.open(), browser.open()];
   const guard = await until(browser, document.openGuard({}));
@@ -53,7 +53,7 @@ test("a read of a page that hides does not drop the connection", async () => {
   browser.outcomes = [{ way: "is late", ms: 60_000 }];
   await browser.advance(40);
   browser.outcomes = [];
-  // Its read at the signal of the other is under way.
+  // Its read after the other's signal is in progress.
   expect([document.transactions, guard.filter(["a"])]).toEqual([transactions + 1, ["a"]]);
   await browser.task(() => document.setHidden(true));
   await browser.advance(70_000);
@@ -64,7 +64,7 @@ test("a read of a page that hides does not drop the connection", async () => {
   expect(guard.filter(["a", "b"])).toEqual(["b"]);
 });
 
-test("i8: six restored tabs, one of them visible, deliver five found impressions once", async () => {
+test("i8: six restored tabs, one of them visible, deliver five stored impressions once", async () => {
   const browser = await newBrowser();
   const past = browser.open();
   const guard = await until(browser, past.openGuard({}));
@@ -81,7 +81,7 @@ test("i8: six restored tabs, one of them visible, deliver five found impressions
   expect(delivered.toSorted()).toEqual(idsOf("found", 5));
 });
 
-test("one impression takes at most eight calls into the engine from record to IndexedDB", async () => {
+test("one impression needs at most eight calls into the engine from record to IndexedDB", async () => {
   const browser = await newBrowser();
   const document = browser.open();
   const guard = await until(browser, document.openGuard({}));

@@ -1,4 +1,4 @@
-/** Renderers and browsers that die, and pages that reload in the middle: what had been recorded is there afterwards. */
+/** Renderers and browsers that die, and pages that reload during recording: recorded impressions are stored afterwards. */
 
 import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "@playwright/test";
@@ -25,14 +25,14 @@ const test = base.extend<{ profile: Profile }>({
   },
 });
 
-/** Writing takes milliseconds, and on a machine that is busy with other things some more. */
-const MOMENT_MS = 500;
+/** Writing takes milliseconds, and longer on a busy machine. */
+const WRITTEN_MS = 500;
 
-/** Kills what renders a page, as running out of memory does. */
+/** Kills the renderer of a page, as when memory runs out. */
 async function killRenderer(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const crashed = page.waitForEvent("crash");
-  // No answer comes from a page that is gone.
+  // A killed page does not respond.
   void session.send("Page.crash").catch(() => undefined);
   await crashed;
 }
@@ -58,7 +58,7 @@ async function rendererOf(page: Page): Promise<number> {
   return most.id;
 }
 
-test("i6: a renderer killed a moment after record loses nothing", async ({ context, site }) => {
+test("i6: a renderer killed half a second after record loses nothing", async ({ context, site }) => {
   const all: string[] = [];
   for (let again = 0; again < 5; again++) {
     const page = await visit(await context.newPage(), site);
@@ -67,7 +67,7 @@ test("i6: a renderer killed a moment after record loses nothing", async ({ conte
     await record(page, ids.slice(0, 10));
     await record(page, ids.slice(10));
     all.push(...ids);
-    await pause(MOMENT_MS);
+    await pause(WRITTEN_MS);
     await killRenderer(page);
     await page.close();
   }
@@ -77,10 +77,7 @@ test("i6: a renderer killed a moment after record loses nothing", async ({ conte
   expect(await codes(page)).toEqual([]);
 });
 
-test("of two tabs the one that runs is held up by nothing when the other's process stops", async ({
-  context,
-  site,
-}) => {
+test("a tab is not blocked when another tab's process stops", async ({ context, site }) => {
   const [stopping, running] = [await context.newPage(), await context.newPage()];
   for (const page of [stopping, running]) await visit(page, site);
   const renderer = await rendererOf(stopping);
@@ -94,7 +91,7 @@ test("of two tabs the one that runs is held up by nothing when the other's proce
       const began = Date.now();
       await flush(running);
       expect(Date.now() - began).toBeLessThan(5_000);
-      // What was recorded was on its way before the process stopped.
+      // The write was in progress before the process stopped.
       const later = await visit(await context.newPage(), site);
       expect(await fresh(later, [`of the running ${String(again)}`, ...ids, "new"])).toEqual(["new"]);
       await later.close();
@@ -106,7 +103,7 @@ test("of two tabs the one that runs is held up by nothing when the other's proce
   for (const page of [stopping, running]) expect(await codes(page)).toEqual([]);
 });
 
-test("i6: a reload in the middle of a burst loses nothing that was recorded", async ({ page, site }) => {
+test("i6: a reload in the middle of a burst loses no impression", async ({ page, site }) => {
   await page.goto(site.origin);
   for (let again = 0; again < 8; again++) {
     // A namespace for each: one guard remembers no more than 10,000.
@@ -114,7 +111,7 @@ test("i6: a reload in the middle of a burst loses nothing that was recorded", as
     await openGuard(page, options);
     await page.evaluate(burst);
     await page.waitForFunction(() => localStorage.getItem("recorded") !== "0");
-    // Some way into the burst, each time another.
+    // A different moment of the burst each time.
     await pause(60 + 13 * again);
     await page.reload();
     const recorded = Number(await page.evaluate(() => localStorage.getItem("recorded")));
@@ -125,7 +122,7 @@ test("i6: a reload in the middle of a burst loses nothing that was recorded", as
 });
 
 /**
- * Records one id after the other, several each millisecond, and notes how many they are: a note that no reload loses.
+ * Records one id after the other, several each millisecond, and stores their number so that no reload loses it.
  */
 function burst(): void {
   let next = 0;
@@ -157,7 +154,10 @@ async function visitIn(profile: Profile, origin: string, prepare?: (page: Page) 
   return { browser, page };
 }
 
-test("i6: a browser killed a moment after record loses nothing with the default storage", async ({ profile, site }) => {
+test("i6: a browser killed half a second after record loses nothing with the default storage", async ({
+  profile,
+  site,
+}) => {
   const all: string[] = [];
   for (let again = 0; again < 3; again++) {
     const { browser, page } = await visitIn(profile, site.origin);
@@ -166,7 +166,7 @@ test("i6: a browser killed a moment after record loses nothing with the default 
     const ids = idsOf(`visit-${String(again)}`, 30);
     for (const id of ids) await record(page, [id]);
     all.push(...ids);
-    await pause(MOMENT_MS);
+    await pause(WRITTEN_MS);
     await browser.kill();
   }
   const { page } = await visitIn(profile, site.origin);
@@ -201,7 +201,7 @@ test("i6: in a visit without IndexedDB a killed browser loses only what localSto
   console.log(
     `localStorage alone, killed after ${String(READING_SECONDS)} s with an impression every 250 ms: the last ${String(lost.length / 4)} s lost (${String(lost.length)} of ${String(ids.length)})`,
   );
-  // What an orderly end has put on the disk stays; and it is the latest that is lost, so that nothing is half there.
+  // Data that an orderly end has written to disk stays; only the latest is lost, and nothing partially.
   expect(await fresh(page, idsOf("earlier", 10))).toEqual([]);
   expect(lost).toEqual(ids.slice(ids.length - lost.length));
 });

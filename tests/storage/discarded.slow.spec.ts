@@ -1,4 +1,4 @@
-/** A tab that the browser has discarded, as it does when memory is short, and that is looked at again. */
+/** A tab that the browser has discarded, as when memory is short, and that is activated again. */
 import { mkdir, writeFile } from "node:fs/promises";
 import type { BrowserContext, Page } from "@playwright/test";
 import { codes, expect, flush, openGuard, record, test as base, visit } from "../support/pages.js";
@@ -34,7 +34,7 @@ const test = base.extend<{ discarding: BrowserContext }>({
   },
 });
 
-/** Discards a tab while the context's first one is looked at, and comes back to it. Returns its new page. */
+/** Discards a tab while the context's first one is active, and activates it again. Returns its new page. */
 async function discard(context: BrowserContext, page: Page): Promise<Page> {
   const background = context.serviceWorkers()[0] ?? (await context.waitForEvent("serviceworker"));
   await context.pages()[0]?.bringToFront();
@@ -55,7 +55,7 @@ async function discard(context: BrowserContext, page: Page): Promise<Page> {
 const shownOf = (page: Page, ids: readonly string[]) =>
   page.evaluate((ids) => window.guard.feed({ key: "home" }).filter(ids), ids);
 
-test("i4: a list with a key has its fresh ids when its tab comes back from being discarded", async ({
+test("i4: a list with a key has its fresh ids when its discarded tab is activated again", async ({
   discarding,
   site,
 }) => {

@@ -1,4 +1,4 @@
-/** Firefox's databases take only deletions after a write that found no room: the guard goes on all the same. */
+/** Firefox's databases accept only deletions after a write that did not fit: the guard continues nonetheless. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { codes, flush, fresh, idsOf, openGuard, record, stats } from "../support/pages.js";
 import { Site } from "../support/site.js";
@@ -19,7 +19,7 @@ afterAll(async () => {
   await site.close();
 });
 
-/** Lets the app fill a database of its own until nothing fits any more. */
+/** Fills a database of the app until nothing fits any more. */
 async function fillIndexedDb(tab: EngineWindow): Promise<void> {
   await tab.evaluate(async (name) => {
     const fits = async (size: number) => {
@@ -39,7 +39,7 @@ async function fillIndexedDb(tab: EngineWindow): Promise<void> {
         transaction.onabort = () => {
           resolve(false);
         };
-        // Random, as pictures are: what repeats itself would be compressed.
+        // Random, like images: repetitive data would be compressed.
         const picture = new Uint8Array(size);
         for (let at = 0; at < size; at += 1 << 16) crypto.getRandomValues(picture.subarray(at, at + (1 << 16)));
         transaction.objectStore("pictures").add(picture);
@@ -57,7 +57,7 @@ test("a full IndexedDB is reported as such only, and stores new data when there 
   await record(tab, ["early"]);
   await flush(tab);
   await fillIndexedDb(tab);
-  // Long ones: small writes still fit, and what they take is compacted.
+  // Long ids: small writes still fit, and are compacted.
   const ids = idsOf(`while full ${"x".repeat(400)}`, 50);
   for (const id of ids) {
     await record(tab, [id]);

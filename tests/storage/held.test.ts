@@ -1,4 +1,4 @@
-/** The snapshot in use across visits: what a storage keeps of it, and what is held when the storage misbehaves. */
+/** The snapshot in use across visits: its stored form, and faulty storage. */
 import { SeenGuard } from "seenguard";
 import type { SeenStorage, Snapshot } from "seenguard";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -18,20 +18,20 @@ import {
   uniqueNamespace,
 } from "../support/node.js";
 
-/** A snapshot as a server ships it, without shards of several texts. */
+/** A server's snapshot, whose shards are single strings. */
 type Shipped = Omit<Snapshot, "shards"> & { shards: string[] };
 
-/** The name that a shard is held by. */
+/** The name of a shard in `Seen-Held`. */
 function nameOf(text: string): string {
   return xxh64(new TextEncoder().encode(text)).toString(16).padStart(16, "0").slice(0, 12);
 }
 
-/** What `held` says of these shards. */
+/** The value of `Seen-Held` for these shards. */
 function namesOf(shards: readonly string[]): string {
   return shards.map(nameOf).join(".");
 }
 
-/** A snapshot as a server ships it to a device that holds shards. */
+/** A server's snapshot for a device that holds shards. */
 function withoutHeld(snapshot: Shipped, held: string): Shipped {
   const names = held.split(".");
   const shorten = (text: string) => (names.includes(nameOf(text)) ? `~${nameOf(text)}` : text);
@@ -139,7 +139,7 @@ describe("a visit on the next day", () => {
 });
 
 describe("the stored snapshot", () => {
-  test("of 20 refreshes in five minutes is the one of a minute after the first, and the last one at the end", async () => {
+  test("after 20 refreshes in five minutes was written a minute after the first, and at the end", async () => {
     fakeTimers({ toFake: ["Date", "performance", "setTimeout", "clearTimeout"], now: NOW * 1000 });
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard, errors } = await openGuard({ storage, namespace });
@@ -160,7 +160,7 @@ describe("the stored snapshot", () => {
     expect([...errors, ...next.errors]).toEqual([]);
   });
 
-  test("is one value, the shards as they came, and ASCII, though an id is not", async () => {
+  test("is one ASCII value with the shards as received, though an id is not ASCII", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { snapshot } = await fiveShards();
     await visitWith(storage, namespace, { ...snapshot, unseen: [{ id: "新闻", at: NOW * 1000 }] });
@@ -192,7 +192,7 @@ describe("the stored snapshot", () => {
     expect([...next.errors, ...last.errors]).toEqual([]);
   });
 
-  test("is that of the tab that wrote last, and each tab goes on with its own", async () => {
+  test("is that of the tab that wrote last, and each tab still uses its own", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const snapshots = [(await fiveShards("one")).snapshot, (await fiveShards("two")).snapshot];
     const tabs = [await visit(storage, namespace), await visit(storage, namespace)];
@@ -205,7 +205,7 @@ describe("the stored snapshot", () => {
     expect(heldBy((await visit(storage, namespace)).guard)).toBe(names[1]);
   });
 
-  test("without a storage is nothing, and the next visit holds nothing", async () => {
+  test("does not exist without a storage, and the next visit holds nothing", async () => {
     const namespace = uniqueNamespace();
     const { snapshot } = await fiveShards();
     const { guard } = await openGuard({ namespace });
@@ -228,7 +228,7 @@ describe("storage that lost", () => {
     return { storage, namespace, snapshot, ids, key };
   }
 
-  /** Applies what a server then ships, and expects everything as ever in the next visit. */
+  /** Applies a server's next snapshot, and expects a normal next visit. */
   async function expectRecovery(
     guard: SeenGuard,
     { storage, namespace, snapshot, ids }: Awaited<ReturnType<typeof stored>>,
@@ -253,7 +253,7 @@ describe("storage that lost", () => {
 });
 
 describe("a storage that is full", () => {
-  /** A storage that takes so much, keys and values together. */
+  /** A storage with this capacity, keys and values together. */
   class SmallStorage extends MapStorage {
     room = Infinity;
 
@@ -264,7 +264,7 @@ describe("a storage that is full", () => {
     }
   }
 
-  test("i6: of shards gives impressions their room", async () => {
+  test("i6: of shards removes them for impressions", async () => {
     const [storage, namespace] = [new SmallStorage(), uniqueNamespace()];
     const snapshot = await shippedSnapshot(idsOf("seen", 500), { capacity: 100, shards: 5 });
     await visitWith(storage, namespace, snapshot);
@@ -277,7 +277,7 @@ describe("a storage that is full", () => {
     const next = await visit(storage, namespace);
     expect(next.guard.filter(idsOf("an impression that takes some room", 20))).toEqual([]);
     expect(heldBy(next.guard)).toBe("");
-    // There is room for both again.
+    // Both fit again.
     storage.room = Infinity;
     next.guard.apply(snapshot);
     await next.guard.close();

@@ -1,6 +1,6 @@
 /**
- * IndexedDB that does not answer, fails, or is lost on the way: the feed opens, and what is recorded is stopped again on
- * the next visit.
+ * IndexedDB that does not respond, fails, or is lost during a visit: the feed opens, and recorded ids are stopped on the
+ * next visit.
  */
 import type { BrowserContext, Page } from "@playwright/test";
 import {
@@ -20,27 +20,27 @@ import type { Site } from "../support/site.js";
 
 /** Longer than `open` may wait for the storage. */
 const OPEN_MS = 3_000;
-/** After this what no put has finished is in localStorage, on a machine that is busy with other things, too. */
+/** After this time, also on a busy machine, localStorage has the changes whose writes are not complete. */
 const LOCAL_MS = 8_000;
 /** A visible page has loaded again after this. */
 const LOAD_MS = 20_000;
 
 declare global {
   interface Window {
-    /** Whether the page's IndexedDB behaves as the test has it. */
+    /** Whether the page's IndexedDB is faulty. */
     isFaulty: boolean;
-    /** Ends a transaction that a tab has kept open. */
+    /** Ends a transaction that a tab holds open. */
     letGo: () => void;
   }
 }
 
-/** From the next document on no opening of a database is answered. */
+/** From the next document on no request to open a database gets a response. */
 const neverOpens = (page: Page) =>
   page.addInitScript(() => {
     IDBFactory.prototype.open = () => ({}) as IDBOpenDBRequest;
   });
 
-/** From the next document on no opening of a database is answered until `isFaulty` is false. */
+/** From the next document on no request to open a database gets a response until `isFaulty` is false. */
 const opensLate = (page: Page) =>
   page.addInitScript(() => {
     window.isFaulty = true;
@@ -63,7 +63,7 @@ const opensLate = (page: Page) =>
     };
   });
 
-/** A visit, and how long its `open` took. */
+/** A visit, and the duration of its `open`. */
 async function timedVisit(page: Page, site: Site): Promise<number> {
   await page.goto(site.origin);
   const before = Date.now();
@@ -71,7 +71,7 @@ async function timedVisit(page: Page, site: Site): Promise<number> {
   return Date.now() - before;
 }
 
-/** A page that has taken the object store for itself, until it is closed or lets go. */
+/** A page that locks the object store, until it is closed or releases it. */
 async function holdTransaction(context: BrowserContext, site: Site): Promise<Page> {
   const page = await context.newPage();
   await page.goto(site.origin);
@@ -93,7 +93,7 @@ async function holdTransaction(context: BrowserContext, site: Site): Promise<Pag
   return page;
 }
 
-test.describe("an opening of IndexedDB that is never answered", () => {
+test.describe("a request to open IndexedDB without a response", () => {
   test("i5: blocks no feed, and impressions are in localStorage and stopped on the next visits", async ({
     context,
     site,
@@ -108,7 +108,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await timedVisit(page, site)).toBeLessThan(OPEN_MS);
     await record(page, ["a"]);
     await expect.poll(() => stashesOn(page), { timeout: LOCAL_MS }).toHaveLength(1);
-    // Another guard of the same document does not wait for that opening for ever either.
+    // Another guard of the same document does not wait for that request forever either.
     const another = await page.evaluate(async () => {
       const began = performance.now();
       const guard = await Seenguard.SeenGuard.open({ namespace: "another" });
@@ -126,7 +126,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect(await next.evaluate(() => window.guard.pending())).toEqual(["earlier", "a"]);
   });
 
-  test("i5: that opens late is used, with its data", async ({ context, site }) => {
+  test("i5: that succeeds late is used, with its data", async ({ context, site }) => {
     const before = await visit(await context.newPage(), site);
     await record(before, ["earlier"]);
     await flush(before);
@@ -141,11 +141,11 @@ test.describe("an opening of IndexedDB that is never answered", () => {
     expect((await stats(page)).storage).toBe("indexeddb");
   });
 
-  test("i5: as where an app's connection blocks the guard's, holds up no feed either", async ({ context, site }) => {
+  test("i5: as when an app's connection blocks the guard's, blocks no feed either", async ({ context, site }) => {
     const blocking = await context.newPage();
     await blocking.goto(site.origin);
     await blocking.evaluate(async () => {
-      // One of the same name, which ignores that another wants to change it.
+      // A connection to the same database that ignores `versionchange`.
       const opening = indexedDB.open("seenguard", 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore("the app's own");
       await new Promise((resolve) => (opening.onsuccess = resolve));
@@ -163,7 +163,7 @@ test.describe("an opening of IndexedDB that is never answered", () => {
   });
 });
 
-test("a tab that has the database for itself holds up no feed, and others learn of its impressions by localStorage", async ({
+test("a tab that locks the database blocks no feed, and others get its impressions by localStorage", async ({
   context,
   site,
 }) => {
@@ -192,7 +192,7 @@ test("i6: a tab whose writes fail still exchanges impressions with other tabs", 
       throw new DOMException("refused", "UnknownError");
     };
   });
-  // So that it waits longer and longer before it tries again.
+  // So that its retry delay grows.
   for (const id of idsOf("of the failing", 4)) {
     await record(failing, [id]);
     await failing.waitForTimeout(1_100);
@@ -204,11 +204,7 @@ test("i6: a tab whose writes fail still exchanges impressions with other tabs", 
   expect((await stats(failing)).storage).toBe("unavailable");
 });
 
-test("where no transaction can be committed by hand, as in older browsers, all is written as well", async ({
-  context,
-  page,
-  site,
-}) => {
+test("without `commit`, as in older browsers, everything is written, too", async ({ context, page, site }) => {
   await page.addInitScript(() => {
     Reflect.deleteProperty(IDBTransaction.prototype, "commit");
   });

@@ -1,13 +1,13 @@
-/** What stands in keys and strings of the storage, how long, and how much of it. */
+/** Keys and values in the storage: their content, lifetime and size. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { nameOf, prefixOf, under } from "../../js/storage/keys.js";
+import { nameOf, prefixOf, generationPrefixOf } from "../../js/storage/keys.js";
 import { sizeOf } from "../simulation/programs/local-storage.js";
-import { holding, idsOf, newBrowser, until, type Browser } from "./support.js";
+import { containing, idsOf, newBrowser, until, type Browser } from "./support.js";
 
 const DAY_MS = 86_400_000;
-/** All keys of the package name a namespace as their second part. */
-const OF_US = /^seenguard(?:-signal|-clear)?\//;
+/** All keys of the package have a namespace as their second part. */
+const OWN_KEY = /^seenguard(?:-signal|-clear)?\//;
 
 /** Opens a namespace, records, and closes it after some time. */
 async function visit(browser: Browser, namespace: string, ids: readonly string[] = []): Promise<void> {
@@ -20,9 +20,9 @@ async function visit(browser: Browser, namespace: string, ids: readonly string[]
 }
 
 const keysOf = ({ rows, local }: Browser): string[] =>
-  [...rows.keys(), ...local.keys()].filter((key) => OF_US.test(key));
+  [...rows.keys(), ...local.keys()].filter((key) => OWN_KEY.test(key));
 
-test("keys name the namespace, a time and random bits, and nothing that was seen", async () => {
+test("keys contain the namespace, a time and random bits, and no ids", async () => {
   const browser = await newBrowser();
   await visit(browser, "home:ada", idsOf("secret", 20));
   for (const key of keysOf(browser))
@@ -30,7 +30,7 @@ test("keys name the namespace, a time and random bits, and nothing that was seen
   expect([...browser.local.values()].join()).not.toContain("secret");
 });
 
-test("nothing of an app's own object goes into localStorage but the signal", async () => {
+test("with a custom store localStorage contains only the signal", async () => {
   const browser = await newBrowser();
   const document = browser.open();
   const custom = new Map<string, string>();
@@ -60,13 +60,13 @@ describe("another namespace", () => {
     expect(left("home:used").length).toBeGreaterThan(1);
   });
 
-  test("that was cleared leaves its name for no longer than one that was not", async () => {
+  test("that was cleared has its name removed no later than one that was not", async () => {
     const browser = await newBrowser();
     await visit(browser, "home:left", ["a"]);
     const document = browser.open();
     await until(browser, document.seenguard.SeenGuard.clear("home:left"));
     document.end();
-    expect(holding(browser.rows, "a")).toEqual([]);
+    expect(containing(browser.rows, "a")).toEqual([]);
     await browser.advance(61 * DAY_MS);
     await visit(browser, "home:own");
     expect(keysOf(browser).filter((key) => key.includes("/home:left"))).toEqual([]);
@@ -77,7 +77,7 @@ describe("the stashes of a namespace", () => {
   const withoutDatabase = () => newBrowser({ indexedDb: "denied" });
   const stashes = (browser: Browser) => new Map([...browser.local].filter(([key]) => key.includes("/s/")));
 
-  test("i7: have at most 200,000 characters together, and hold the newest", async () => {
+  test("i7: have at most 200,000 characters together, and contain the newest impressions", async () => {
     const browser = await withoutDatabase();
     const long = (prefix: string) => idsOf(`${prefix}-${"x".repeat(100)}`, 1_500);
     const documents = [browser.open(), browser.open()];
@@ -94,7 +94,7 @@ describe("the stashes of a namespace", () => {
     expect(next.filter([long("1").at(-1) ?? ""])).toEqual([]);
   });
 
-  test("are gone once IndexedDB has everything", async () => {
+  test("are removed once IndexedDB has everything", async () => {
     const browser = await newBrowser();
     const [one, two] = [browser.open(), browser.open()];
     const guard = await until(browser, one.openGuard({}));
@@ -107,12 +107,12 @@ describe("the stashes of a namespace", () => {
     const next = await until(browser, two.openGuard({}));
     await browser.advance(3_000);
     expect(stashes(browser).size).toBe(0);
-    expect(holding(browser.rows, "a")).toHaveLength(1);
+    expect(containing(browser.rows, "a")).toHaveLength(1);
     expect(next.filter(["a", "b"])).toEqual(["b"]);
   });
 });
 
-test("i6: without localStorage an open tab learns what another saves within ten seconds, and a clear", async () => {
+test("i6: without localStorage an open tab loads another tab's rows and clears within ten seconds", async () => {
   const browser = await newBrowser({ local: "denied" });
   const [one, two] = [browser.open(), browser.open()];
   const [first, second] = [await until(browser, one.openGuard({})), await until(browser, two.openGuard({}))];
@@ -124,7 +124,7 @@ test("i6: without localStorage an open tab learns what another saves within ten 
   expect(second.filter(["a", "b"])).toEqual(["a", "b"]);
 });
 
-test("a guard that is closed leaves no timer, and the connection open for the next one", async () => {
+test("a closed guard leaves no timer, and the connection open for the next one", async () => {
   const browser = await newBrowser();
   const document = browser.open();
   for (const id of ["a", "b"]) {
@@ -136,7 +136,7 @@ test("a guard that is closed leaves no timer, and the connection open for the ne
   expect(document.openedTimes).toBe(1);
 });
 
-test("i6: a page that is shown saves within a second or two, even if another attempt fails meanwhile", async () => {
+test("i6: a page that is shown again saves within two seconds, even if another attempt fails meanwhile", async () => {
   const browser = await newBrowser();
   const document = browser.open();
   const guard = await until(browser, document.openGuard({}));
@@ -150,7 +150,7 @@ test("i6: a page that is shown saves within a second or two, even if another att
   await browser.advance(100);
   browser.outcomes = [];
   await browser.advance(2_000);
-  expect(holding(browser.rows, "a")).toHaveLength(1);
+  expect(containing(browser.rows, "a")).toHaveLength(1);
 });
 
 const namespaces = fc.string({ unit: "binary", minLength: 1, maxLength: 40 });
@@ -168,8 +168,9 @@ test("different namespaces have different keys, and none of them is a prefix of 
 test("keys of a lower generation are one range below those of a higher one", () => {
   const property = fc.property(namespaces, generations, generations, (namespace, one, other) => {
     const [lower, higher] = [Math.min(one, other), Math.max(one, other)];
-    const below = under(nameOf(namespace), higher);
-    if (one !== other) expect(`${under(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
+    const below = generationPrefixOf(nameOf(namespace), higher);
+    if (one !== other)
+      expect(`${generationPrefixOf(nameOf(namespace), lower)}r/zzzzzzzzzzzzzz/zzzzzzzzz` < below).toBe(true);
     expect(below > prefixOf(nameOf(namespace))).toBe(true);
   });
   fc.assert(property, { numRuns: 5_000 });

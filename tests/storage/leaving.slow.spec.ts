@@ -1,4 +1,4 @@
-/** A page that hides or goes: what it has not written yet reaches its next visit and the other tabs, and nothing piles up. */
+/** A page that hides or closes: its unsaved changes reach the next visit and other tabs, and stashes do not accumulate. */
 import type { Page } from "@playwright/test";
 import { expect, flush, fresh, idsOf, openGuard, record, stashesOn, test, visit } from "../support/pages.js";
 
@@ -12,7 +12,7 @@ const refuseWrites = (page: Page) =>
 
 const hide = (page: Page) => page.evaluate(() => dispatchEvent(new Event("pagehide")));
 
-/** How long the texts of the rows in localStorage are together. */
+/** The total length of the rows in localStorage. */
 const charactersInLocalStorage = (page: Page) =>
   page.evaluate(() =>
     Object.entries<string>(localStorage)
@@ -20,7 +20,7 @@ const charactersInLocalStorage = (page: Page) =>
       .reduce((sum, [, text]) => sum + text.length, 0),
   );
 
-test("i6: while IndexedDB refuses writes it leaves one stash, however often it hides, and the next visit saves it", async ({
+test("i6: while IndexedDB refuses writes a page has one stash, however often it hides, and the next visit saves it", async ({
   page,
   site,
 }) => {
@@ -48,7 +48,7 @@ test("i6: while IndexedDB refuses writes it leaves one stash, however often it h
   expect(await fresh(page, [...ids.slice(-1_000), "new"])).toEqual(["new"]);
 });
 
-test("i6: other tabs learn of impressions that it records as it closes", async ({ context, site }) => {
+test("i6: other tabs get impressions that a page records as it closes", async ({ context, site }) => {
   const [going, staying] = [await context.newPage(), await context.newPage()];
   for (const page of [going, staying]) await visit(page, site);
   await going.evaluate(() => {

@@ -1,5 +1,5 @@
-//! The store as the core sees it: rows, the facts in them, and marks of what is saved. That nothing is lost in whatever
-//! order rows come is for the simulation to show.
+//! The core's interface to the storage: rows, their facts, and marks of saved changes. The simulation tests that nothing
+//! is lost whatever the order of rows.
 
 use crate::common::device::{Device, save, stored_guard};
 use crate::common::{START, apply, at, has_all, ids, shard_of};
@@ -7,7 +7,7 @@ use seenguard::device::{Due, Explanation, Guard, Mark, Scope, Source};
 
 const DAY: u64 = 86_400;
 
-/// Everything that is unsaved, as rows with their marks.
+/// All unsaved changes, as rows with their marks.
 fn unsaved(guard: &mut Guard, due: Due) -> Vec<(String, Mark)> {
     let mut rows = Vec::new();
     let mut after = Mark::default();
@@ -22,7 +22,7 @@ fn is_due(guard: &mut Guard, due: Due, now: u64) -> bool {
     guard.unsaved(Mark::default(), due, at(now)).is_some()
 }
 
-/// One that has saved everything.
+/// A guard that has saved everything.
 fn saved_guard(ids: &[String]) -> (Guard, Device) {
     let (mut guard, mut device) = (stored_guard(), Device::default());
     guard.record(ids, at(START));
@@ -44,7 +44,7 @@ fn name(guard: &Guard) -> String {
 // Rows and marks.
 
 #[test]
-fn i6_rows_of_a_thousand_have_all_that_is_unsaved() {
+fn i6_rows_of_a_thousand_have_all_unsaved_changes() {
     let mut guard = stored_guard();
     guard.record(&ids("item", 0..2_500), at(START));
     let rows = unsaved(&mut guard, Due::Changes);
@@ -55,7 +55,7 @@ fn i6_rows_of_a_thousand_have_all_that_is_unsaved() {
 }
 
 #[test]
-fn i6_marks_are_confirmed_in_any_order_and_what_has_changed_since_stays_unsaved() {
+fn i6_marks_are_confirmed_in_any_order_and_later_changes_stay_unsaved() {
     let mut guard = stored_guard();
     guard.record(&ids("item", 0..2_500), at(START));
     let rows = unsaved(&mut guard, Due::Changes);
@@ -77,7 +77,7 @@ fn i6_marks_are_confirmed_in_any_order_and_what_has_changed_since_stays_unsaved(
 }
 
 #[test]
-fn what_is_merely_covered_starts_no_save_and_goes_along() {
+fn covering_alone_starts_no_save_and_is_saved_with_the_next_change() {
     let (mut guard, mut device) = saved_guard(&ids("item", 0..2));
     apply(
         &mut guard,
@@ -96,7 +96,7 @@ fn what_is_merely_covered_starts_no_save_and_goes_along() {
 }
 
 #[test]
-fn i6_a_stash_has_the_newest_that_fit_and_what_it_brings_is_unsaved_where_it_is_read() {
+fn i6_a_stash_has_the_newest_changes_that_fit_and_they_are_unsaved_where_it_is_merged() {
     let mut guard = stored_guard();
     guard.record(&ids("item", 0..500), at(START));
     let stash = guard.unsaved_within(2_000, at(START)).unwrap();
@@ -112,7 +112,7 @@ fn i6_a_stash_has_the_newest_that_fit_and_what_it_brings_is_unsaved_where_it_is_
 }
 
 #[test]
-fn i6_rewritten_rows_have_what_the_table_has_of_the_ids_of_the_former_ones() {
+fn i6_rewritten_rows_have_the_tables_recordings_of_the_former_rows_ids() {
     let (_, mut device) = saved_guard(&ids("item", 0..1_500));
     let (_, others) = saved_guard(&ids("other", 0..600));
     device.rows.extend(others.rows);
@@ -155,7 +155,7 @@ fn i5_a_damaged_row_changes_nothing() {
 // Facts.
 
 #[test]
-fn facts_are_due_where_the_store_lacks_them_and_on_another_day() {
+fn facts_are_due_if_the_store_lacks_them_and_on_another_day() {
     let mut guard = stored_guard();
     assert!(!is_due(&mut guard, Due::Changes, START) && is_due(&mut guard, Due::Facts, START));
     let mut device = Device::default();
@@ -168,7 +168,7 @@ fn facts_are_due_where_the_store_lacks_them_and_on_another_day() {
     save(&mut guard, &mut device);
     let mut next = device.next_visit();
     assert!(!is_due(&mut next, Due::Facts, START));
-    // What is covered keeps its text for a delivery, of which it has read.
+    // A covered impression keeps its id for a delivery, of which the row has the fact.
     next.record(&["a"], at(START));
     apply(
         &mut next,
@@ -204,7 +204,7 @@ fn a_device_has_a_name_once_it_is_stored_and_all_tabs_agree_on_one() {
 // The first load, and a clear.
 
 #[test]
-fn what_is_local_before_the_first_load_changes_nothing_of_what_was_stored() {
+fn local_recordings_before_the_first_load_change_no_stored_recording() {
     let (_, device) = saved_guard(&ids("item", 0..1));
     let mut guard = stored_guard();
     guard.record_local(&["item-0", "met elsewhere"], at(START + 5));
@@ -217,7 +217,7 @@ fn what_is_local_before_the_first_load_changes_nothing_of_what_was_stored() {
 }
 
 #[test]
-fn a_tab_that_learns_of_a_clear_has_nothing_but_what_it_recorded_before_it_read_anything() {
+fn a_reset_keeps_only_what_the_tab_recorded_before_it_merged_anything() {
     let (mut cleared, _) = saved_guard(&ids("item", 0..3));
     cleared.reset(false);
     assert!(cleared.recordings() == 0 && cleared.pending(9, at(START)).is_empty());

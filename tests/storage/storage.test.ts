@@ -1,8 +1,8 @@
-/** A storage of the app's own: what is kept across visits, and what happens when the storage misbehaves. */
+/** A custom storage: data across visits, and faulty storage. */
 import { SeenGuard } from "seenguard";
 import type { SeenStorage } from "seenguard";
 import { describe, expect, test, vi } from "vitest";
-import { fakeTimers } from "../support/clocks.js";
+import { fakeTimers, never } from "../support/clocks.js";
 import {
   GatedStorage,
   idsOf,
@@ -22,7 +22,7 @@ async function visit(storage: SeenStorage, namespace: string, ids: string[] = []
   await guard.close();
 }
 
-/** Records ids, each written by itself. */
+/** Records ids, each written as a row of its own. */
 async function recordInPieces({ guard }: OpenedGuard, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     guard.record(id);
@@ -43,7 +43,7 @@ async function forgotten(storage: SeenStorage, namespace: string, ids: string[])
   return fresh;
 }
 
-describe("with a storage of the app's own", () => {
+describe("with a custom storage", () => {
   test("recorded ids are stopped on the next visit, pending with their times, and covered then", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const first = await openGuard({ storage, namespace });
@@ -81,14 +81,14 @@ describe("with a storage of the app's own", () => {
     await opened.guard.close();
     const calls: string[] = [];
     storage.before = (operation, key) => calls.push(`${operation} ${key}`);
-    // It would have compacted what it can two seconds after it was opened.
+    // Otherwise it would compact two seconds after it was opened.
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(calls).toEqual([]);
   });
 });
 
 describe("clear", () => {
-  test("forgets a namespace, here and in storage, and no other", async () => {
+  test("deletes a namespace, in memory and in storage, and no other", async () => {
     const [storage, namespace, other] = [new MapStorage(), uniqueNamespace(), uniqueNamespace()];
     await visit(storage, other, ["a"]);
     const { guard } = await openGuard({ storage, namespace });
@@ -108,11 +108,11 @@ describe("clear", () => {
     const full = storage.size;
     await SeenGuard.clear(namespace, storage);
     expect(full).toBeGreaterThan(1000);
-    // The number of the clear, and when the namespace was used.
+    // The generation, and the time of the last use.
     expect(storage.size).toBeLessThan(150);
   });
 
-  test("i6: keeps impressions recorded while it runs on a slow storage", async () => {
+  test("i6: does not delete impressions recorded while it runs on a slow storage", async () => {
     const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
     const opening = openGuard({ storage: storage.face("page"), namespace });
     await storage.releaseUntil(opening);
@@ -125,13 +125,13 @@ describe("clear", () => {
     expect(guard.filter(["before", "while it is written", "after"])).toEqual(["before", "while it is written"]);
     await storage.releaseUntil(clearing);
     await storage.releaseUntil(guard.close());
-    const kept = new MapStorage();
-    for (const [key, value] of storage.values) kept.values.set(key, value);
+    const copy = new MapStorage();
+    for (const [key, value] of storage.values) copy.values.set(key, value);
     const all = ["before", "while it is written", "after"];
-    expect(await forgotten(kept, namespace, all)).toEqual(["before", "while it is written"]);
+    expect(await forgotten(copy, namespace, all)).toEqual(["before", "while it is written"]);
   });
 
-  test("i6: overrules a page that still writes earlier impressions", async () => {
+  test("i6: also applies to a page that is still writing earlier impressions", async () => {
     const [storage, namespace] = [new GatedStorage(), uniqueNamespace()];
     const opening = openGuard({ storage: storage.face("old"), namespace }, newPage());
     await storage.releaseUntil(opening);
@@ -146,16 +146,15 @@ describe("clear", () => {
     expect(await forgotten(late, namespace, ["a"])).toEqual(["a"]);
   });
 
-  test("i6: rejects with the storage's error where no guard is open that could report it", async () => {
+  test("i6: rejects with the storage's error if no guard is open that could report it", async () => {
     const failing = Object.assign(new MapStorage(), { keys: () => Promise.reject(new Error("no disk")) });
     const cleared = SeenGuard.clear(uniqueNamespace(), failing);
     await expect(cleared).rejects.toMatchObject({ name: "SeenGuardError", code: "storage" });
     await expect(cleared).rejects.toThrow("no disk");
   });
 
-  test("i6: rejects when the storage has not answered after ten seconds, and not before", async () => {
+  test("i6: rejects after ten seconds without a response of the storage, and not before", async () => {
     fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const never = () => new Promise<never>(() => {});
     const cleared = SeenGuard.clear(uniqueNamespace(), { get: never, set: never, remove: never, keys: never });
     const outcome = vi.fn();
     cleared.then(outcome, outcome);
@@ -197,12 +196,11 @@ describe("a storage that fails", () => {
   });
 });
 
-describe("a storage that takes its time", () => {
-  test("and stops to answer does not hold up flush for more than ten seconds, nor close for more than two", async () => {
+describe("a slow storage", () => {
+  test("that stops responding delays flush for at most ten seconds, and close for at most two", async () => {
     fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const storage = new MapStorage();
     const { guard, codes } = await openGuard({ storage });
-    const never = () => new Promise<never>(() => {});
     Object.assign(storage, { get: never, set: never, remove: never, keys: never });
     guard.record("a");
     const isDone = vi.fn();
@@ -218,11 +216,10 @@ describe("a storage that takes its time", () => {
     expect(isDone).toHaveBeenCalledTimes(2);
   });
 
-  test("i5: is waited for by open for two seconds and no longer, and has failed after ten", async () => {
-    // The engine is there: only the storage is waited for.
+  test("i5: delays open for at most two seconds, and has failed after ten", async () => {
+    // The engine is loaded: only the storage is waited for.
     await openGuard();
     fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const never = () => new Promise<never>(() => {});
     const isOpen = vi.fn();
     const opening = openGuard({ storage: { get: never, set: never, remove: never, keys: never } });
     void opening.then(isOpen);
@@ -238,11 +235,11 @@ describe("a storage that takes its time", () => {
     expect(codes()).toEqual(["storage"]);
   });
 
-  test("and never answers one call has failed after ten seconds, and is called again", async () => {
+  test("that never responds to one call has failed after ten seconds, and is called again", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard, codes } = await openGuard({ storage, namespace });
     fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(new Promise<never>(() => {}));
+    vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(never());
     guard.record("a");
     await vi.advanceTimersByTimeAsync(9_999);
     expect([guard.stats().storage, codes()]).toEqual(["custom", []]);
@@ -264,7 +261,7 @@ describe("a storage that takes its time", () => {
     expect(timers()).toBe(before);
   });
 
-  test("is read without timers, which in the background come late", async () => {
+  test("is read without timers, which are late in the background", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const ids = idsOf("id-", 10_000);
     await visit(storage, namespace, ids);
@@ -274,7 +271,7 @@ describe("a storage that takes its time", () => {
     await guard.close();
   });
 
-  test("i5: and answers after open has resolved is read then", async () => {
+  test("i5: that responds after open has resolved is read then", async () => {
     fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     const [gated, namespace] = [new GatedStorage(), uniqueNamespace()];
     await storeInto(gated, namespace, ["earlier"]);
@@ -290,14 +287,14 @@ describe("a storage that takes its time", () => {
   });
 });
 
-/** Lets a visit record into a gated storage, all doors open. */
+/** Records in a visit over a gated storage whose operations all run. */
 async function storeInto(gated: GatedStorage, namespace: string, ids: string[]): Promise<void> {
   const open = new MapStorage();
   await visit(open, namespace, ids);
   for (const [key, value] of open.values) gated.values.set(key, value);
 }
 
-/** The ids of these that a new page over the present content does not stop. */
+/** The ids of these that a new page over the current content does not stop. */
 function keptIn(gated: GatedStorage, namespace: string, ids: string[]): Promise<string[]> {
   const copy = new MapStorage();
   for (const [key, value] of gated.values) copy.values.set(key, value);
@@ -322,7 +319,7 @@ describe("stored content that is damaged", () => {
     ["binary", () => "\0\ud800\uffff"],
     ["of ten megabytes", () => "A".repeat(10_000_000)],
   ] as const) {
-    test(`i5: and ${how} is reported once and deleted, and the other rows are kept`, async () => {
+    test(`i5: and ${how} is reported once and deleted, and the other rows stay`, async () => {
       const { storage, namespace, ids, rows } = await stored();
       const [victim = "", ...others] = rows();
       const text = storage.values.get(victim) ?? "";
@@ -350,7 +347,7 @@ describe("data of a later version", () => {
     return `${before}/${number ?? own}/q/anything`;
   };
 
-  test("i5: is left alone, and this version goes on next to it", async () => {
+  test("i5: is not changed, and this version works next to it", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     await visit(storage, namespace, ["a"]);
     const text = "what only a later version understands\n";
@@ -358,7 +355,7 @@ describe("data of a later version", () => {
     for (let again = 0; again < 3; again++) {
       const opened = await openGuard({ storage, namespace }, newPage());
       expect(opened.guard.filter(["a", "b"])).toEqual(again === 0 ? ["b"] : []);
-      // Enough to be compacted, which takes rows away.
+      // Enough for a compaction, which removes rows.
       await recordInPieces(opened, ["b", ...idsOf(`visit-${String(again)}`, 15)]);
       await opened.guard.close();
       expect(opened.codes()).toEqual([]);

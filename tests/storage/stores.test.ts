@@ -1,6 +1,6 @@
 /**
- * What every store has to do, whatever is behind it: IndexedDB, an app's object that answers at once or later, and
- * localStorage in four lines. And what a guard does while one method of an app's object rejects or never answers.
+ * The requirements of every store: IndexedDB, a custom store with synchronous or asynchronous results, and localStorage in
+ * four lines. And the guard while one method of a custom store rejects or never resolves.
  */
 import type { SeenGuard, SeenStorage } from "seenguard";
 import { describe, expect, test } from "vitest";
@@ -54,7 +54,7 @@ describe.each(Object.entries(stores))("over %s", (name, optionsOf) => {
     expect(next.guard.stats().storage).toBe(name === "IndexedDB" ? "indexeddb" : "custom");
   });
 
-  test("i6: recorded ids are stored without a call, and unseen ones, too", async () => {
+  test("i6: recorded and unseen ids are stored without a call of flush", async () => {
     const browser = await newBrowser();
     const { document, guard } = await open(browser);
     await browser.task(() => guard.record(["a", "b"]));
@@ -64,7 +64,7 @@ describe.each(Object.entries(stores))("over %s", (name, optionsOf) => {
     expect((await open(browser)).guard.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("i6: nothing is lost that was recorded in the task in which the page goes", async () => {
+  test("i6: impressions recorded in the task in which the page navigates are stored", async () => {
     const browser = await newBrowser();
     const { document, guard } = await open(browser);
     await browser.task(() => {
@@ -74,7 +74,7 @@ describe.each(Object.entries(stores))("over %s", (name, optionsOf) => {
     expect((await open(browser)).guard.filter(["a", "b"])).toEqual(["b"]);
   });
 
-  test("two tabs see each other's ids, and forget together", async () => {
+  test("two tabs share ids and clears", async () => {
     const browser = await newBrowser();
     const [one, two] = [await open(browser), await open(browser)];
     await browser.task(() => one.guard.record("a"));
@@ -129,7 +129,7 @@ describe("while a method of an app's object", () => {
   };
   for (const method of methods)
     for (const [way, answer] of Object.entries(ways))
-      test(`i5: ${method} ${way} the guard goes on, and stores everything afterwards`, async () => {
+      test(`i5: ${method} ${way}, the guard works, and stores everything afterwards`, async () => {
         const browser = await newBrowser();
         const first = browser.open();
         const stored = customStore(first, () => undefined);
@@ -156,7 +156,7 @@ describe("while a method of an app's object", () => {
         expect(later.stats().storage).toBe("custom");
       });
 
-  test("i5: never answers, close resolves within two seconds and leaves no timer", async () => {
+  test("i5: never resolves, close resolves within two seconds and leaves no timer", async () => {
     const browser = await newBrowser();
     const document = browser.open();
     const silent = () => new Promise<never>(() => {});

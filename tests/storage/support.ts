@@ -1,8 +1,10 @@
-/** A person's browser in the process, with a clock of the test's: see tests/simulation/programs/browser.ts. */
+/** A simulated browser with the test's clock: see tests/simulation/programs/browser.ts. */
 import { Browser, type World } from "../simulation/programs/browser.js";
 import { globalsOf } from "../simulation/programs/globals.js";
 import { Ledger } from "../simulation/programs/ledger.js";
 import { bundlePackage, type LoadPackage } from "../simulation/programs/package.js";
+
+export { idsOf } from "../support/shards.js";
 
 export type { PageDocument } from "../simulation/programs/browser.js";
 export { Browser };
@@ -17,7 +19,7 @@ export async function newBrowser(world: Partial<World> = {}): Promise<Browser> {
   return browser;
 }
 
-/** The promise's value; time passes until there is one. */
+/** The promise's value; advances the time until it is settled. */
 export async function until<T>(browser: Browser, promise: Promise<T>): Promise<T> {
   const state = { isSettled: false };
   const settle = () => (state.isSettled = true);
@@ -26,13 +28,10 @@ export async function until<T>(browser: Browser, promise: Promise<T>): Promise<T
     await browser.advance(ms === 0 ? 0 : 50);
     if (state.isSettled) return promise;
   }
-  throw new Error("a promise stays open");
+  throw new Error("a promise is not settled");
 }
 
-/** The values of a map whose text has a part; rows are base64. */
-export function holding(values: ReadonlyMap<string, string>, part: string): string[] {
+/** The values of a map that contain a string; rows are base64. */
+export function containing(values: ReadonlyMap<string, string>, part: string): string[] {
   return [...values].filter(([, value]) => Buffer.from(value, "base64").includes(part)).map(([key]) => key);
 }
-
-export const idsOf = (prefix: string, count: number): string[] =>
-  Array.from({ length: count }, (_, index) => `${prefix}-${String(index)}`);

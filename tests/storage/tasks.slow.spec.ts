@@ -1,17 +1,17 @@
-/** How long a page is busy at a time while its storage is read and written, compared with fixed work in the same page. */
+/** The longest task of a page while its storage is read and written, compared with fixed work in the same page. */
 import type { Page } from "@playwright/test";
 import { expect, flush, fresh, idsOf, NAMESPACE, record, test, visit } from "../support/pages.js";
 
-/** The fixed work: how many ids are written as JSON and read again, how often. */
+/** The fixed work: the number of ids that are written as JSON and parsed again, and how often. */
 const [IDS, TIMES] = [10_000, 10];
 /** After this a page has saved its facts and compacted. */
-const SETTLE_MS = 2_500;
+const MAINTAINED_MS = 2_500;
 
 interface TraceEvent {
   readonly name: string;
   readonly pid: number;
   readonly tid: number;
-  /** The processor's time (µs): other processes take none of it. */
+  /** Processor time (µs), independent of other processes. */
   readonly tdur?: number;
 }
 
@@ -57,7 +57,7 @@ test("no task of a page with 10,000 stored and 5,000 pending is longer than read
   }
   await before.close();
 
-  // The engine is there already.
+  // The engine is loaded already.
   const page = await visit(await context.newPage(), site, { namespace: "another" });
   await page.evaluate(() => (document.title = "the measured page"));
   const other = await visit(await context.newPage(), site);
@@ -76,7 +76,7 @@ test("no task of a page with 10,000 stored and 5,000 pending is longer than read
       }, NAMESPACE),
     ),
     settling: await longestTask(page, async () => {
-      await page.waitForTimeout(SETTLE_MS);
+      await page.waitForTimeout(MAINTAINED_MS);
       for (const id of idsOf("one more", 20)) {
         await record(page, [id]);
         await flush(page);

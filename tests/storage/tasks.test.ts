@@ -1,4 +1,4 @@
-/** Loads and saves of many rows let other tasks run in between. */
+/** Loads and saves of many rows yield to other tasks. */
 import { describe, expect, test } from "vitest";
 import { CLOCK, deviceClock } from "../../js/platform/host.js";
 import { idsOf, MapStorage, newPage, openGuard, uniqueNamespace } from "../support/node.js";
@@ -25,7 +25,7 @@ async function withRows() {
   return { storage, namespace };
 }
 
-/** A page in which the engine is there already. */
+/** A page with a loaded engine. */
 async function readyPage() {
   const page = newPage();
   await openGuard({}, page);
@@ -43,7 +43,7 @@ function afterFirst(storage: MapStorage, wanted: "get" | "set", run: () => void)
 }
 
 describe("a load of ten rows", () => {
-  test("lets other tasks run in between", async () => {
+  test("yields to other tasks", async () => {
     const { storage, namespace } = await withRows();
     const page = await readyPage();
     const state = { isOpen: false, wasOpen: undefined as boolean | undefined };
@@ -54,7 +54,7 @@ describe("a load of ten rows", () => {
     expect(guard.filter(all)).toEqual([]);
   });
 
-  test("drops the rest of them after a clear in between", async () => {
+  test("drops the remaining ones after a clear", async () => {
     const { storage, namespace } = await withRows();
     const page = await readyPage();
     afterFirst(storage, "get", () => void page.SeenGuard.clear(namespace, storage));
@@ -65,7 +65,7 @@ describe("a load of ten rows", () => {
   });
 });
 
-test("a save of ten rows lets other tasks run in between", async () => {
+test("a save of ten rows yields to other tasks", async () => {
   const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
   const { guard } = await openGuard({ storage, namespace, ...busyClock() }, await readyPage());
   const rows = () => [...storage.values.keys()].filter((key) => key.includes("/r/")).length;

@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 import { chromium, type Browser, type Page } from "@playwright/test";
 import { chromiumArguments, programs } from "../../scripts/lib/programs.mjs";
 
-/** What a browser keeps of a person's visits. */
+/** The profile of a browser: its data across visits. */
 export class Profile {
   readonly #directory: string;
   readonly #started: MortalBrowser[] = [];
@@ -17,7 +17,7 @@ export class Profile {
     this.#directory = directory;
   }
 
-  /** With these settings, as the person made them. */
+  /** Creates a profile with these settings. */
   static async create(settings: object = {}): Promise<Profile> {
     const directory = await mkdtemp(join(tmpdir(), "seenguard-profile-"));
     await mkdir(join(directory, "Default"));
@@ -38,7 +38,7 @@ export class Profile {
   }
 }
 
-/** A Chromium that was started by hand, since Playwright does not tell the processes of its own. */
+/** A Chromium started as a child process, since Playwright does not expose the processes of its own. */
 export class MortalBrowser {
   readonly #process: ChildProcess;
   readonly #browser: Browser;
@@ -48,7 +48,7 @@ export class MortalBrowser {
     this.#browser = browser;
   }
 
-  /** Once in a while Chromium takes the connection and never answers: then it is started again. */
+  /** Sometimes Chromium accepts the connection and never responds: then it is restarted. */
   static async start(profile: string, attempts = 3): Promise<MortalBrowser> {
     const executable = programs.chromium.find();
     if (executable === undefined) throw new Error("chromium is missing: npm run setup");
@@ -74,7 +74,7 @@ export class MortalBrowser {
     return context.newPage();
   }
 
-  /** The browser's own process dies at once, and its helpers with it; nobody gets to write anything. */
+  /** Kills the browser's process and its helpers at once, before they can write anything. */
   async kill(): Promise<void> {
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
     const gone = once(this.#process, "exit");
@@ -83,16 +83,16 @@ export class MortalBrowser {
     await this.#browser.close().catch(() => undefined); // the connection is gone already
   }
 
-  /** Ends as when a person closes it. */
+  /** Closes the browser like a person. */
   async quit(): Promise<void> {
     const gone = once(this.#process, "exit");
     const session = await this.#browser.newBrowserCDPSession();
-    await session.send("Browser.close").catch(() => undefined); // the answer may not come any more
+    await session.send("Browser.close").catch(() => undefined); // it may end before it responds
     await gone;
   }
 }
 
-/** Where a Chromium that was just started is driven. */
+/** The address of the debugging protocol of a started Chromium. */
 export async function endpointOf(child: ChildProcess): Promise<string> {
   if (child.stderr === null) throw new Error("no standard error");
   const said: string[] = [];
@@ -100,7 +100,7 @@ export async function endpointOf(child: ChildProcess): Promise<string> {
     said.push(line);
     const endpoint = /^DevTools listening on (ws:\S+)/.exec(line)?.[1];
     if (endpoint !== undefined) {
-      child.stderr.resume(); // what it says later must not stop it
+      child.stderr.resume(); // unread output would block it
       return endpoint;
     }
   }

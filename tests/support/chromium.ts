@@ -1,4 +1,4 @@
-/** Pages of one site with the package in them, as a plain script tag brings it. */
+/** Pages of one site with the package, loaded by a script tag. */
 import { readFileSync } from "node:fs";
 import { test as base, type BrowserContext, type Frame, type Page } from "@playwright/test";
 import type { GuardOptions, SeenGuard } from "seenguard";
@@ -9,7 +9,7 @@ declare global {
     guard: SeenGuard;
     /** Codes of the errors of `onError`. */
     codes: string[];
-    /** Lets a storage that a test holds up answer. */
+    /** Lets a storage that a test blocks respond. */
     letStorageAnswer: () => void;
   }
 }
@@ -22,7 +22,7 @@ type PlainOptions = Partial<Pick<GuardOptions, "namespace" | "windowDays">> & {
   storage?: "indexeddb" | "none";
 };
 
-/** The package as a script tag brings it. */
+/** The package's file for a script tag. */
 export const script = readFileSync(new URL("../../dist/seenguard.development.iife.js", import.meta.url), "utf8");
 
 const HTML = `<!doctype html><html lang="en"><title>A feed</title><style>body{margin:0}</style>
@@ -56,8 +56,8 @@ export class Reader {
 }
 
 /** Opens a guard in a document, as `window.guard`. */
-export async function openGuard(place: Page | Frame, options: PlainOptions = {}): Promise<void> {
-  await place.evaluate(
+export async function openGuard(target: Page | Frame, options: PlainOptions = {}): Promise<void> {
+  await target.evaluate(
     async ([namespace, given]) => {
       window.codes = [];
       const onError = ({ code }: { code: string }) => window.codes.push(code);
@@ -67,20 +67,20 @@ export async function openGuard(place: Page | Frame, options: PlainOptions = {})
   );
 }
 
-/** Records, and waits until it is written. */
-export async function record(place: Page | Frame, ids: string[]): Promise<void> {
-  await place.evaluate(async (recorded) => {
+/** Records, and waits until the impressions are stored. */
+export async function record(target: Page | Frame, ids: string[]): Promise<void> {
+  await target.evaluate(async (recorded) => {
     window.guard.record(recorded);
     await window.guard.flush();
   }, ids);
 }
 
-export function fresh(place: Page | Frame, ids: string[]): Promise<string[]> {
-  return place.evaluate((candidates) => window.guard.filter(candidates), ids);
+export function fresh(target: Page | Frame, ids: string[]): Promise<string[]> {
+  return target.evaluate((candidates) => window.guard.filter(candidates), ids);
 }
 
-export function codes(place: Page | Frame): Promise<string[]> {
-  return place.evaluate(() => window.codes);
+export function codes(target: Page | Frame): Promise<string[]> {
+  return target.evaluate(() => window.codes);
 }
 
 export const test = base.extend<{ headers: Record<string, string>; reader: Reader }>({

@@ -1,4 +1,4 @@
-/** Clocks of tests: time passes only when the test says so. */
+/** Clocks of tests: time passes only when the test advances it. */
 import { afterEach, beforeEach, onTestFinished, vi } from "vitest";
 
 interface Timer {
@@ -7,8 +7,8 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Microtasks in a row that may follow from one timer: more than any chain of promises here is long. */
-const SETTLING = 30;
+/** The microtasks that may follow from one timer: more than any chain of promises has. */
+const MICROTASKS = 30;
 
 /**
  * A clock for thousands of simulated hours: timers run in their order as fast as they can, and what follows from one
@@ -25,7 +25,7 @@ export class VirtualClock {
     this.#epochMs = epochMs;
   }
 
-  /** Takes the place of the real clock, until `vi.unstubAllGlobals`. */
+  /** Replaces the real clock, until `vi.unstubAllGlobals`. */
   install(): void {
     const now = () => this.#epochMs + this.now;
     class VirtualDate extends Date {
@@ -45,7 +45,7 @@ export class VirtualClock {
     return order;
   }
 
-  /** Runs all that is due until then. */
+  /** Runs all timers that are due until then. */
   async runUntil(ms: number): Promise<void> {
     for (;;) {
       let next: Timer | undefined;
@@ -54,7 +54,7 @@ export class VirtualClock {
       this.#timers.delete(next.order);
       this.now = Math.max(this.now, next.at);
       next.run();
-      for (let settling = 0; settling < SETTLING; settling++) await Promise.resolve();
+      for (let settling = 0; settling < MICROTASKS; settling++) await Promise.resolve();
     }
     this.now = ms;
   }
@@ -77,5 +77,11 @@ export function useFakeTimers(): void {
   });
 }
 
-/** Lets time pass, and all timers in it run. */
+/** Advances the time, and runs all timers that become due. */
 export const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** Resolves after this time of the test's clock. */
+export const pause = (ms: number): Promise<unknown> => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Returns a promise that stays pending. */
+export const never = (): Promise<never> => new Promise(() => {});

@@ -1,5 +1,5 @@
 /**
- * Browsers of other engines, as far as the tests need them: windows in which functions run. WebKitGTK by WebDriver,
+ * Browsers of other engines, with the parts that the tests need: windows in which functions run. WebKitGTK by WebDriver,
  * Firefox by WebDriver BiDi.
  */
 import type { Page } from "@playwright/test";
@@ -13,7 +13,7 @@ export interface EngineWindow {
   back(): Promise<void>;
   reload(): Promise<void>;
   close(): Promise<void>;
-  /** Runs a function in the page, which sees nothing of the test but its argument. */
+  /** Runs a function in the page, with its argument. */
   evaluate: Page["evaluate"];
   /** The same in the page's first frame. */
   readonly frame: { evaluate: Page["evaluate"] };
@@ -147,7 +147,7 @@ class FirefoxWindow implements EngineWindow {
   }
 
   async back(): Promise<void> {
-    // Its own way waits for a load, which a page from the cache has none of.
+    // BiDi's own command waits for a load event, which a page from the cache does not have.
     await this.#page.evaluate(() => {
       setTimeout(() => {
         history.back();

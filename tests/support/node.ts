@@ -1,4 +1,4 @@
-/** What the tests in Node build their cases from: guards, snapshots, storages, separate pages, seeded randomness. */
+/** Fixtures of the tests in Node: guards, snapshots, storages, separate pages, seeded randomness. */
 import { readFileSync } from "node:fs";
 import vm from "node:vm";
 import { SeenGuard } from "seenguard";
@@ -8,7 +8,9 @@ import type { ChainOptions } from "seenguard/server";
 import { onTestFinished, vi } from "vitest";
 import { HOOK, type AppliedSnapshot, type Decision, type HookedGuard } from "../../js/guard/tools.js";
 
-// A test that waits for ever is wrong; one that a busy machine slows down is not.
+export { idsOf } from "./shards.js";
+
+// A test that waits forever is wrong; one that a busy machine slows down is not.
 vi.setConfig({ testTimeout: 60_000 });
 
 /** A time on the server's clock, Unix seconds. */
@@ -18,13 +20,13 @@ export const DAY_MS = 86_400_000;
 
 export type Package = typeof import("seenguard");
 
-/** The engine of the guards that `openGuard` opens: the step `vitest-js-engine` runs the same tests on the other one. */
+/** The engine of the guards that `openGuard` opens: the step `js-engine` runs the same tests on the other one. */
 export const ENGINE = process.env.SEENGUARD_ENGINE === "js" ? "js" : "wasm";
-/** The option that the package has for its tests. */
+/** The package's option for its tests. */
 const ENGINE_OPTION = Symbol.for("seenguard.engine");
-/** Has a guard run the engine as JavaScript though there is Wasm. */
+/** Selects the engine as JavaScript despite Wasm. */
 export const ON_JS: object = { [ENGINE_OPTION]: "js" };
-/** Has it run the engine of these tests. */
+/** Selects the engine of this test run. */
 export const ON_ENGINE = ENGINE === "js" ? ON_JS : {};
 
 let namespaces = 0;
@@ -43,7 +45,7 @@ export interface OpenedGuard {
   readonly codes: () => string[];
 }
 
-/** Why a snapshot is refused, as the format's description names it; another error's code. */
+/** The reason of a refused snapshot as in the format's description; of another error its code. */
 export function reasonOf({ code, message }: SeenGuardError): string {
   const [, reason] = /^([a-z0-9]+(?:-[a-z0-9]+)*): /.exec(message) ?? [];
   return code === "bad-snapshot" ? (reason ?? code) : code;
@@ -60,7 +62,7 @@ export function heldBy(guard: Pick<SeenGuard, "headers">): string {
   return guard.headers()["Seen-Held"] ?? "";
 }
 
-/** What a guard tells its tools, such as the panel, from now on, a microtask after each call. */
+/** The events that a guard dispatches to its tools from now on, a microtask after each call. */
 export function follow(guard: SeenGuard) {
   const decisions: Decision[] = [];
   const snapshots: AppliedSnapshot[] = [];
@@ -77,7 +79,7 @@ const pages = new WeakSet<Package["SeenGuard"]>();
 /** The engine as JavaScript, for guards of any entry. */
 export const fallback = () => import("seenguard/formats/engine-js");
 
-/** Opens a guard that keeps nothing, unless the options say otherwise, and closes it when the test is over. */
+/** Opens a guard, by default without a storage, and closes it when the test is over. */
 export async function openGuard(
   options: Partial<GuardOptions> = {},
   { SeenGuard: Guard }: Pick<Package, "SeenGuard"> = { SeenGuard },
@@ -87,20 +89,20 @@ export async function openGuard(
   const given = { namespace: uniqueNamespace(), storage: "none", onError, ...ON_ENGINE, ...options } as const;
   // Pages have the engine of a script tag.
   const guard = await Guard.open(ENGINE_OPTION in given && !pages.has(Guard) ? { fallback, ...given } : given);
-  // Nobody waits for it: a storage of this test may never answer again.
+  // Not awaited: the test's storage may never respond.
   onTestFinished(() => void guard.close());
   return { guard, errors, codes: () => errors.map(({ code }) => code) };
 }
 
 /**
- * A page of a browser: the package again, with globals of its own, so that it shares with other pages nothing but
- * what it is given.
+ * A page of a browser: another instance of the package, with globals of its own, so that it shares only the passed objects
+ * with other pages.
  */
 export function newPage(globals: object = {}): Package {
   return openPage("", globals).seenguard;
 }
 
-/** The same for who wants to change the page's globals first, with the page to run code in. */
+/** A page whose globals a test can change before the package runs, and in which it can run code. */
 export function openPage(
   before = "",
   globals: object = {},
@@ -134,7 +136,7 @@ export function readScript(name: string): vm.Script {
   return script;
 }
 
-/** Records ids one after the other, a second apart by the device's clock, which goes by the test alone from then on. */
+/** Records ids one after the other, a second apart by the device's clock, which only the test advances from then on. */
 export function recordInTurn(guard: Pick<SeenGuard, "record">, ids: Iterable<ItemId>): void {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => {
@@ -146,7 +148,7 @@ export function recordInTurn(guard: Pick<SeenGuard, "record">, ids: Iterable<Ite
   }
 }
 
-/** What a server ships that has recorded these ids. */
+/** The snapshot of a server that has recorded these ids. */
 export async function shippedSnapshot(
   ids: Iterable<ItemId>,
   options: ChainOptions = {},
@@ -158,16 +160,11 @@ export async function shippedSnapshot(
   return { version: 0, ...chain.snapshot({ now }) };
 }
 
-/** One shard as text that holds these ids. */
+/** One encoded shard with these ids. */
 export async function shardText(ids: Iterable<ItemId>, options: ChainOptions = {}): Promise<string> {
   const [text] = (await shippedSnapshot(ids, options)).shards;
   if (text === undefined) throw new Error("these ids make no shard");
   return text;
-}
-
-/** `count` ids, none of which another prefix has. */
-export function idsOf(prefix: string, count: number, first = 0): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
 }
 
 interface VectorCase {
@@ -182,7 +179,7 @@ interface VectorCase {
   readonly expires: number;
 }
 
-/** The cases of a vector file, and the ids that they answer for. */
+/** The cases of a vector file, and the ids of their results. */
 export function readVectors(name: "native" | "native-edges"): { ids: string[]; cases: VectorCase[] } {
   const read = (file: string): unknown =>
     JSON.parse(readFileSync(new URL(`../vectors/${file}.json`, import.meta.url), "utf8"));
@@ -219,7 +216,7 @@ export class Random {
 
 type Operation = "get" | "set" | "remove" | "keys";
 
-/** A storage of an app's own, in memory. `before` runs before each operation and may throw. */
+/** A custom storage in memory. `before` runs before each operation and may throw. */
 export class MapStorage implements SeenStorage {
   readonly values = new Map<string, string>();
   before: (operation: Operation, key: string) => void = () => {};
@@ -253,19 +250,19 @@ export class MapStorage implements SeenStorage {
 interface Waiting {
   readonly operation: Operation;
   readonly key: string;
-  /** Whose it is. */
+  /** The page that made it. */
   readonly page: string;
   readonly run: () => void;
 }
 
 /**
- * A storage in which nothing happens until the test lets it. Pages share it, each by its own face.
+ * A storage whose operations wait until the test runs them. Pages share it, each through its own object.
  */
 export class GatedStorage {
   readonly values = new Map<string, string>();
   readonly waiting: Waiting[] = [];
 
-  /** The face that one page sees. */
+  /** The storage object for one page. */
   face(page: string): SeenStorage {
     const wait = <T>(operation: Operation, key: string, act: () => T) =>
       new Promise<T>((resolve) => {
@@ -289,7 +286,7 @@ export class GatedStorage {
     };
   }
 
-  /** Lets everything happen that waits, by one page or by all, in its order, until `done` is. */
+  /** Runs the waiting operations, of one page or of all, in order, until `done` resolves. */
   async releaseUntil(done: Promise<unknown>, { page }: { page?: string } = {}): Promise<void> {
     const state = { finished: false };
     const finish = () => {
@@ -304,7 +301,7 @@ export class GatedStorage {
     }
   }
 
-  /** Lets everything happen that one page does, up to the operation that `isWanted`: that one waits then. */
+  /** Runs the operations of one page, up to the one that `isWanted` selects, which then waits. */
   async releaseUpTo(page: string, isWanted: (waiting: Waiting) => boolean): Promise<void> {
     for (;;) {
       await settled();
@@ -315,7 +312,7 @@ export class GatedStorage {
   }
 }
 
-/** Resolves when everything that follows from what has happened has run, timers excepted. */
+/** Resolves when all microtasks and tasks that are due have run, except timers. */
 export function settled(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
@@ -325,7 +322,7 @@ export function settled(): Promise<void> {
 /** A chain until the test is over. */
 export const createChain = (options?: ChainOptions): Promise<ShardChain> => chainFrom([], options);
 
-/** The same, continuing what is stored. */
+/** A chain that continues a stored one, until the test is over. */
 export async function chainFrom(stored: Snapshot | readonly string[], options?: ChainOptions): Promise<ShardChain> {
   const chain = await ShardChain.from(stored, options);
   onTestFinished(() => chain.free());

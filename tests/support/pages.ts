@@ -1,11 +1,13 @@
-/** Pages with a guard in them: what the tests do there, each function in the page a sentence in the test. */
+/** Pages with a guard in them, and the tests' actions there. */
 import { test as base, type Page } from "@playwright/test";
 import type { ApplyResult, GuardOptions, GuardStats, ReportOptions, SeenGuard, Snapshot } from "seenguard";
 import { until } from "./processes.js";
 import { Site } from "./site.js";
 
+export { idsOf } from "./shards.js";
+
 declare global {
-  /** What the page's script tag brings. */
+  /** The global of the page's script tag. */
   const Seenguard: typeof import("seenguard");
   interface Window {
     guard: SeenGuard;
@@ -51,7 +53,7 @@ export async function flush(page: Evaluates): Promise<void> {
   await page.evaluate(() => window.guard.flush());
 }
 
-/** The ids of these that the page's guard lets pass. */
+/** The ids of these that pass the page's guard. */
 export function fresh(page: Evaluates, ids: readonly string[]): Promise<string[]> {
   return page.evaluate((ids) => window.guard.filter(ids), ids);
 }
@@ -72,7 +74,7 @@ export function codes(page: Evaluates): Promise<string[]> {
   return page.evaluate(() => window.codes);
 }
 
-/** Lets the page's guard deliver to the site. */
+/** Starts delivery of the page's guard to the site. */
 export async function report(
   page: Evaluates,
   options: Pick<ReportOptions, "headers" | "intervalMs"> = {},
@@ -106,7 +108,7 @@ export function keysInIndexedDb(page: Evaluates): Promise<string[]> {
   );
 }
 
-/** A row is stored, and with it the device's name: what the device reports to the server has it from now on. */
+/** Resolves when a row is stored, and with it the device's name, which is in all requests from then on. */
 export function untilNamed(page: Evaluates): Promise<void> {
   return until("the device has a name", async () => (await keysInIndexedDb(page)).some((key) => key.includes("/r/")));
 }
@@ -114,11 +116,6 @@ export function untilNamed(page: Evaluates): Promise<void> {
 /** The keys of the stashes that the package has in localStorage, each of which is a row. */
 export function stashesOn(page: Evaluates): Promise<string[]> {
   return page.evaluate(() => Object.keys(localStorage).filter((key) => /^seenguard\/.*\/s\//.test(key)));
-}
-
-/** `count` ids, none of which another prefix has. */
-export function idsOf(prefix: string, count: number, first = 0): string[] {
-  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
 }
 
 export const test = base.extend<{ site: Site }>({

@@ -1,4 +1,4 @@
-/** Runs the other programs that tests need, such as redis-servers and the demo's server, and waits for what they do. */
+/** Runs other programs for tests, such as redis-server and the demo's server, and waits for conditions. */
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -10,7 +10,7 @@ import { startRedis as startServer } from "../../scripts/lib/redis.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Something that runs next to the test until it is stopped. */
+/** A process that runs until it is stopped. */
 export interface Running {
   readonly process: ChildProcess;
   stop(signal?: NodeJS.Signals): Promise<void>;
@@ -20,10 +20,10 @@ export interface RunningRedis {
   readonly url: string;
   /** A connection for the test itself. */
   readonly client: Redis;
-  /** Ends the server, as a crash does; `restart` starts another on the same port, with nothing in it. */
+  /** Ends the server like a crash; `restart` starts an empty one on the same port. */
   kill(): Promise<void>;
   restart(): Promise<void>;
-  /** Has it answer nothing and end no connection, until it is woken. */
+  /** Stops the process: it does not respond, and its connections stay open, until it is woken. */
   hang(): void;
   wake(): void;
   stop(): Promise<void>;
@@ -71,7 +71,7 @@ export async function startDemo(env: Record<string, string> = {}): Promise<Runni
 
 let inMemory: Promise<RunningDemo> | undefined;
 
-/** One for all tests of a worker, each of which has readers of its own; it ends with the worker. */
+/** One server for all tests of a worker, each with readers of its own; it ends with the worker. */
 export const demoInMemory = (): Promise<RunningDemo> => (inMemory ??= startDemo());
 
 /** A program in TypeScript, of a directory where `tsx` is installed. */
@@ -83,8 +83,8 @@ export const startProgram = (
 ): Promise<Running> => start([file], env, ready, directory);
 
 /**
- * Resolves when a line of the output says that it is ready; rejects with the output when it ends before. It is run through
- * node itself, so that a signal reaches the program and not a wrapper around it.
+ * Resolves when `isReady` accepts a line of the output; rejects with the output if the program ends before. It is run by
+ * node itself, so that a signal reaches the program and not a wrapper.
  */
 async function start(
   args: readonly string[],
@@ -120,13 +120,13 @@ async function start(
 const POLL_MS = 50;
 
 /**
- * Resolves when the condition is met, which is checked again and again, and may never answer. A minute is for a machine
- * that is busy.
+ * Resolves when the condition is true, which is polled, and whose promise may never resolve. The minute is for a busy
+ * machine.
  */
 export async function until(what: string, isMet: () => Promise<boolean>, patienceMs = 60_000): Promise<void> {
   const done = new AbortController();
   const tooLate = pause(patienceMs, undefined, { signal: done.signal }).then(() => {
-    throw new Error(`in vain: ${what}`);
+    throw new Error(`timed out: ${what}`);
   });
   try {
     while (!(await Promise.race([isMet(), tooLate]))) await pause(POLL_MS);
@@ -141,7 +141,7 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** Runs `npx seenguard`; its standard input is `input`, and nothing else is there. */
+/** Runs `npx seenguard` with this standard input. */
 export function runCommand(args: readonly string[], input = ""): Promise<Ended> {
   const child = spawn(process.execPath, [join(root, "dist", "cli.js"), ...args]);
   let [stdout, stderr] = ["", ""];

@@ -1,11 +1,11 @@
-/** Realms of their own, which have the language alone, and copies of the package in them. */
+/** Realms with only the globals of the language, and copies of the package in them. */
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import vm from "node:vm";
 
-/** What a realm has beyond the ECMAScript of 2020, and what embedders take away. */
+/** Globals that are newer than ECMAScript 2020, or that embedders remove. */
 export const MAY_BE_MISSING = ["WebAssembly", "FinalizationRegistry", "WeakRef"];
 
 /** A realm without the platform: no encoders, no timers, no console, no crypto, no performance. */

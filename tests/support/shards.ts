@@ -1,6 +1,6 @@
 /**
- * Shards made byte by byte, right and wrong, after the description of the format, for what no writer writes; and what
- * devices send as `Seen-Pending`, made by hand, since a person has several.
+ * Valid and invalid shards, built byte by byte by the description of the format, since no writer writes invalid ones;
+ * values of `Seen-Pending` for several devices of a person; and ids.
  */
 import type { Report } from "seenguard/server";
 
@@ -13,7 +13,7 @@ const [P1, P2, P3, P4, P5] = [
   0x27d4eb2f165667c5n,
 ];
 
-/** XXH64 as its specification has it, slow and plain. */
+/** XXH64 by its specification, slow and plain. */
 export function xxh64(bytes: Uint8Array, seed = 0n): bigint {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const multiply = (a: bigint, b: bigint) => (a * b) & MASK;
@@ -43,22 +43,22 @@ export function xxh64(bytes: Uint8Array, seed = 0n): bigint {
   return hash ^ (hash >> 32n);
 }
 
-/** The bytes of a shard, from its text. */
+/** The bytes of an encoded shard. */
 export function bytesOf(text: string): Uint8Array {
   return Uint8Array.from(Buffer.from(text, "base64"));
 }
 
-export function textOf(bytes: Uint8Array): string {
+export function encode(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("base64");
 }
 
 const CHECKSUM_BYTES = 4;
 
-/** The text of a body with the checksum that it should have. */
+/** The encoded shard of a body, with the right checksum. */
 export function sealed(body: Uint8Array): string {
   const checksum = new DataView(new ArrayBuffer(CHECKSUM_BYTES));
   checksum.setUint32(0, Number(xxh64(body) & 0xffffffffn), true);
-  return textOf(Buffer.concat([body, new Uint8Array(checksum.buffer)]));
+  return encode(Buffer.concat([body, new Uint8Array(checksum.buffer)]));
 }
 
 interface ShardFields {
@@ -74,8 +74,7 @@ interface ShardFields {
 }
 
 /**
- * A shard with these fields, whatever they are, and a right checksum. Without any, it is a valid one: 8 bits, none of
- * them set.
+ * A shard with these fields, valid or not, and the right checksum. By default a valid one of 8 bits, none of them set.
  */
 export function shardOf(fields: ShardFields = {}): string {
   const { magic = "SGS1", encoding = 0, hashes = 1, reserved = 0, bits = 8 } = fields;
@@ -92,7 +91,7 @@ export function shardOf(fields: ShardFields = {}): string {
   return sealed(Buffer.concat([new Uint8Array(header.buffer), Uint8Array.from(payload)]));
 }
 
-/** A Rice payload: the parameter r, how many set bits it claims, and its bit stream. */
+/** A Rice payload: the parameter r, the claimed number of set bits, and the bit stream. */
 export function rice(r: number, claimed: number, ...stream: number[]): number[] {
   return [r, claimed & 255, (claimed >> 8) & 255, (claimed >> 16) & 255, claimed >>> 24, ...stream];
 }
@@ -104,13 +103,13 @@ export function deviceName(namespace: string, number: number): string {
   return base36(xxh64(new TextEncoder().encode(namespace)), 4) + base36(BigInt(number), 8);
 }
 
-/** What a device with these ids pending lists of them: of each the low 24 bits of its hash. */
+/** The list of pending ids in `Seen-Pending`: for each the low 24 bits of its hash. */
 export function pendingListOf(ids: readonly string[]): string {
   const listed = ids.map((id) => xxh64(new TextEncoder().encode(id)) & 0xffffffn);
   return Buffer.from(listed.map((bits) => bits.toString(16).padStart(6, "0")).join(""), "hex").toString("base64url");
 }
 
-/** A person's device: what it reports of itself at each moment. */
+/** A person's device, which makes pending lists and reports. */
 export class Device {
   readonly name: string;
   private readonly namespace: string;
@@ -129,10 +128,15 @@ export class Device {
     return `${this.name}.${counter.toString(36)}.${knownDeletion.toString(36)}.${pendingListOf(ids)}`;
   }
 
-  /** A report of what is pending. */
+  /** A report with a pending list. */
   report(ids: readonly string[]): Report & { pending: string } {
     const now = Date.now();
     const impressions = ids.map((id) => ({ id, at: now }));
     return { namespace: this.namespace, now, impressions, pending: this.pending(ids) };
   }
+}
+
+/** `count` ids, none of which another prefix has. */
+export function idsOf(prefix: string, count: number, first = 0): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix}-${String(first + index)}`);
 }

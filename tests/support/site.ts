@@ -1,6 +1,6 @@
 /**
- * The site that the tests' pages come from: the built package, empty pages, and a collector of impressions that behaves
- * as the test likes.
+ * The site of the tests' pages: the built package, empty pages, and a collector of impressions whose responses the test
+ * sets.
  */
 import { fileURLToPath } from "node:url";
 import fastifyStatic from "@fastify/static";
@@ -9,7 +9,7 @@ import type { Impression, Report } from "seenguard";
 
 const dist = fileURLToPath(new URL("../../dist", import.meta.url));
 
-/** A delivery as the collector got it. */
+/** A request that the collector got. */
 export interface Delivery {
   readonly contentType: string;
   readonly authorization: string | undefined;
@@ -19,7 +19,7 @@ export interface Delivery {
   readonly impressions: readonly Impression[];
 }
 
-/** How the collector answers. */
+/** The collector's response. */
 export interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,11 +28,11 @@ export interface Answer {
 export class Site {
   readonly origin: string;
   readonly #server: FastifyInstance;
-  /** What came, refused or not, in its order. */
+  /** All deliveries, refused or not, in order. */
   readonly deliveries: Delivery[] = [];
   /** Requests for something like a CORS preflight. */
   preflights = 0;
-  /** Decides each answer; may wait. */
+  /** Returns the response to each delivery; may wait. */
   answer: (delivery: Delivery) => Answer | Promise<Answer> = () => ({ status: 204 });
   /** Pages of the test's own, by path. */
   readonly documents = new Map<string, string>();
@@ -44,7 +44,7 @@ export class Site {
 
   static async start(): Promise<Site> {
     const server = fastify({ forceCloseConnections: true });
-    // The tests count bytes: bodies are kept as they come.
+    // The tests count bytes: bodies are stored unparsed.
     server.removeAllContentTypeParsers();
     server.addContentTypeParser("*", { parseAs: "string" }, (_, body, done) => done(null, body));
     await server.register(fastifyStatic, { root: dist, prefix: "/dist/" });
@@ -85,7 +85,7 @@ export class Site {
     return this.answer(delivery);
   }
 
-  /** The ids that have come, in their order. */
+  /** The delivered ids, in order. */
   get delivered(): string[] {
     return this.deliveries.flatMap(({ impressions }) => impressions.map(({ id }) => id));
   }
@@ -95,7 +95,7 @@ export class Site {
   }
 }
 
-/** A page that has the package as the global `Seenguard`, and nothing else. */
+/** A page with the package as the global `Seenguard`. */
 export function documentOf(title: string, body = ""): string {
   return `<!doctype html><meta charset="utf-8"><title>${title}</title><script src="/dist/seenguard.iife.js"></script>${body}`;
 }

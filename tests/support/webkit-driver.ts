@@ -12,7 +12,7 @@ export interface Session {
   kill(): Promise<void>;
 }
 
-/** A program that lets WebDriver into its webviews. */
+/** A program whose webviews WebDriver can drive. */
 export interface WebKitProgram {
   readonly name: string;
   readonly binary: string;
@@ -61,7 +61,7 @@ function required(name: "webkitBrowser" | "webkitDriver" | "xvfb"): string {
   return path;
 }
 
-/** A driver answers /status once it takes sessions. */
+/** Resolves when the driver accepts sessions. */
 async function untilReady(url: string, exitCode: () => number | null): Promise<void> {
   for (let attempt = 0; attempt < 100; attempt++) {
     if (exitCode() !== null) throw new Error(`WebKitWebDriver ended with exit code ${String(exitCode())}`);
@@ -72,5 +72,5 @@ async function untilReady(url: string, exitCode: () => number | null): Promise<v
     if (ready) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error("WebKitWebDriver does not answer");
+  throw new Error("WebKitWebDriver does not respond");
 }

@@ -1,5 +1,5 @@
 /**
- * The declarations are kept by hand, so: what the entries export is what they declare. It is enough that this compiles.
+ * The declarations are written by hand. This file compiles only if the entries' exports agree with them.
  */
 import type * as devtools from "../../js/entries/devtools.js";
 import type * as formats from "../../js/entries/formats.js";

@@ -1,5 +1,5 @@
 /**
- * What TypeScript refuses, and which cursors `fill` takes. A mark on a line that compiles is an error: this file need not
+ * Code that TypeScript must refuse, and the cursors that `fill` accepts. A mark on a line that compiles is an error: this file need not
  * run, only compile.
  */
 import type { Feed, FeedPage, FetchPage, GuardOptions, IdOf, PageRequest, SeenGuard } from "seenguard";
@@ -38,7 +38,7 @@ export async function pagesWithoutItems(feed: Feed): Promise<void> {
 }
 
 export function noElement(guard: SeenGuard): void {
-  // @ts-expect-error -- where an element may be missing, ask first
+  // @ts-expect-error -- an element that may be missing must be checked first
   guard.observe(document.querySelector("main"));
   // @ts-expect-error -- the same of one element
   guard.observeItem(null, "a");
@@ -83,6 +83,6 @@ export async function withType(feed: Feed): Promise<void> {
 }
 
 export async function withAnotherType(feed: Feed): Promise<void> {
-  // @ts-expect-error -- the request has a text, and the page a number
+  // @ts-expect-error -- the request has a string, and the page a number
   await feed.fill(({ cursor }: PageRequest) => Promise.resolve({ items: [{ id: cursor ?? "a" }], next: 7 }), 5);
 }

@@ -1,14 +1,14 @@
-/** The filters of other libraries in this folder, and what each library answers. */
+/** The filters of other libraries in this folder, and each library's results. */
 import { readFileSync } from "node:fs";
 import type { ShardFormat } from "seenguard";
 import type { ChainOptions } from "seenguard/server";
 
-/** What every case of such a file holds. */
+/** The fields that every case of such a file has. */
 interface ForeignCase {
   readonly capacity: number;
   readonly false_positive_rate: number;
   readonly inserted: number;
-  /** One character for each of `ids`: "1" where the library answers "contained". */
+  /** One character for each of `ids`: "1" where the library finds it contained. */
   readonly answers: string;
 }
 
@@ -21,7 +21,7 @@ export interface ForeignCases {
 
 const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`${name}.json`, import.meta.url), "utf8"));
 
-/** The 6,000 ids that all cases answer for; a case has inserted the first of them. */
+/** The 6,000 ids that each case was queried with; it has inserted the first of them. */
 export const ids = read("ids") as readonly string[];
 
 export function casesOf<Format extends keyof ForeignCases>(format: Format): readonly ForeignCases[Format][] {
@@ -34,10 +34,10 @@ export interface ForeignFilter {
   readonly format: ShardFormat;
   readonly shards: readonly (string | readonly string[])[];
   readonly ids: readonly string[];
-  /** One character an id: `1` where the library answers "contained". */
+  /** One character an id: `1` where the library finds it contained. */
   readonly answers: string;
   readonly inserted: number;
-  /** With these, a chain of ours writes the same. */
+  /** Options with which a chain of this package writes the same. */
   readonly chain?: ChainOptions;
 }
 

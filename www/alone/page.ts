@@ -1,6 +1,6 @@
 /**
- * Runs first in a page of the demo that has no server: what it fetches from `./api` goes to a worker of its own. The
- * phone, which is a frame of the page, has the same worker: the page hands it the phone's port.
+ * Runs first in a page of the demo without a server: requests to `./api` go to a worker of the page. The phone, which is a
+ * frame of the page, uses the same worker: the page passes it the phone's port.
  */
 import { device } from "../page/src/device.ts";
 import { fetchOver } from "./port.ts";
@@ -19,11 +19,11 @@ if (!isInPage) {
   // The worker starts while the page and its own script are still loading.
   fetch("./api/status").catch(() => undefined);
   scrollOnlyInUse();
-  if (document.readyState !== "loading") sayWhereServerIs();
-  else document.addEventListener("DOMContentLoaded", sayWhereServerIs);
+  if (document.readyState !== "loading") describeServer();
+  else document.addEventListener("DOMContentLoaded", describeServer);
 }
 
-/** In the place of one that has died, too. */
+/** Starts the worker, or replaces one that has died. */
 function startWorker(): MessagePort {
   worker?.terminate();
   worker = new Worker(new URL("worker.ts", import.meta.url), { type: "module" });
@@ -44,8 +44,8 @@ function joinPage(): MessagePort {
 }
 
 /**
- * In a frame of another page, a wheel scrolls that page until the person uses the demo: what cannot scroll passes the
- * wheel on.
+ * In a frame of another page, a wheel scrolls that page until the person uses the demo: a document that cannot scroll
+ * passes the wheel to its parent.
  */
 function scrollOnlyInUse(): void {
   if (window.parent === window) return;
@@ -59,8 +59,8 @@ function scrollOnlyInUse(): void {
   document.documentElement.addEventListener("pointerleave", () => setInUse(false));
 }
 
-function sayWhereServerIs(): void {
+function describeServer(): void {
   const way = document.querySelector("#way");
   way?.removeAttribute("hidden");
-  way?.querySelector("#way-text")?.replaceChildren("The server runs in this page. What it knows ends with the page.");
+  way?.querySelector("#way-text")?.replaceChildren("The server runs in this page. Its data ends with the page.");
 }

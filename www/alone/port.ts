@@ -1,11 +1,11 @@
 /**
- * `fetch` over a MessagePort: a page asks at one end, and a worker answers at the other, as a server does.
+ * `fetch` over a MessagePort: a page sends requests, and a worker responds like a server.
  *
  *     page ──► worker   request, then a pull for each chunk of the body that is read; abort; ping
  *     worker ──► page   head, chunk, end, or failed; pong
  *
- * A worker that has died is silent. So the page pings while it waits; when several pings in a row have had no answer,
- * all that waits rejects as a `fetch` does without a network, and the next request connects again.
+ * A worker that has died does not respond. So the page pings while requests are in progress; when several pings in a row
+ * have had no response, all requests reject like a `fetch` without a network, and the next one connects again.
  */
 
 export type Handler = (request: Request) => Promise<Response>;
@@ -40,7 +40,7 @@ interface Failure {
 }
 type Answer = Head | BodyPart | Failure;
 
-/** How long silence lasts until a worker counts as dead: `startPings` before its first answer, `pings` after it. */
+/** After how many pings without a response a worker counts as dead: `startPings` before its first response, `pings` later. */
 export interface Patience {
   readonly intervalMs: number;
   readonly pings: number;
@@ -49,8 +49,8 @@ export interface Patience {
 const PATIENCE: Patience = { intervalMs: 1000, pings: 5, startPings: 30 };
 
 /**
- * The `fetch` of a page in `directory`: what is below its `api/` goes over the port that `connect` returns, the rest over
- * the network.
+ * The `fetch` of a page in `directory`: requests below its `api/` go over the port that `connect` returns, others over the
+ * network.
  */
 export function fetchOver(connect: () => MessagePort, directory: URL, patience: Patience = PATIENCE): typeof fetch {
   const { href: api } = new URL("api/", directory);
@@ -72,10 +72,10 @@ interface Waiting {
 /** The page's end of a port. */
 class Connection {
   isOpen = true;
-  /** Each request waits for one answer at a time. */
+  /** Each request waits for one message at a time. */
   private readonly waiting = new Map<number, Waiting>();
   private lastId = 0;
-  private hasAnswered = false;
+  private hasResponded = false;
   private unanswered = 0;
   private timer: ReturnType<typeof setInterval> | undefined;
 
@@ -84,7 +84,7 @@ class Connection {
     private readonly patience: Patience,
   ) {
     port.onmessage = ({ data }: MessageEvent<Answer | { readonly kind: "pong" }>) => {
-      this.hasAnswered = true;
+      this.hasResponded = true;
       this.unanswered = 0;
       if (data.kind !== "pong") this.settle(data.id, ({ resolve }) => resolve(data));
     };
@@ -116,7 +116,7 @@ class Connection {
     }
   }
 
-  /** It requests a chunk when one is read. */
+  /** The response's body, which requests a chunk when one is read. */
   private bodyOf(
     id: number,
     start: (controller: ReadableStreamDefaultController<Bytes>) => void,
@@ -162,7 +162,7 @@ class Connection {
   private ping(): void {
     const { pings, startPings } = this.patience;
     if (this.waiting.size === 0) this.stopPinging();
-    else if (this.unanswered >= (this.hasAnswered ? pings : startPings)) this.close();
+    else if (this.unanswered >= (this.hasResponded ? pings : startPings)) this.close();
     else {
       this.unanswered += 1;
       this.send({ kind: "ping" });
@@ -183,12 +183,12 @@ class Connection {
   }
 }
 
-/** As `fetch` rejects without a network. */
+/** The error with which `fetch` rejects without a network. */
 function networkError(answer?: Answer): TypeError {
-  return new TypeError(answer?.kind === "failed" ? answer.reason : "the worker does not answer");
+  return new TypeError(answer?.kind === "failed" ? answer.reason : "the worker does not respond");
 }
 
-/** Answers what comes over the port by `handler`. */
+/** Responds to the requests of a port by `handler`. */
 export function serveOver(port: MessagePort, handler: Handler): void {
   const exchanges = new Map<number, Exchange>();
   const send = (answer: Answer): void => {

@@ -1,4 +1,4 @@
-/** The demo's server in a page's worker: the handler over memory. Each message brings a port to serve. */
+/** The demo's server in a page's worker: the handler over memory. Each message has a port to serve. */
 import { Hono } from "hono";
 import { mount } from "hono/mount";
 import { ShardChain } from "seenguard/server";
@@ -7,9 +7,9 @@ import { handlerOf } from "../server/handler.ts";
 import { MemoryBackEnd } from "../server/memory.ts";
 import { serveOver } from "./port.ts";
 
-/** What a page sends with its port. */
+/** A page's message with its port. */
 export interface Joining {
-  /** Where the page lies: its `api/` is served. */
+  /** The page's directory: its `api/` is served. */
   readonly directory: string;
 }
 

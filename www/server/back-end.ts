@@ -1,15 +1,15 @@
 /**
- * What the handler needs behind it: the stream that carries reports, and the histories that they end up in.
+ * The back end of the handler: the stream of reports, and the histories that they are ingested into.
  *
- * There are two: `memory.ts`, in which all can be played, and `service/`, the parts that a large feed runs.
+ * There are two: `memory.ts`, which supports all conditions, and `service/`, the parts that a large feed runs.
  */
 import type { Page, PageOptions, ShardChain } from "seenguard/server";
 import type { Item } from "./catalogue.ts";
 
-/** How reports travel from the server's front door to the histories, and what goes wrong meanwhile. */
+/** The state of the stream, and its failures. */
 export interface StreamControl {
   readonly running: boolean;
-  /** How long a report is under way, counted from its arrival at the server. */
+  /** How long a report is in the stream, counted from its arrival at the server. */
   readonly lagSeconds: number;
   /** One of ten entries of reports is accepted from the page, and lost. */
   readonly losesEvents: boolean;
@@ -17,16 +17,16 @@ export interface StreamControl {
   readonly replicaLags: boolean;
 }
 
-export const MOST_LAG_SECONDS = 300;
+export const MAX_LAG_SECONDS = 300;
 
-/** What a person's stream has done so far, in entries of reports, as far as the back end counts them. */
+/** The counts of a person's stream, in entries of reports, if the back end counts them. */
 export interface StreamStatus extends Partial<StreamControl> {
   readonly running: boolean;
-  /** Taken from the page, repeated deliveries included. */
+  /** Accepted from the page, repeated deliveries included. */
   readonly accepted?: number;
   /** Not yet out of the stream. */
   readonly waiting?: number;
-  /** Taken and then lost. */
+  /** Accepted and then lost. */
   readonly lost?: number;
 }
 
@@ -38,26 +38,26 @@ export interface BackEnd {
   readonly kind: "memory" | "redis" | "kafka" | "flink";
   /** Unsupported actions, each with the reason. */
   readonly cannot: Readonly<Partial<Record<Condition, string>>>;
-  /** Where Flink's own page is, if a job takes the reports in. */
+  /** The address of Flink's own page, if a job ingests the reports. */
   readonly dashboard?: string | undefined;
-  /** What is stored of this person; to be freed. */
+  /** This person's stored chain; free it afterwards. */
   read(user: string): Promise<ShardChain>;
-  /** The same as the lagging replica has it; as `read` while no replica lags. */
+  /** The chain of the lagging replica; as `read` while no replica lags. */
   readonly readReplica?: (user: string) => Promise<ShardChain>;
-  /** As `SeenStore.page`: what a device reports of itself is stored for the pages of this person's others. */
+  /** As `SeenStore.page`: a device's pending list is stored for the pages of this person's other devices. */
   page(user: string, ranked: readonly Item[], options: PageOptions): Promise<Page<Item>>;
-  /** Puts what a device posts into the stream. When this resolves, it is not lost any more, but for what is to be. */
+  /** Puts the body of a device's request into the stream. After it has resolved, only `losesEvents` loses entries. */
   report(user: string, body: unknown): Promise<void>;
   stream(user: string): Promise<StreamStatus>;
-  /** Of nothing that is in `cannot`. */
+  /** Changes the stream; never a condition in `cannot`. */
   control(user: string, change: Partial<StreamControl>): Promise<void>;
-  /** Deletes this person's history: what was seen before now does not count any more, however late it arrives. */
+  /** Deletes this person's history: earlier impressions do not count any more, however late they arrive. */
   forget(user: string): Promise<void>;
-  /** Loses what is stored of this person, as a store does that is flushed. */
+  /** Loses this person's stored data, like a flushed store. */
   readonly flush?: (user: string) => Promise<void>;
 }
 
-/** A request is answered by this instead; `code` says why. */
+/** The error response to a request; `code` is the reason. */
 export class Refused extends Error {
   constructor(
     readonly status: number,

@@ -2,8 +2,8 @@
  * The items of the demo: a thousand real article titles, out of the addresses in `www/data/wiki-urls-10000`, and
  * copies of some of them: reposts, and copies that another publisher has edited.
  *
- * An item's id is a hash of its address, so it stays the same whatever else the catalogue holds. Which items are copies
- * the server finds out as they arrive: a repost by its address, an edited copy by the Simhash of its text.
+ * An item's id is a hash of its address, so it does not depend on the rest of the catalogue. The server finds copies as they
+ * arrive: a repost by its address, an edited copy by the Simhash of its text.
  */
 import { canonicalAddress, StoryGroups } from "./stories.ts";
 import { editedText, textOf } from "./texts.ts";
@@ -41,21 +41,22 @@ const EDITED_TITLES = [
 /** Pages about pages, which would look odd in a feed. */
 const NO_ARTICLE = /^(Special|Category|Talk|Template|User|Wikipedia|Portal|File|Image|Help|MediaWiki)(_talk)?:/;
 
-/** Titles that nobody wants on the screen while showing a demo to colleagues. */
+/** Titles that are unsuitable for a demo at work. */
 const NOT_FOR_A_DEMO =
   /xxx|porn|\bsex(ual|y)?\b|fetish|\brape\b|prostitut|vagina|breast|murder|massacre|killing|suicide|nazi|hitler/i;
 
-/** The catalogue out of lines of addresses: what arrives, grouped. */
+/** The catalogue from lines of addresses: the arriving items, grouped. */
 export async function catalogueOf(addresses: string): Promise<Item[]> {
   return grouped(await arrivingOf(addresses));
 }
 
-/** What arrives: the articles, in an order that has nothing to do with the alphabet, then the copies. */
+/** The arriving items: the articles, in pseudorandom order, then the copies. */
 async function arrivingOf(addresses: string): Promise<ArrivingItem[]> {
   const items = await articlesOf(addresses);
   const vocabulary = items.flatMap(({ title }) => title.match(/\p{L}{4,}/gu) ?? []);
   const articles = items.map((item) => ({ ...item, text: textOf(item.id, vocabulary) }));
-  const copied = (place: number): ArrivingItem[] => articles.filter((_, at) => at % ONE_COPIED_IN === place);
+  const copied = (remainder: number): ArrivingItem[] =>
+    articles.filter((_, index) => index % ONE_COPIED_IN === remainder);
   const copies = [
     ...copied(0).map(repostOf),
     ...copied(2).map((article, number) => editedCopyOf(article, number, vocabulary)),
@@ -95,7 +96,7 @@ async function articlesOf(addresses: string): Promise<Item[]> {
   return [...items.values()].sort((a, b) => (a.id < b.id ? -1 : 1)).slice(0, ARTICLES);
 }
 
-/** The same page, as somebody passes it on. */
+/** A repost of an article: the same text at an address with tracking parameters. */
 async function repostOf(article: ArrivingItem, number: number): Promise<ArrivingItem> {
   const publisher = publisherOf(number);
   const url = `${article.url}?utm_source=${slugOf(publisher)}`;
@@ -122,7 +123,7 @@ function slugOf(publisher: string): string {
   return publisher.toLowerCase().replaceAll(" ", "-");
 }
 
-/** 8 characters of base64url: 48 bits, so that two of 10,000 meet with a chance of 2 in 10 million. */
+/** 8 characters of base64url: 48 bits, so that a collision among 10,000 has a chance of 2 in 10 million. */
 function idOf(url: string): Promise<string> {
   return digestOf(url, 8);
 }
@@ -134,7 +135,7 @@ export async function digestOf(text: string, characters: number): Promise<string
   return base64.replaceAll("+", "-").replaceAll("/", "_").slice(0, characters);
 }
 
-/** The article's title, or nothing where the address names no article that is fit to be shown. */
+/** The article's title; `undefined` if the address is not of an article that is suitable for the demo. */
 function titleOf(url: string): string | undefined {
   const name = /\/wiki\/([^?#]+)$/.exec(url)?.[1];
   if (name === undefined || NO_ARTICLE.test(name)) return undefined;

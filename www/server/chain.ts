@@ -1,4 +1,4 @@
-/** How the demo keeps what a person has seen: the chain's options, and what a request does with a chain. */
+/** The chain of a person in the demo: its options, and its use in a request. */
 import type { ChainOptions, ShardChain } from "seenguard/server";
 import { digestOf } from "./catalogue.ts";
 
@@ -13,7 +13,7 @@ export const CHAIN_OPTIONS = {
   ttlSeconds: 30 * 24 * 60 * 60,
 } satisfies ChainOptions;
 
-/** Gives `use` the chain that a back end has read, and frees it afterwards. */
+/** Passes the chain that a back end has read to `use`, and frees it afterwards. */
 export async function withChain<T>(reading: Promise<ShardChain>, use: (chain: ShardChain) => T): Promise<Awaited<T>> {
   const chain = await reading;
   try {
@@ -24,8 +24,8 @@ export async function withChain<T>(reading: Promise<ShardChain>, use: (chain: Sh
 }
 
 /**
- * Names a chain's state: every change of it gives another name. The snapshot's version does not do: it does not grow
- * when something becomes unseen. Every change of the list changes its first element or its length.
+ * The name of a chain's state, which every change changes. The snapshot's version does not suffice: it does not grow when
+ * an id becomes unseen. Every change of the list changes its first element or its length.
  */
 export function stateOf(chain: ShardChain): Promise<string> {
   const { shards, unseen, forgetBefore } = chain.snapshot();

@@ -1,4 +1,4 @@
-/** The demo's data in Node: www/README.md says where it is from. */
+/** The demo's data in Node; www/README.md has its origin. */
 import { readFile } from "node:fs/promises";
 import { catalogueOf, type Item } from "./catalogue.ts";
 

@@ -4,9 +4,9 @@ import type { BackEnd } from "./back-end.ts";
 import { groupIdOf, type Item } from "./catalogue.ts";
 
 /**
- * The ids of these items that the stored page leaves out for another device alone; degraded if it was not there in
- * time, so that none is left out. It is compared with a page that knows the stream and the asking device, by a chain that
- * was read before the items: what arrives in between is left out, too.
+ * The ids of these items that the stored page leaves out only because of another device; degraded if the store did not
+ * respond in time, so that none is left out. It is compared with a page by the chain and the requesting device alone, with
+ * a chain that was read before the items: items that arrive in between are left out, too.
  */
 export async function shownElsewhere(
   backEnd: BackEnd,
@@ -19,7 +19,7 @@ export async function shownElsewhere(
   const page = await backEnd.page(user, items, { size: Math.max(1, items.length), pending });
   const fresh = new Set(page.items);
   const shown = new Set(alone.filter((item) => !fresh.has(item)).map(groupIdOf));
-  // A copy of such an item, which neither page has in addition to it.
+  // Also the copies of such items, which neither page contains next to them.
   const elsewhere = items.filter((item) => shown.has(groupIdOf(item))).map(({ id }) => id);
   return { elsewhere, ...(page.degraded && { degraded: true }) };
 }

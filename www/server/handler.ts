@@ -1,23 +1,22 @@
 /**
  * The server as one function from a `Request` to a `Response`: it runs wherever these exist, in a page's worker, too.
  *
- *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the state that it was filtered against, and what of it
- *                                                   another device has shown; "degraded" where the store does not tell
- *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, what was seen at its end;
- *                                                   "degraded" without a state where the store does not answer
+ *     GET    /api/users/:user/feed?turn=7&size=10   a page, with the snapshot that it was filtered against, and its items
+ *                                                   that another device has shown; "degraded" without the store
+ *     GET    /api/users/:user/pool?cursor=…&size=10   a page of this person's small pool, seen items at its end;
+ *                                                   "degraded" and without a snapshot if the store fails
  *     POST   /api/users/:user/impressions           a report: {"namespace": "…", "now": 1764000000000,
  *                                                   "impressions": [{"id": "…", "at": 1764000000000}], "unseen": []}
  *     DELETE /api/users/:user/history               deletes what this person has seen, on the devices too
- *     GET    /api/users/:user/status?state=…        the stream's state, and the snapshot where it is another
+ *     GET    /api/users/:user/status?state=…        the stream's state, and the snapshot if it has changed
  *     PUT    /api/users/:user/stream                {"running": true, "lagSeconds": 60, "losesEvents": false,
- *                                                   "replicaLags": false}, any of them that can be played
+ *                                                   "replicaLags": false}, any of them that the back end supports
  *     POST   /api/users/:user/flush                 the store loses this person's shards
  *     GET    /api/items/:id                         one item
- *     GET    /api/status                            which back end this is, what it cannot play, and Flink's page
+ *     GET    /api/status                            the kind of back end, what it does not support, and Flink's page
  *
- * Where a state is shipped, the request's header `Seen-Held` says which shards the device holds, and these are shipped
- * as references; `Seen-Pending` says what it has shown that no state has had yet. Such a response is for this device
- * alone (`Cache-Control: private`).
+ * If a response has a snapshot, the request's header `Seen-Held` names the shards that the device holds, which are sent as
+ * references, and `Seen-Pending` lists its pending ids. Such a response is for this device only (`Cache-Control: private`).
  *
  * A report's times are Unix milliseconds of the device's clock. Sending one again changes nothing. Errors are
  * {"error": {"code", "message"}}.
@@ -25,22 +24,22 @@
 import { Hono, type Context } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { seenOf, SeenGuardError } from "seenguard/server";
-import { MOST_LAG_SECONDS, Refused, type BackEnd, type Condition, type StreamControl } from "./back-end.ts";
+import { MAX_LAG_SECONDS, Refused, type BackEnd, type Condition, type StreamControl } from "./back-end.ts";
 import { groupIdOf, type Item } from "./catalogue.ts";
 import { stateOf, withChain } from "./chain.ts";
 import { shownElsewhere } from "./devices.ts";
 import { poolOf, recallPage } from "./recall.ts";
 
-const MOST_BODY_BYTES = 512 * 1024;
-const MOST_ITEMS = 100;
-const LONGEST_CURSOR = 4096;
+const MAX_BODY_BYTES = 512 * 1024;
+const MAX_ITEMS = 100;
+const MAX_CURSOR_LENGTH = 4096;
 
 export type Handler = (request: Request) => Promise<Response>;
 
 export function handlerOf(backEnd: BackEnd, catalogue: readonly Item[]): Handler {
   const app = new Hono();
-  app.use(bodyLimit({ maxSize: MOST_BODY_BYTES, onError: tooLarge }));
-  app.onError(answerError);
+  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: tooLarge }));
+  app.onError(errorResponse);
   app.notFound(({ req }) => refusal(404, "not-found", `there is nothing at ${req.method} ${req.path}`));
   app.route("/api/users/:user", feedOf(backEnd, catalogue));
   app.route("/api/users/:user", streamOf(backEnd));
@@ -67,12 +66,11 @@ function feedOf(backEnd: BackEnd, catalogue: readonly Item[]): Hono {
     const { held, pending } = seenOf(context.req.raw);
     const before = await backEnd.read(user);
     try {
-      // Replicas take turns, as behind a balancer: the state flaps when one of them lags. It is read once: the page is
-      // filtered against it and ships with it, before any of the page is recorded.
+      // Replicas alternate, as behind a load balancer: the state alternates when one of them lags. It is read once: the
+      // page is filtered against it and sent with it, before any of its items is recorded.
       const isReplica = turn % 2 === 0 && backEnd.readReplica !== undefined;
       const reading = isReplica ? backEnd.readReplica(user) : backEnd.read(user);
-      // One answer for both columns: what a server offers that knows the stream alone, and what of that is to be left
-      // out.
+      // One response for both columns: the page by the stream alone, and its items that another device has shown.
       const page = await withChain(reading, (chain) => ({
         items: recallPage(catalogue, user, turn, size, (all) => chain.filter(all, { id: groupIdOf })),
         snapshot: chain.snapshot({ held }),
@@ -87,7 +85,8 @@ function feedOf(backEnd: BackEnd, catalogue: readonly Item[]): Hono {
   routes.get("/pool", async (context) => {
     const user = userOf(context);
     const cursor = context.req.query("cursor");
-    if (cursor !== undefined && cursor.length > LONGEST_CURSOR) throw badRequest("the cursor is none of this server");
+    if (cursor !== undefined && cursor.length > MAX_CURSOR_LENGTH)
+      throw badRequest("the cursor is not one of this server");
     const options = { size: sizeOf(context), cursor, ...seenOf(context.req.raw), repeats: "last" } as const;
     return forThisDevice(context).json(await backEnd.page(user, poolOf(catalogue, user), options));
   });
@@ -120,25 +119,25 @@ function streamOf(backEnd: BackEnd): Hono {
   routes.put("/stream", async (context) => {
     const user = userOf(context);
     const change = streamChange(await bodyOf(context));
-    for (const name of Object.keys(change) as Condition[]) refuseWhatCannot(name);
+    for (const name of Object.keys(change) as Condition[]) refuseUnsupported(name);
     await backEnd.control(user, change);
     return context.json(await backEnd.stream(user));
   });
 
   routes.post("/flush", async (context) => {
-    refuseWhatCannot("flush");
+    refuseUnsupported("flush");
     await backEnd.flush?.(userOf(context));
     return context.body(null, 204);
   });
   return routes;
 
-  function refuseWhatCannot(condition: Condition): void {
+  function refuseUnsupported(condition: Condition): void {
     const reason = backEnd.cannot[condition];
     if (reason !== undefined) throw new Refused(409, "not-here", reason);
   }
 }
 
-/** No shared cache may give an answer with references to another device, and no old answer may pass for a new one. */
+/** No shared cache may send a response with references to another device, or an outdated response. */
 function forThisDevice(context: Context): Context {
   context.header("cache-control", "private, no-cache");
   context.header("vary", "seen-held, seen-pending");
@@ -151,13 +150,13 @@ function userOf({ req }: Context): string {
   return user;
 }
 
-const sizeOf = (context: Context): number => wholeNumber(context, "size", "10", 1, MOST_ITEMS);
+const sizeOf = (context: Context): number => wholeNumber(context, "size", "10", 1, MAX_ITEMS);
 
-function wholeNumber({ req }: Context, name: string, byDefault: string | undefined, least: number, most: number) {
-  const text = req.query(name) ?? byDefault ?? "";
-  const value = Number(text);
-  if (!/^\d+$/.test(text) || value < least || value > most)
-    throw badRequest(`${name} is a whole number from ${String(least)} to ${String(most)}`);
+function wholeNumber({ req }: Context, name: string, fallback: string | undefined, min: number, max: number) {
+  const given = req.query(name) ?? fallback ?? "";
+  const value = Number(given);
+  if (!/^\d+$/.test(given) || value < min || value > max)
+    throw badRequest(`${name} is a whole number from ${String(min)} to ${String(max)}`);
   return value;
 }
 
@@ -172,7 +171,7 @@ async function bodyOf({ req }: Context): Promise<unknown> {
 
 const isOf: Readonly<Record<keyof StreamControl, (value: unknown) => boolean>> = {
   running: (value) => typeof value === "boolean",
-  lagSeconds: (value) => typeof value === "number" && value >= 0 && value <= MOST_LAG_SECONDS,
+  lagSeconds: (value) => typeof value === "number" && value >= 0 && value <= MAX_LAG_SECONDS,
   losesEvents: (value) => typeof value === "boolean",
   replicaLags: (value) => typeof value === "boolean",
 };
@@ -187,18 +186,18 @@ function streamChange(body: unknown): Partial<StreamControl> {
 const badRequest = (message: string): Refused => new Refused(400, "bad-request", message);
 
 function tooLarge(): never {
-  throw new Refused(413, "too-large", `a body has ${String(MOST_BODY_BYTES)} bytes at most`);
+  throw new Refused(413, "too-large", `a body has ${String(MAX_BODY_BYTES)} bytes at most`);
 }
 
-/** Of what a store refuses of a report. */
+/** The status for each reason of a refused report. */
 const STATUS_OF_REPORT: Readonly<Record<string, number>> = { "bad-report": 400, "too-large": 413 };
 
-function answerError(error: Error): Response {
+function errorResponse(error: Error): Response {
   if (error instanceof Refused) return refusal(error.status, error.code, error.message);
   if (error instanceof SeenGuardError && Object.hasOwn(STATUS_OF_REPORT, error.code))
     return refusal(STATUS_OF_REPORT[error.code] ?? 500, error.code, error.message);
   console.error(error);
-  return refusal(500, "internal", "something went wrong here; the server's log says what");
+  return refusal(500, "internal", "internal error; the server's log has the details");
 }
 
 function refusal(status: number, code: string, message: string): Response {

@@ -4,7 +4,7 @@
  *     PORT          where to listen; default 4173, 0 for any free port
  *     HOST          default 127.0.0.1; 0.0.0.0 to try the demo from a phone in the same network
  *     BACK_END      "memory", the default; or seenguard-server, over "redis", "kafka" or "flink", which is started
- *     REDIS_URL     such as redis://127.0.0.1:6379: where the service keeps histories; otherwise a Redis is started
+ *     REDIS_URL     such as redis://127.0.0.1:6379: for the service's histories; otherwise a Redis is started
  *     BROKER        host:port of a Kafka broker with the topic seenguard-demo; otherwise one is started
  */
 import { once } from "node:events";
@@ -27,12 +27,12 @@ const CONTENT_SECURITY_POLICY =
   "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data:; " +
   "base-uri 'none'; frame-ancestors 'self'";
 
-/** What runs next to the server, to be ended after it, the last one first. */
+/** Ends the processes next to the server, the last one first. */
 const stops: (() => Promise<unknown>)[] = [];
 const atEnd = (stop: () => Promise<unknown>): void => void stops.push(stop);
 
 async function main(): Promise<void> {
-  const root = await buildPage(say);
+  const root = await buildPage(log);
   const backEnd = await openBackEnd();
   const catalogue = await readCatalogue();
   const handler = handlerOf(backEnd, catalogue);
@@ -54,8 +54,8 @@ async function main(): Promise<void> {
     await closed;
   });
   const { port } = server.address() as AddressInfo;
-  say(`${String(catalogue.length)} items; what people have seen is kept ${keptIn(backEnd)}`);
-  say(`http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${String(port)}/`);
+  log(`${String(catalogue.length)} items; histories are ${storageOf(backEnd)}`);
+  log(`http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${String(port)}/`);
 }
 
 async function openBackEnd(): Promise<BackEnd> {
@@ -69,24 +69,24 @@ async function openBackEnd(): Promise<BackEnd> {
     case "kafka":
     case "flink":
       return new ServiceBackEnd(
-        await startPipeline({ kind: BACK_END, redisUrl: REDIS_URL, broker: BROKER, say, atEnd }),
+        await startPipeline({ kind: BACK_END, redisUrl: REDIS_URL, broker: BROKER, log, atEnd }),
       );
     default:
       throw new Error(`BACK_END is ${BACK_END}: memory, redis, kafka or flink`);
   }
 }
 
-function keptIn({ kind, dashboard }: BackEnd): string {
-  const byWay = {
+function storageOf({ kind, dashboard }: BackEnd): string {
+  const byKind = {
     memory: "in memory",
     redis: "in Redis, through a stream of Redis",
     kafka: "in Redis, through Kafka",
     flink: `in Redis, through Kafka and Flink: ${String(dashboard)}`,
   };
-  return byWay[kind];
+  return byKind[kind];
 }
 
-function say(line: string): void {
+function log(line: string): void {
   console.log(line);
 }
 
@@ -94,14 +94,14 @@ async function stop(): Promise<void> {
   for (let next = stops.pop(); next !== undefined; next = stops.pop()) await next();
 }
 
-// Also while it starts: what has been started by then is ended.
+// Also during the start: the processes started by then are ended.
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => void stop().then(() => process.exit(0)));
 
 main().catch(async (error: unknown) => {
   console.error(
     error instanceof Error && "code" in error && error.code === "EADDRINUSE"
-      ? `port ${PORT} is taken: set PORT to another, or to 0 for any free one`
+      ? `port ${PORT} is in use: set PORT to another one, or to 0 for any free port`
       : error,
   );
   await stop();

@@ -1,4 +1,4 @@
-/** The back end that needs nothing installed: stream and histories in this process, gone with it. */
+/** The back end without other programs: stream and histories in the memory of this process. */
 import {
   memoryStore,
   ShardChain,
@@ -12,15 +12,15 @@ import { Refused, type BackEnd, type StreamControl, type StreamStatus } from "./
 import { groupIdOf, type Item } from "./catalogue.ts";
 import { CHAIN_OPTIONS, withChain } from "./chain.ts";
 
-/** People of whom something is kept; beyond that, the one who was away longest is forgotten. */
-const MOST_PEOPLE = 2000;
-/** Entries of one person that may wait; above it, a page gets an error, keeps its own and tries again. */
-const MOST_WAITING = 100_000;
+/** The most people; beyond that, the least recently active one is removed. */
+const MAX_PEOPLE = 2000;
+/** The most entries of one person in the stream; above it, a page gets an error, stores its own and tries again. */
+const MAX_WAITING = 100_000;
 const ONE_LOST_IN = 10;
 const TICK_MS = 50;
 const PAUSE_AFTER_ERROR_MS = 5000;
 
-const AT_FIRST: StreamControl = { running: true, lagSeconds: 60, losesEvents: false, replicaLags: false };
+const INITIAL: StreamControl = { running: true, lagSeconds: 60, losesEvents: false, replicaLags: false };
 
 interface Person {
   control: StreamControl;
@@ -28,9 +28,9 @@ interface Person {
   lost: number;
   /** In the order of arrival. */
   waiting: { readonly report: ReceivedReport; readonly arrivedAt: number }[];
-  /** This person's chain, and what their devices have pending. */
+  /** This person's chain, and their devices' pending lists. */
   seen: SeenStore;
-  /** As it was when the replica stopped following. */
+  /** The state at which the replica stopped following. */
   replica: Snapshot;
 }
 
@@ -42,7 +42,7 @@ export class MemoryBackEnd implements BackEnd {
   private timer: ReturnType<typeof setTimeout> | undefined;
   private consuming: Promise<void> = Promise.resolve();
 
-  /** Consumes from then on: `close` ends it. */
+  /** Starts consuming; `close` ends it. */
   constructor() {
     this.consumeAfter(TICK_MS);
   }
@@ -64,12 +64,12 @@ export class MemoryBackEnd implements BackEnd {
     const person = this.person(user);
     const report = await person.seen.accept(user, body);
     const entries = entriesIn(report);
-    if (waitingOf(person) + entries > MOST_WAITING)
-      throw new Refused(429, "stream-full", "too much waits in this person's stream; try again later");
-    const kept = person.control.losesEvents ? loseSome(report, person.accepted) : report;
-    person.waiting.push({ report: kept, arrivedAt: performance.now() });
+    if (waitingOf(person) + entries > MAX_WAITING)
+      throw new Refused(429, "stream-full", "this person's stream is full: try again later");
+    const entering = person.control.losesEvents ? loseSome(report, person.accepted) : report;
+    person.waiting.push({ report: entering, arrivedAt: performance.now() });
     person.accepted += entries;
-    person.lost += entries - entriesIn(kept);
+    person.lost += entries - entriesIn(entering);
   }
 
   async control(user: string, change: Partial<StreamControl>): Promise<void> {
@@ -105,28 +105,28 @@ export class MemoryBackEnd implements BackEnd {
     const person = known ?? newPerson();
     this.people.delete(user);
     this.people.set(user, person);
-    const longestAway = this.people.size > MOST_PEOPLE ? this.people.keys().next().value : undefined;
-    if (longestAway !== undefined) this.people.delete(longestAway);
+    const leastRecent = this.people.size > MAX_PEOPLE ? this.people.keys().next().value : undefined;
+    if (leastRecent !== undefined) this.people.delete(leastRecent);
     return person;
   }
 
   private consumeAfter(delayMs: number): void {
     this.timer = setTimeout(() => {
       this.consuming = this.consume().then(
-        () => this.goOnAfter(TICK_MS),
+        () => this.continueAfter(TICK_MS),
         (error: unknown) => {
           console.error("applying reports failed, trying again:", error);
-          this.goOnAfter(PAUSE_AFTER_ERROR_MS);
+          this.continueAfter(PAUSE_AFTER_ERROR_MS);
         },
       );
     }, delayMs);
   }
 
-  private goOnAfter(delayMs: number): void {
+  private continueAfter(delayMs: number): void {
     if (this.timer !== undefined) this.consumeAfter(delayMs);
   }
 
-  /** Applies what has been under way for long enough. */
+  /** Ingests the reports that have been in the stream for its lag. */
   private async consume(): Promise<void> {
     for (const [user, person] of [...this.people]) {
       const due = dueNow(person);
@@ -141,7 +141,7 @@ export class MemoryBackEnd implements BackEnd {
 
 function newPerson(): Person {
   return {
-    control: AT_FIRST,
+    control: INITIAL,
     accepted: 0,
     lost: 0,
     waiting: [],
@@ -162,10 +162,10 @@ const entriesIn = ({ impressions, unseen }: ReceivedReport): number => impressio
 
 const waitingOf = ({ waiting }: Person): number => waiting.reduce((sum, { report }) => sum + entriesIn(report), 0);
 
-/** Without every tenth of a person's entries, of whom `accepted` have come before: 10% are lost. */
+/** The report without every tenth of a person's entries, counted from `accepted` earlier ones. */
 function loseSome(report: ReceivedReport, accepted: number): ReceivedReport {
-  const isKept = (index: number): boolean => (accepted + index + 1) % ONE_LOST_IN !== 0;
-  const impressions = report.impressions.filter((_, index) => isKept(index));
-  const unseen = report.unseen.filter((_, index) => isKept(report.impressions.length + index));
+  const isDelivered = (index: number): boolean => (accepted + index + 1) % ONE_LOST_IN !== 0;
+  const impressions = report.impressions.filter((_, index) => isDelivered(index));
+  const unseen = report.unseen.filter((_, index) => isDelivered(report.impressions.length + index));
   return { ...report, impressions, unseen };
 }

@@ -1,4 +1,4 @@
-/** Random choices that a seed decides. */
+/** Seeded pseudorandom choices. */
 
 /** Numbers from 0 to below 1. */
 export type Random = () => number;
@@ -14,7 +14,7 @@ export function randomOf(seed: number): Random {
   };
 }
 
-/** By the text's FNV-1a hash. */
+/** Seeded by the string's FNV-1a hash. */
 export function randomOfText(seed: string): Random {
   let hash = 0x811c9dc5;
   for (let at = 0; at < seed.length; at++) hash = Math.imul(hash ^ seed.charCodeAt(at), 0x01000193);

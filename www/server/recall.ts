@@ -1,30 +1,30 @@
 /**
- * The recommender behind the demo: which items a person is offered.
+ * The recommender of the demo: it selects the items that a person is offered.
  *
- * It does what real recall does. Each person has a ranking of the whole catalogue; what the server knows as seen is
- * left out of it, and a page is drawn mostly from the few best that remain and partly from a wider pool. So an item
- * that is good for a person is offered again and again until the server knows that it was seen: while the stream
- * of impressions lags, that is a repeat. A copy is ranked next to its original, and is left out once either was seen.
+ * It works like a real recall stage. Each person has a ranking of the whole catalogue; items in the server's chain are left
+ * out, and a page is drawn mostly from the few best that remain and partly from a wider pool. So an item that ranks high is
+ * offered again and again until its impression has reached the chain: while the stream lags, that is a repeat. A copy is
+ * ranked next to its original, and is left out once either was seen.
  *
- * From a small pool nothing is left out: where nearly all was seen, old items are better than none.
+ * From a small pool nothing is left out: if nearly all was seen, seen items are better than none.
  *
  * Everything is drawn from a seeded generator: the same person, turn and state of the server give the same page.
  */
 import type { Item } from "./catalogue.ts";
 import { randomOfText, shuffled } from "./random.ts";
 
-/** The best that remain; they make up `HOT_SHARE` of a page. */
+/** The best remaining items, which make up `HOT_SHARE` of a page. */
 const HOT_POOL = 18;
 const HOT_SHARE = 0.6;
-/** Where the rest of a page comes from. */
+/** The next items, for the rest of a page. */
 const WIDE_POOL = 500;
-/** As many items as a small pool has. */
+/** The number of items in a small pool. */
 const SMALL_POOL = 24;
 
-/** Leaves the items that the server does not know as seen, in their order. */
+/** Returns the items that the server's chain does not contain, in their order. */
 export type ExposureFilter = (items: readonly Item[]) => Item[];
 
-/** One page of `size` items for `user`: fewer when hardly anything is left unseen. */
+/** One page of `size` items for `user`, or fewer if nearly all was seen. */
 export function recallPage(
   catalogue: readonly Item[],
   user: string,
@@ -47,7 +47,7 @@ export function poolOf(catalogue: readonly Item[], user: string): Item[] {
   return rankedArticles(user, sourcesOf(catalogue)).slice(0, SMALL_POOL);
 }
 
-/** The best for this person first, each with its copies behind it. */
+/** The best for this person first, each followed by its copies. */
 function rankingFor(user: string, catalogue: readonly Item[]): Item[] {
   const sources = sourcesOf(catalogue);
   return rankedArticles(user, sources).flatMap((article) => [article, ...(sources.copiesOf.get(article.id) ?? [])]);
@@ -57,7 +57,7 @@ function rankedArticles(user: string, { articles }: Sources): Item[] {
   return shuffled(articles, randomOfText(`ranking ${user}`));
 }
 
-/** What a catalogue has, as far as the server knows. */
+/** The catalogue's articles and copies. */
 interface Sources {
   readonly articles: readonly Item[];
   readonly copies: readonly Item[];
@@ -65,7 +65,7 @@ interface Sources {
   readonly copiesOf: ReadonlyMap<string, readonly Item[]>;
 }
 
-/** A catalogue does not change, and sorting it out takes longer than ranking it. */
+/** Cached: a catalogue does not change, and dividing it takes longer than ranking it. */
 const sources = new WeakMap<readonly Item[], Sources>();
 
 function sourcesOf(catalogue: readonly Item[]): Sources {

@@ -9,14 +9,14 @@ import { NearDuplicates, simhash } from "seenguard/near-duplicates";
 interface Story {
   readonly id: string;
   readonly url: string;
-  /** The whole text: a title alone is too short to tell an edited copy from another story. */
+  /** The whole text: a title alone is too short to distinguish an edited copy from another story. */
   readonly text: string;
-  /** Of a story that was grouped before, such as before the process was started again: its group. */
+  /** The group of a story that was grouped before, such as before a restart of the process. */
   readonly group?: string;
 }
 
-/** Shorter texts have to have the same words: docs/near-duplicates.md says what Simhash finds at each length. */
-const FEWEST_WORDS = 100;
+/** Shorter texts must have the same words: docs/near-duplicates.md has Simhash's results for each length. */
+const MIN_WORDS = 100;
 
 export class StoryGroups {
   private readonly byAddress = new Map<string, string>();
@@ -42,7 +42,7 @@ export class StoryGroups {
 
   private groupByText(newGroup: string, text: string): string {
     const words = wordsOf(text);
-    if (words.length >= FEWEST_WORDS) return this.nearDuplicates.groupOf(simhash(featuresOf(words)), newGroup);
+    if (words.length >= MIN_WORDS) return this.nearDuplicates.groupOf(simhash(featuresOf(words)), newGroup);
     const key = words.join(" ");
     const group = this.byWords.get(key) ?? newGroup;
     if (words.length > 0) this.byWords.set(key, group);
@@ -50,7 +50,7 @@ export class StoryGroups {
   }
 }
 
-/** An address without what a share button or a phone adds. Where a page names its canonical address, take that one. */
+/** An address without the parts that share buttons and phones add. If a page has a canonical address, use that one. */
 export function canonicalAddress(url: string): string {
   if (!URL.canParse(url)) return url;
   const address = new URL(url);
@@ -66,7 +66,7 @@ export function canonicalAddress(url: string): string {
 /** By the rules of Unicode (UAX #29), and by dictionaries in scripts that put no spaces between words. */
 const segmenter = new Intl.Segmenter("und", { granularity: "word" });
 
-/** The words of a text in order, without what typography and capitals change. */
+/** The words of a text in order, independent of typography and capitals. */
 function wordsOf(text: string): string[] {
   const words: string[] = [];
   // Line by line, as the segmenter slows down on long strings.

@@ -2,15 +2,15 @@
 
 declare global {
   interface Window {
-    /** The webview's own `fetch`, which Capacitor keeps where it puts the system's in its place. */
+    /** The webview's own `fetch`. Capacitor stores it here when it replaces `fetch` by the system's. */
     CapacitorWebFetch?: typeof fetch;
   }
 }
 
-/** Where the API is; a build may name another: `VITE_API=https://… npm run build`. */
+/** The API's address. A build can set another: `VITE_API=https://… npm run build`. */
 const { VITE_API: origin = "https://api.stories.example", MODE } = import.meta.env;
 
-/** With CapacitorHttp the system makes the requests: there is no CORS then, nor a preflight. */
+/** With CapacitorHttp the system makes the requests, without CORS and preflights. */
 export const apiFetch = window.fetch;
 
 // `vite build --mode aside`: the system's `fetch` is for the API alone, all else of the page uses the webview's own.

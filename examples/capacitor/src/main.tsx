@@ -9,7 +9,7 @@ import { beginSession, readSession, type Session } from "./session.ts";
 setupIonicReact();
 
 function App() {
-  // `undefined`: Preferences have not answered yet; `null`: nobody is signed in.
+  // `undefined`: the session is being read; `null`: nobody is signed in.
   const [session, setSession] = useState<Session | null>();
   useEffect(() => void readSession().then(setSession), []);
   if (session === undefined) return null;

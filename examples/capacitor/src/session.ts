@@ -1,4 +1,4 @@
-/** Who is signed in. The system's Preferences keep it, which are not cleared with the data of the webview. */
+/** The session, in the system's Preferences, which are not cleared with the webview's data. */
 import { Preferences } from "@capacitor/preferences";
 import { authorizationOf, request } from "./api.ts";
 

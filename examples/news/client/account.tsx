@@ -1,4 +1,4 @@
-/** Who reads: signing in, the session, which all tabs share, and what this account has seen. */
+/** The account: signing in, the session, which all tabs share, and the account's guard. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { createContext, useContext, useState } from "react";
 import { Navigate } from "react-router-dom";
@@ -17,7 +17,7 @@ export const useRequest = () => requestFor(useAccount());
 
 export const useGuard = () => useSeenGuard({ namespace: useAccount().id, open: SeenGuard.open }).guard;
 
-/** `null`: nobody is signed in; `undefined`: the server has not answered yet. */
+/** `null`: nobody is signed in; `undefined`: the session is being requested. */
 export function useSession(): Account | null | undefined {
   const queryFn = () => request<Account | null>("GET", "/api/session");
   return useQuery({ queryKey: SESSION, queryFn, staleTime: 0 }).data;
@@ -33,7 +33,7 @@ export function useSignIn() {
       }),
     onSuccess: async (account) => {
       remember(account.name);
-      // An answer that is still under way is of the time before.
+      // A response that is still pending has the session before this one.
       await queries.cancelQueries({ queryKey: SESSION });
       queries.setQueryData(SESSION, account);
     },
@@ -54,7 +54,7 @@ export function useSignOut() {
 
 const NAMES = "names";
 
-/** The names that have signed in here. */
+/** The names of the people who have signed in here. */
 export const knownNames = () => JSON.parse(localStorage.getItem(NAMES) ?? "[]") as string[];
 
 function remember(name: string): void {

@@ -5,7 +5,7 @@ export class HttpError extends Error {
   readonly status: number;
 
   constructor(status: number) {
-    super(`the server answered ${status}`);
+    super(`the server responded with status ${status}`);
     this.status = status;
   }
 }
@@ -18,7 +18,7 @@ export const request: Request = async <T>(method: string, path: string, init: Re
   return (response.status === 204 ? undefined : await response.json()) as T;
 };
 
-/** Requests that the server refuses if the session has become another account's: tabs share one. */
+/** Makes requests that the server refuses once the session, which tabs share, is another account's. */
 export const requestFor =
   ({ id }: Account): Request =>
   (method, path, init = {}) =>

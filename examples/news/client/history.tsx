@@ -1,4 +1,4 @@
-/** What this reader has opened, and the end of it. */
+/** The stories that this reader has opened, and their deletion. */
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "react-router-dom";
 import { idsOf, type Story } from "../shared/story.ts";
@@ -23,7 +23,7 @@ export function History() {
   });
   const deleteAll = useMutation({
     mutationFn: () => request("DELETE", PATH),
-    // All lists are old now.
+    // All lists are outdated now.
     onSuccess: () => queries.resetQueries({ queryKey: [account.id] }),
   });
 

@@ -1,4 +1,4 @@
-/** What is around every page of a reader. */
+/** The frame of every page of a reader. */
 import { Link, Navigate, NavLink, Outlet, ScrollRestoration } from "react-router-dom";
 import { useReport } from "seenguard/react";
 import { AccountContext, knownNames, useAccount, useGuard, useSession, useSignIn, useSignOut } from "./account.tsx";
@@ -31,7 +31,7 @@ function Reader() {
           <NavLink to="/topics/Lighthouses">Lighthouses</NavLink>
           <NavLink to="/history">History</NavLink>
         </nav>
-        {/* What was seen until now is reported while the session is still this reader's. */}
+        {/* Delivers pending impressions while the session is still this reader's. */}
         <AccountMenu beforeLeaving={async () => guard?.deliver()} />
       </header>
       <main>

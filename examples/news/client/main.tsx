@@ -1,4 +1,4 @@
-/** The page's start: routes, and what the server has answered. */
+/** The page's start: the routes, and the query cache. */
 import { QueryClientProvider } from "@tanstack/react-query";
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,4 +1,4 @@
-/** What the server has answered, kept for this tab: also over a visit to another site. A reload begins with none. */
+/** The query cache of this tab. It outlives a visit to another site, and a reload empties it. */
 import { dehydrate, hydrate, QueryCache, QueryClient } from "@tanstack/react-query";
 import { isOfOtherSession } from "./api.ts";
 

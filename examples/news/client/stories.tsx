@@ -8,10 +8,10 @@ import { ago, idsOf, type Story } from "../shared/story.ts";
 import { useAccount, useGuard, useRequest } from "./account.tsx";
 
 interface StoriesProps {
-  /** Where the server has them. */
+  /** The path of the stories on the server. */
   path: string;
   title: string;
-  /** What becomes of those that were seen. */
+  /** Whether stories that were seen are left out or come last. */
   old: "drop" | "last";
 }
 
@@ -34,7 +34,7 @@ export function Stories({ path, title, old }: StoriesProps) {
     getNextPageParam: (page) => page.next,
   });
   const received = data?.pages.flatMap((page) => page.items) ?? [];
-  // What comes last as the server says is shown.
+  // With "last", stories that were seen are shown, at the end.
   const { items, reset } = useSeenFeed(old === "last" ? null : guard, received, { key: path, id: idsOf });
 
   function refresh() {
@@ -50,8 +50,8 @@ export function Stories({ path, title, old }: StoriesProps) {
         <button onClick={refresh}>Refresh</button>
       </div>
       <ol className="stories" aria-busy={isFetching}>
-        {items.map((story, place) => (
-          <StoryCard key={story.id} story={story} isLead={place === 0} />
+        {items.map((story, index) => (
+          <StoryCard key={story.id} story={story} isLead={index === 0} />
         ))}
       </ol>
       {isFetching && <p role="status">Loading stories…</p>}
@@ -66,7 +66,7 @@ export function Stories({ path, title, old }: StoriesProps) {
   );
 }
 
-/** For the element that shows a story. */
+/** Returns the `ref` for the element that shows a story. */
 export const useSeenStory = (story: Story) => useSeenRef(useGuard(), idsOf(story));
 
 function StoryCard({ story, isLead }: { story: Story; isLead: boolean }) {
@@ -87,11 +87,11 @@ function StoryCard({ story, isLead }: { story: Story; isLead: boolean }) {
   );
 }
 
-/** Stands where more is wanted once it comes near. */
+/** The end of the list. Loads the next page as it comes near the viewport. */
 function End({ onReach }: { onReach: () => void }) {
   const element = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    // On a busy page several changes come at once, the latest last.
+    // On a busy page several changes come in one call, the latest last.
     const observer = new IntersectionObserver((entries) => entries.at(-1)?.isIntersecting && onReach(), {
       rootMargin: "0px 0px 400px",
     });

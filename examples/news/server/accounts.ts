@@ -1,4 +1,4 @@
-/** Who sends a request: sessions in Redis, named by a cookie. Signing in takes a name and nothing else. */
+/** Accounts and their sessions, which are stored in Redis under a cookie's value. Signing in needs only a name. */
 import { randomUUID } from "node:crypto";
 import type { Request, RequestHandler, Response } from "express";
 import type { Account } from "../shared/story.ts";
@@ -37,7 +37,7 @@ export const signedIn: RequestHandler = async (request, response, next) => {
   }
 };
 
-/** The account of a request that `signedIn` has let through. */
+/** The account of a request that `signedIn` has accepted. */
 export const accountOf = (response: Response) => (response.locals.account as Account).id;
 
 function keyOf({ headers }: Request): string {

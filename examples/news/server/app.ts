@@ -6,8 +6,8 @@
  *     GET              /api/topics/:topic   a page of a topic's stories, those that were seen at its end
  *     GET              /api/articles/:id    one story with its text
  *     POST             /api/seen            what a device has shown
- *     GET DELETE       /api/history         the articles that were opened; forgets what was opened and seen
- *     PUT DELETE       /api/history/:id     one of them was opened; is not to be listed any more
+ *     GET DELETE       /api/history         the articles that were opened; deletes both histories
+ *     PUT DELETE       /api/history/:id     adds an article; removes it
  */
 import { fileURLToPath } from "node:url";
 import express, { Router, type ErrorRequestHandler, type RequestHandler } from "express";
@@ -31,10 +31,10 @@ const session = Router()
     response.sendStatus(204);
   });
 
-/** On a server a story has one id: a repost that of the story that was shared. */
+/** A story's id on the server. A repost has the id of the story that was shared. */
 const storyIdOf = ({ id, repost }: Story) => repost?.of ?? id;
 
-/** Answers with a page of stories. `old`: what becomes of those that this reader has seen. */
+/** Responds with a page of stories. `old`: whether those that this reader has seen are left out or come last. */
 function page(ranked: (topic: string) => readonly Story[], old: "drop" | "last"): RequestHandler {
   return async (request, response) => {
     const options = { id: storyIdOf, size: PAGE_SIZE, cursor: String(request.query.cursor ?? ""), repeats: old };
@@ -49,7 +49,7 @@ const articles = Router().get("/:id", ({ params }, response) => {
   else response.sendStatus(404);
 });
 
-/** What devices report, as text: `accept` reads it. */
+/** The devices' reports. The body stays a string, which `accept` parses. */
 const reports = Router().post("/", express.text({ type: "*/*", limit: "1mb" }), async ({ body }, response) => {
   await enqueue(accountOf(response), await seen.accept(accountOf(response), body));
   response.sendStatus(202);
@@ -74,7 +74,7 @@ const history = Router()
     response.sendStatus(204);
   });
 
-/** Of what `accept` refuses. A device keeps what is another account's. */
+/** The statuses of reports that `accept` refuses. At 409 a device keeps the report for its own account. */
 const STATUS_OF: Record<string, number> = {
   ...{ "bad-report": 400, "wrong-namespace": 409, "too-large": 413 },
   storage: 503,
@@ -86,7 +86,7 @@ const failed: ErrorRequestHandler = (error: Error & { status?: number; code?: st
   response.status(status).json({ error: error.message });
 };
 
-/** What is answered is for one account. */
+/** Forbids caching: each response is for one account. */
 const notCached: RequestHandler = (_request, response, next) => {
   response.set("Cache-Control", "private, no-store");
   next();

@@ -1,11 +1,11 @@
-/** The stories, all of them made up: the same ones each time, in the same order. */
+/** Generated stories: the same ones each time, in the same order. */
 import type { Article, Story } from "../shared/story.ts";
 import { LIGHTHOUSES, READERS, SENTENCES, SOURCES, TOPICS } from "./words.ts";
 
 /** A small pool: fewer stories than a page has. */
 const SMALL_TOPIC = "Lighthouses";
 
-/** By rank, the best first. */
+/** The stories, best first. */
 export const stories: readonly Story[] = withReposts(rank([...generated(), ...lighthouses()]));
 
 const byId = new Map(stories.map((story) => [story.id, story]));
@@ -42,16 +42,16 @@ function storyNamed(title: string, topic: string): Story {
 function rank(unranked: readonly Story[]): Story[] {
   return unranked
     .toSorted((a, b) => hash(a.id) - hash(b.id))
-    .map((story, place) => ({ ...story, minutesAgo: 4 + 3 * place }));
+    .map((story, index) => ({ ...story, minutesAgo: 4 + 3 * index }));
 }
 
-/** Readers share some stories of above, which then come a second time, and some of further down. */
+/** Adds reposts: of some stories that come before theirs, and of some that come after. */
 function withReposts(ranked: readonly Story[]): Story[] {
-  return ranked.flatMap((story, place) => {
-    const original = ranked[place % 7 === 3 ? place + 30 : place - 4];
-    if (!original || ![3, 6].includes(place % 7)) return [story];
+  return ranked.flatMap((story, index) => {
+    const original = ranked[index % 7 === 3 ? index + 30 : index - 4];
+    if (!original || ![3, 6].includes(index % 7)) return [story];
     const by = pick(READERS, original.id);
-    const id = `${original.id}-by-${by.toLowerCase()}-${place}`;
+    const id = `${original.id}-by-${by.toLowerCase()}-${index}`;
     return [story, { ...original, id, minutesAgo: story.minutesAgo, repost: { of: original.id, by } }];
   });
 }

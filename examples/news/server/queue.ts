@@ -1,16 +1,16 @@
-/** Messages that wait in a Redis stream until the worker has dealt with them. */
+/** A queue in a Redis stream. A message stays until the worker has processed it. */
 import { redis } from "./redis.ts";
 
 const STREAM = "queue";
 const GROUP = "workers";
-const MOST = 1_000_000;
+const MAX_MESSAGES = 1_000_000;
 const BLOCK_MS = 2_000;
 
 export async function enqueue<T>(account: string, message: T): Promise<void> {
-  await redis.xadd(STREAM, "MAXLEN", "~", MOST, "*", account, JSON.stringify(message));
+  await redis.xadd(STREAM, "MAXLEN", "~", MAX_MESSAGES, "*", account, JSON.stringify(message));
 }
 
-/** Passes on one message after the other. Each is off the queue once `handle` has succeeded. */
+/** Calls `handle` with one message after the other, and acknowledges each once `handle` has succeeded. */
 export async function consume<T>(handle: (account: string, message: T) => Promise<unknown>): Promise<never> {
   const blocking = redis.duplicate();
   await blocking.xgroup("CREATE", STREAM, GROUP, "0", "MKSTREAM").catch(() => "it exists");
@@ -20,7 +20,7 @@ export async function consume<T>(handle: (account: string, message: T) => Promis
     const [stream] = (read ?? []) as [string, [id: string, fields: string[]][]][];
     return stream?.[1] ?? [];
   };
-  // First what a worker before had begun with.
+  // First the messages that an earlier worker has not acknowledged.
   for (let from = "0"; ;) {
     const entries = await next(from);
     if (entries.length === 0) from = ">";

@@ -1,4 +1,4 @@
-/** The Redis at REDIS_URL, and what readers have seen, which is kept there. */
+/** The Redis at REDIS_URL, and the store of the readers' histories in it. */
 import { Redis } from "ioredis";
 import { redisStore } from "seenguard/server";
 

@@ -1,4 +1,4 @@
-/** Answers requests at PORT, by default 3000. */
+/** Serves the app at PORT, by default 3000. */
 import type { AddressInfo } from "node:net";
 import { app } from "./app.ts";
 

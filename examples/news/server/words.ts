@@ -1,4 +1,4 @@
-/** What the stories are made of. */
+/** The parts that the stories are generated from. */
 
 export const TOPICS: Record<string, { subjects: string[]; events: string[] }> = {
   Space: {

@@ -1,4 +1,4 @@
-/** What server and page say to each other. */
+/** The types of the JSON between server and page. */
 
 export interface Account {
   id: string;
@@ -11,7 +11,7 @@ export interface Story {
   topic: string;
   source: string;
   minutesAgo: number;
-  /** It is another story, which somebody has shared. */
+  /** Set where somebody has shared another story. */
   repost?: { of: string; by: string };
 }
 
@@ -19,7 +19,7 @@ export interface Article extends Story {
   paragraphs: string[];
 }
 
-/** Who has seen a story needs no repost of it, nor the other way round. */
+/** A story's ids. A repost also has its original's id, so that seeing either stops both. */
 export const idsOf = ({ id, repost }: Story) => (repost ? [id, repost.of] : [id]);
 
 export const ago = (minutes: number) => (minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h`);

@@ -11,12 +11,12 @@ interface Story {
 
 const SERVER = "http://localhost:8787";
 const namespace = "home:ada";
-// IndexedDB is what a Tauri app needs; `index.html?own` shows the app's own store in its place.
+// IndexedDB is enough for a Tauri app; `index.html?own` uses the app's own store instead.
 const storage = location.search === "?own" ? ownStore : "indexeddb";
 
 const list = document.querySelector<HTMLOListElement>("#feed")!;
 const guard = await SeenGuard.open({ namespace, storage });
-// The plugin's fetch asks from Rust: there are no CORS. The guard adds its headers, and takes the snapshot of the answer.
+// The plugin's `fetch` requests from Rust, without CORS. The guard adds its headers and applies the response's snapshot.
 const guardedFetch = guard.fetch({ match: new URL(`${SERVER}/api/feed`), fetch });
 const feed = guard.feed();
 guard.observe(list);

@@ -8,7 +8,7 @@ export const storage: SeenStorage = {
   get: (key) => store.get<string>(key),
   set: async (key, value) => {
     await store.set(key, value);
-    await store.save(); // what has resolved is on the disk
+    await store.save(); // resolves once the change is on the disk
   },
   remove: async (key) => {
     await store.delete(key);

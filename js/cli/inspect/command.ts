@@ -1,4 +1,4 @@
-/** `npx seenguard inspect`: describes a shard, for the support of a feed. */
+/** `npx seenguard inspect`: prints the content of shards, to find errors. */
 import { loadInspector } from "../../server/inspection.ts";
 import type { Command } from "../command.ts";
 import { readSources } from "./input.ts";
@@ -6,28 +6,28 @@ import { inspectAll } from "./inspect.ts";
 import { parseOptions } from "./options.ts";
 import { asText } from "./text.ts";
 
-const HELP = `Tells what a Bloom shard or a snapshot holds.
+const HELP = `Prints the content of a Bloom shard or a snapshot.
 
   seenguard inspect [OPTIONS] [SHARD | FILE | -]... [--has ID...]
 
-Reads a shard's text, a file or the standard input (-, and the default):
-a snapshot as JSON, an answer that has one as "snapshot", a list of shards as JSON,
+Reads a shard as an argument, a file or the standard input (-, the default):
+a snapshot as JSON, a response with a "snapshot", a list of shards as JSON,
 or one shard a line, as LRANGE prints them.
 
   --format NAME       seenguard, guava, bits-and-blooms, redisbloom or go-bloomfilter;
-                      else a snapshot's own, and for bare shards what they look like
-  --hashes K          of go-bloomfilter, whose records do not tell it: k, or ...
-  --capacity N        ... the items a filter is made for, and ...
+                      default: the format in the snapshot, else recognised by content
+  --hashes K          go-bloomfilter, whose records do not contain it: k, or ...
+  --capacity N        ... the number of items a filter is made for, and ...
   --rate E            ... its false positive rate
-  --has ID...         what is answered for these ids
-  --json              for machines
-  --help
+  --has ID...         whether the shards contain these ids
+  --json              prints JSON
+  --help              prints this text
 
-Of RedisBloom, a shard is its BF.SCANDUMP chunks as base64, joined by commas, or
-as a list in JSON. What follows --has are ids, up to the next option; an id that
-begins with a dash is given as --has=-id.
+A shard of RedisBloom is its BF.SCANDUMP chunks as base64, joined by commas, or as a
+list in JSON. Arguments after --has are ids, up to the next option; an id that begins
+with a dash is written --has=-id.
 
-Ends with 0; with 1 if something is damaged; with 2 if it was called wrongly.
+Exit status: 0; 1 if something is damaged; 2 for wrong arguments.
 `;
 
 export const inspect: Command = {

@@ -2,7 +2,7 @@
  * Reads shards from the command's input: a snapshot, a list or lines, in an argument, a file or the standard input.
  */
 import { readFile, stat } from "node:fs/promises";
-import { text as textOf } from "node:stream/consumers";
+import { text as readText } from "node:stream/consumers";
 import { describe, SeenGuardError } from "../../errors.ts";
 import type { ShardFormat } from "../../types/seenguard.js";
 import { readFormats } from "../../input/snapshot.ts";
@@ -10,7 +10,7 @@ import { checkSnapshot } from "../../input/snapshot.ts";
 import { badUsage } from "../command.ts";
 import type { Options } from "./options.ts";
 
-/** Shards, newest first, each as the module takes it: the chunks of a RedisBloom dump are joined by commas. */
+/** Shards, newest first, each as an argument of the engine: the chunks of a RedisBloom dump are joined by commas. */
 export interface Source {
   readonly shards: readonly string[];
   /** The format of the shards; absent: each is recognised by its content. */
@@ -30,7 +30,7 @@ export async function readSources({ inputs, format }: Options): Promise<Source> 
 }
 
 async function read(input: string): Promise<string> {
-  if (input === "-") return textOf(process.stdin);
+  if (input === "-") return readText(process.stdin);
   // Unless it names a file, an argument may be a shard, which can be longer than a file name.
   const isFile = await stat(input).then(
     (stats) => !stats.isDirectory(),
@@ -49,7 +49,7 @@ async function read(input: string): Promise<string> {
 function sourceOf(input: string, format: ShardFormat | undefined): Source {
   const text = input.trim();
   if (text === "")
-    throw new SeenGuardError("bad-snapshot", "truncated: the input is empty: give a shard or a snapshot");
+    throw new SeenGuardError("bad-snapshot", "truncated: the input is empty: pass a shard or a snapshot");
   if (!/^["[{]/.test(text))
     return { shards: text.split("\n").map(fromLine).filter(Boolean), format, snapshot: undefined };
   const value = parse(text);
@@ -84,7 +84,7 @@ function snapshotIn(value: unknown): object | undefined {
   return value.snapshot ?? undefined;
 }
 
-/** More are refused by the guard's Wasm module. */
+/** The most shards that a guard accepts. */
 const MAX_SHARDS = 64;
 
 /** Uses the guard's own check. A format on the command line takes precedence over the snapshot's. */
@@ -118,20 +118,20 @@ function shardOf(value: unknown): string {
   if (dump === undefined)
     throw new SeenGuardError(
       "bad-snapshot",
-      "the JSON is neither a snapshot nor a shard nor a list of shards: give one of these",
+      "the JSON is neither a snapshot nor a shard nor a list of shards: pass one of these",
     );
   return dump;
 }
 
 /**
- * The chunks of one BF.SCANDUMP, as pairs with their iterators or, where a list of texts cannot be shards, by
- * themselves.
+ * The chunks of one BF.SCANDUMP, joined: from pairs of an iterator and a chunk or, if `mayBeChunks`, from a list of
+ * chunks.
  */
-function dumpOf(value: unknown, mayBeTexts: boolean): string | undefined {
+function dumpOf(value: unknown, mayBeChunks: boolean): string | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   const isPair = (chunk: unknown): chunk is [number, string] =>
     Array.isArray(chunk) && chunk.length === 2 && typeof chunk[0] === "number" && typeof chunk[1] === "string";
   if (value.every(isPair)) return value.map(([, chunk]) => chunk).join(",");
-  const isText = (chunk: unknown): chunk is string => typeof chunk === "string";
-  return mayBeTexts && value.every(isText) ? value.join(",") : undefined;
+  const isString = (chunk: unknown): chunk is string => typeof chunk === "string";
+  return mayBeChunks && value.every(isString) ? value.join(",") : undefined;
 }

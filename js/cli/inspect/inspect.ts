@@ -1,4 +1,4 @@
-/** From shards to what the command prints: the shape of `--json`. */
+/** Inspects shards. The result has the shape of `--json`. */
 import { SeenGuardError } from "../../errors.ts";
 import type { ShardFormat } from "../../types/seenguard.js";
 import type { Inspection, Inspector, ShardReport } from "../../server/inspection.ts";
@@ -6,13 +6,13 @@ import { badUsage, failureOf, type Failure } from "../command.ts";
 import type { Source } from "./input.ts";
 import type { Options } from "./options.ts";
 
-/** Most bits of a snapshot: a guard refuses a larger one. */
+/** The most bits of a snapshot that a guard accepts. */
 const MAX_BITS = 2 ** 26;
 
 export interface InspectedShard extends Partial<ShardReport> {
   readonly index: number;
   readonly format?: ShardFormat;
-  /** Whether it is past its expiry, after which it contains nothing. */
+  /** Whether it has expired, after which it contains nothing. */
   readonly expired?: boolean;
   readonly error?: Failure;
 }
@@ -51,7 +51,7 @@ export function inspectAll(inspect: Inspector, source: Source, { has }: Options)
     }),
     ...(bits > MAX_BITS && {
       error: failureOf(
-        new SeenGuardError("bad-snapshot", "too-large: the shards have over 2^26 bits together: no guard takes them"),
+        new SeenGuardError("bad-snapshot", "too-large: the shards have over 2^26 bits together: no guard accepts them"),
       ),
     }),
   };
@@ -65,7 +65,7 @@ function readShard(inspect: Inspector, text: string, named: ShardFormat | undefi
     const expired = report.filters.every(({ expires = 0 }) => expires !== 0 && now >= expires);
     return { shard: { index, format, expired, ...report }, inspection };
   } catch (error) {
-    // Wrong usage says nothing about a shard.
+    // Wrong arguments are not an error of the shard.
     if (error instanceof SeenGuardError && error.code === "bad-option") throw error;
     return { shard: { index, ...(named && { format: named }), error: failureOf(error) } };
   }
@@ -74,7 +74,7 @@ function readShard(inspect: Inspector, text: string, named: ShardFormat | undefi
 /** Reads a shard of unknown format. The error of a damaged one is that of the format that it resembles. */
 function recognise(inspect: Inspector, text: string): { format: ShardFormat; inspection: Inspection } {
   if (/^\d+::/.test(text)) {
-    throw badUsage("this is a go-bloomfilter record, which does not tell k: add --hashes, or --capacity and --rate");
+    throw badUsage("this is a go-bloomfilter record, which does not contain k: add --hashes, or --capacity and --rate");
   }
   const looksLike: ShardFormat | undefined = text.startsWith("{")
     ? "bits-and-blooms"
@@ -89,7 +89,7 @@ function recognise(inspect: Inspector, text: string): { format: ShardFormat; ins
     try {
       return { format, inspection: inspect(format, text) };
     } catch {
-      // Then it is another one's: their headers state lengths that fit nothing else.
+      // It is of another format: the header states lengths that fit no other one.
     }
   }
   try {
@@ -99,7 +99,7 @@ function recognise(inspect: Inspector, text: string): { format: ShardFormat; ins
     const reason = message.replace(/ \(https:\S+\)$/, "");
     throw new SeenGuardError(
       code,
-      `${reason}; nor is it a shard of another format that states its sizes: name the format of a damaged one by --format`,
+      `${reason}; nor is it a shard of another format that states its sizes: pass the format of a damaged one with --format`,
     );
   }
 }

@@ -48,7 +48,7 @@ function parse(args: readonly string[]) {
   }
 }
 
-/** The numbers of go-bloomfilter name it, too. */
+/** The format; options of go-bloomfilter alone imply it. */
 function formatOf({ format, hashes, capacity, rate }: Values): ShardFormat | undefined {
   const numbers = {
     ...(hashes === undefined ? {} : { hashes: Number(hashes) }),
@@ -57,12 +57,14 @@ function formatOf({ format, hashes, capacity, rate }: Values): ShardFormat | und
   };
   const isGo = format === "go-bloomfilter" || (format === undefined && Object.keys(numbers).length > 0);
   if (!isGo && Object.keys(numbers).length > 0)
-    throw badUsage("--hashes, --capacity and --rate belong to go-bloomfilter: the other formats tell theirs");
+    throw badUsage(
+      "--hashes, --capacity and --rate are for go-bloomfilter alone: shards of other formats contain theirs",
+    );
   const named: unknown = isGo ? { kind: "go-bloomfilter", ...numbers } : format;
   checkFormat(named, () => {
     throw badUsage(
       isGo
-        ? "go-bloomfilter needs what its records do not tell: --hashes (1 to 255), or --capacity and --rate as the filters are made with"
+        ? "go-bloomfilter needs --hashes (1 to 255), or --capacity and --rate of the filters, since its records do not contain k"
         : `--format is seenguard, guava, bits-and-blooms, redisbloom or go-bloomfilter, not ${JSON.stringify(format)}`,
     );
   });

@@ -14,8 +14,7 @@ export function asText(inspected: Inspected): string {
     ];
     blocks.unshift([`snapshot, ${facts.join(", ")}: ${counted(shards.length, "shard")}`]);
   }
-  if (shards.length > 1)
-    blocks.push([`together, an id that is in none is answered "contained" at ${rate(falsePositiveRate)}`]);
+  if (shards.length > 1) blocks.push([`all shards together: false positive rate ${rate(falsePositiveRate)}`]);
   if (has.length > 0) {
     const lines = has.map(({ id, contained, shards }) => {
       const where = shards.map(String).join(", ");
@@ -24,7 +23,7 @@ export function asText(inspected: Inspected): string {
         contained ? `contained, in shard${shards.length > 1 ? "s" : ""} ${where}` : "not contained",
       );
     });
-    blocks.push(["answers", ...lines]);
+    blocks.push(["ids", ...lines]);
   }
   return `${blocks.map((lines) => lines.join("\n")).join("\n\n")}\n`;
 }
@@ -44,7 +43,7 @@ function shardBlock(shard: InspectedShard): string[] {
 
 function filterLines(filter: FilterReport, expired: boolean): string[] {
   const { count, seed, epoch, expires } = filter;
-  const expiry = expires === 0 ? "never" : `${date(expires ?? 0)}${expired ? ": past, so it answers nothing" : ""}`;
+  const expiry = expires === 0 ? "never" : `${date(expires ?? 0)}${expired ? ": expired, so it contains nothing" : ""}`;
   return [
     line("bits (m)", whole(filter.bits)),
     line("hashes (k)", whole(filter.hashes)),

@@ -1,9 +1,9 @@
-/** The steps of a store's calls, as the module returns them, and how a backend performs them. */
+/** Performs the steps of a store's calls, which the engine returns, on a backend. */
 import { describe, refuse, SeenGuardError } from "../../errors.js";
 import { isSeconds } from "../../input/options.js";
-import type { Backend, Loaded, PendingToKeep, ReceivedReport, Replacement } from "../../types/server.js";
+import type { Backend, Loaded, PendingUpdate, ReceivedReport, Replacement } from "../../types/server.js";
 
-/** A command of Redis, with the script's number. */
+/** A command of Redis, with the number of its script. */
 export interface Command {
   readonly script: number;
   readonly keys: string[];
@@ -12,14 +12,14 @@ export interface Command {
 
 export interface Step {
   readonly call: number;
-  readonly kind: "load" | "keep" | "change" | "replace" | "forget" | "wait" | "done" | "failed";
+  readonly kind: "load" | "storePending" | "change" | "replace" | "forget" | "wait" | "done" | "failed";
   readonly waitMs: number;
   /** For Redis. */
   readonly command?: Command;
   /** For Redis: removes lists beyond the limit. The call does not depend on it. */
   readonly drop?: Command;
   /** For other backends. */
-  readonly reported?: PendingToKeep;
+  readonly reported?: PendingUpdate;
   readonly replacement?: Replacement;
   /** The number of ids that no live shard contained. */
   readonly unknown: number;
@@ -33,18 +33,18 @@ export interface Step {
 
 /** Performs steps of calls. */
 export interface Performer {
-  /** Where the keys are, in Redis. */
+  /** The form of keys in Redis. */
   readonly keys?: { readonly prefix: string; readonly isCluster: boolean };
-  /** The answer's texts: those of a list after their number. Rejects with a `StoreFailure`. */
+  /** Resolves to the strings of the response; those of a list follow their number. Rejects with a `StoreFailure`. */
   perform(user: string, step: Performed): Promise<readonly string[]>;
 }
 
-/** What a step needs to be performed. */
+/** The part of a step that a backend performs. */
 type Performed = Pick<Step, "kind" | "command" | "reported" | "replacement">;
 
 /** An error of a backend. */
 export class StoreFailure extends Error {
-  /** As the module's `failed` takes it. */
+  /** One of the constants below: the argument of the engine's `failed`. */
   readonly kind: number;
 
   constructor(kind: number, cause: unknown) {
@@ -54,7 +54,7 @@ export class StoreFailure extends Error {
 
   static readonly PERMANENT = 0;
   static readonly TRANSIENT = 1;
-  /** The error is one of Redis. */
+  /** An error of the Redis client, which the engine classifies. */
   static readonly OF_REDIS = 2;
   /** The revision is not the loaded one. */
   static readonly CONFLICT = 3;
@@ -65,11 +65,11 @@ export class StoreFailure extends Error {
   }
 }
 
-/** A backend of the app's. */
+/** Performs steps on a backend of the app. */
 export function backendPerformer(backend: Backend): Performer {
   return {
     perform: (user, step) =>
-      answerOf(backend, user, step).catch((error: unknown) => {
+      responseOf(backend, user, step).catch((error: unknown) => {
         if (error instanceof SeenGuardError) throw error;
         const isPermanent = (error as { isTransient?: unknown } | null | undefined)?.isTransient === false;
         throw new StoreFailure(isPermanent ? StoreFailure.PERMANENT : StoreFailure.TRANSIENT, error);
@@ -77,7 +77,7 @@ export function backendPerformer(backend: Backend): Performer {
   };
 }
 
-async function answerOf(
+async function responseOf(
   backend: Backend,
   user: string,
   { kind, reported, replacement }: Performed,
@@ -86,16 +86,16 @@ async function answerOf(
     const isStored = kind === "forget" ? backend.forget(user, replacement) : backend.replace(user, replacement);
     return [(await isStored) ? "1" : "0"];
   }
-  if (kind !== "keep") return textsOf(await backend.load(user, reported));
-  const now = reported && (await backend.keep(user, reported));
+  if (kind !== "storePending") return stringsOf(await backend.load(user, reported));
+  const now = reported && (await backend.storePending(user, reported));
   return ["0", timeOf(now ?? undefined)];
 }
 
-/** What a backend has loaded, in the order of the script in Redis. */
-function textsOf({ stored, revision, kept, refusal, now }: Loaded): string[] {
+/** The loaded data of a backend, in the order of the script in Redis. */
+function stringsOf({ stored, revision, pending, refusal, now }: Loaded): string[] {
   const { shards, fields } = stored ?? { shards: [], fields: [] };
   const lists = [shards, fields.flat()].flatMap((list) => [String(list.length), ...list]);
-  return [...lists, String(revision), "1", kept, refusal === undefined ? "" : describe(refusal), timeOf(now)];
+  return [...lists, String(revision), "1", pending, refusal === undefined ? "" : describe(refusal), timeOf(now)];
 }
 
 function timeOf(seconds: number | undefined): string {

@@ -8,14 +8,14 @@ import { StoreFailure, type Command } from "./performer.js";
 interface PositionalClient {
   readonly isCluster?: boolean;
   evalsha(sha1: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
-  eval(text: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
+  eval(source: string, keyCount: number, ...keysAndArguments: string[]): Promise<unknown>;
 }
 /** node-redis. */
 interface NamedClient {
   /** Only of a cluster. */
   readonly slots?: unknown;
   evalSha(sha1: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
-  eval(text: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
+  eval(source: string, options: { keys: string[]; arguments: string[] }): Promise<unknown>;
 }
 
 export interface CommandRunner {
@@ -24,7 +24,7 @@ export interface CommandRunner {
   run(command: Command): Promise<unknown>;
 }
 
-type Call = (how: "text" | "sha1", which: string, keys: string[], args: string[]) => Promise<unknown>;
+type Call = (how: "source" | "sha1", which: string, keys: string[], args: string[]) => Promise<unknown>;
 
 /** Recognises a client by its methods. */
 export function runnerOf(client: object): CommandRunner {
@@ -49,7 +49,7 @@ function runner(isCluster: boolean, call: Call): CommandRunner {
       return await call("sha1", await sha1Of(script), keys, args);
     } catch (error) {
       // This node has not loaded the script yet, or has dropped it.
-      if (describe(error).startsWith("NOSCRIPT")) return call("text", textOf(script), keys, args);
+      if (describe(error).startsWith("NOSCRIPT")) return call("source", sourceOf(script), keys, args);
       throw error;
     }
   };
@@ -62,7 +62,8 @@ function runner(isCluster: boolean, call: Call): CommandRunner {
   };
 }
 
-function textOf(script: number): string {
+/** The Lua source of a script. */
+function sourceOf(script: number): string {
   const engine = serverEngine();
   return callEngine(engine, () => engine.classes.redisScript(script));
 }
@@ -71,11 +72,11 @@ const hashes: Promise<string>[] = [];
 
 /** The hash by which Redis identifies a script. */
 function sha1Of(script: number): Promise<string> {
-  return (hashes[script] ??= hexSha1(textOf(script)));
+  return (hashes[script] ??= hexSha1(sourceOf(script)));
 }
 
-async function hexSha1(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(text));
+async function hexSha1(source: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-1", new TextEncoder().encode(source));
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

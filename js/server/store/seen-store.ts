@@ -1,4 +1,4 @@
-/** The stores. The module decides what a call loads, replaces and retries: here its steps are performed. */
+/** Stores. The engine decides what a call loads, replaces and retries; the steps that it returns are performed here. */
 import {
   callBack,
   describe,
@@ -17,7 +17,7 @@ import {
   checkAllOptions,
   isFunction,
   isSeconds,
-  isText,
+  isNonEmptyString,
   wholeNumber,
   type Rules,
 } from "../../input/options.js";
@@ -31,7 +31,7 @@ import { makePage, ShardChain } from "../shard-chain.js";
 import { backendPerformer, StoreFailure, type Performer, type Step } from "./performer.js";
 
 export function seenStore(backend: Api.Backend, options: Api.StoreOptions = {}): Api.SeenStore {
-  readGiven("bad-option", "what seenStore was given", () => {
+  readGiven("bad-option", "the backend of seenStore", () => {
     if (!isFunction((backend as Partial<Api.Backend> | null | undefined)?.load)) refuse("seenStore takes a backend");
   });
   return new ChainStore("seenStore", options, backendPerformer(backend));
@@ -57,12 +57,12 @@ const rules = {
   deadlineMs: wholeNumber(1, MAX_MS, 5_000),
 } satisfies Rules;
 
-const OVERTAKEN = "others changed what is stored of this user all the time";
-const STRANGE = "a script answers what it never does: something else is at the address of Redis";
+const OVERTAKEN = "others changed this user's data in each attempt: try again";
+const UNEXPECTED = "a script returned an unexpected result: check that the address is that of a Redis";
 /** The most pages that wait at the same time: an outage must cost neither memory nor time. */
-const MOST_WAITING = 1_024;
+const MAX_WAITING = 1_024;
 
-/** What a call does, as the module's `begin` has it. */
+/** The kinds of calls, as numbers of the engine's `begin`. */
 const Work = { Read: 0, Update: 1, Forget: 2, Unsee: 3, Ingest: 4, Accept: 5 } as const;
 type Work = (typeof Work)[keyof typeof Work];
 
@@ -78,13 +78,13 @@ interface Call {
   result?: unknown;
   /** Why the latest step failed. */
   failure?: StoreFailure;
-  /** Later answers are ignored. */
+  /** Later responses are ignored. */
   isOver?: boolean;
 }
 
-/** What the module's `begin` takes of a call, after the user and the namespace. */
+/** The arguments of a call for the engine's `begin`, after the user and the namespace. */
 interface Parts {
-  readonly texts?: readonly string[];
+  readonly strings?: readonly string[];
   readonly numbers?: Float64Array;
   readonly bytes?: number;
 }
@@ -98,7 +98,7 @@ interface Begun {
   readonly module: Module;
 }
 
-/** The module, with the calls of one store in it. */
+/** The engine, with the calls of one store in it. */
 interface Module {
   readonly engine: ServerEngine;
   readonly calls: StoreCalls;
@@ -123,8 +123,8 @@ export class ChainStore implements Api.SeenStore {
   }
 
   async read(user: string): Promise<ShardChain> {
-    const { step, module } = await this.perform(user, Work.Read, { texts: [""] });
-    return ShardChain.taken(module.engine, () => module.calls.take(step.call));
+    const { step, module } = await this.perform(user, Work.Read, { strings: [""] });
+    return ShardChain.wrap(module.engine, () => module.calls.take(step.call));
   }
 
   async update<R>(user: string, change: (chain: Api.ShardChain, now: number) => R): Promise<R> {
@@ -138,24 +138,24 @@ export class ChainStore implements Api.SeenStore {
     options: Omit<Api.PageOptions, "now"> & { id?: Api.IdOf<T> },
   ): Promise<Api.Page<T>> {
     const request = checkPage<T>("page", ranked, options);
-    const begun = await this.begin(user, Work.Read, { texts: [request.pending ?? ""] }, this.checked.patienceMs);
+    const begun = await this.begin(user, Work.Read, { strings: [request.pending ?? ""] }, this.checked.patienceMs);
     const { engine, calls } = begun.module;
     try {
       await this.load(begun);
       const now = this.now();
       return makePage(engine, ranked, request, (...page) =>
-        this.checkedAnswer(calls.page(begun.step.call, ...page, now)),
+        this.checkedResult(calls.page(begun.step.call, ...page, now)),
       );
     } finally {
       engine.call(() => calls.end(begun.step.call));
     }
   }
 
-  /** Loads for a page, if that is possible within the patience. */
+  /** Loads for a page, if that is possible within `patienceMs`. */
   private async load(begun: Begun): Promise<void> {
     const { patienceMs, deadlineMs } = this.checked;
     try {
-      if (this.waiting >= MOST_WAITING) throw StoreFailure.of("too many pages wait for it");
+      if (this.waiting >= MAX_WAITING) throw StoreFailure.of("too many pages wait for it");
       this.waiting++;
       const steps = this.steps(begun);
       // A backend that never responds is waited for no longer than in any other call.
@@ -168,7 +168,7 @@ export class ChainStore implements Api.SeenStore {
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
       if (begun.module.engine.hasTrapped) throw failure("storage", "the store failed", error.cause);
-      if (!this.isDegraded) this.report(failure("storage", "pages are made without what is stored", error.cause));
+      if (!this.isDegraded) this.report(failure("storage", "pages are made without stored data", error.cause));
       this.isDegraded = true;
     }
   }
@@ -178,7 +178,7 @@ export class ChainStore implements Api.SeenStore {
     const { now, ...report } = readPosted(body);
     const parts = { ...partsOfReport({ ...report, receivedAt: now }), bytes: bytesOf(body) };
     const { step } = await this.perform(user, Work.Accept, parts);
-    if (!step.report) throw new SeenGuardError("engine", "the module has lost a report, a bug to report");
+    if (!step.report) throw new SeenGuardError("engine", "an accepted report is missing (please report this bug)");
     return step.report;
   }
 
@@ -187,7 +187,7 @@ export class ChainStore implements Api.SeenStore {
   }
 
   async unsee(user: string, ids: Api.ItemId | Iterable<Api.ItemId>): Promise<void> {
-    await this.perform(user, Work.Unsee, { texts: collectRecorded(ids, isId).map(String) });
+    await this.perform(user, Work.Unsee, { strings: collectRecorded(ids, isId).map(String) });
   }
 
   async forget(user: string): Promise<void> {
@@ -210,15 +210,16 @@ export class ChainStore implements Api.SeenStore {
   private async begin(
     user: string,
     work: Work,
-    { texts = [], numbers = NONE, bytes = 0 }: Parts,
+    { strings = [], numbers = NONE, bytes = 0 }: Parts,
     limitMs: number,
     change?: Change,
   ): Promise<Begun> {
     checkUser(user);
     const namespace: unknown = this.checked.namespaceOf?.(user);
-    if (this.checked.namespaceOf && !isText(namespace)) refuse("namespaceOf must return a text");
+    if (this.checked.namespaceOf && !isNonEmptyString(namespace))
+      refuse("namespaceOf must return a string that is not empty");
     const module = (this.module ??= this.moduleOf(await loadServerEngine()));
-    const all = [user, (namespace as string | undefined) ?? "", ...texts];
+    const all = [user, (namespace as string | undefined) ?? "", ...strings];
     const now = this.now();
     const step = this.send(module, all, (calls, batch) =>
       calls.begin(batch, numbers, work, bytes, limitMs, Math.random(), now),
@@ -240,25 +241,25 @@ export class ChainStore implements Api.SeenStore {
   private async steps({ call, module, step }: Begun): Promise<Step> {
     try {
       while (step.kind !== "done") {
-        if (step.kind === "failed") throw call.failure ?? StoreFailure.of(STRANGE);
+        if (step.kind === "failed") throw call.failure ?? StoreFailure.of(UNEXPECTED);
         step = await this.next(call, module, step);
       }
       return step;
     } catch (error) {
-      // After a trap what is in progress may be tried again, by another process.
+      // After a trap another process may try again.
       throw module.engine.hasTrapped ? new StoreFailure(StoreFailure.TRANSIENT, error) : error;
     }
   }
 
-  /** The last step, if it comes within the call's limit. */
+  /** Resolves to the last step if it comes within the call's limit. */
   private async finish({ call, module, step }: Begun, steps: Promise<Step>): Promise<Step> {
     // One turn of the event loop more: if the loop was blocked, the response may have arrived already.
     const last = (await withTimeout(call.limitMs, steps)) ?? (await withTimeout(0, steps));
     if (last) return last;
     call.isOver = true;
     const { engine, calls } = module;
-    const isSilent = engine.call(() => calls.timedOut(step.call)) ?? true;
-    if (!isSilent && call.failure) throw call.failure;
+    const hasNoResponse = engine.call(() => calls.timedOut(step.call)) ?? true;
+    if (!hasNoResponse && call.failure) throw call.failure;
     throw StoreFailure.of(`it has not responded within ${call.limitMs / 1000} s`);
   }
 
@@ -274,15 +275,15 @@ export class ChainStore implements Api.SeenStore {
     }
     const elapsed = () => performance.now() - call.begun;
     try {
-      const texts = await this.performer.perform(call.user, step);
+      const response = await this.performer.perform(call.user, step);
       if (isOver()) return OVER;
-      if (step.kind === "load" || step.kind === "keep") {
+      if (step.kind === "load" || step.kind === "storePending") {
         const now = this.now();
-        const next = this.send(module, texts, (calls, batch) => calls.loaded(step.call, batch, now));
+        const next = this.send(module, response, (calls, batch) => calls.loaded(step.call, batch, now));
         await this.note(call.user, next);
         return next;
       }
-      if (texts[0] !== "1") throw new StoreFailure(StoreFailure.CONFLICT, new Error(OVERTAKEN));
+      if (response[0] !== "1") throw new StoreFailure(StoreFailure.CONFLICT, new Error(OVERTAKEN));
       return this.send(module, undefined, (calls) => calls.stored(step.call));
     } catch (error) {
       if (!(error instanceof StoreFailure)) throw error;
@@ -293,33 +294,34 @@ export class ChainStore implements Api.SeenStore {
     }
   }
 
-  /** Has the app change the chain. */
+  /** Passes the chain to the app's function, which changes it. */
   private change(call: Call, { engine, calls }: Module, step: Step): Step {
-    const chain = ShardChain.taken(engine, () => calls.take(step.call));
+    const chain = ShardChain.wrap(engine, () => calls.take(step.call));
     try {
       call.result = call.change?.(chain, step.now);
-      if (call.result instanceof Promise) refuse("update's function changes the chain at once: it cannot be async");
-      return chain.given((changed) => this.checkedAnswer(calls.changed(step.call, changed)) as Step);
+      if (call.result instanceof Promise)
+        refuse("the function of update must change the chain synchronously: it cannot be async");
+      return chain.unwrap((changed) => this.checkedResult(calls.changed(step.call, changed)) as Step);
     } finally {
       chain.free();
     }
   }
 
-  /** Calls into the module, with texts in its batch. */
+  /** Calls into the engine, with strings in its batch. */
   private send(
     { engine, calls }: Module,
-    texts: readonly string[] | undefined,
+    strings: readonly string[] | undefined,
     run: (calls: StoreCalls, batch: TextBatch) => unknown,
   ): Step {
-    const answer = () => this.checkedAnswer(run(calls, engine.writer.batch)) as Step;
-    return texts ? callWith(engine, texts, answer) : call(engine, answer);
+    const send = () => this.checkedResult(run(calls, engine.writer.batch)) as Step;
+    return strings ? callWith(engine, strings, send) : call(engine, send);
   }
 
-  /** Throws what the module refuses. */
-  private checkedAnswer(answer: unknown): unknown {
-    const refusal = refusalOf(answer);
+  /** Returns a result of the engine; throws if that is an error. */
+  private checkedResult(result: unknown): unknown {
+    const refusal = refusalOf(result);
     if (refusal) throw refusal;
-    return answer;
+    return result;
   }
 
   /** Unix seconds of the app's clock, or of this process's. */
@@ -330,7 +332,7 @@ export class ChainStore implements Api.SeenStore {
       : refuse("a store's clock must return Unix seconds, up to 2^32 − 1 (milliseconds are more)");
   }
 
-  /** Reports what is wrong with loaded data, and removes lists beyond the limit: the next load tries again. */
+  /** Reports damaged data and a failed write, and removes lists beyond the limit; the next load does so again. */
   private async note(user: string, { refusal, damage, drop }: Step): Promise<void> {
     if (refusal !== undefined && !this.hasReportedRefusal) {
       // Once: a replica or a full Redis refuses each time.
@@ -347,11 +349,11 @@ export class ChainStore implements Api.SeenStore {
   }
 }
 
-/** The step after a call's time is over: nobody waits for it. */
+/** The step after a call has timed out. */
 const OVER = { kind: "done" } as Step;
 
 function checkUser(user: unknown): void {
-  if (!isText(user)) refuse("a store's user must be a text that is not empty");
+  if (!isNonEmptyString(user)) refuse("a store's user must be a string that is not empty");
   // All lone surrogates are encoded as the same character: such users would share a list.
   if (!isWellFormed(user)) refuse("a store's user must be well-formed: it has half of a character");
 }

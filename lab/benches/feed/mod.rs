@@ -1,23 +1,23 @@
-//! What the Rust benchmarks filter: ids of 14 characters, the shards that hold some of them, and pages of which a
-//! quarter was seen.
+//! The data of the Rust benchmarks: ids of 14 characters, shards with some of them, and pages of which a quarter was
+//! //! seen.
 
-// Every benchmark is a crate of its own and uses a part of this.
+// Every benchmark is a crate of its own and uses a part of this module.
 #![allow(dead_code)]
 
 use seenguard::device::{DEFAULT_REMEMBER, Guard};
 use seenguard::{ChainOptions, ShardChain, Snapshot, Time};
 
-/// Shards, and ids in each.
+/// The number of shards, and of ids in each.
 pub const SHARDS: usize = 5;
 pub const IDS_A_SHARD: usize = 1_000;
-/// Of each shard, when it is full.
+/// The rate of each full shard.
 pub const FALSE_POSITIVE_RATE: f64 = 0.001;
-/// Candidates of one page.
+/// The candidates of one page.
 pub const CANDIDATES: usize = 2_000;
-/// When all of it happens.
+/// The time of all operations.
 pub const TIME: Time = Time::from_unix_seconds(1_764_000_000);
 
-/// A small generator: the same ids on every machine (splitmix64).
+/// A generator of the same ids on every machine (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
@@ -33,18 +33,18 @@ impl Random {
         (self.next() % limit as u64) as usize
     }
 
-    /// Such as `1r8bq8r7q4izgx`: enough that no two are equal.
+    /// An id such as `1r8bq8r7q4izgx`, long enough that no two are equal.
     fn id(&mut self) -> String {
         const BASE36: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
         (0..14).map(|_| BASE36[self.below(36)] as char).collect()
     }
 
-    /// This number of ids.
+    /// Draws this number of ids.
     pub fn ids(&mut self, count: usize) -> Vec<String> {
         (0..count).map(|_| self.id()).collect()
     }
 
-    /// A page in a random order, a quarter of it out of `seen`, the rest new.
+    /// Draws a page in a random order, a quarter of it out of `seen`, the rest new.
     pub fn page(&mut self, seen: &[String]) -> Vec<String> {
         let mut page = self.ids(CANDIDATES - CANDIDATES / 4);
         let offset = self.below(seen.len());
@@ -57,12 +57,12 @@ impl Random {
     }
 }
 
-/// The ids of a user's shards, one list a shard.
+/// The ids of a user's shards, one list for each shard.
 pub fn seen(random: &mut Random) -> Vec<Vec<String>> {
     (0..SHARDS).map(|_| random.ids(IDS_A_SHARD)).collect()
 }
 
-/// The server's snapshot of them.
+/// The server's snapshot of these ids.
 pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     let options = ChainOptions {
         capacity: IDS_A_SHARD as u32,
@@ -77,19 +77,19 @@ pub fn shards_of(seen: &[Vec<String>]) -> Vec<String> {
     chain.snapshot(TIME, None).expect("a chain can be written").shards
 }
 
-/// The guard takes the shards.
+/// Applies the shards to the guard.
 pub fn apply(guard: &mut Guard, shards: &[String]) {
     guard
         .apply(Snapshot::new(shards), TIME)
-        .expect("the chain's own shards are taken");
+        .expect("the chain's own shards are valid");
 }
 
-/// A guard that has shown nothing.
+/// A guard without impressions.
 pub fn guard() -> Guard {
     Guard::new(30.0, DEFAULT_REMEMBER).expect("these options are in their ranges")
 }
 
-/// The fresh ids of a page.
+/// Returns the indices of the fresh ids of a page.
 pub fn filter(guard: &mut Guard, page: &[String]) -> Vec<u32> {
     guard.filter(page, TIME)
 }

@@ -1,15 +1,15 @@
-/** The system's Chromium, over a real server on this machine. */
+/** Chromium of the system, with a real local server. */
 import { readFile } from "node:fs/promises";
 import { chromium, type Browser, type Page } from "@playwright/test";
 import fastify, { type FastifyInstance } from "fastify";
 import { inProject } from "../../../scripts/lib/paths.mjs";
 import { chromiumArguments, programs } from "../../../scripts/lib/programs.mjs";
 import type { Outcome } from "../workloads.ts";
-import { type BenchFiles, type Place, say, type Steps, type StoredImpressions } from "./place.ts";
+import { type BenchFiles, type Place, print, type Steps, type StoredImpressions } from "./place.ts";
 
 /**
- * Having made a page, Chromium goes on to prepare a process for the next one. On two cores that takes a third of the
- * time of whatever the page begins meanwhile, whichever package it is.
+ * After it has made a page, Chromium prepares a process for the next one. On two cores this takes a third of the
+ * processor time of the page, so the benchmark waits.
  */
 const SETTLE_MS = 500;
 
@@ -31,7 +31,7 @@ export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<P
     suite: (effort) =>
       onNewPage(browser, address, async (page) => {
         page.on("console", (message) => {
-          if (message.type() === "info") say(`  ${message.text()}`);
+          if (message.type() === "info") print(`  ${message.text()}`);
         });
         const call = `import("/suite.mjs").then((suite) => suite.runSuite(${JSON.stringify(effort)}, (line) => console.info(line)))`;
         return page.evaluate<Outcome[]>(call);
@@ -70,7 +70,7 @@ export async function chromiumPlace({ suite, seenguard }: BenchFiles): Promise<P
   };
 }
 
-/** Visits of one reader, whose impressions an earlier visit has stored. */
+/** Measures visits of one reader, whose impressions an earlier visit has stored. */
 async function openAgain(
   browser: Browser,
   address: string,
@@ -91,7 +91,7 @@ async function openAgain(
   };
   try {
     await visit("storeImpressions", [message, ids]);
-    // The next one to open compacts what that visit has stored.
+    // The next visit compacts the rows of this one.
     await visit("openBoth", [count, true]);
     const steps: Steps[] = [];
     for (let time = 0; time < times; time++) {
@@ -106,7 +106,7 @@ async function openAgain(
   }
 }
 
-/** A page that shares nothing with earlier ones: no cache, no compiled code, no storage. */
+/** Opens a page without a cache, compiled code or storage. */
 async function onNewPage<T>(browser: Browser, address: string, use: (page: Page) => Promise<T>): Promise<T> {
   const context = await browser.newContext();
   try {
@@ -121,7 +121,7 @@ async function onNewPage<T>(browser: Browser, address: string, use: (page: Page)
 async function serve(files: Readonly<Record<string, string>>): Promise<FastifyInstance> {
   const server = fastify();
   server.addHook("onRequest", (_request, reply, done) => {
-    // A page that is isolated from other origins gets a clock of 5 µs instead of 100 µs.
+    // A cross-origin isolated page has a clock of 5 µs instead of 100 µs.
     reply.header("cross-origin-opener-policy", "same-origin").header("cross-origin-embedder-policy", "require-corp");
     done();
   });

@@ -1,4 +1,4 @@
-/** Node: every measurement in a process of its own, which nothing else has warmed up or filled. */
+/** Node, with a new process for every measurement. */
 import { execFile } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -35,7 +35,7 @@ export function nodePlace({ suite, seenguard }: BenchFiles): Place {
   };
 }
 
-/** Calls a function of a module in a new process; arguments and answer are JSON. `flags` are those of Node. */
+/** Calls a function of a module in a new process, with arguments and a result in JSON. `flags` are Node's. */
 async function evaluate(
   module: string,
   call: string,
@@ -46,7 +46,7 @@ async function evaluate(
   const script = `
     const answer = await (${call})(await import(${url}), ...${JSON.stringify(args)});
     process.stdout.write(JSON.stringify(answer));`;
-  // By standard input: arguments of a command may not be so long.
+  // On standard input, since command-line arguments are limited in length.
   const running = run(process.execPath, [...flags, "--input-type=module", "-"], { maxBuffer: 1 << 26 });
   running.child.stdin?.end(script);
   running.child.stderr?.pipe(process.stderr);

@@ -1,4 +1,4 @@
-/** Where the benchmarks run, and the files that both places load. */
+/** The runtimes of the benchmarks (Node and Chromium), and the files that both load. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build, type BuildOptions } from "esbuild";
@@ -6,10 +6,10 @@ import { inProject, root } from "../../../scripts/lib/paths.mjs";
 import type { Effort } from "../measure.ts";
 import type { Outcome } from "../workloads.ts";
 
-/** Milliseconds that the steps of one start took, by name. */
+/** The milliseconds of the steps of one start, by name. */
 export type Steps = Readonly<Record<string, number>>;
 
-/** As JSON: ids, and a snapshot that contains all of them. */
+/** Ids and a snapshot that contains them, as JSON. */
 export interface StoredImpressions {
   readonly ids: string;
   readonly message: string;
@@ -18,27 +18,26 @@ export interface StoredImpressions {
 
 export interface Place {
   readonly name: string;
-  /** With its version. */
+  /** Its name and version. */
   readonly title: string;
-  /** All workloads, warmed up. */
+  /** Runs all workloads, warmed up. */
   suite(effort: Effort): Promise<Outcome[]>;
-  /** Opening with stored impressions and without, again and again; a place without storage has none. */
+  /** Measures opening with stored impressions and without; empty for a runtime without storage. */
   openings(impressions: StoredImpressions, times: number): Promise<Steps[]>;
-  /** One start of each contender from nothing, with what the server sends them and the ids of the first page. */
+  /** Measures one cold start of each contender, with the server's message and the ids of the first page. */
   coldStarts(messages: Readonly<Record<"seenguard" | "Set", string>>, ids: string): Promise<Record<string, Steps>>;
-  /** Bytes of the heap that a Set of these ids takes, which are given as JSON, or a Map from them to times. */
+  /** Measures the heap of a Set of these ids, given as JSON, or of a Map from them to times. */
   heapOf(ids: string): Promise<number>;
   close(): Promise<void>;
 }
 
-export const say = (line: string): void => {
+export const print = (line: string): void => {
   console.error(`  ${line}`);
 };
 
 export interface BenchFiles {
-  /** All workloads. */
-  readonly suite: string;
-  /** `seenguard` as a bundled app has it: minified. */
+  /** The file with all workloads. */ readonly suite: string;
+  /** The minified package, as in a bundled app. */
   readonly seenguard: string;
 }
 
@@ -49,10 +48,10 @@ export async function bundleAll(): Promise<BenchFiles> {
     suite: await bundle("suite.mjs", {
       entryPoints: [suite],
       mainFields: ["module", "main"],
-      // What npm's packages for Node look for at their start.
+      // Used by npm's packages for Node.
       define: { "process.env.NODE_ENV": '"production"' },
     }),
-    // The engine without Wasm is a file of its own, which is imported only where it is needed.
+    // The engine without Wasm is a file of its own, imported only when needed.
     seenguard: await bundle("seenguard.mjs", { stdin: app, minify: true, splitting: true }),
   };
 }

@@ -1,4 +1,4 @@
-/** The chain of the page, and users of it: what a user with this number of items a day has stored after some days. */
+/** The recommended chain, and users' histories of this number of items a day. */
 import { plan, type ChainOptions, type ShardChain } from "seenguard/server";
 
 export type Sizes = Required<Pick<ChainOptions, "capacity" | "shards" | "falsePositiveRate" | "ttlSeconds">>;
@@ -8,7 +8,7 @@ const WINDOW_DAYS = 30;
 export const DAY_SECONDS = 86_400;
 const FALSE_POSITIVE_RATE = 0.005;
 
-/** What `npx seenguard plan` recommends; the rest of the page calculates with it. */
+/** The sizes that `npx seenguard plan` recommends, the basis of docs/scale.md. */
 export const recommended: Sizes = planned();
 
 function planned(): Sizes {
@@ -20,7 +20,7 @@ function planned(): Sizes {
 export const nameOf = (user: number): string => `user-${String(user)}`;
 export const namespaceOf = (user: string): string => `home:${user}`;
 
-/** How long a user has been reading; in the steady state, the oldest shards have left. */
+/** The length of a user's history; in the steady state the oldest shards were dropped. */
 export interface Age {
   readonly name: string;
   readonly days: number;
@@ -31,14 +31,14 @@ export const HALF: Age = { name: `half: ${String(WINDOW_DAYS / 2)} days`, days: 
 export const YOUNG: Age = { name: "young: 10 impressions", days: 0 };
 export const ages: readonly Age[] = [YOUNG, HALF, FULL];
 
-/** Ids of 14 characters: what a user has read on a day so long ago. */
+/** The ids that a user has read on a day, of 14 characters. */
 export function idsOfDay(user: number, day: number, count = PER_DAY): string[] {
   return Array.from({ length: count }, (_, index) =>
     `${String(user)}-${String(day)}-${String(index)}`.padStart(14, "0"),
   );
 }
 
-/** Records what a user has read up to now, 10 at a time. */
+/** Records a user's history, 10 ids at a time. */
 export function readUpToNow(chain: ShardChain, { days }: Age, user: number): void {
   const now = Math.floor(Date.now() / 1000);
   for (let day = days; day > 0; day--) {

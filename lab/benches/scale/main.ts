@@ -1,6 +1,6 @@
 /**
- * What many users take: in Redis, on the processors and on the wire. `npm run bench -- --scale` measures and prints;
- * with `--readme` it also writes the tables into docs/scale.md. `--smoke` hardly repeats anything.
+ * The costs of many users in Redis, on the processors and on the wire. `npm run bench -- --scale` measures and prints;
+ * with `--readme` it also writes the tables into docs/scale.md. `--smoke` measures with the fewest repetitions.
  */
 import { parseArgs } from "node:util";
 import { writeTables } from "../../../scripts/lib/tables.mjs";
@@ -15,7 +15,7 @@ import { weighReport, weighWire } from "./wire.ts";
 const { values } = parseArgs({ options: { smoke: { type: "boolean" }, readme: { type: "boolean" } } });
 const effort = values.smoke === true ? { users: 100, times: 100, days: 1 } : { users: 2000, times: 10_000, days: 10 };
 
-const say = (line: string) => {
+const print = (line: string) => {
   console.error(`  ${line}`);
 };
 
@@ -24,7 +24,7 @@ async function main(): Promise<void> {
   const memory: UserMemory[] = [];
   for (const age of ages) memory.push(await memoryOf(recommended, age));
   const { costs, fragmentation, redisVersion } = await loadRedis(recommended);
-  say("on the wire");
+  print("on the wire");
   const wire = [];
   for (const age of [HALF, FULL]) wire.push(await weighWire(recommended, age, effort.days));
   const report = { impressions: 10, bytes: await weighReport(10) };
@@ -34,19 +34,19 @@ async function main(): Promise<void> {
   if (values.readme === true) await writeTables(tables, ["docs/scale.md"]);
 }
 
-/** In a Redis of its own, so that nothing that was deleted before counts. */
+/** Measures in a new Redis, so that deleted data does not count. */
 async function memoryOf(sizes: Sizes, age: Age): Promise<UserMemory> {
-  say(`memory: ${age.name}`);
+  print(`memory: ${age.name}`);
   return withMaster((master) => fill(master, sizes, age, effort.users));
 }
 
-/** Full chains of all users, updated and read; the fragmentation is that after all of it. */
+/** Updates and reads full chains of all users. The fragmentation is measured at the end. */
 async function loadRedis(sizes: Sizes): Promise<Pick<ScaleResults, "costs" | "fragmentation" | "redisVersion">> {
-  say("operations: filling Redis");
+  print("operations: filling Redis");
   return withMaster(async (master) => {
     await fill(master, sizes, FULL, effort.users);
     return withReplica(master, async () => {
-      const costs = await measureOperations(master, sizes, effort, say);
+      const costs = await measureOperations(master, sizes, effort, print);
       const info = await infoOf(master.node);
       const fragmentation = numberIn(info, "allocator_active") / numberIn(info, "allocator_allocated");
       return { costs, fragmentation, redisVersion: info.get("redis_version") ?? "" };

@@ -1,4 +1,4 @@
-/** The memory of users' chains in a real Redis, as `redisStore` keeps them. */
+/** The memory of users' chains in a real Redis, stored by `redisStore`. */
 import { redisStore } from "seenguard/server";
 import { readUpToNow, type Age, type Sizes } from "./chains.ts";
 import { infoOf, numberIn, type Master } from "./redis.ts";
@@ -9,7 +9,7 @@ export interface UserMemory {
   readonly shards: number;
   /** Their characters. */
   readonly characters: number;
-  /** What each user adds to Redis' `used_memory`: the list, its key, and both in Redis' tables. */
+  /** The increase of Redis' `used_memory` by each user: the list, its key, and both in Redis' tables. */
   readonly usedMemory: number;
 }
 
@@ -20,7 +20,7 @@ export async function fill(master: Master, sizes: Sizes, age: Age, users: number
     store.update(nameOfUser(user), (chain) => {
       readUpToNow(chain, age, user);
     });
-  await add(-1); // Redis has its scripts and its buffers now
+  await add(-1); // allocates Redis' scripts and buffers
   const before = numberIn(await infoOf(master.node), "used_memory");
   for (let user = 0; user < users; user++) await add(user);
   const usedMemory = (numberIn(await infoOf(master.node), "used_memory") - before) / users;

@@ -1,6 +1,6 @@
 /**
- * What the operations of a server take: processor time of the Node process and of Redis, and bytes between them. Times
- * are processor times, so other work on the machine affects them less than it does the clock.
+ * The costs of a server's operations: processor time of the Node process and of Redis, and bytes between them.
+ * Processor times are affected less by other work on the machine than wall-clock times.
  */
 import { SeenGuard } from "seenguard";
 import { redisStore, type SeenStore } from "seenguard/server";
@@ -9,37 +9,37 @@ import { idsOfDay, type Sizes } from "./chains.ts";
 import { nameOfUser } from "./memory.ts";
 import { infoOf, mainThreadSeconds, numberIn, type Master } from "./redis.ts";
 
-/** Of one operation, on average. */
+/** The mean costs of one operation. */
 export interface Cost {
   readonly name: string;
   readonly nodeMicroseconds: number;
   readonly redisMicroseconds: number;
-  /** From Node to Redis, and back. */
+  /** The bytes from Node to Redis, and back. */
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** To each replica: what the operation's writes are as commands. */
+  /** The bytes to each replica: the operation's writes as commands. */
   readonly bytesReplicated: number;
 }
 
-/** As a server does: operations of several users at the same time, over one connection. */
+/** The concurrent operations over one connection, as in a server. */
 const LANES = 16;
 const CANDIDATES = 2000;
-/** Users whose devices hold their shards; the requests are theirs. */
+/** The users who send requests, with devices that have their shards. */
 const DEVICES = 50;
 
-/** Each operation `times` times, on `users` whose chains Redis holds, with a replica that follows. */
+/** Measures each operation `times` times on users whose chains are in Redis, with a replica. */
 export async function measureOperations(
   master: Master,
   sizes: Sizes,
   { users, times }: { users: number; times: number },
-  say: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<Cost[]> {
   const store = redisStore(master.cluster, sizes);
   const below = randomBelow(1);
   const anyone = () => nameOfUser(below(users));
   const costs: Cost[] = [];
   const measure = async (name: string, operation: () => Promise<void>) => {
-    say(`operations: ${name}`);
+    print(`operations: ${name}`);
     costs.push(await costOf(master, name, times, operation));
   };
   for (const batch of [10, 50]) {
@@ -55,7 +55,7 @@ export async function measureOperations(
   return costs;
 }
 
-/** As a consumer ingests a report. */
+/** Records ids as a consumer that applies a report. */
 async function record(store: SeenStore, user: string, ids: readonly string[]): Promise<void> {
   const now = Date.now();
   const impressions = ids.map((id) => ({ id, at: now - 1000 }));
@@ -68,7 +68,7 @@ interface Device {
   readonly candidates: readonly { readonly id: string }[];
 }
 
-/** Devices that hold all but the newest shard, which has changed since. */
+/** Opens devices that have all shards but the newest, which has changed since. */
 async function openDevices(store: SeenStore): Promise<Device[]> {
   const devices: Device[] = [];
   for (let user = 0; user < DEVICES; user++) {
@@ -96,7 +96,7 @@ async function answerPage(store: SeenStore, { user, held, candidates }: Device):
   const seen = JSON.stringify(chain.snapshot({ held }));
   chain.free();
   if (fresh.length < CANDIDATES / 2 || fresh.length > CANDIDATES * 0.8 || !seen.includes("~")) {
-    throw new Error(`a page of ${String(fresh.length)} fresh candidates is not the page that was meant`);
+    throw new Error(`a page of ${String(fresh.length)} fresh candidates is not the expected one`);
   }
 }
 
@@ -117,7 +117,7 @@ async function costOf({ node }: Master, name: string, times: number, operation: 
     nodeMicroseconds: (user + system) / times,
     redisMicroseconds: ((mainThreadSeconds(after) - mainThreadSeconds(before)) * 1e6) / times,
     bytesIn: perOperation("total_net_input_bytes"),
-    // The total includes what replicas are sent.
+    // The total includes the bytes to replicas.
     bytesOut: perOperation("total_net_output_bytes") - perOperation("total_net_repl_output_bytes"),
     bytesReplicated: perOperation("master_repl_offset"),
   };

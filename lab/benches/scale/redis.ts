@@ -1,13 +1,13 @@
-/** A master of a Redis Cluster with all slots, its replica, and what they say of themselves. */
+/** A master of a Redis Cluster with all slots, its replica, and their statistics. */
 import { setTimeout as pause } from "node:timers/promises";
 import { Cluster, Redis } from "ioredis";
 import { freePort } from "../../../scripts/lib/processes.mjs";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 
 export interface Master {
-  /** The client of a server: of the cluster. */
+  /** A server's client of the cluster. */
   readonly cluster: Cluster;
-  /** For questions to the node. */
+  /** A client of the node itself. */
   readonly node: Redis;
   readonly port: number;
   readonly busPort: number;
@@ -62,7 +62,7 @@ async function until(isSo: () => Promise<boolean>): Promise<void> {
     if (await isSo()) return;
     await pause(100);
   }
-  throw new Error("a Redis Cluster of this machine does not come together");
+  throw new Error("the local Redis Cluster does not form");
 }
 
 export type Info = ReadonlyMap<string, string>;

@@ -1,47 +1,47 @@
-/** The arithmetic of docs/scale.md: what a deployment needs, from its load and from what was measured. */
+/** The arithmetic of docs/scale.md: the size of a deployment, from its load and the measurements. */
 
 export interface Load {
-  /** U: users whose history is kept. */
+  /** U: users whose history is stored. */
   readonly users: number;
   /** a: the share of them that reads on a day. */
   readonly activeShare: number;
   /** i: impressions of such a user and day. */
   readonly impressionsPerDay: number;
-  /** p: the busiest second over the mean one. */
+  /** p: the ratio of the busiest second to the mean one. */
   readonly peakFactor: number;
   /** b: impressions that one `update` ingests. */
   readonly impressionsPerUpdate: number;
   /** g: impressions between two refreshes. */
   readonly impressionsPerRefresh: number;
-  /** w: the share of requests from devices that hold no shards. */
+  /** w: the share of requests from devices without shards. */
   readonly firstShare: number;
   /** r: replicas of each master. */
   readonly replicas: number;
 }
 
 export interface Machines {
-  /** q: memory of a Redis node, and s: which share of it may be in use. */
+  /** q: memory of a Redis node, and s: the share of it that may be in use. */
   readonly nodeBytes: number;
   readonly memoryShare: number;
-  /** t: which share of a core may be busy at the peak. */
+  /** t: the share of a core that may be busy at the peak. */
   readonly coreShare: number;
 }
 
 export interface Measured {
-  /** B: the bytes of a user in Redis, and f: what the allocator has of the system for a byte in use. */
+  /** B: the bytes of a user in Redis, and f: the allocator's ratio of system memory to memory in use. */
   readonly bytesPerUser: number;
   readonly fragmentation: number;
-  /** Processor time in µs: of Redis and of Node, of an update and of a page. */
+  /** The processor time of Redis and of Node in µs, for an update and a page. */
   readonly redisUpdate: number;
   readonly redisPage: number;
   readonly nodeUpdate: number;
   readonly nodePage: number;
-  /** Bytes between Node and Redis, both ways together. */
+  /** The bytes between Node and Redis, both ways together. */
   readonly bytesUpdate: number;
   readonly bytesPage: number;
-  /** Bytes of an impression in a report. */
+  /** The bytes of an impression in a report. */
   readonly bytesImpression: number;
-  /** Bytes to a device: of a first page and of a refresh. */
+  /** The bytes to a device, for a first page and a refresh. */
   readonly bytesFirst: number;
   readonly bytesRefresh: number;
 }
@@ -58,7 +58,7 @@ export interface Needs {
   readonly deviceBytesPerSecond: number;
   /** Masters and replicas. */
   readonly redisNodes: number;
-  /** Processes that answer pages, and that ingest impressions. */
+  /** The processes that make pages, and those that ingest impressions. */
   readonly servers: number;
   readonly consumers: number;
   readonly partitions: number;
@@ -99,7 +99,7 @@ export function needsOf(load: Load, machines: Machines, measured: Measured): Nee
     redisNodes: Math.max(mastersByMemory, mastersByCpu) * (1 + load.replicas),
     servers: Math.ceil(serverCores / machines.coreShare),
     consumers,
-    // Room to double the consumers; a power of 2 can be doubled again without moving half of the users elsewhere.
+    // Enough to double the consumers; a power of 2 can be doubled again without moving half of the users elsewhere.
     partitions: 2 ** Math.ceil(Math.log2(2 * consumers)),
   };
 }

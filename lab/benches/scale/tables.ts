@@ -1,4 +1,4 @@
-/** The results as tables of docs/scale.md, by their names there. */
+/** The results as tables of docs/scale.md, by the names of their regions. */
 import { tableOf } from "../tables.ts";
 import { FULL, HALF } from "./chains.ts";
 import type { UserMemory } from "./memory.ts";
@@ -86,7 +86,7 @@ function measuredOf({ memory, fragmentation, costs, wire, report }: ScaleResults
 }
 
 function found<T>(value: T | undefined): T {
-  if (value === undefined) throw new Error("something was not measured");
+  if (value === undefined) throw new Error("a measurement is missing");
   return value;
 }
 

@@ -1,4 +1,4 @@
-/** The traffic between a device and a server: measured with a guard and a chain, and a report that is posted. */
+/** The traffic between a device and a server, measured with a guard, a chain and a posted report. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,9 +17,9 @@ export interface Weight {
 
 export interface WireBytes {
   readonly age: string;
-  /** For a device that holds nothing. */
+  /** The response for a device without shards. */
   readonly first: Weight;
-  /** For one that holds what the response before brought. */
+  /** The response for a device with the previous response's shards. */
   readonly refresh: Weight;
   /** The value of a device's `Seen-Held`. */
   readonly held: number;
@@ -28,7 +28,7 @@ export interface WireBytes {
 const IMPRESSIONS_A_REFRESH = 10;
 const REFRESHES_A_DAY = PER_DAY / IMPRESSIONS_A_REFRESH;
 
-/** The refreshes of some days, so that the newest shard is met at each fill. */
+/** Measures the refreshes of some days, with each fill of the newest shard. */
 export async function weighWire(sizes: Sizes, age: Age, days: number): Promise<WireBytes> {
   const chain = await ShardChain.create(sizes);
   const guard = await SeenGuard.open({ namespace: "scale", storage: "none" });
@@ -44,7 +44,7 @@ export async function weighWire(sizes: Sizes, age: Age, days: number): Promise<W
     const { "Seen-Held": named = "" } = guard.headers();
     held += named.length;
     const snapshot = chain.snapshot({ held: named, now });
-    if (!guard.apply(snapshot).applied) throw new Error("a refresh was not taken");
+    if (!guard.apply(snapshot).applied) throw new Error("a refresh was not applied");
     weights.push(weigh(snapshot));
   }
   chain.free();
@@ -58,14 +58,14 @@ export async function weighWire(sizes: Sizes, age: Age, days: number): Promise<W
   return { age: age.name, first: weigh(first), refresh, held: held / weights.length };
 }
 
-/** As servers compress what they make for one request: brotli at 5. */
+/** The sizes of a snapshot, uncompressed and with brotli at 5, as servers compress responses. */
 function weigh(snapshot: Snapshot): Weight {
   const text = JSON.stringify(snapshot);
   const quick = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
   return { plain: text.length, brotli: brotliCompressSync(text, quick).length };
 }
 
-/** The body of the request by which `guard.report` delivers this number of impressions. */
+/** The bytes of `guard.report`'s request body with this number of impressions. */
 export async function weighReport(impressions: number): Promise<number> {
   const guard = await SeenGuard.open({ namespace: "home:user-10000000", storage: "none" });
   const { url, body } = await receiveOne();
@@ -76,7 +76,7 @@ export async function weighReport(impressions: number): Promise<number> {
   return (await body).length;
 }
 
-/** A server for one request. */
+/** Starts a server for one request. */
 async function receiveOne(): Promise<{ url: string; body: Promise<string> }> {
   const server = createServer();
   const body = new Promise<string>((resolve) => {

@@ -1,18 +1,18 @@
-/** How many updates a second one Node process makes through a Redis of its own, of different users at the same time. */
+/** Measures the updates of one Node process with its own Redis, of different users concurrently. */
 import { Redis } from "ioredis";
 import { redisStore, type ChainOptions } from "seenguard/server";
 import { startRedis } from "../../../scripts/lib/redis.mjs";
 import { shortIds } from "../ids.ts";
 
 const options: ChainOptions = { capacity: 1000, shards: 5, falsePositiveRate: 0.001 };
-/** Impressions that one update ingests. */
+/** The impressions of one update. */
 const RECORDED = 10;
 
-/** Number that are on their way at once, over one connection: what is due together goes out together. */
+/** The concurrent updates over one connection, which pipelines their commands. */
 export const CONCURRENCY = 64;
 const USERS = 200;
 
-/** The time of one, in each of `rounds`: milliseconds. */
+/** Returns the milliseconds of one update in each of `rounds`. */
 export async function measureUpdates(rounds: number, updatesARound: number): Promise<number[]> {
   const server = await startRedis();
   const client = new Redis({ port: server.port, enableAutoPipelining: true });
@@ -39,7 +39,7 @@ export async function measureUpdates(rounds: number, updatesARound: number): Pro
   }
 }
 
-/** Ids that no update before had, quickly made. */
+/** A fast generator of new ids for each update. */
 function listsOfIds(): (turn: number) => string[] {
   const [prefix = ""] = shortIds(1, -1);
   let made = 0;

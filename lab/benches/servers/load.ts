@@ -1,27 +1,27 @@
-/** The requests to the servers, by autocannon. */
+/** The load on the servers, sent by autocannon. */
 import autocannon from "autocannon";
 import { SeenGuard, type Snapshot } from "seenguard";
 import { candidatesOf, shortIds } from "../ids.ts";
 import { nameOf, namespaceOf, recommended } from "../scale/chains.ts";
 
-/** Requests that are under way at the same time. */
+/** The number of concurrent requests. */
 export const CONNECTIONS = 16;
 export const CANDIDATES = 2000;
 export const PAGE_SIZE = 20;
 export const IMPRESSIONS = 10;
 
-/** Requests, the next one each time. */
+/** A generator of requests. */
 export type Work = () => autocannon.Request;
 
 export interface Answers {
   readonly requests: number;
   readonly requestsPerSecond: number;
-  /** Milliseconds. */
+  /** The latency in milliseconds. */
   readonly p50: number;
   readonly p99: number;
 }
 
-/** Sends requests for a number of seconds, or a number of times, as fast as answers come or at a rate. */
+/** Sends requests for a time, or a number of them, as fast as possible or at a rate. */
 export async function offer(
   url: string,
   work: Work,
@@ -42,7 +42,7 @@ export async function offer(
 
 const shownTo = (user: number) => shortIds(recommended.capacity * (recommended.shards - 1), user);
 
-/** Reports as many impressions of each user as the chain holds. */
+/** Fills each user's chain by reports. */
 export async function fillUsers(url: string, users: number): Promise<void> {
   for (let user = 0; user < users; user++) {
     const ids = shownTo(user);
@@ -54,7 +54,7 @@ export async function fillUsers(url: string, users: number): Promise<void> {
   }
 }
 
-/** A page each of these users in turn; a quarter of the candidates was seen, and their devices hold the shards. */
+/** Page requests of these users in turn. A quarter of the candidates was seen, and the devices have the shards. */
 export async function pagesOf(url: string, users: number): Promise<Work> {
   const requests: autocannon.Request[] = [];
   for (let user = 0; user < users; user++) {
@@ -81,7 +81,7 @@ async function heldAfter(user: number, snapshot: Snapshot): Promise<string> {
 
 let made = 0;
 
-/** Reports of these users in turn, each of impressions that nobody has reported. */
+/** Reports of these users in turn, each with new impressions. */
 export function reportsOf(users: number): Work {
   const next = () => String(made++).padStart(14, "0");
   let reports = 0;
@@ -93,7 +93,7 @@ function cycle(requests: readonly autocannon.Request[]): Work {
   return () => requests[next++ % requests.length] ?? {};
 }
 
-/** Another object each time: autocannon writes a length into it. */
+/** A new object each time, since autocannon adds the length to it. */
 const jsonType = () => ({ "content-type": "application/json" });
 
 function pageOf(user: string, ranked: readonly string[], held?: string): autocannon.Request {

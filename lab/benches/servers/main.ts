@@ -1,7 +1,7 @@
 /**
- * The service in Rust next to a server in Node with the same routes, each on one core, over one Redis:
- * `npm run bench -- --servers`. They are requested in turns; `--readme` also writes the tables into docs/scale.md, and
- * `--smoke` sends hardly any request.
+ * Compares the service in Rust with a server in Node with the same routes, each on one core, over one Redis: `npm run
+ * bench -- --servers`. They get requests in turns. `--readme` also writes the tables into docs/scale.md; `--smoke`
+ * sends the fewest requests.
  */
 import { parseArgs } from "node:util";
 import { programs } from "../../../scripts/lib/programs.mjs";
@@ -16,17 +16,17 @@ import { tablesOf, type Comparison } from "./tables.ts";
 const { values } = parseArgs({ options: { smoke: { type: "boolean" }, readme: { type: "boolean" } } });
 const effort = values.smoke === true ? { turns: 1, seconds: 1, users: 4 } : { turns: 5, seconds: 5, users: 64 };
 
-const say = (line: string) => {
+const print = (line: string) => {
   console.error(`  ${line}`);
 };
 
 async function main(): Promise<void> {
-  say("compiling seenguard-server");
+  print("compiling seenguard-server");
   const program = await buildService("release");
   const run = await describeRun();
   const redis = await startRedis();
   const servers = { rust: await startRust(program, redis.url), node: await startNode(redis.url) };
-  say("filling the chains");
+  print("filling the chains");
   await fillUsers(servers.rust.url, effort.users);
   const comparisons = [
     await compare("page", servers, (server) => pagesOf(server.url, effort.users)),
@@ -44,7 +44,7 @@ async function compare(
   { rust, node }: Readonly<Record<"rust" | "node", Server>>,
   workFor: (server: Server) => Promise<Work>,
 ): Promise<Comparison> {
-  say(`${name}s`);
+  print(`${name}s`);
   const comparison = { name, rust: [] as Turn[], node: [] as Turn[] };
   const both = [
     { server: rust, work: await workFor(rust), turns: comparison.rust },
@@ -58,8 +58,8 @@ async function compare(
   return comparison;
 }
 
-if (process.platform !== "linux") throw new Error("this reads processor times as Linux tells them");
-if (programs.redis.find() === undefined) throw new Error("this needs a redis-server");
+if (process.platform !== "linux") throw new Error("this benchmark reads processor times from /proc, which needs Linux");
+if (programs.redis.find() === undefined) throw new Error("this benchmark needs redis-server");
 // The servers end when this process exits, and it exits in order.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 await main();

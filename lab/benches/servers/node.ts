@@ -1,6 +1,6 @@
 /**
- * A server in Node with the two routes of the service that are compared: `node --import tsx lab/benches/servers/node.ts`
- * with REDIS_URL.
+ * A server in Node with the two compared routes of the service: `node --import tsx lab/benches/servers/node.ts` with
+ * REDIS_URL.
  */
 import fastify from "fastify";
 import { Redis } from "ioredis";

@@ -1,4 +1,4 @@
-/** The service, a stream, and its consumer: from a report that is posted until it is in the user's chain. */
+/** The service, a stream and its consumer: the way of a posted report into the user's chain. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Redis } from "ioredis";
 import type { RunningKafka } from "../../../scripts/lib/kafka.mjs";
@@ -9,15 +9,15 @@ import { namespaceOf, recommended } from "../scale/chains.ts";
 import { IMPRESSIONS, offer, reportOf, type Work } from "./load.ts";
 import { processorSeconds } from "./processes.ts";
 
-/** Requests that are under way at the same time: what is acknowledged waits for others to be sent with it. */
+/** The number of concurrent requests: enough for batches, since an acknowledgement waits for others. */
 export const CONNECTIONS = 64;
-/** As many records of each as of one in the example of docs/scale.md. */
+/** The partitions of the topic: each gets as many records as one in the example of docs/scale.md. */
 export const PARTITIONS = 8;
 const TOPIC = "reports";
-/** For all that was answered to be in the chains. */
+/** The timeout until all acknowledged reports are in the chains. */
 const DRAIN_MS = 120_000;
 const POLL_MS = 50;
-/** Of the reports whose way is timed, and of looking whether they have arrived. */
+/** The intervals of timed reports, and of checks whether they have arrived. */
 const PROBE_EACH_MS = 20;
 const LOOK_EACH_MS = 2;
 
@@ -27,15 +27,15 @@ export type Process = (typeof PROCESSES)[number];
 export interface FullTurn {
   /** Reports a second from the first request until all are in the chains. */
   readonly reportsPerSecond: number;
-  /** Processor time of each report, with all threads: microseconds. */
+  /** The processor time of all threads for each report, in microseconds. */
   readonly microseconds: Readonly<Partial<Record<Process, number>>>;
 }
 
 export interface PacedTurn {
-  /** Of the 204: milliseconds. */
+  /** The latency of the 204 in milliseconds. */
   readonly p50: number;
   readonly p99: number;
-  /** From the request until the chain has it: milliseconds. */
+  /** The times from the request until the chain contains the report, in milliseconds. */
   readonly lags: readonly number[];
 }
 
@@ -50,7 +50,10 @@ export class Pipeline {
     readonly stop: () => Promise<void>,
   ) {}
 
-  /** Over a topic of the broker, if there is one, else over a stream of this Redis, which has the chains of both. */
+  /**
+   * Starts it over a topic of the broker, if there is one, else over a stream of this Redis, which has the chains of
+   * both.
+   */
   static async start(program: string, redis: RunningRedis, broker?: RunningKafka): Promise<Pipeline> {
     await broker?.createTopic(TOPIC, PARTITIONS);
     const stream = broker === undefined ? ["--stream", TOPIC] : ["--kafka", broker.address, "--kafka-topic", TOPIC];
@@ -73,7 +76,7 @@ export class Pipeline {
     return new Pipeline(broker === undefined ? "Redis Streams" : "Kafka", service.url, consumer, pids, stop);
   }
 
-  /** This number of reports as fast as they are answered; returns when all are in the chains. */
+  /** Sends this number of reports as fast as possible. Resolves when all are in the chains. */
   async fullSpeed(work: Work, amount: number): Promise<FullTurn> {
     const [taken, before] = [await this.taken(), this.processorTimes()];
     const begun = performance.now();
@@ -87,7 +90,7 @@ export class Pipeline {
     return { reportsPerSecond, microseconds };
   }
 
-  /** Reports at this rate for a number of seconds, and between them some whose way is timed. */
+  /** Sends reports at this rate for a number of seconds, and times some others between them. */
   async paced(work: Work, rate: number, seconds: number, chains: Redis): Promise<PacedTurn> {
     const [taken, amount] = [await this.taken(), rate * seconds];
     const end = performance.now() + 1000 * seconds;
@@ -105,13 +108,13 @@ export class Pipeline {
     return { p50, p99, lags };
   }
 
-  /** Reports for a user who is new. Resolves to how long it took until Redis had the chain. */
+  /** Reports for a new user. Resolves to the time until the chain was in Redis. */
   private async probe(chains: Redis): Promise<number> {
     const user = `probe-${new URL(this.url).port}-${String(this.probes++)}`;
     const { path = "", ...request } = reportOf(user, shortIds(IMPRESSIONS, this.probes));
     const begun = performance.now();
     const answer = await fetch(this.url + path, request as RequestInit);
-    if (answer.status !== 204) throw new Error(`a report was answered by ${String(answer.status)}`);
+    if (answer.status !== 204) throw new Error(`the status of a report is ${String(answer.status)}`);
     while ((await chains.exists(`seen:${user}`)) === 0) {
       if (performance.now() > begun + DRAIN_MS) throw new Error(`${user} has no chain`);
       await pause(LOOK_EACH_MS);
@@ -127,7 +130,7 @@ export class Pipeline {
     }
   }
 
-  /** Reports that the consumer has put into chains. */
+  /** The number of reports that the consumer has applied. */
   private async taken(): Promise<number> {
     const numbers = await (await fetch(`${this.consumer.url}/metrics`)).text();
     return Number(/^seenguard_reports_total (\d+)$/m.exec(numbers)?.[1]);

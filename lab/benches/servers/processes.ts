@@ -1,4 +1,4 @@
-/** The two servers as processes on a core of their own, and what Linux says of them. */
+/** The two servers as processes on one core each, and their processor time and memory. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { inProject } from "../../../scripts/lib/paths.mjs";
@@ -7,18 +7,18 @@ import { namespaceOf, recommended } from "../scale/chains.ts";
 import { offer, type Answers, type Work } from "./load.ts";
 
 export interface Turn extends Answers {
-  /** Processor time of the server, with all its threads, for each request: microseconds. */
+  /** The processor time of all the server's threads for each request, in microseconds. */
   readonly microseconds: number;
 }
 
 export interface Server {
   readonly url: string;
-  /** Sends requests for a number of seconds, as fast as it answers. */
+  /** Sends requests for a number of seconds, as fast as possible. */
   ask(work: Work, seconds: number): Promise<Turn>;
   stop(): Promise<void>;
 }
 
-/** Keeps a program to the first core, where the system can: the others are for Redis and for who asks. */
+/** Pins a program to the first core, if the system supports it: the others are for Redis and the load generator. */
 const pinned: readonly string[] =
   spawnSync("taskset", ["--version"]).error === undefined ? ["taskset", "--cpu-list", "0"] : [];
 export const isPinned = pinned.length > 0;
@@ -28,7 +28,7 @@ export function startRust(program: string, redisUrl: string): Promise<Server> {
   return start([program, ...chainFlags(recommended), ...settings]);
 }
 
-/** In the release of Node that runs this. */
+/** Starts the server in the current release of Node. */
 export function startNode(redisUrl: string): Promise<Server> {
   const program = inProject("lab", "benches", "servers", "node.ts");
   return start(["env", `REDIS_URL=${redisUrl}`, process.execPath, "--import", "tsx", program]);
@@ -51,7 +51,7 @@ async function start(command: readonly string[]): Promise<Server> {
 
 const ticksPerSecond = Number(execFileSync("getconf", ["CLK_TCK"], { encoding: "utf8" }));
 
-/** Of user and system: proc(5), the fields 14 and 15 of `stat`. */
+/** User and system time of a process: the fields 14 and 15 of `stat` in proc(5). */
 export function processorSeconds(pid: number): number {
   const stat = readFileSync(`/proc/${String(pid)}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

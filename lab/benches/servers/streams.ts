@@ -1,7 +1,7 @@
 /**
- * Reports through Kafka, with a broker of its own, and of a Redis Stream, into the same users' chains:
- * `npm run bench -- --streams`. They are measured in turns; `--readme` also writes the tables into docs/, and
- * `--smoke` hardly asks anything.
+ * Compares reports through Kafka, with a broker of its own, and through a Redis stream, into the same users' chains:
+ * `npm run bench -- --streams`. They are measured in turns. `--readme` also writes the tables into docs/; `--smoke`
+ * sends the fewest reports.
  */
 import { parseArgs } from "node:util";
 import { Redis } from "ioredis";
@@ -28,17 +28,17 @@ import {
 import { withQuartiles } from "./tables.ts";
 
 const { values } = parseArgs({ options: { smoke: { type: "boolean" }, readme: { type: "boolean" } } });
-/** More users than a consumer takes reports in at once: so of each it has one. */
+/** More users than a batch has reports, so that a batch has one report of each. */
 const effort =
   values.smoke === true
     ? { turns: 1, reports: 2_000, seconds: 1, users: 20 }
     : { turns: 5, reports: 10_000, seconds: 10, users: 1_000 };
 
-const say = (line: string) => {
+const print = (line: string) => {
   console.error(`  ${line}`);
 };
 
-/** What was found of one of the two. */
+/** The results of one of the two. */
 interface Outcome {
   readonly pipeline: Pipeline;
   readonly full: FullTurn[];
@@ -49,7 +49,7 @@ interface StreamResults {
   /** The commit and the machine. */
   readonly run: string;
   readonly outcomes: readonly Outcome[];
-  /** Reports a second of the turns that are not at full speed. */
+  /** The reports per second of the turns at a fixed rate. */
   readonly rate: number;
 }
 
@@ -102,18 +102,18 @@ const hasProcess = ({ full }: Outcome, process: Process) =>
 const timesOf = ({ full }: Outcome, process: Process) =>
   spreadOf(full.map((turn) => turn.microseconds[process] ?? NaN));
 
-/** Beneath which this share of the values lies. */
+/** The value below which this share of the values lies. */
 function percentile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.ceil(share * sorted.length) - 1] ?? NaN;
 }
 
 async function main(): Promise<void> {
-  say("compiling seenguard-server");
+  print("compiling seenguard-server");
   const program = await buildService("release");
   const run = await describeRun();
   const [redis, broker] = [await startRedis(), await startKafka()];
-  say("filling the chains");
+  print("filling the chains");
   const filling = [
     "--redis",
     redis.url,
@@ -142,25 +142,25 @@ async function measure(outcomes: readonly Outcome[], work: Work, chains: Redis):
   for (const { pipeline } of inTurns) await pipeline.fullSpeed(work, effort.reports / 2); // warm
   for (let turn = 0; turn < effort.turns; turn++, inTurns.reverse())
     for (const { pipeline, full } of inTurns) {
-      say(`${pipeline.name}: as fast as it goes`);
+      print(`${pipeline.name}: as fast as it goes`);
       full.push(await pipeline.fullSpeed(work, effort.reports));
     }
   const rate = rateOf(outcomes);
   for (let turn = 0; turn < effort.turns; turn++, inTurns.reverse())
     for (const { pipeline, paced } of inTurns) {
-      say(`${pipeline.name}: ${String(rate)} a second`);
+      print(`${pipeline.name}: ${String(rate)} a second`);
       paced.push(await pipeline.paced(work, rate, effort.seconds, chains));
     }
   chains.disconnect();
 }
 
-/** Half of what the slower one does. */
+/** Half of the slower one's rate. */
 function rateOf(outcomes: readonly Outcome[]): number {
   const medians = outcomes.map(({ full }) => spreadOf(full.map((turn) => turn.reportsPerSecond)).median);
   return Math.floor(Math.min(...medians) / 2);
 }
 
-if (process.platform !== "linux") throw new Error("this reads processor times as Linux tells them");
+if (process.platform !== "linux") throw new Error("this benchmark reads processor times from /proc, which needs Linux");
 // The servers end when this process exits, and it exits in order.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
 await main();

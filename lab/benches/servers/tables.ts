@@ -1,4 +1,4 @@
-/** The results as tables of docs/scale.md, by their names there. */
+/** The results as tables of docs/scale.md, by the names of their regions. */
 import { peakOf } from "../scale/sizing.ts";
 import { LOAD, MACHINES } from "../scale/tables.ts";
 import { spreadOf, type Spread } from "../measure.ts";
@@ -32,7 +32,7 @@ export function tablesOf(run: string, comparisons: readonly Comparison[]): Recor
   };
 }
 
-/** Of all updates and pages of docs/scale.md's example. */
+/** The busy cores for all updates and pages of docs/scale.md's example. */
 function busyCores(comparisons: readonly Comparison[], kind: "rust" | "node"): number {
   const { updates, pages } = peakOf(LOAD);
   const microseconds = (name: Comparison["name"]) => {

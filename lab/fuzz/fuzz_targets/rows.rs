@@ -1,4 +1,4 @@
-//! Stored rows: any text is read without a panic, and what was read and recorded is found again by the next visit.
+//! Stored rows: any string is read without a panic, and the next visit finds the read and the recorded impressions.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ struct Input<'a> {
 
 #[derive(Debug, Arbitrary)]
 enum Row<'a> {
-    /// The content of a row; its checksum is right.
+    /// The content of a row, which gets a valid checksum.
     Content(Bytes<'a>),
     Text(Bytes<'a>),
 }

@@ -1,7 +1,7 @@
-//! Several writers over one storage, with the server and the stream between them: the simulation of `tests/simulation`,
-//! checked against its exact record, with the fuzzer's bytes for its dice.
+//! Several writers over one storage, with a server and a stream: the simulation of `tests/simulation`, checked against
+//! //! its exact record, with the fuzzer's bytes as its random choices.
 //!
-//! The first bytes of an input are the seed of what no byte decides, and how many refreshes a user makes.
+//! The first bytes of an input are the seed of the remaining choices, and the number of a user's refreshes.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ mod random {
 #[path = "../../../tests/simulation/mod.rs"]
 mod simulation;
 
-/// Most refreshes of a user: what takes longer finds less in the same time.
+/// The most refreshes of a user: longer inputs find less in the same time.
 const MOST_REFRESHES: u8 = 24;
 
 fuzz_target!(|input: &[u8]| {
@@ -26,7 +26,6 @@ fuzz_target!(|input: &[u8]| {
     let seed = u64::from_le_bytes(*seed);
     let random = choices::Random::of(seed, choices);
     let mut world = simulation::world::World::new(seed, random, false);
-    // How items that nobody has seen are stopped is a matter of chance, and bytes that were chosen are none: that part
-    // of the simulation's judgement is left out.
+    // The rate of stopped fresh items is not checked, since the chosen bytes are not random.
     world.live(usize::from(refreshes % MOST_REFRESHES) + 1);
 });

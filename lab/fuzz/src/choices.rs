@@ -1,19 +1,19 @@
-//! The dice of `tests/common/random.rs`, as the fuzzer throws them: each choice takes a byte or more of the input, and
-//! once that has ended a seeded generator goes on.
+//! The generator of `tests/common/random.rs` for the fuzzer: each choice uses bytes of the input, and after its end a
+//! //! seeded generator.
 
-/// Choices from bytes, with the interface of the generator that the simulation draws from.
+/// Choices from bytes, with the interface of the simulation's generator.
 pub struct Random {
     chosen: std::vec::IntoIter<u8>,
     state: u64,
 }
 
 impl Random {
-    /// For parts of the simulation that draw from a generator of their own.
+    /// A generator without input bytes, for parts of the simulation that have their own.
     pub fn seeded(seed: u64) -> Self {
         Random::of(seed, &[])
     }
 
-    /// The choices of these bytes, then those of the seed.
+    /// A generator with the choices of these bytes, then those of the seed.
     pub fn of(seed: u64, chosen: &[u8]) -> Self {
         Random {
             chosen: chosen.to_vec().into_iter(),
@@ -21,8 +21,8 @@ impl Random {
         }
     }
 
-    /// A number of 64 bits, always from the seed: it names writers, and their names must differ (SplitMix64, Steele,
-    /// Lea and Flood 2014).
+    /// A 64-bit number, always from the seed, since it makes the writers' names, which must differ (SplitMix64, Steele,
+    /// /// Lea and Flood 2014).
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> u64 {
         self.state = self.state.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -32,7 +32,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`, which is not 0: of one byte if that is enough.
+    /// A number below `end`, which is not 0, from one byte if that is enough.
     pub fn below(&mut self, end: u64) -> u64 {
         let length = (64 - (end - 1).leading_zeros()).div_ceil(8) as usize;
         if self.chosen.len() < length {

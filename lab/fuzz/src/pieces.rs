@@ -1,12 +1,12 @@
-//! Pieces of inputs: what the fuzzer's bytes become. All are read from the front, so that a program can write inputs,
-//! too (`src/bin/seeds.rs`).
+//! Parts of inputs, parsed from the fuzzer's bytes. All are read from the front, so that a program can write inputs,
+//! too //! (`src/bin/seeds.rs`).
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
-/// Unix milliseconds at which every input begins.
+/// The time at which every input starts, in Unix milliseconds.
 pub const BEGINNING_MS: u64 = 1_764_000_000_000;
 
-/// Unchanged bytes, after their number.
+/// Unchanged bytes, preceded by their number.
 #[derive(Debug, Clone, Copy)]
 pub struct Bytes<'a>(pub &'a [u8]);
 
@@ -17,7 +17,7 @@ impl<'a> Arbitrary<'a> for Bytes<'a> {
     }
 }
 
-/// A few of something: their number is one byte.
+/// A list whose length is one byte.
 #[derive(Debug, Clone)]
 pub struct Few<T, const MOST: usize>(pub Vec<T>);
 
@@ -36,7 +36,7 @@ impl<'a, T: Arbitrary<'a>, const MOST: usize> Arbitrary<'a> for Few<T, MOST> {
     }
 }
 
-/// One of 256 ids, some of them strange.
+/// One of 256 ids, some of them unusual.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Arbitrary)]
 pub struct Id(pub u8);
 
@@ -79,12 +79,12 @@ impl Number {
     }
 }
 
-/// A time, often near the beginning.
+/// A time, often near the start.
 #[derive(Debug, Clone, Copy, Arbitrary)]
 pub enum Time {
-    /// Seconds from the beginning.
+    /// Seconds from the start.
     Near(i16),
-    /// Days from the beginning.
+    /// Days from the start.
     Far(i16),
     Any(u64),
 }
@@ -103,7 +103,7 @@ impl Time {
         seenguard::Time::from_unix_ms(self.ms())
     }
 
-    /// Unix seconds, as far as 32 bits hold them.
+    /// Unix seconds, limited to 32 bits.
     pub fn seconds(self) -> u32 {
         u32::try_from(self.ms() / 1_000).unwrap_or(u32::MAX)
     }

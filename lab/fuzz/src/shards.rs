@@ -1,5 +1,5 @@
-//! Shards as a hostile server could ship them: made of arbitrary parameters and ids, or of bytes as they come, then
-//! changed, with the checksum made right again; or any text at all.
+//! Shards of a hostile server: made of arbitrary parameters and ids, or of arbitrary bytes, then damaged, with a //!
+//! recomputed checksum; or any string.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::pieces::{Bytes, Few, Id, Number, Time};
 
 /// Filters up to this size are written bit by bit.
 const MOST_PLAIN_BITS: u32 = 1 << 16;
-/// No more bytes of bits are made: beyond it a header claims what is not there.
+/// The most bytes of bits that are generated. A header may claim more.
 const MOST_PAYLOAD_BYTES: usize = 1 << 15;
 
 /// The format of a snapshot or a chain.
@@ -45,7 +45,7 @@ impl FormatInput {
     }
 }
 
-/// A false positive rate, of which the ends are out of range.
+/// A false positive rate; the lowest and the highest byte give one out of range.
 pub fn rate_of(byte: u8) -> f64 {
     f64::from(byte) / 255.0
 }
@@ -60,7 +60,7 @@ pub enum ShardInput<'a> {
     /// The bytes of a shard without their checksum.
     Bytes(Bytes<'a>),
     Text(Bytes<'a>),
-    /// The text of one that was there before, or its reference.
+    /// An earlier element's string, or its reference.
     Again {
         which: u8,
         as_reference: bool,
@@ -68,7 +68,7 @@ pub enum ShardInput<'a> {
     UnknownReference(u32),
 }
 
-/// A shard that fits together.
+/// A consistent shard.
 #[derive(Debug, Clone, Arbitrary)]
 pub struct Made<'a> {
     size: Size,
@@ -95,15 +95,15 @@ impl Size {
     }
 }
 
-/// The bits that are set.
+/// The set bits.
 #[derive(Debug, Clone, Arbitrary)]
 enum Fill<'a> {
-    /// Those of these ids.
+    /// The bits of these ids.
     Ids {
         first: Id,
         count: u8,
     },
-    /// This byte again and again.
+    /// This byte repeated.
     Pattern(u8),
     Bytes(Bytes<'a>),
 }
@@ -116,7 +116,7 @@ pub enum Change {
     Append(u8),
 }
 
-/// A text, and the ids that it must contain if it can be read.
+/// A string, and the ids that it must contain if it can be read.
 #[derive(Debug, Clone, Default)]
 pub struct Text {
     pub text: Vec<u8>,
@@ -124,7 +124,7 @@ pub struct Text {
 }
 
 impl ShardInput<'_> {
-    /// The element's text. `before`: the texts that were there before.
+    /// The element's string. `before`: the earlier elements.
     pub fn text(&self, format: Format, before: &[Text]) -> Text {
         match self {
             ShardInput::Made { shard, changes } => shard.text(format, &changes.0),
@@ -150,7 +150,7 @@ impl From<Vec<u8>> for Text {
     }
 }
 
-/// The text of a shard's bytes in a format; of the native one without their checksum.
+/// Encodes a shard's bytes, which have no checksum in the native format.
 fn text_of(format: Format, bytes: Vec<u8>, layout: u8) -> Vec<u8> {
     match format {
         Format::Native => base64_of(&sealed(bytes)).into_bytes(),
@@ -203,7 +203,7 @@ impl Made<'_> {
             _ => {}
         }
         let is_raw = self.layout & 1 == 0 && bits <= MOST_PLAIN_BITS;
-        // A small r makes long streams of a sparse filter.
+        // A small Rice parameter makes long streams of a sparse filter.
         let least_r = bits.max(1).ilog2().saturating_sub(12) as u8;
         let mut bytes = match is_raw {
             true => shard.to_raw_bytes(),
@@ -223,7 +223,7 @@ impl Made<'_> {
         self.expires.map_or(0, Time::seconds)
     }
 
-    /// The bits as bytes, whole words of this many bytes; no more of them than an input may well have.
+    /// The bits in words of this many bytes, limited to [`MOST_PAYLOAD_BYTES`].
     fn payload(&self, bits: u32, word: usize) -> Vec<u8> {
         let length = (bits.div_ceil(8) as usize)
             .next_multiple_of(word)
@@ -254,11 +254,11 @@ impl Made<'_> {
         bytes
     }
 
-    /// The number of bits and the bits, as both of its encodings have them.
+    /// The number of bits and the bits, as in both encodings.
     fn bit_set(&self) -> Vec<u8> {
         let bits = self.size.bits();
         let mut payload = self.payload(bits, 8);
-        // Words are big-endian: the last one's upper bits are its first.
+        // Words are big-endian, so the upper bits of the last one come first.
         let beyond = bits % 64;
         if let Some(last) = payload.last_chunk_mut::<8>().filter(|_| beyond != 0) {
             *last = (u64::from_be_bytes(*last) & ((1 << beyond) - 1)).to_be_bytes();
@@ -276,7 +276,8 @@ impl Made<'_> {
         format!("{{\"m\":{bits},\"k\":{hashes},\"b\":\"{set}\"}}").into_bytes()
     }
 
-    /// The header and all filters' bits: as many filters as the layout says, each twice as large as the one before.
+    /// The header and all filters' bits: the layout gives the number of filters, each twice as large as the previous
+    /// one.
     fn redisbloom(&self) -> Vec<u8> {
         let filters = 1 + u32::from(self.layout % 4);
         let (mut header, mut bits) = (Vec::new(), Vec::new());

@@ -15,9 +15,9 @@ use crate::pieces::{BEGINNING_MS, Few, Id, texts};
 use crate::shards::{FormatInput, ShardInput, Text};
 
 const NOW: Time = Time::from_unix_ms(BEGINNING_MS);
-/// Memory in addition to the texts and the bits: errors, lists.
+/// The allowed memory in addition to the strings and the bits, for errors and lists.
 const LITTLE: u64 = 128 * 1024;
-/// Shards of up to this many bytes are read by the plain reference, too.
+/// Shards up to this many bytes are also read by the reference implementation.
 const MOST_PLAIN_BYTES: usize = 2_048;
 /// Filters of up to this many bits are written again.
 const MOST_WRITTEN_BITS: u32 = 1 << 14;
@@ -29,20 +29,20 @@ const MOST_COMPARED_BITS: u64 = 1 << 20;
 pub struct Input<'a> {
     format: FormatInput,
     shards: Few<ShardInput<'a>, 8>,
-    /// How often the list is repeated: for what passes limits.
+    /// The repetitions of the list, to exceed limits.
     times: u8,
     recorded: Few<Id, 8>,
     items: Few<Id, 24>,
 }
 
-/// The element of a snapshot, and what `inspect` says of it.
+/// An element of a snapshot, with the result of `inspect`.
 struct Element {
     text: Text,
     result: Result<Inspection, Error>,
     is_reference: bool,
 }
 
-/// Gives an input's shards to `inspect`, a guard and a chain.
+/// Runs `inspect`, a guard and a chain on an input's shards.
 ///
 /// # Panics
 /// If a property does not hold.
@@ -60,7 +60,7 @@ pub fn check(input: &Input<'_>) {
 }
 
 impl Element {
-    /// Inspects a text, and checks what is said of it.
+    /// Inspects a string, and checks the result.
     fn of(format: Format, text: Text) -> Self {
         let result = match std::str::from_utf8(&text.text) {
             Ok(unicode) => inspect(format, unicode),
@@ -94,7 +94,7 @@ impl Element {
         self.shards().map(bits).sum()
     }
 
-    /// The last second before it expires; one that never expires answers then, too.
+    /// The last second before it expires, or any time if it never expires.
     fn last_second(&self) -> Time {
         let expires = self.shards().next().map_or(0, |shard| shard.expires);
         Time::from_unix_seconds(u64::from(expires).saturating_sub(1))
@@ -118,7 +118,7 @@ fn check_figures(inspection: &Inspection) {
     assert!(!inspection.filters.is_empty());
 }
 
-/// The native format, as it is read from its description alone.
+/// Compares the native format with the reference implementation, which is written from its description only.
 fn check_against_reference(text: &[u8], result: &Result<Inspection, Error>) {
     let Ok(text) = std::str::from_utf8(text) else { return };
     let reference = match decode_base64(text) {
@@ -136,7 +136,8 @@ fn check_against_reference(text: &[u8], result: &Result<Inspection, Error>) {
     }
 }
 
-/// A snapshot is applied exactly if each shard can be read and all are within the limits; if not, it changes nothing.
+/// Checks that a snapshot is applied exactly if each shard can be read and all are within the limits, and otherwise ///
+/// changes nothing.
 fn check_guard(format: Format, elements: &[&Element], input: &Input<'_>) {
     let recorded = &input.recorded.0;
     let mut guard = Guard::new(30.0, 1_000).expect("the options are those of a guard");
@@ -146,7 +147,7 @@ fn check_guard(format: Format, elements: &[&Element], input: &Input<'_>) {
     let filters: usize = elements.iter().map(|element| element.shards().count()).sum();
     let is_within = elements.len().max(filters) <= MAX_SNAPSHOT_SHARDS && bits_of(elements) <= MAX_SNAPSHOT_BITS;
     let is_right = is_within && elements.iter().all(|element| element.is_readable());
-    assert_eq!(is_applied, is_right, "whether it is applied");
+    assert_eq!(is_applied, is_right, "applied or not");
     let held = guard.held();
     assert_eq!(
         Reference::split(&held).len(),
@@ -154,8 +155,8 @@ fn check_guard(format: Format, elements: &[&Element], input: &Input<'_>) {
     );
     if is_applied && !elements.is_empty() {
         let references: Vec<String> = held.split('.').map(|name| format!("~{name}")).collect();
-        let applied = apply(&mut guard, format, &references).expect("what is held is right");
-        assert_eq!((applied.reason, guard.held()), (None, held), "the same by references");
+        let applied = apply(&mut guard, format, &references).expect("the guard's shards are valid");
+        assert_eq!((applied.reason, guard.held()), (None, held), "references have the same result");
     }
     let is_stopped = |id: &Id| {
         let is_in_use = is_applied && elements.iter().any(|element| element.contains(*id, NOW));
@@ -169,7 +170,7 @@ fn check_guard(format: Format, elements: &[&Element], input: &Input<'_>) {
     let fresh = guard.filter(&texts(items), NOW);
     let is_first = |index: &u32| !items[..*index as usize].contains(&items[*index as usize]);
     let expected = (0..items.len() as u32).filter(|index| is_first(index) && !is_stopped(&items[*index as usize]));
-    assert_eq!(fresh, expected.collect::<Vec<u32>>(), "one by one and together");
+    assert_eq!(fresh, expected.collect::<Vec<u32>>(), "explain and filter agree");
     assert_eq!(fresh, guard.split(&texts(items), NOW).fresh, "filter and split");
 }
 
@@ -186,13 +187,14 @@ fn apply<S: AsRef<[u8]>>(guard: &mut Guard, format: Format, shards: &[S]) -> Res
     guard.apply(snapshot, NOW)
 }
 
-/// A call takes no more than a few times what the texts and the bits take, whatever a header claims.
+/// Applies a snapshot, and checks that it uses no more than a few times the memory of the strings and the bits, ///
+/// regardless of headers.
 fn apply_within_memory(guard: &mut Guard, format: Format, shards: &[&[u8]], elements: &[&Element]) -> bool {
     let mut result = None;
     let memory = measure(|| result = Some(apply(guard, format, shards))).bytes_max;
     let text: usize = shards.iter().map(|shard| shard.len()).sum();
     let bits = bits_of(elements).min(MAX_SNAPSHOT_BITS);
-    // Whether positions are in order is seen when there is a filter for them.
+    // The order of positions is checked only after the filter is allocated.
     let is_read_in_part = |element: &&Element| {
         element
             .result
@@ -206,7 +208,8 @@ fn apply_within_memory(guard: &mut Guard, format: Format, shards: &[&[u8]], elem
     matches!(result, Some(Ok(Applied { reason: None, .. })))
 }
 
-/// A chain rejects exactly what cannot be read or passes a limit; what it ships, a guard and a chain take.
+/// Checks that a chain rejects exactly the shards that cannot be read or exceed a limit, and that a guard and a chain
+/// /// accept its snapshot.
 fn check_chain(format: Format, elements: &[&Element], recorded: &[Id]) {
     let options = ChainOptions {
         capacity: 100,
@@ -238,11 +241,11 @@ fn check_chain(format: Format, elements: &[&Element], recorded: &[Id]) {
         }
     }
     chain.record(&texts(recorded), NOW).expect("there is memory");
-    let shipped = chain.snapshot(NOW, None).expect("what a chain has can be written");
+    let shipped = chain.snapshot(NOW, None).expect("the chain's shards can be encoded");
     let mut guard = Guard::new(30.0, 1_000).expect("the options are those of a guard");
     let applied = guard
         .apply(Snapshot::from(&shipped), NOW)
-        .expect("a guard takes what is shipped");
+        .expect("a guard applies the snapshot");
     assert_eq!(applied.reason, None);
     for id in recorded {
         assert!(
@@ -253,8 +256,8 @@ fn check_chain(format: Format, elements: &[&Element], recorded: &[Id]) {
     let is_of_size = matches!(format, Format::GoBloomfilter { bits: Some(_), .. });
     if bits <= MOST_COMPARED_BITS && !is_of_size {
         let (again, rejected) = ShardChain::from_shards(&shipped.shards, options).expect("the options are right");
-        assert!(rejected.is_empty(), "what is shipped can be stored: {rejected:?}");
-        let shards = again.snapshot(NOW, None).expect("it was written before").shards;
-        assert_eq!(shards, shipped.shards, "what is read again is written again");
+        assert!(rejected.is_empty(), "a chain rejects the snapshot: {rejected:?}");
+        let shards = again.snapshot(NOW, None).expect("it was encoded before").shards;
+        assert_eq!(shards, shipped.shards, "decoding and encoding change the shards");
     }
 }

@@ -1,9 +1,9 @@
-/** Which call of the package the browser's long tasks belong to: those over 50 ms, where the browser reports them. */
+/** Attributes the browser's long tasks (over 50 ms) to calls of the package, if the browser reports them. */
 import { machineMs } from "./page-clock.ts";
 
 export interface LongTask {
   readonly ms: number;
-  /** The calls that were running, "" outside of any: work in the background, and the app's own. */
+  /** The running calls; "" for background work and the app's own code. */
   readonly during: string;
 }
 
@@ -13,7 +13,7 @@ interface Call {
   readonly end: number;
 }
 
-/** An entry may come some time after its task. */
+/** The time for which calls are stored, since an entry may arrive after its task. */
 const KEPT_MS = 10_000;
 
 export class Calls {

@@ -1,4 +1,4 @@
-/** The origin's storage in a tab: filled to the last half kilobyte, freed, and counted. */
+/** The origin's storage in a tab: fills it to the last half kilobyte, frees and counts it. */
 
 const FILLING = "the app's own";
 
@@ -11,17 +11,17 @@ function opened(name: string, upgrade: (database: IDBDatabase) => void = () => {
   });
 }
 
-/** Fills a database of the app's own until nothing fits any more, with N bytes at most. */
+/** Fills a database of the app with at most this many bytes, until nothing more fits. */
 export async function fillStorage(mostBytes: number): Promise<void> {
   let left = mostBytes;
   const database = await opened(FILLING, (made) => made.createObjectStore("pictures", { autoIncrement: true }));
-  // An exception is a no, too: Firefox closes a database whose storage is full.
+  // An exception means full, too: Firefox closes the database.
   const fits = (size: number) =>
     new Promise<boolean>((resolve) => {
       const transaction = database.transaction("pictures", "readwrite");
       transaction.oncomplete = () => resolve(true);
       transaction.onabort = () => resolve(false);
-      // Random, as pictures are: what repeats itself would be compressed.
+      // Random bytes, since others would be compressed.
       const bytes = new Uint8Array(size);
       for (let at = 0; at < size; at += 1 << 16) crypto.getRandomValues(bytes.subarray(at, at + (1 << 16)));
       transaction.objectStore("pictures").add(bytes);
@@ -33,12 +33,12 @@ export async function fillStorage(mostBytes: number): Promise<void> {
 export function freeStorage(): Promise<void> {
   return new Promise((resolve) => {
     const deleting = indexedDB.deleteDatabase(FILLING);
-    // Blocked by a tab that is still filling it, it goes when that one is done.
+    // If a tab is still filling it, it is deleted afterwards.
     deleting.onsuccess = deleting.onerror = deleting.onblocked = () => resolve();
   });
 }
 
-/** The package's keys, and the characters of keys and values. */
+/** Returns the package's keys, and the number of characters of keys and values. */
 export async function storedKeys(): Promise<{ keys: string[]; characters: number }> {
   const database = await opened("seenguard");
   const store = database.transaction("entries").objectStore("entries");

@@ -1,10 +1,10 @@
-/** The app in each tab: a feed with a guard, whose methods the soak calls. It notes what it records and when. */
+/** The app in each tab: a feed with a guard, whose methods the soak calls. It logs its recordings with their times. */
 import { machineMs, wasmBytes } from "./page-clock.ts";
 import { SeenGuard, type Feed } from "seenguard";
 import { Calls, type LongTask } from "./app-calls.ts";
 import { fillStorage, freeStorage, storedKeys } from "./app-storage.ts";
 
-/** Something recorded or made unseen, at some virtual time between the two. */
+/** A recorded or unseen id, at some virtual time between the two. */
 export interface Entry {
   readonly kind: "seen" | "unseen";
   readonly id: string;
@@ -15,37 +15,37 @@ export interface Entry {
 /** The result of an action. */
 export interface Note<T> {
   readonly result: T;
-  /** New in the log since the last note. */
+  /** New entries of the log since the last note. */
   readonly entries: readonly Entry[];
-  /** Number of the visit's entries that are in storage. */
+  /** The number of the visit's entries that are in storage. */
   readonly durable: number;
   readonly longTasks: readonly LongTask[];
   /** Codes and messages of `onError`, and of exceptions. */
   readonly errors: readonly string[];
 }
 
-/** Items that were let through, at some virtual time between the two. */
+/** Shown items, at some virtual time between the two. */
 export interface Shown {
   readonly ids: readonly string[];
   readonly from: number;
   readonly to: number;
-  /** Items that no request had brought before, and how many of them the guard stops. */
+  /** The number of items that no request had returned before, and of those that the guard stops. */
   readonly first: number;
   readonly firstStopped: number;
 }
 
 export interface Opened {
   readonly openMs: number;
-  /** A fixed piece of work right after it, which says how fast the machine is now. */
+  /** The time of a fixed amount of work right after it, which measures the machine's current speed. */
   readonly referenceMs: number;
 }
 
 export interface Measured {
   readonly wasm: number;
-  /** Of all namespaces: their storage keys, and the characters of keys and values. */
+  /** The storage keys of all namespaces, and the number of characters of keys and values. */
   readonly keys: readonly string[];
   readonly characters: number;
-  /** What `navigator.storage.estimate` says of the origin. */
+  /** The origin's usage by `navigator.storage.estimate`. */
   readonly usage: number;
 }
 
@@ -56,7 +56,7 @@ export interface Settings {
 
 interface Item {
   readonly id: string;
-  /** No request had brought it before. */
+  /** Whether no request had returned it before. */
   readonly first: boolean;
 }
 
@@ -71,14 +71,14 @@ class App {
   private readonly calls = new Calls();
   private readonly errors: string[] = [];
   private log: Entry[] = [];
-  /** How many entries were removed from the log, and how many of all are in storage. */
+  /** The number of entries removed from the log, and of those in storage. */
   private taken = 0;
   private durable = 0;
   private user = "";
   private guard: SeenGuard | undefined;
   private feed: Feed | undefined;
   private stopObserving: () => void = () => {};
-  /** What the last refresh brought, and how many of it were read. */
+  /** The items of the last refresh, and the number of those read. */
   private items: readonly Item[] = [];
   private displayed: readonly string[] = [];
   private read = 0;
@@ -103,7 +103,7 @@ class App {
     return this.settle({ openMs, referenceMs });
   }
 
-  /** Pull to refresh: pages of the server until enough items are fresh. */
+  /** Refreshes: requests pages until enough items are fresh. */
   async refresh(withPending: boolean): Promise<Note<Shown>> {
     const { guard, feed } = this;
     if (!guard || !feed) return this.settle(nothing);
@@ -127,21 +127,21 @@ class App {
     return this.settle({ ids: this.displayed, from, to, first: first.length, firstStopped });
   }
 
-  /** A cached page that is shown again. */
+  /** Shows a cached page again. */
   async again(): Promise<Note<Shown>> {
     const from = Date.now();
     const ids = this.calls.run("filter", () => this.guard?.filter(this.items) ?? []).map(({ id }) => id);
     return this.settle({ ...nothing, ids, from, to: Date.now() });
   }
 
-  /** Which of these ids the guard lets through. */
+  /** Returns the ids that pass the guard. */
   async passing(all: readonly string[]): Promise<Note<Shown>> {
     const from = Date.now();
     const ids = this.guard?.filter(all) ?? [];
     return this.settle({ ...nothing, ids, from, to: Date.now() });
   }
 
-  /** Opens some of the displayed items, which counts at once. */
+  /** Opens some of the displayed items, which records them at once. */
   async look(count: number): Promise<Note<null>> {
     const ids = this.displayed.slice(this.read, this.read + count);
     this.read += ids.length;
@@ -163,7 +163,7 @@ class App {
     return this.settle(null);
   }
 
-  /** Many at once, as a person has seen that comes here after weeks. */
+  /** Records many ids at once, as after weeks of use. */
   async fill(ids: readonly string[]): Promise<Note<null>> {
     const from = Date.now();
     this.guard?.record(ids);
@@ -172,7 +172,7 @@ class App {
     return this.settle(null);
   }
 
-  /** The list goes: nothing is recorded any more. */
+  /** Removes the list, so that nothing more is recorded. */
   stopReading(): Promise<Note<null>> {
     this.stopObserving();
     this.display([]);
@@ -188,7 +188,7 @@ class App {
     return note;
   }
 
-  /** Delivers what waits and forgets the person on this device. The virtual times around the clear. */
+  /** Delivers the pending impressions and clears the user's data. Returns the virtual times around the clear. */
   async signOut(): Promise<Note<{ from: number; to: number }>> {
     this.stopObserving();
     this.display([]);
@@ -256,12 +256,12 @@ async function reference(): Promise<number> {
       opening.result.createObjectStore("texts").put(JSON.stringify(values), "text");
     };
     opening.onsuccess = () => resolve(opening.result);
-    opening.onerror = () => reject(new Error("no reference"));
+    opening.onerror = () => reject(new Error("the reference database cannot be read"));
   });
   const text = await new Promise<string>((resolve, reject) => {
     const reading = database.transaction("texts").objectStore("texts").get("text");
     reading.onsuccess = () => resolve(reading.result as string);
-    reading.onerror = () => reject(new Error("no reference"));
+    reading.onerror = () => reject(new Error("the reference database cannot be read"));
   });
   JSON.parse(text);
   database.close();

@@ -1,4 +1,4 @@
-/** The system's Chromium, started by hand so that it can be killed. */
+/** Chromium of the system, started as a process of its own so that it can be killed. */
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { chromium, type Browser, type BrowserContext, type CDPSession, type Page } from "@playwright/test";
@@ -7,7 +7,7 @@ import { endpointOf } from "../../../tests/support/browsers.ts";
 import { expressionOf, type DrivenBrowser, type Driver, type Tab, type TabSample } from "./driver.ts";
 import { residentBytesOf } from "../../benches/machine.ts";
 
-/** All tabs are at work, as if each were in front. */
+/** Flags with which all tabs run as if each were in front. */
 const ALL_IN_FRONT = [
   "--disable-background-timer-throttling",
   "--disable-backgrounding-occluded-windows",
@@ -28,7 +28,7 @@ export const chromiumDriver: Driver = {
     try {
       return await connect(child);
     } catch (error) {
-      // Once in a while Chromium takes the connection and never answers. It must not keep the profile.
+      // Sometimes Chromium accepts the connection but does not respond. End it, so that it releases the profile.
       await killed(child);
       throw error;
     }
@@ -76,7 +76,7 @@ class DrivenChromium implements DrivenBrowser {
 
   async kill(): Promise<void> {
     await killed(this.process);
-    await this.browser.close().catch(() => undefined); // the connection is gone already
+    await this.browser.close().catch(() => undefined); // the connection is closed already
   }
 }
 
@@ -99,7 +99,7 @@ class ChromiumTab implements Tab {
 
   async kill(): Promise<void> {
     const crashed = this.page.waitForEvent("crash");
-    void this.session.send("Page.crash").catch(() => undefined); // no answer comes from a page that is gone
+    void this.session.send("Page.crash").catch(() => undefined); // a crashed page does not respond
     await crashed;
     await this.page.close();
   }

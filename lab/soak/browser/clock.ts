@@ -1,12 +1,12 @@
-/** The clock that the tabs and their server share: it runs N times as fast as the machine's. */
+/** The virtual clock of the tabs and their server, a multiple of the speed of the machine's clock. */
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
 
 export interface ClockSettings {
-  /** Unix ms of the machine's clock when the virtual one began. */
+  /** The machine's time at the start, Unix ms. */
   readonly startedMs: number;
-  /** Unix ms that the virtual clock began with. */
+  /** The virtual time at the start, Unix ms. */
   readonly epochMs: number;
   readonly rate: number;
 }
@@ -19,18 +19,18 @@ export class VirtualClock {
     return new VirtualClock({ startedMs: now, epochMs: now, rate });
   }
 
-  /** Virtual Unix ms. */
+  /** The virtual time, Unix ms. */
   now(): number {
     const { startedMs, epochMs, rate } = this.settings;
     return epochMs + (Date.now() - startedMs) * rate;
   }
 
-  /** Virtual days since the beginning. */
+  /** The virtual days since the start. */
   day(): number {
     return (this.now() - this.settings.epochMs) / DAY_MS;
   }
 
-  /** How long the machine's clock takes for so much virtual time. */
+  /** Converts a virtual duration to the machine's. */
   realMs(virtualMs: number): number {
     return virtualMs / this.settings.rate;
   }

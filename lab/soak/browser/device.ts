@@ -1,4 +1,6 @@
-/** One person's device: a browser with four tabs over one profile, which may be killed, offline and full. */
+/**
+ * A shared device: a browser with four tabs over one profile, which may be killed, go offline or run out of storage.
+ */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,19 +12,19 @@ import type { Site } from "./site.ts";
 import { Killed, Slot, type Host, type SlowTask } from "./slot.ts";
 
 const TABS = 4;
-/** A quarter of a megabyte is soon full. */
+/** The free storage: soon used up. */
 const ROOM_BYTES = 1 << 18;
-/** More than any browser here gives the origin. */
+/** More bytes than any browser here allows the origin. */
 const FILLING_BYTES = 1 << 26;
 const START_ATTEMPTS = 3;
 
-/** Something that went wrong in a page: what may is counted, everything else is a finding. */
+/** The expected errors of a page, which are counted; others are findings. */
 const EXPECTED = {
-  /** The network is gone from time to time. */
+  /** The network is down at times. */
   delivery: /^delivery: /,
-  /** The storage is filled from time to time. */
+  /** The storage is full at times. */
   "storage full": /^storage: the storage is full/,
-  /** The machine has more to do than it can. */
+  /** The machine is overloaded. */
   "slow storage": /^storage: the storage does not answer/,
 };
 
@@ -58,7 +60,7 @@ export class Device implements Host {
     windowDays: number,
   ): Promise<Device> {
     const profile = await mkdtemp(join(tmpdir(), `seenguard-soak-${driver.name}-`));
-    return new Device(driver, profile, await startAgain(driver, profile), site, ledger, clock, windowDays);
+    return new Device(driver, profile, await restart(driver, profile), site, ledger, clock, windowDays);
   }
 
   get version(): string {
@@ -73,7 +75,7 @@ export class Device implements Host {
     return this.browser.newTab(this.site.origin);
   }
 
-  /** Sorts what pages said into what may go wrong and what may not. */
+  /** Counts a page's expected errors, and adds the others to the findings. */
   noteErrors(slot: Slot, errors: readonly string[]): void {
     for (const error of errors) {
       const kind = Object.entries(EXPECTED).find(([, pattern]) => pattern.test(error))?.[0];
@@ -83,7 +85,7 @@ export class Device implements Host {
     }
   }
 
-  /** What was under way failed: no wonder while tabs and browsers are killed, and a finding otherwise. */
+  /** Handles a failed action: expected while tabs and browsers are killed, a finding otherwise. */
   failed(error: unknown): void {
     if (!(error instanceof Killed) && !this.isRestarting) this.unexpected.push(String(error));
   }
@@ -94,26 +96,26 @@ export class Device implements Host {
     await slot.end((tab) => tab.kill());
   }
 
-  /** Kills the browser's own process, and starts it again over the same profile. */
+  /** Kills the browser's main process, and restarts it over the same profile. */
   async killBrowser(): Promise<void> {
     if (this.isRestarting) return;
     this.kills.browsers++;
     this.isRestarting = true;
     await this.browser.kill();
     await Promise.all(this.slots.map((slot) => slot.end(() => Promise.resolve())));
-    this.browser = await startAgain(this.driver, this.profile);
+    this.browser = await restart(this.driver, this.profile);
     this.isRestarting = false;
   }
 
-  /** The network is gone for so long: requests fail, and pages are notified. */
+  /** Makes the network fail for this time: requests fail, and pages are notified. */
   async outage(realMs: number): Promise<void> {
     if (this.isOffline) return;
     this.outages++;
     this.isOffline = true;
-    // A person without a network cannot load the app.
+    // The app cannot be loaded offline.
     while (this.slots.some(({ isLoading }) => isLoading)) await pause(20);
     this.site.isDown = true;
-    await this.browser.setOffline(true).catch(() => undefined); // it may have been killed
+    await this.browser.setOffline(true).catch(() => undefined); // the browser may have been killed
     await pause(realMs);
     await this.goOnline();
   }
@@ -121,11 +123,11 @@ export class Device implements Host {
   async goOnline(): Promise<void> {
     this.site.isDown = false;
     await this.browser.setOffline(false).catch(() => undefined);
-    // Last: from now on pages are loaded.
+    // Last, since pages are loaded from now on.
     this.isOffline = false;
   }
 
-  /** The origin's storage is full for so long. */
+  /** Fills the origin's storage for this time. */
   async fillStorage(realMs: number): Promise<void> {
     const [first] = this.slots as [Slot];
     this.isFull = true;
@@ -153,12 +155,12 @@ export class Device implements Host {
   }
 }
 
-/** A browser that was killed may need another attempt to start. */
-async function startAgain(driver: Driver, profile: string, attempts = START_ATTEMPTS): Promise<DrivenBrowser> {
+/** Restarts a browser. A killed one may need another attempt. */
+async function restart(driver: Driver, profile: string, attempts = START_ATTEMPTS): Promise<DrivenBrowser> {
   try {
     return await driver.start(profile);
   } catch (error) {
     if (attempts === 1) throw error;
-    return startAgain(driver, profile, attempts - 1);
+    return restart(driver, profile, attempts - 1);
   }
 }

@@ -1,9 +1,9 @@
 /** The soak's interface to a browser. */
 import type { App } from "./app.ts";
 
-/** A sample of the tab that lives the longest, after a garbage collection where the browser does one on demand. */
+/** A sample of the longest-lived tab, after a garbage collection if the browser supports it. */
 export interface TabSample {
-  /** Bytes of the JavaScript heap, which has the machine code, too. */
+  /** Bytes of the JavaScript heap, including machine code. */
   readonly heap?: number;
   /** Live JavaScript objects. */
   readonly objects?: number;
@@ -17,12 +17,12 @@ export interface Tab {
   call<K extends keyof App>(name: K, ...args: Parameters<App[K]>): Promise<Awaited<ReturnType<App[K]>>>;
   reload(): Promise<void>;
   close(): Promise<void>;
-  /** Kills what renders the page; where the browser offers no way to, closes it without a word to the page. */
+  /** Kills the page's renderer process, or closes the page without events if the browser cannot. */
   kill(): Promise<void>;
   sample(): Promise<TabSample>;
-  /** Slows the page's processor down; where the browser cannot, does nothing. */
+  /** Throttles the page's processor, if the browser can. */
   slowDown(factor: number): Promise<void>;
-  /** Gives the origin N bytes more than it uses, or, `undefined`, what it had before. */
+  /** Limits the origin's storage to this much more than it uses; `undefined` removes the limit. */
   limitStorage(moreBytes: number | undefined): Promise<void>;
 }
 
@@ -30,15 +30,15 @@ export interface DrivenBrowser {
   readonly version: string;
   newTab(url: string): Promise<Tab>;
   setOffline(isOffline: boolean): Promise<void>;
-  /** Resident bytes of all its processes. */
+  /** The resident bytes of all its processes. */
   residentBytes(): number;
-  /** By SIGKILL. */
+  /** Kills the browser by SIGKILL. */
   kill(): Promise<void>;
 }
 
 export interface Driver {
   readonly name: "chromium" | "firefox";
-  /** Starts the browser over a profile, which a killed one may have left. */
+  /** Starts the browser over a profile, perhaps of a killed one. */
   start(profile: string): Promise<DrivenBrowser>;
 }
 

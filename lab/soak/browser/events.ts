@@ -9,20 +9,20 @@ const OUTAGES = { aDay: 0.3, hours: [2, 8] } as const;
 const FILLINGS = { aDay: 0.7, hours: [3, 10] } as const;
 const BROWSER_KILLS_A_DAY = 0.5;
 /**
- * Up to this part of a run, browsers are killed and storages filled. Afterwards the first tab lives on, so that what it
- * holds can be seen to grow or not. The storage has room then: Chromium 156 keeps the requests of each transaction that
- * finds none after its `commit()`, with their listeners.
+ * The part of a run in which browsers are killed and storages filled. Afterwards the first tab stays open, so that the
+ * growth of its memory can be measured. The storage has space then: Chromium 156 leaks the requests, with their
+ * listeners, of each transaction that runs out of space after its `commit()`.
  */
 export const UPHEAVAL_UNTIL = 1 / 3;
 const LAG_HOURS = [0.2, 1, 6, 20];
 
 interface Event {
-  /** In days. */
+  /** The time in days. */
   readonly at: number;
   readonly run: () => Promise<void>;
 }
 
-/** @param day the day that it is */
+/** Runs the events at their times. @param day returns the current day */
 export async function happen(device: Device, days: number, random: Random, day: () => number): Promise<void> {
   const running: Promise<void>[] = [];
   for (const { at, run } of planOf(device, days, random)) {

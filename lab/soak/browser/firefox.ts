@@ -1,11 +1,11 @@
-/** Firefox over WebDriver BiDi, which slows no processor down and collects no garbage on demand. */
+/** Firefox over WebDriver BiDi, which can neither throttle the processor nor collect garbage on demand. */
 import { once } from "node:events";
 import puppeteer, { type Browser, type Page } from "puppeteer-core";
 import { programs } from "../../../scripts/lib/programs.mjs";
 import { expressionOf, type DrivenBrowser, type Driver, type Tab, type TabSample } from "./driver.ts";
 import { residentBytesOf } from "../../benches/machine.ts";
 
-/** What all sites together may store, in kilobytes: it is filled whole. */
+/** The storage of all sites together, in kilobytes: small enough to be filled. */
 const STORAGE_KB = 60_000;
 const NEW_TAB_ATTEMPTS = 3;
 
@@ -39,8 +39,8 @@ class DrivenFirefox implements DrivenBrowser {
   }
 
   /**
-   * A window of its own, which stays visible whatever else is open: a hidden page learns of others when it is shown.
-   * Firefox replaces the first document of a new one, and refuses it if it was looking at that one.
+   * Opens a window, which stays visible next to others: a hidden page learns of other tabs only when it is shown.
+   * Firefox replaces the first document of a new window, and reports an error if it was inspecting that document.
    */
   private async newPage(attempts = NEW_TAB_ATTEMPTS): Promise<Page> {
     try {
@@ -64,7 +64,7 @@ class DrivenFirefox implements DrivenBrowser {
     if (!process) return;
     const gone = once(process, "exit");
     if (process.kill("SIGKILL")) await gone;
-    await this.browser.disconnect().catch(() => undefined); // the connection is gone already
+    await this.browser.disconnect().catch(() => undefined); // the connection is closed already
   }
 }
 

@@ -1,35 +1,35 @@
 /**
- * What was recorded, made unseen, cleared and shown, outside of the browser: the oracle that says whether something was
- * shown again, or lost.
+ * The record of all recorded, unseen, cleared and shown ids, outside of the browser: the oracle that detects repeats
+ * and lost impressions.
  *
- * Times are virtual, but for those in names that end in `Real`: milliseconds of this process's clock. An entry counts
- * for all tabs once its tab has said that it is in storage. What a tab was killed with before it could say so may be in
- * storage or not: nothing is demanded of it.
+ * Times are virtual, except those whose names end in `Real`: milliseconds of this process's clock. An entry counts for
+ * all tabs once its tab has reported that it is in storage. If a tab is killed before, the entry may be in storage or
+ * not, and is not checked.
  */
 import type { Entry, Note, Shown } from "./app.ts";
 import { DAY_MS, type VirtualClock } from "./clock.ts";
 
-/** A tab shows what others have recorded within a second; on a machine that is busy it gets more. */
+/** The time in which a tab must know the impressions of others; more on a busy machine. */
 const SEEN_WITHIN_MS = 1_000;
 const SURELY_SEEN_WITHIN_MS = 10_000;
-/** Tabs and server may differ by this much in what they take for the order of things; of the machine's time. */
+/** The most by which the order of events may differ between tabs and server, in machine time. */
 const ORDER_MS = 5_000;
-/** A page is checked when what was under way in other tabs meanwhile is known, too. */
+/** The delay of a page's check, until concurrent entries of other tabs are known. */
 const CHECKED_AFTER_MS = 15_000;
 
-/** From the opening of a guard in a tab to its end. */
+/** The use of a guard in a tab, from its opening to its end. */
 export interface Visit {
   readonly user: string;
-  /** What was in storage then, it had to find. */
+  /** The time of the opening, which must have loaded all stored entries. */
   openedReal: number;
-  /** From then on it writes nothing. */
+  /** The time from which it writes nothing more. */
   endedReal: number;
   readonly recordings: Recording[];
 }
 
 export interface Recording extends Entry {
   readonly visit: Visit;
-  /** Its place among the user's. */
+  /** Its index among the user's recordings. */
   readonly order: number;
   durableReal: number;
 }
@@ -44,14 +44,14 @@ interface Page {
 interface Person {
   readonly byId: Map<string, Recording[]>;
   count: number;
-  /** What was recorded before is not demanded any more. */
+  /** The time of the latest clear: earlier recordings are no longer checked. */
   clearedAt: number;
 }
 
 export class Ledger {
-  /** Ids that were shown although the guard had to stop them, with the reason that it had. */
+  /** Ids that were shown although the guard had to stop them, with the reason. */
   readonly repeats: string[] = [];
-  /** Shown again between one and ten seconds after another tab had stored it. */
+  /** The number of repeats one to ten seconds after another tab had stored the id. */
   late = 0;
   shown = 0;
   first = 0;
@@ -69,7 +69,7 @@ export class Ledger {
     return [...this.people.values()].reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Everything that was ever recorded or made unseen. */
+  /** All ids that were ever recorded or made unseen. */
   idsOf(user: string): string[] {
     return [...this.person(user).byId.keys()];
   }
@@ -78,12 +78,12 @@ export class Ledger {
     return { user, openedReal: performance.now(), endedReal: Infinity, recordings: [] };
   }
 
-  /** The tab was killed or closed, or has another document or guard. */
+  /** Ends a visit: its tab was killed or closed, or has another document or guard. */
   end(visit: Visit): void {
     visit.endedReal = performance.now();
   }
 
-  /** The storage did not answer in time: the guard is open without what was stored, and takes it over later. */
+  /** Notes that the storage timed out: the guard opened without the stored impressions, and loads them later. */
   foundNothing(visit: Visit): void {
     visit.openedReal = -Infinity;
   }
@@ -95,7 +95,9 @@ export class Ledger {
       recording.durableReal = Math.min(recording.durableReal, nowReal);
   }
 
-  /** A tab is about to make it unseen, and may be killed before it says so: `withdraw` is for when it has. */
+  /**
+   * Notes that a tab is about to make an id unseen, and may be killed before it reports so; then `withdraw` applies.
+   */
   noteUnseen(visit: Visit, id: string): Recording {
     const now = this.clock.now();
     return this.add(visit.user, { kind: "unseen", id, from: now, to: now }, visit);
@@ -107,7 +109,7 @@ export class Ledger {
     byId.set(recording.id, others);
   }
 
-  /** A tab has begun to clear the user, or has ended, or was killed meanwhile. */
+  /** Notes that a tab starts or ends clearing a user, or was killed meanwhile. */
   clears(user: string): void {
     this.person(user).clearedAt = this.clock.now() + ORDER_MS * this.clock.settings.rate;
   }
@@ -119,7 +121,7 @@ export class Ledger {
     this.pages.push({ visit, shown, startedReal, dueReal: performance.now() + CHECKED_AFTER_MS });
   }
 
-  /** Checks the pages whose time has come; all of them at the end. */
+  /** Checks the pages that are due; all of them at the end. */
   checkPages(isEnd = false): void {
     const nowReal = performance.now();
     const due = this.pages.filter(({ dueReal }) => isEnd || dueReal <= nowReal);
@@ -127,7 +129,7 @@ export class Ledger {
     for (const page of due) for (const id of page.shown.ids) this.checkId(page, id);
   }
 
-  /** What is in storage, or was delivered, and no report had: `receivedAt` knows what the server got. */
+  /** Returns the stored or delivered ids that the server has not received, by `receivedAt`. */
   lost(receivedAt: (user: string, id: string) => number | undefined): string[] {
     const tolerance = ORDER_MS * this.clock.settings.rate;
     return [...this.people].flatMap(([user, { byId, clearedAt }]) =>
@@ -173,8 +175,8 @@ export class Ledger {
   }
 
   /**
-   * When a visit surely knows that an id is unseen, virtual: what it records of the id from then on counts. Of two
-   * tabs that do not know of each other's either may, and another tab tells when it has stored it, or never.
+   * The virtual time at which a visit certainly knows that an id is unseen, so that its later recordings of the id
+   * count. Another tab's `unsee` is known only once it is stored, if ever.
    */
   private surelyKnownAt({ visit, to, durableReal }: Recording, by: Visit): number {
     const learnedReal = Math.min(durableReal, visit.endedReal);
@@ -182,7 +184,7 @@ export class Ledger {
     return (visit === by ? to : Math.max(to, learned)) + ORDER_MS * this.clock.settings.rate;
   }
 
-  /** All that is known of an id, in the machine's seconds before a page was shown. */
+  /** Describes the history of an id, in machine seconds before a page was shown. */
   private history(person: Person, id: string, { visit, shown, startedReal }: Page): string[] {
     const seconds = (ms: number) => (ms / 1000).toFixed(3);
     return (person.byId.get(id) ?? []).map((one) => {
@@ -194,7 +196,7 @@ export class Ledger {
   }
 }
 
-/** Whether the page's tab had to know of a recording: its own, what it found as it opened, or from others. */
+/** Whether the page's tab had to know a recording: its own, one loaded at its opening, or one of another tab. */
 function isKnown(recording: Recording, { visit, shown, startedReal }: Page, withinMs: number): boolean {
   if (recording.visit === visit) return recording.to <= shown.from;
   return recording.durableReal <= visit.openedReal || recording.durableReal + withinMs < startedReal;

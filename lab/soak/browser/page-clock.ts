@@ -1,6 +1,6 @@
 /**
- * Imported before the package: lets the page's clocks run as fast as the soak's. Timers keep the machine's time, as
- * storage and network do. Also catches the memory of the Wasm module, which the package keeps to itself.
+ * Imported before the package: makes the page's clocks run at the speed of the soak's. Timers, storage and network use
+ * the machine's time. Also captures the memory of the Wasm module, which the package does not expose.
  */
 import type { ClockSettings } from "./clock.ts";
 
@@ -15,11 +15,11 @@ const origin = performance.timeOrigin;
 const virtual = (ms: number) => epochMs + (ms - startedMs) * rate;
 
 Date.now = () => virtual(wallMs());
-// Both, so that a clock that is shifted alone does not pass for one that has jumped.
+// Replace both clocks, since one that is shifted alone looks like a clock that has jumped.
 Object.defineProperty(performance, "now", { value: () => steadyMs() * rate });
 Object.defineProperty(performance, "timeOrigin", { value: virtual(origin) });
 
-/** Milliseconds of the machine since the document began, as in entries of a PerformanceObserver. */
+/** Machine milliseconds since the document's start, as in entries of a PerformanceObserver. */
 export const machineMs = steadyMs;
 
 const memories: WebAssembly.Memory[] = [];

@@ -5,22 +5,22 @@ import type { Opened, Shown } from "./app.ts";
 import type { Device } from "./device.ts";
 import type { Slot } from "./slot.ts";
 
-/** Those who share the device and stay signed in. */
+/** The users who share the device and stay signed in. */
 export const RESIDENTS = ["ada", "ben"] as const;
-/** Makes the device forget her as often as not. Guests come once. */
+/** A user who signs out half of the time. Guests come once. */
 export const VISITOR = "cleo";
 const PAUSE_MS = [100, 500] as const;
 const MOST_LOOKED_AT = 6;
 const WITH_PENDING = 0.3;
 const SLOWDOWN = 4;
 
-/** A guard's opening of a resident, whose table is full. */
+/** The opening of a resident's guard, whose table is full. */
 export interface Opening extends Opened {
   readonly day: number;
   readonly slowdown: number;
 }
 
-/** The next action, drawn by its share. */
+/** The actions with their shares. */
 const HABITS = {
   refresh: 0.42,
   look: 0.33,
@@ -36,7 +36,7 @@ const IS_GUEST = 0.25;
 export class Person {
   private displayed: readonly string[] = [];
 
-  /** @param lastUse when each user was last here, in days */
+  /** @param lastUse the time of each user's last visit, in days */
   constructor(
     private readonly slot: Slot,
     private readonly device: Device,
@@ -45,7 +45,7 @@ export class Person {
     private readonly lastUse: Map<string, number>,
   ) {}
 
-  /** The first tab stays open for as long as the browser runs: it is the one that is measured. */
+  /** Whether the tab stays open as long as the browser runs: the first one, which is measured. */
   private get stays(): boolean {
     return this.slot.number === 0;
   }
@@ -65,7 +65,7 @@ export class Person {
 
   private async arrive(user: string): Promise<void> {
     const { slot, device } = this;
-    // The second tab has a slow processor every other time.
+    // The second tab has a slow processor half of the time.
     if (slot.number === 1) slot.slowdown = this.random() < 0.5 ? SLOWDOWN : 1;
     await slot.load();
     await slot.with((tab) => tab.slowDown(slot.slowdown));
@@ -118,14 +118,14 @@ export class Person {
     device.ledger.withdraw(announced);
   }
 
-  /** The tab is closed and opened again, or its page reloaded. */
+  /** Closes and reopens the tab, or reloads its page. */
   private async comeBack(): Promise<void> {
     if (this.stays || this.device.isOffline) return;
     if (this.random() < 0.5) await this.slot.end((tab) => tab.close());
     await this.arrive(this.slot.user);
   }
 
-  /** Another person takes over the tab, in the same document or in a new one. */
+  /** Switches the tab to another user, in the same document or a new one. */
   private async switchUser(): Promise<void> {
     const { slot, device } = this;
     if (this.stays || device.isOffline) return;
@@ -151,7 +151,7 @@ export class Person {
     }
   }
 
-  /** A guest does not come again to deliver what is left. */
+  /** Ends a guest's visit. Guests do not return to deliver the rest. */
   private async leaveForGood(): Promise<void> {
     await this.slot.perform("stopReading");
     for (let left = 1; left > 0;) left = (await this.slot.perform("deliver")).left;
@@ -161,7 +161,7 @@ export class Person {
   private someone(): string {
     if (this.stays) return RESIDENTS[0];
     const drawn = this.random();
-    // Guests come to the last tab alone.
+    // Guests use only the last tab.
     if (this.slot.number === 3 && drawn < IS_GUEST) return `guest-${String(Math.floor(this.random() * 1e9))}`;
     if (drawn > 0.8) return VISITOR;
     return RESIDENTS[drawn < 0.55 ? 0 : 1];

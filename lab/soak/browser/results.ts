@@ -1,4 +1,4 @@
-/** The criteria of a browser's run, and its column of the table. */
+/** The criteria of a browser's run, and its column in the table. */
 import { max, median } from "simple-statistics";
 import { none, type Check } from "../checks.ts";
 import { trendOf, type Trend } from "../figures.ts";
@@ -6,9 +6,9 @@ import { UPHEAVAL_UNTIL } from "./events.ts";
 import type { BrowserOutcome, Sample } from "./soak.ts";
 import type { SlowTask } from "./slot.ts";
 
-/** Of items that nobody had been offered before, the guard may stop this number falsely. */
+/** The share of new items that the guard may stop wrongly. */
 const FALSE_STOPS = 0.01;
-/** Openings of the first and the last part of the run are compared. */
+/** The part at the start and at the end of the run whose openings are compared. */
 const PART = 1 / 6;
 const SLOWER = 1.25;
 
@@ -27,20 +27,20 @@ const QUANTITIES: Readonly<Record<Quantity, string>> = {
   resident: "memory of all processes",
 };
 /**
- * The browser's own business: the heap has the machine code, more of it the longer a page lives; databases are tidied
- * up now and then, and processes keep what they had.
+ * Quantities that depend on the browser: the heap contains machine code, which grows with a page's age; databases are
+ * compacted at times, and processes do not return memory.
  */
-const OF_THE_BROWSER: readonly Quantity[] = ["heap", "usage", "resident"];
-/** The others are bytes. */
+const BROWSER_QUANTITIES: readonly Quantity[] = ["heap", "usage", "resident"];
+/** Quantities that are counts; the others are bytes. */
 const COUNTED: readonly Quantity[] = ["objects", "nodes", "listeners", "keys"];
-/** Wasm memory never shrinks, so one peak raises it for good: from then on it has to stay. */
+/** The share of the run after which Wasm memory must not grow. It never shrinks, so one earlier peak is allowed. */
 const WASM_SETTLED = 2 / 3;
 /** Rows of the table in the documentation. */
 const DOCUMENTED: readonly Quantity[] = ["objects", "heap", "wasm", "keys", "characters"];
-/** In fewer days rows are compacted too seldom for a slope to mean anything. */
+/** The days from which slopes are asserted: in fewer, rows are compacted too seldom. */
 const DAYS_FOR_SLOPES = 30;
 
-/** The trend of each quantity once it has settled; those that this browser does not tell are absent. */
+/** The trend of each quantity once it has settled, except those that the browser does not report. */
 export function trendsOf({ samples, options }: BrowserOutcome): Map<Quantity, Trend> {
   const trends = new Map<Quantity, Trend>();
   for (const quantity of Object.keys(QUANTITIES) as Quantity[]) {
@@ -83,7 +83,7 @@ export function checksOf(outcome: BrowserOutcome, isStrict: boolean): Check[] {
       what: `${QUANTITIES[quantity]} does not grow`,
       isMet: trend.isFlat,
       found: describeTrend(quantity, trend),
-      isAsserted: outcome.options.days >= DAYS_FOR_SLOPES && !OF_THE_BROWSER.includes(quantity),
+      isAsserted: outcome.options.days >= DAYS_FOR_SLOPES && !BROWSER_QUANTITIES.includes(quantity),
     })),
     {
       what: "opening is not slower at the end than at the beginning",
@@ -100,7 +100,7 @@ export function checksOf(outcome: BrowserOutcome, isStrict: boolean): Check[] {
   ];
 }
 
-/** Rows of the table, by their heading. */
+/** The rows of the table, by their labels. */
 export function rowsOf(outcome: BrowserOutcome): Record<string, string> {
   const { ledger, lost, options, device } = outcome;
   const { kills, outages, fillings } = device;
@@ -134,7 +134,7 @@ function duringCalls(tasks: readonly SlowTask[], slowdown: number): SlowTask[] {
   return tasks.filter((task) => task.slowdown === slowdown && task.during !== "");
 }
 
-/** By the calls that they belong to. */
+/** Describes long tasks, grouped by their calls. */
 function describeTasks(tasks: readonly SlowTask[]): string {
   if (tasks.length === 0) return "none";
   const calls = [...new Set(tasks.map(({ during }) => during))].map((call) => ({
@@ -147,7 +147,7 @@ function describeTasks(tasks: readonly SlowTask[]): string {
     .join("; ");
 }
 
-/** Medians of the first and the last part, and the ratio of both once each opening is divided by its reference. */
+/** Medians of the first and the last part, and their ratio after dividing each opening by its reference. */
 function openingsOf({ openings, options }: BrowserOutcome): { first: number; last: number; ratio: number } {
   const normal = openings.filter(({ slowdown }) => slowdown === 1);
   const begin = (normal[0]?.day ?? 0) + options.days * PART;

@@ -1,4 +1,4 @@
-/** The server behind the tabs: the page, a feed, and a stream of impressions that lags by virtual hours. */
+/** The server of the tabs: the page, a feed, and a stream of impressions that lags by virtual hours. */
 import { randomOfText, shuffled } from "../../../www/server/random.ts";
 import { build } from "esbuild";
 import fastify, { type FastifyInstance } from "fastify";
@@ -7,30 +7,30 @@ import { inProject } from "../../../scripts/lib/paths.mjs";
 import { DAY_MS, HOUR_MS, type VirtualClock } from "./clock.ts";
 
 const TOTAL = 12_000;
-/** Of these the feed draws for a user, and this number is exchanged each day. */
+/** The size of a user's pool, and the number of items replaced each day. */
 const POOL = 3_000;
 const EXCHANGED_A_DAY = 300;
 const PAGE_SIZE = 20;
 const HOT = 30;
 const HOT_A_PAGE = 6;
-/** The server forgets earlier than the devices: what it offers again by then only they can stop. */
+/** The days after which the server forgets. Devices remember for longer, so they must stop the repeats. */
 const SERVER_DAYS = 3;
 
 interface User {
   readonly chain: ShardChain;
   readonly ranking: readonly string[];
   readonly offered: Set<string>;
-  /** By id, the latest time of the device at which it was recorded, as reports have brought it. */
+  /** For each id, the latest time of a recording in the reports, by the device's clock. */
   readonly received: Map<string, number>;
-  /** What is under way: reports as they arrived. */
+  /** The reports in the stream, in order of arrival. */
   readonly stream: ReceivedReport[];
   requests: number;
 }
 
 export class Site {
-  /** Virtual. */
+  /** The lag of the stream, in virtual time. */
   lagMs = HOUR_MS;
-  /** Connections are cut. */
+  /** Whether connections are cut. */
   isDown = false;
   origin = "";
   private readonly server: FastifyInstance = fastify({ forceCloseConnections: true, bodyLimit: 1 << 22 });
@@ -72,7 +72,7 @@ export class Site {
     return site;
   }
 
-  /** When the device last recorded an id, as far as reports have said; `undefined`: no report had it. */
+  /** The time of the latest reported recording of an id; `undefined` if no report contained it. */
   receivedAt(user: string, id: string): number | undefined {
     return this.users.get(user)?.received.get(id);
   }
@@ -101,7 +101,7 @@ export class Site {
     const chain = await ShardChain.create({ capacity, shards, falsePositiveRate, ttlSeconds });
     const ids = Array.from({ length: TOTAL }, (_, number) => `article-${String(number)}`);
     const ranking = shuffled(ids, randomOfText(name));
-    // Another call may have requested the same user meanwhile.
+    // A concurrent call may have added the same user.
     const user = this.users.get(name) ?? {
       chain,
       ranking,
@@ -126,7 +126,7 @@ export class Site {
     return { items, snapshot: user.chain.snapshot({ now, held }), next: String(cursor + 1) };
   }
 
-  /** What is recommended today, the best first. */
+  /** The candidates of the day, the best first. */
   private poolOf({ ranking }: User): string[] {
     const day = Math.floor((this.clock.now() - this.clock.settings.epochMs) / DAY_MS);
     const first = (day * EXCHANGED_A_DAY) % TOTAL;
@@ -140,7 +140,7 @@ export class Site {
     user.stream.push(parseReport(body, { now: this.clock.now() / 1000 }));
   }
 
-  /** Ingests what has been under way for long enough. Its times are of the server's clock since it arrived. */
+  /** Ingests the reports that are old enough. Their times are of the server's clock since their arrival. */
   private advance({ chain, stream }: User): void {
     while (stream[0] !== undefined && stream[0].receivedAt + this.lagMs <= this.clock.now()) {
       const report = stream.shift();

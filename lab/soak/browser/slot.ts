@@ -1,17 +1,17 @@
-/** A place for a tab: the tab that is in it now, with a guard or without, and what becomes of both. */
+/** A slot of the browser: its current tab, with or without a guard. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { App, Note, Opened } from "./app.ts";
 import type { LongTask } from "./app-calls.ts";
 import type { Tab } from "./driver.ts";
 import type { Ledger, Visit } from "./ledger.ts";
 
-/** The tab was killed on purpose. */
+/** The error of actions in a tab that was killed on purpose. */
 export class Killed extends Error {}
 
-/** A call that is not answered by then never is. */
+/** The timeout of a call. */
 const PATIENCE_MS = 90_000;
 
-/** The device that the slot is in. */
+/** The slot's interface to its device. */
 export interface Host {
   readonly ledger: Ledger;
   readonly windowDays: number;
@@ -19,11 +19,11 @@ export interface Host {
   readonly isRestarting: boolean;
   readonly isOffline: boolean;
   newTab(): Promise<Tab>;
-  /** A page has said that something went wrong. */
+  /** Called with a page's errors. */
   noteErrors(slot: Slot, errors: readonly string[]): void;
 }
 
-/** Methods of the app that answer with a note. */
+/** Methods of the app that return a note. */
 export type Noted = {
   [K in keyof App]: App[K] extends (...args: never[]) => Promise<Note<unknown>> ? K : never;
 }[keyof App];
@@ -33,11 +33,11 @@ export class Slot {
   tab: Tab | undefined;
   visit: Visit | undefined;
   user = "";
-  /** How much slower its processor is made. */
+  /** The factor by which its processor is throttled. */
   slowdown = 1;
-  /** A document is on its way. */
+  /** Whether a document is loading. */
   isLoading = false;
-  /** Of the tab: from when it is requested until it is killed or closed. */
+  /** The lifetime of the tab, from its request until it is killed or closed. */
   private life = new Life();
 
   constructor(
@@ -71,7 +71,7 @@ export class Slot {
     return this.perform("open", { user, windowDays });
   }
 
-  /** Calls a method of the page's app, and enters into the ledger what it noted. */
+  /** Calls a method of the page's app, and adds its note to the ledger. */
   async perform<K extends Noted>(name: K, ...args: Parameters<App[K]>): Promise<ResultOf<K>> {
     const { tab, visit } = this;
     if (!tab || !visit) throw new Killed();
@@ -82,13 +82,13 @@ export class Slot {
     return note.result;
   }
 
-  /** Does something with the tab itself. */
+  /** Runs work on the tab itself. */
   async with<T>(work: (tab: Tab) => Promise<T>): Promise<T> {
     if (!this.tab) throw new Killed();
     return this.unlessKilled(work(this.tab));
   }
 
-  /** The tab is gone, killed by `end` or closed. */
+  /** Ends the tab with `end`, which kills or closes it. */
   async end(end: (tab: Tab) => Promise<void>): Promise<void> {
     const { tab, visit } = this;
     if (visit) this.device.ledger.end(visit);
@@ -102,12 +102,12 @@ export class Slot {
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`tab ${String(this.number)} does not answer`)), PATIENCE_MS);
     });
-    // By the time that the answer comes another tab may be in this place.
+    // When the answer arrives, the slot may have another tab.
     const { life } = this;
     try {
       return await Promise.race([answer, life.death, late]);
     } catch (error) {
-      // Its own rejection may come before the word that it was killed.
+      // The call may be rejected before the kill is noted.
       if (this.device.isRestarting || life.isOver) throw new Killed();
       throw error;
     } finally {
@@ -123,7 +123,7 @@ class Life {
 
   constructor() {
     this.death = new Promise((_, reject) => (this.reject = reject));
-    this.death.catch(() => undefined); // whoever waits for something is notified
+    this.death.catch(() => undefined); // waiting calls get the rejection
   }
 
   end(): void {

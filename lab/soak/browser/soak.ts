@@ -1,4 +1,4 @@
-/** The soak of a browser: people, events, samples, and at the end an audit after a last kill. */
+/** The soak of a browser: people, events and samples, then an audit after a last kill. */
 import { setTimeout as pause } from "node:timers/promises";
 import { randomOf } from "../../../www/server/random.ts";
 import { HOUR_MS, VirtualClock } from "./clock.ts";
@@ -10,25 +10,27 @@ import { isGuest, isResident, Person, RESIDENTS, VISITOR, type Opening } from ".
 import { Site } from "./site.ts";
 import type { Slot } from "./slot.ts";
 
-/** Three virtual days a minute. */
+/** The speed of the virtual clock. */
 export const DAYS_A_MINUTE = 3;
 const RATE = DAYS_A_MINUTE * 24 * 60;
 export const WINDOW_DAYS = 5;
-/** The package's default. */
+/** The package's default capacity of the impression table. */
 export const REMEMBER = 10_000;
 const SAMPLES_A_DAY = 4;
 const FILL_BATCH = 1_000;
-/** An idle namespace goes on the second opening, a day and more after one that found it idle. */
+/**
+ * The days after which an idle namespace must be removed: on the second opening, a day or more after one found it idle.
+ */
 const REMOVED_AFTER_DAYS = WINDOW_DAYS + 5;
 
 export interface BrowserOptions {
   readonly driver: Driver;
   readonly days: number;
   readonly seed: number;
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
-/** At one moment; of the tab that lives the longest where nothing else is said. */
+/** A sample, of the longest-lived tab unless noted otherwise. */
 export interface Sample {
   readonly day: number;
   readonly heap: number | undefined;
@@ -36,11 +38,11 @@ export interface Sample {
   readonly nodes: number | undefined;
   readonly listeners: number | undefined;
   readonly wasm: number;
-  /** Of the residents: storage keys, and the characters of keys and values of all. */
+  /** The residents' storage keys, and the number of characters of their keys and values. */
   readonly keys: number;
   readonly characters: number;
   readonly usage: number;
-  /** Of all the browser's processes. */
+  /** The resident bytes of all the browser's processes. */
   readonly resident: number;
 }
 
@@ -52,7 +54,7 @@ export interface BrowserOutcome {
   readonly samples: readonly Sample[];
   readonly openings: readonly Opening[];
   readonly lost: readonly string[];
-  /** Namespaces that nobody has used for longer than the window, and that are still stored. */
+  /** Namespaces that are still stored although they are idle for longer than the window. */
   readonly leftover: readonly string[];
 }
 
@@ -73,9 +75,9 @@ class Soak {
   private readonly samples: Sample[] = [];
   private readonly openings: Opening[] = [];
   private readonly lastUse = new Map<string, number>();
-  /** The virtual day on which people begin: filling the tables takes a while. */
+  /** The virtual day on which people start, after the tables are filled. */
   private begunDay = 0;
-  private readonly said = new Set<string>();
+  private readonly printed = new Set<string>();
 
   constructor(
     private readonly options: BrowserOptions,
@@ -105,7 +107,7 @@ class Soak {
     return this.device.clock.day() - this.begunDay;
   }
 
-  /** The residents' tables are full from the first day on: whatever grows afterwards grows without need. */
+  /** Fills a resident's table, so that any later growth is a leak. */
   private async fillTable(user: string): Promise<void> {
     const [slot] = this.device.slots as [Slot];
     await slot.load();
@@ -115,14 +117,14 @@ class Soak {
         "fill",
         Array.from({ length: FILL_BATCH }, (_, index) => `earlier-${String(first + index)}`),
       );
-      // So that the server covers them: a device keeps the text of no more than 5,000 that are pending.
+      // So that the server covers them: a device stores at most 5,000 pending ids.
       await slot.perform("refresh", false);
     }
     await slot.perform("leave");
     slot.visit = undefined;
   }
 
-  /** Takes samples, checks pages, and says how far it is. */
+  /** Takes samples, checks pages, and prints the progress. */
   private async watch(isOver: () => boolean): Promise<void> {
     const { device, options } = this;
     for (let next = 0; !isOver(); next += 1 / SAMPLES_A_DAY) {
@@ -130,16 +132,16 @@ class Soak {
       await this.sample().catch((error: unknown) => device.failed(error));
       device.ledger.checkPages();
       this.sayFindings();
-      if (Number.isInteger(next) && next % DAYS_A_MINUTE === 0) options.say(this.progress(next));
+      if (Number.isInteger(next) && next % DAYS_A_MINUTE === 0) options.print(this.progress(next));
     }
   }
 
-  /** What was found since the last time. */
+  /** Prints the findings since the last call. */
   private sayFindings(): void {
     const { ledger, unexpected } = this.device;
     for (const finding of [...ledger.repeats, ...unexpected]) {
-      if (!this.said.has(finding)) this.options.say(`${this.options.driver.name}: ${finding}`);
-      this.said.add(finding);
+      if (!this.printed.has(finding)) this.options.print(`${this.options.driver.name}: ${finding}`);
+      this.printed.add(finding);
     }
   }
 
@@ -169,8 +171,8 @@ class Soak {
   }
 
   /**
-   * Everybody's tab delivers, the browser is killed again, and new documents have to stop what was recorded and
-   * deliver what is left. Returns what is stored without need.
+   * The final audit: all tabs deliver, the browser is killed again, and new documents have to stop all recorded ids and
+   * deliver the rest. Returns idle namespaces that are still stored.
    */
   private async audit(): Promise<string[]> {
     const { device } = this;

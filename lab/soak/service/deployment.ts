@@ -1,7 +1,7 @@
 /**
- * The service over a topology: one that takes reports into the chains at once, one that appends them to a stream, and the
- * stream's consumer. Each can be stopped, or killed, and is started again; readers use both services in turns, each by a
- * link.
+ * The programs over a topology: a service that applies reports at once, one that appends them to a stream, and the
+ * stream's consumer. Each can be suspended or killed, and is restarted. Readers use both services in turns, each
+ * through a link.
  */
 import type { Snapshot } from "seenguard/server";
 import { freePort } from "../../../scripts/lib/processes.mjs";
@@ -12,19 +12,19 @@ import { stopAndWake, type Fault } from "./faults.ts";
 import { Link, linkFaults } from "./link.ts";
 import type { Topology } from "./topologies.ts";
 
-/** Small shards, so that new ones are begun during a run; and enough of them that none is dropped. */
+/** Small shards, so that new ones are started during a run, and enough of them that none is dropped. */
 export const CHAIN = { capacity: 25, shards: 32, falsePositiveRate: 0.000_25 };
-/** For the stream to deliver what is in it. */
+/** The timeout until the stream is empty. */
 const DRAIN_MS = 120_000;
 
 export const PARTS = ["service", "service with a stream", "consumer"] as const;
 export type Part = (typeof PARTS)[number];
 
-/** For one of its parts to answer whether it is ready, and to send a snapshot. */
+/** The timeout of a part's readiness probe, and of a snapshot. */
 const ANSWER_MS = 5_000;
 const SNAPSHOT_MS = 30_000;
 
-/** How a part is started, as what it runs now, and how readers reach it. */
+/** A part: its command, its current process, and the link for readers. */
 interface Program {
   readonly arguments: readonly string[];
   readonly link: Link;
@@ -55,12 +55,12 @@ export class Deployment {
     return new Deployment(program, topology, programs);
   }
 
-  /** Where readers send requests to it. */
+  /** The URL of a service for readers. */
   urlOf(part: Part): string {
     return `http://127.0.0.1:${String(this.get(part).link.port)}`;
   }
 
-  /** Each part killed by SIGKILL, and started again as a supervisor does. */
+  /** The faults that kill a part by SIGKILL and restart it, like a supervisor. */
   kills(): Fault[] {
     return PARTS.map((part) => ({
       part,
@@ -73,7 +73,7 @@ export class Deployment {
     }));
   }
 
-  /** Each part stopped, and what may be wrong on the readers' way to it. */
+  /** The faults that suspend a part, and those of the readers' links. */
   faults(): Fault[] {
     return PARTS.flatMap((part) => {
       const { link } = this.get(part);
@@ -87,7 +87,7 @@ export class Deployment {
     });
   }
 
-  /** Resolves when all parts say that they are ready, and reach what they need. */
+  /** Resolves when all parts are ready, with their store and stream. */
   async isReady(): Promise<void> {
     for (const part of PARTS)
       for (const need of ["storage", "stream"])
@@ -100,12 +100,12 @@ export class Deployment {
         });
   }
 
-  /** Resident bytes of a part. */
+  /** The resident bytes of a part. */
   memoryOf(part: Part): number {
     return residentBytes(this.get(part).running.process.pid);
   }
 
-  /** Resolves when all that was in the stream is in the chains, or set aside. */
+  /** Resolves when all records of the stream are in the chains or are dead letters. */
   async isDrained(): Promise<void> {
     const { name, stream } = this.topology;
     await until(`the stream over ${name} has delivered what is in it`, () => stream.isDrained(), DRAIN_MS);
@@ -117,7 +117,7 @@ export class Deployment {
       const url = `${this.get("service").running.url}/v1/users/${user}/snapshot`;
       const answer = await fetch(url, { signal: AbortSignal.timeout(SNAPSHOT_MS) });
       text = await answer.text();
-      // Redis did not answer in time: on a machine that is busy, all of them are requested.
+      // 503: Redis timed out, as on a busy machine, since all snapshots are requested at once.
       if (!answer.ok && answer.status !== 503) throw new Error(`${String(answer.status)} ${text}`);
       return answer.ok;
     });

@@ -1,10 +1,10 @@
-/** Faults that are injected under load, and when, drawn from a seed. */
+/** Faults under load, and their times, drawn from a seed. */
 import { setTimeout as pause } from "node:timers/promises";
 import type { Histogram } from "hdr-histogram-js";
 import { shuffled, type Random } from "../../../www/server/random.ts";
 import type { Load } from "../readers.ts";
 
-/** What happens, whichever part it happens to: faults of one kind share a row of the table. */
+/** The kinds of faults: those of one kind share a row of the table, whichever part they affect. */
 export const KINDS = {
   stopped: "stopped for 15 s",
   slow: "a link slow, 2 MB a second",
@@ -19,19 +19,21 @@ export const KINDS = {
 } as const;
 
 export interface Fault {
-  /** The part that it happens to. */
+  /** The affected part. */
   readonly part: string;
   readonly kind: keyof typeof KINDS;
-  /** Resolves when what it broke works again. Tells the load when what is acknowledged may be lost. */
+  /**
+   * Injects the fault. Resolves when the part works again. Notifies the load while acknowledged reports may be lost.
+   */
   inject(load: Pick<Load<never>, "storeEvents">): Promise<unknown>;
 }
 
 /** A fault that was injected. */
 export interface Injected {
   readonly kind: Fault["kind"];
-  /** How long it took until everything worked and every program was ready. */
+  /** The time until everything worked and every program was ready. */
   readonly ms: number;
-  /** Times of pages meanwhile, and just after. */
+  /** The times of pages during the fault, and just after. */
   readonly during: Histogram;
   readonly after: Histogram;
 }
@@ -41,7 +43,7 @@ interface Appointment {
   readonly fault: Fault;
 }
 
-/** For so long a process does nothing, and ends no connection. */
+/** The time for which a process is suspended, with its connections open. */
 const STOPPED_MS = 15_000;
 
 export async function stopAndWake(process: { hang(): unknown; wake(): unknown }): Promise<void> {
@@ -50,7 +52,7 @@ export async function stopAndWake(process: { hang(): unknown; wake(): unknown })
   process.wake();
 }
 
-/** Some of the faults: those that come first in `KINDS` in any run, and each kind once before one comes twice. */
+/** Draws some of the faults: the first kinds of `KINDS` in any run, and each kind once before one is repeated. */
 export function draw(faults: readonly Fault[], count: number, random: Random): Fault[] {
   const left = new Map<string, Fault[]>(Object.keys(KINDS).map((kind) => [kind, []]));
   for (const fault of shuffled(faults, random)) left.get(fault.kind)?.push(fault);
@@ -60,13 +62,13 @@ export function draw(faults: readonly Fault[], count: number, random: Random): F
   return drawn.slice(0, count);
 }
 
-/** Each fault once, in their order, each at a random time of its part of the time between the two. */
+/** Gives each fault, in their order, a random time in its equal part of the period. */
 export function appointments(faults: readonly Fault[], fromMs: number, toMs: number, random: Random): Appointment[] {
   const each = (toMs - fromMs) / faults.length;
   return faults.map((fault, index) => ({ atMs: fromMs + (index + random()) * each, fault }));
 }
 
-/** Injects the faults at their times; one that is due during another is injected right after it. */
+/** Injects the faults at their times, one at a time: a fault that is due during another follows it at once. */
 export async function injectAll(all: readonly Appointment[], inject: (fault: Fault) => Promise<void>): Promise<void> {
   const begun = performance.now();
   for (const { atMs, fault } of [...all].sort((one, other) => one.atMs - other.atMs)) {

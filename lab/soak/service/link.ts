@@ -1,4 +1,4 @@
-/** A way to a server over TCP that goes wrong for a while: it is slow, goes silent, or is closed. */
+/** A TCP proxy of a server with faults: it is slow, goes silent, or is closed. */
 import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { setTimeout as pause } from "node:timers/promises";
@@ -7,7 +7,7 @@ import type { Fault } from "./faults.ts";
 const WHILE_MS = 10_000;
 const SLOW_BYTES_A_SECOND = 2_000_000;
 
-/** What may be wrong with a link, which is found when that is injected. @param part from where to where it leads */
+/** The faults of a link, which is looked up when one is injected. @param part the ends of the link */
 export function linkFaults(part: string, find: () => Link | Promise<Link>): Fault[] {
   const faultOf = (kind: Fault["kind"], go: (link: Link) => Promise<void>): Fault => ({
     part,
@@ -22,15 +22,15 @@ export function linkFaults(part: string, find: () => Link | Promise<Link>): Faul
 }
 
 export class Link {
-  /** Both ends of all that goes through. */
+  /** The sockets of both ends. */
   private readonly sockets = new Set<Socket>();
-  /** Of these nothing goes through any more, without an error. */
+  /** Silenced sockets, which forward nothing, without an error. */
   private readonly silent = new WeakSet<Socket>();
   private bytesASecond = Infinity;
-  /** When what is on its way has arrived, by `performance.now`. */
+  /** The time when all earlier bytes have arrived, in the time of `performance.now`. */
   private freeAt = 0;
   private readonly server: Server;
-  /** Of the loopback, where it is reached. */
+  /** The port on the loopback on which it listens. */
   port = 0;
 
   private constructor(target: number) {
@@ -41,7 +41,7 @@ export class Link {
     });
   }
 
-  /** To a port of the loopback. */
+  /** Makes a link to a port of the loopback. */
   static async to(target: number): Promise<Link> {
     const link = new Link(target);
     await link.listen();
@@ -54,7 +54,7 @@ export class Link {
     this.bytesASecond = Infinity;
   }
 
-  /** What is connected receives nothing any more, not even an end; who connects again is served. */
+  /** Silences existing connections: they receive nothing, not even an end. New connections work. */
   async silence(): Promise<void> {
     for (const socket of this.sockets) this.silent.add(socket);
     await pause(WHILE_MS);
@@ -93,7 +93,7 @@ export class Link {
     from.on("close", () => this.sockets.delete(from));
   }
 
-  /** Resolves when N bytes have gone through after all before them. */
+  /** Resolves when this number of bytes has been forwarded, after all before them. */
   private async turn(bytes: number): Promise<void> {
     const now = performance.now();
     this.freeAt = Math.max(now, this.freeAt) + (1000 * bytes) / this.bytesASecond;

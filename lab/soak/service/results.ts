@@ -7,11 +7,11 @@ import { newTimes } from "../readers.ts";
 import { KINDS, type Injected } from "./faults.ts";
 import { QUIET_FROM, type ServiceOutcome } from "./soak.ts";
 
-/** Runs of fewer minutes assert the promises alone, and report the rest: they run next to other tests. */
+/** Runs of fewer minutes only assert the guarantees, and report the rest, since they run next to other tests. */
 const FULL_MINUTES = 10;
-/** How often a run may fail by chance alone. */
+/** The accepted probability that a run fails by chance. */
 const CHANCE = 1e-6;
-/** After the last fault readers retry what has failed: for this share of the run. */
+/** The share of the run in which readers retry after the last fault. */
 const SETTLED = 0.1;
 
 export function checksOf(outcome: ServiceOutcome, minutes: number): Check[] {
@@ -54,7 +54,7 @@ function otherChecksOf({ load, site, memory, poison }: ServiceOutcome): Check[] 
 const acknowledgedBy = (load: ServiceOutcome["load"]): number =>
   sum([...load.acknowledged().values()].map(({ size }) => size));
 
-/** A consumer that is killed may set one aside twice, and one whose append fails may have been appended. */
+/** A killed consumer may write a dead letter twice, and a failed append may have succeeded. */
 function isSetAside({ sent, deadLetters }: ServiceOutcome["poison"]): Check {
   const found = new Set(deadLetters);
   return {
@@ -65,7 +65,7 @@ function isSetAside({ sent, deadLetters }: ServiceOutcome["poison"]): Check {
   };
 }
 
-/** Rows of the table: what, and how much. */
+/** The rows of the table: labels and values. */
 export function rowsOf(outcome: ServiceOutcome): Record<string, string> {
   const { load, site, faults, memory, lost, lostByWoken, poison } = outcome;
   const [during, after] = [together(faults.map((one) => one.during)), together(faults.map((one) => one.after))];
@@ -95,7 +95,7 @@ export function rowsOf(outcome: ServiceOutcome): Record<string, string> {
   };
 }
 
-/** Of each kind of fault, whichever part it happened to: how long until all was ready, and the longest page meanwhile. */
+/** For each kind of fault: the longest time until all was ready, and the longest page during it. */
 function worstOf(faults: readonly Injected[]): Record<string, string> {
   const rows: Record<string, string> = {};
   for (const [kind, name] of Object.entries(KINDS)) {
@@ -115,7 +115,7 @@ function together(all: readonly Histogram[]): Histogram {
 
 const kilobytes = (bytes: number): string => `${(bytes / 1024).toFixed(0)} KB`;
 
-/** Chernoff's bound for N events or more where a smaller number is expected, each by itself. */
+/** Chernoff's bound of the probability of this number of independent events or more, if fewer are expected. */
 function chanceOf(found: number, expected: number): number {
   return found <= expected ? 1 : Math.exp(found - expected) * (expected / found) ** found;
 }

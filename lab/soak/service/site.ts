@@ -1,11 +1,14 @@
-/** The service, as its readers use it: each time one of both, for a page of all that they have seen and some new items. */
+/**
+ * The readers' use of the service: they alternate between both services, and request pages of all seen items and some
+ * new ones.
+ */
 import type { Snapshot } from "seenguard";
 import { PAGE_SIZE, type Reader, type Site } from "../readers.ts";
 import { CHAIN, type Deployment } from "./deployment.ts";
 
-/** New items of each turn. */
+/** The number of new items of each turn. */
 const NEW = 2 * PAGE_SIZE;
-/** The rate of false positives of a full pending list. */
+/** The false positive rate of a full pending list. */
 const PENDING_RATE = 1_000 / 2 ** 24;
 const DEVICES = 2;
 
@@ -16,9 +19,9 @@ interface Page {
 }
 
 export class ServiceSite implements Site<Page> {
-  /** Items that the reader had seen, and that were offered again to be left out. */
+  /** The seen candidates that had to be left out. */
   offeredAgain = 0;
-  /** New items that a page passed over or the guard stopped, of how many, and how many may be expected. */
+  /** The new items that were stopped, their total, and the expected number of false positives. */
   readonly falsePositives = { found: 0, of: 0, expected: 0 };
 
   constructor(private readonly deployment: Deployment) {}
@@ -38,7 +41,7 @@ export class ServiceSite implements Site<Page> {
 
   note(reader: Reader, { items, snapshot }: Page, passed: readonly string[]): void {
     this.offeredAgain += reader.shown.size;
-    // What ranks after the page's last item was not decided.
+    // Candidates after the page's last item were not examined.
     const all = newItems(reader);
     const decided = items.length < PAGE_SIZE ? all : all.slice(0, all.indexOf(items.at(-1) ?? "") + 1);
     const isPassed = new Set(passed);
@@ -54,6 +57,6 @@ export class ServiceSite implements Site<Page> {
   }
 }
 
-/** Those of this turn: nobody is offered them before or after. */
+/** The new items of this turn, which are candidates only once. */
 const newItems = ({ turn }: Reader): string[] =>
   Array.from({ length: NEW }, (_, index) => `article-${String(turn * NEW + index)}`);

@@ -1,4 +1,4 @@
-/** The soak of the service in Rust: readers, faults, and an audit of everything that was acknowledged. */
+/** The soak of the service in Rust: readers, faults, and an audit of all acknowledged ids. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -16,45 +16,45 @@ import type { Stream } from "./streams.ts";
 import { kafka, redisCluster, singleRedis } from "./topologies.ts";
 
 export interface ServiceOptions {
-  /** Over all topologies, as many over each. */
+  /** The number of users, divided equally between the topologies. */
   readonly users: number;
   readonly minutes: number;
   readonly seed: number;
-  /** How the service is compiled. */
+  /** The profile with which the service is compiled. */
   readonly profile: "debug" | "release";
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
-/** Of one topology. */
+/** The results of one topology. */
 export interface ServiceOutcome {
   readonly topology: string;
   readonly load: Load<Parameters<ServiceSite["itemsOf"]>[0]>;
   readonly site: ServiceSite;
   readonly faults: readonly Injected[];
-  /** Resident bytes in the second half, in which no part is killed; `at` is the share of the run that was over. */
+  /** Resident bytes in the second half, in which no part is killed; `at` is the elapsed share of the run. */
   readonly memory: ReadonlyMap<Part, readonly Point[]>;
   readonly lost: readonly string[];
-  /** What a master acknowledged just after it woke, and lost. */
+  /** Ids that a former master acknowledged just after it was resumed, and lost. */
   readonly lostByWoken: readonly string[];
-  /** Records that no chain takes, and the dead letters. */
+  /** Records that cannot be applied, and the dead letters. */
   readonly poison: { readonly sent: readonly string[]; readonly deadLetters: readonly string[] };
 }
 
-/** Pages are counted with a fault for so long after it. */
+/** The time after a fault in which pages count as affected by it. */
 const AFTERMATH_MS = 5_000;
-/** Number of faults that are drawn: in a minute one part is stopped, one slow, one cut and one killed; in 20 all are. */
+/** The number of faults: each minute has one of each sort (suspended, slow, cut, killed), and 20 minutes have all. */
 const FAULTS_A_MINUTE = 4;
 const SAMPLES = 80;
 const POISON_EACH_MS = 60_000;
-/** For one record of it to be in the stream, whatever fails at the time. */
+/** The timeout of appending one record, whatever fails meanwhile. */
 const POISON_MS = 120_000;
-/** From this share of the run on no fault begins. */
+/** The share of the run from which on no fault starts. */
 export const QUIET_FROM = 0.7;
 
-export async function soakService({ users, minutes, seed, profile, say }: ServiceOptions): Promise<ServiceOutcome[]> {
-  // Each of the servers and programs is ended with this process by a listener of its own.
+export async function soakService({ users, minutes, seed, profile, print }: ServiceOptions): Promise<ServiceOutcome[]> {
+  // Each server and program has a listener that ends it with this process.
   process.setMaxListeners(50);
-  say(`seed ${String(seed)}: --seed ${String(seed)} injects the same faults at the same times`);
+  print(`seed ${String(seed)}: --seed ${String(seed)} injects the same faults at the same times`);
   const program = await buildService(profile);
   const directory = await mkdtemp(join(tmpdir(), "seenguard-soak-"));
   const topologies = [singleRedis, redisCluster, kafka];
@@ -67,7 +67,7 @@ export async function soakService({ users, minutes, seed, profile, say }: Servic
       const topology = await open(directory, { anyKey, programs: PARTS });
       const deployment = await Deployment.start(program, topology);
       try {
-        return await soakOver(deployment, readers, { minutes, seed, say }, random);
+        return await soakOver(deployment, readers, { minutes, seed, print }, random);
       } finally {
         await deployment.stop();
       }
@@ -83,7 +83,7 @@ export async function soakService({ users, minutes, seed, profile, say }: Servic
 async function soakOver(
   deployment: Deployment,
   readers: { readonly first: number; readonly count: number },
-  { minutes, seed, say }: Pick<ServiceOptions, "minutes" | "seed" | "say">,
+  { minutes, seed, print }: Pick<ServiceOptions, "minutes" | "seed" | "print">,
   random: Random,
 ): Promise<ServiceOutcome> {
   const { name, stream } = deployment.topology;
@@ -97,10 +97,15 @@ async function soakOver(
     const [during, after] = [newTimes(), newTimes()];
     load.pages = during;
     const begun = performance.now();
-    await fault.inject(load);
-    await deployment.isReady();
+    const what = `${fault.part}: ${KINDS[fault.kind]}`;
+    try {
+      await fault.inject(load);
+      await deployment.isReady();
+    } catch (cause) {
+      throw new Error(`over ${name}, after ${what}`, { cause });
+    }
     const ms = performance.now() - begun;
-    say(`over ${name}, ${seconds(ms)}: ${fault.part}: ${KINDS[fault.kind]}`);
+    print(`over ${name}, ${seconds(ms)}: ${what}`);
     faults.push({ kind: fault.kind, ms, during, after });
     load.pages = after;
     aftermath = setTimeout(() => (load.pages = load.calm), AFTERMATH_MS);
@@ -112,7 +117,7 @@ async function soakOver(
     injectAll(faultsOf(deployment, durationMs, random), inject),
     sample(deployment, memory, durationMs),
   ]);
-  say(`over ${name} the load has ended: waiting for the stream`);
+  print(`over ${name} the load has ended: waiting for the stream`);
   await deployment.isDrained();
   const missing = await lostIds(load.acknowledged(), (user) => deployment.snapshotOf(user));
   const lost = missing.filter((id) => !load.unsure.has(id));
@@ -121,7 +126,7 @@ async function soakOver(
   return { topology: name, load, site, faults, memory, lost, lostByWoken, poison: { sent, deadLetters } };
 }
 
-/** Sends a record each minute that no chain takes. Returns them all. */
+/** Sends a record that cannot be applied each minute. Returns all of them. */
 async function poison(stream: Stream, durationMs: number): Promise<string[]> {
   const begun = performance.now();
   const sent: string[] = [];
@@ -139,7 +144,7 @@ async function poison(stream: Stream, durationMs: number): Promise<string[]> {
   return sent;
 }
 
-/** The programs are killed in the first half, for in the second their memory is checked; at last nothing goes wrong. */
+/** The faults: programs are killed in the first half, since their memory is checked in the second; the end has none. */
 function faultsOf(deployment: Deployment, durationMs: number, random: Random) {
   const kills = deployment.kills();
   const all = [...kills, ...deployment.faults(), ...deployment.topology.faults];
@@ -158,7 +163,7 @@ function faultsOf(deployment: Deployment, durationMs: number, random: Random) {
   ];
 }
 
-/** The memory of all parts at equal distances in the second half. */
+/** Samples the memory of all parts at equal intervals in the second half. */
 async function sample(deployment: Deployment, memory: Map<Part, Point[]>, durationMs: number): Promise<void> {
   await pause(durationMs / 2);
   for (let taken = 1; taken <= SAMPLES; taken++) {

@@ -1,4 +1,4 @@
-/** The queue of reports for the consumer, a Redis stream or a Kafka topic, and records in it that no chain takes. */
+/** The queue of reports for the consumer, a Redis stream or a Kafka topic, and records in it that cannot be applied. */
 import type { Redis } from "ioredis";
 import { isCaughtUp, startKafka, type RunningKafka } from "../../../scripts/lib/kafka.mjs";
 import { lettersOf, Producer } from "../../../tests/service/flink/reports.ts";
@@ -6,12 +6,12 @@ import { until } from "../../../tests/support/processes.ts";
 import { Link } from "./link.ts";
 
 export interface Stream {
-  /** Flags of programs that use it, and further ones of its consumer. */
+  /** The flags of programs that use it, and further ones of its consumer. */
   readonly flags: readonly string[];
   readonly consumerFlags: readonly string[];
-  /** Whether everything that it had is in the chains, or among the dead letters. */
+  /** Whether all records are in the chains or are dead letters. */
   isDrained(): Promise<boolean>;
-  /** Appends a record that no chain takes; rejects if it may not be there. */
+  /** Appends a record that cannot be applied. Rejects if the append may have failed. */
   send(poison: string): Promise<unknown>;
   deadLetters(): Promise<readonly string[]>;
 }
@@ -21,7 +21,7 @@ export const STREAM = "reports";
 const DEAD_LETTERS = "dead-letters";
 const GROUP = "seenguard";
 const PARTITIONS = 6;
-/** For kcat to read the dead letters. */
+/** The timeout of kcat, which reads the dead letters. */
 const READ_MS = 60_000;
 
 /** @param owner connects to the Redis that has the stream now */
@@ -42,7 +42,7 @@ export function redisStream(owner: () => Promise<Redis>): Stream {
   };
 }
 
-/** In a broker of its own, which clients reach by the link. */
+/** Starts a broker with a topic, which clients reach through the link. */
 export async function kafkaTopic(): Promise<{ stream: Stream; broker: RunningKafka; link: Link }> {
   let link: Link | undefined;
   const broker = await startKafka({ announce: async (port) => (link = await Link.to(port)).port });

@@ -1,4 +1,4 @@
-/** Where users' chains and the stream are, and what goes wrong there: Redis, a Redis Cluster with replicas, Kafka. */
+/** The topologies (Redis, a Redis Cluster with replicas, Kafka) with their faults. */
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -17,25 +17,25 @@ import { kafkaTopic, redisStream, STREAM, type Stream } from "./streams.ts";
 
 export interface Topology {
   readonly name: string;
-  /** The address that is passed to a program. */
+  /** The address for a program. */
   urlOf(program: string): string;
   readonly stream: Stream;
   readonly faults: readonly Fault[];
   stop(): Promise<void>;
 }
 
-/** What is answered is on the disk. */
+/** Settings with which acknowledged writes are on the disk. */
 const DURABLE = { appendonly: "yes", appendfsync: "always" };
-/** How long Redis is full, or a replica is away. */
+/** The time for which Redis is full, or a replica is down. */
 const WHILE_MS = 3_000;
-/** A master that has slept takes itself for one for so long, and what it acknowledges then is lost. */
+/** The time in which a resumed former master still acknowledges writes, which are lost. */
 const AWAKENING_MS = 1_000;
 
-/** What faults may happen to. */
+/** The targets of faults. */
 interface Targets {
   /** The key of a user's list in a cluster, another each time. */
   readonly anyKey: () => string;
-  /** Each has a link of its own, where it can be given one. */
+  /** The programs. Each has a link of its own, if the topology supports that. */
   readonly programs: readonly string[];
 }
 
@@ -62,7 +62,7 @@ export async function singleRedis(directory: string, { programs }: Targets): Pro
   };
 }
 
-/** The chains in a Redis, and the reports in a topic of a broker: clients reach each by a link. */
+/** The chains in a Redis, and the reports in a topic of a broker; clients reach each through a link. */
 export async function kafka(directory: string): Promise<Topology> {
   const { redis, faults } = await durableRedis(directory);
   const toRedis = await Link.to(Number(new URL(redis.url).port));
@@ -73,13 +73,13 @@ export async function kafka(directory: string): Promise<Topology> {
       kind: "killed",
       inject: async () => {
         await broker.kill();
-        await broker.startAgain();
+        await broker.restart();
       },
     },
     {
       part: "the broker",
       kind: "stopped",
-      inject: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.goOn() }),
+      inject: () => stopAndWake({ hang: () => broker.pause(), wake: () => broker.resume() }),
     },
     ...linkFaults("the link to Redis", () => toRedis),
     ...linkFaults("the link to the broker", () => toBroker),
@@ -110,8 +110,8 @@ async function durableRedis(directory: string): Promise<{ redis: RunningRedis; f
 }
 
 /**
- * Three masters with a replica each: a master that has lost it takes no writes. The nodes name their links instead of
- * themselves, so all requests to a node, and all data to its replica, go through its link.
+ * Three masters with a replica each. A master without its replica refuses writes. The nodes announce the addresses of
+ * their links, so that all requests to a node, and all data to its replica, go through its link.
  */
 export async function redisCluster(directory: string, { anyKey }: Targets): Promise<Topology> {
   const own = join(directory, "cluster");
@@ -119,7 +119,7 @@ export async function redisCluster(directory: string, { anyKey }: Targets): Prom
   const links = new Map<number, Link>();
   const nodes = await startCluster({
     replicas: 1,
-    // A replica whose link is silent makes another one before its master takes no more.
+    // A replica whose link is silent reconnects before its master refuses writes.
     settings: {
       ...DURABLE,
       "min-replicas-to-write": "1",
@@ -195,7 +195,7 @@ export async function redisCluster(directory: string, { anyKey }: Targets): Prom
   };
 }
 
-/** A key's master dies, its replica takes over, and it comes back as a replica. */
+/** Kills a key's master, waits until its replica takes over, and restarts it as a replica. */
 async function failOver(nodes: readonly Node[], key: string): Promise<void> {
   const { master, replica } = await pairOf(nodes, key);
   await master.kill();
@@ -204,7 +204,7 @@ async function failOver(nodes: readonly Node[], key: string): Promise<void> {
   await isReplicating(master);
 }
 
-/** The same with one that is stopped, and wakes as the former master. */
+/** Suspends a key's master, waits until its replica takes over, and resumes it. */
 async function stopMaster(nodes: readonly Node[], key: string, load: Parameters<Fault["inject"]>[0]): Promise<void> {
   const { master, replica } = await pairOf(nodes, key);
   await stopAndWake({
@@ -220,7 +220,7 @@ async function stopMaster(nodes: readonly Node[], key: string, load: Parameters<
   await isReplicating(master);
 }
 
-/** The master of a key, and its replica: once the others know of one that has come back. */
+/** The master of a key and its replica, once the cluster knows both. */
 async function pairOf(nodes: readonly Node[], key: string): Promise<{ master: Node; replica: Node }> {
   let pair: { master: Node; replica: Node } | undefined;
   await until(`the nodes know of a replica for ${key}`, async () => {
@@ -228,11 +228,11 @@ async function pairOf(nodes: readonly Node[], key: string): Promise<{ master: No
     pair = master && replica && { master, replica };
     return pair !== undefined;
   });
-  if (pair === undefined) throw new Error("it was there");
+  if (pair === undefined) throw new Error("the pair was found before");
   return pair;
 }
 
-/** It refuses what needs memory. */
+/** The fault of a full Redis, which refuses commands that need memory. */
 function isFull(servers: readonly RunningRedis[]): Fault {
   const limit = (bytes: string) => Promise.all(servers.map(({ client }) => client.config("SET", "maxmemory", bytes)));
   const inject = async () => {

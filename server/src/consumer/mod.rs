@@ -28,26 +28,27 @@ pub use self::stream::Stream;
 
 /// Pauses after a failure, the first and the longest.
 const PAUSES: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(5)];
-/// The codes that a wrong option gives to all entries: another namespace, or a key of another type.
-const MISTAKES: [&str; 2] = ["wrong-namespace", "storage"];
-/// With this many held entries and none applied, the options are wrong.
+/// The error codes of all entries if an option is wrong: another namespace, or a key of another type.
+const WRONG_OPTION_CODES: [&str; 2] = ["wrong-namespace", "storage"];
+/// The number of held entries, with none applied, from which on the options are wrong.
 const MAX_HELD: usize = 100;
-/// If over half of this many latest entries have such a code, one batch is applied in each [`THROTTLED`].
-const LATEST: usize = 1_000;
-const THROTTLED: Duration = Duration::from_secs(60);
+/// If over half of this many latest entries have one of the codes of [`WRONG_OPTION_CODES`], the consumer pauses for
+/// [`THROTTLE_PAUSE`] after each batch.
+const LATEST_ENTRIES: usize = 1_000;
+const THROTTLE_PAUSE: Duration = Duration::from_secs(60);
 /// How often progress is logged.
-const PROGRESS: Duration = Duration::from_secs(30);
-/// An entry that fails for a reason of its own becomes a dead letter after this many attempts.
-const ATTEMPTS: u32 = 5;
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(30);
+/// The least number of attempts before an entry that fails because of its user's data becomes a dead letter.
+const MIN_ATTEMPTS: u32 = 5;
 
 /// Applies the reports of a [`Stream`] to their users' chains. Any number of consumers can share the stream.
 ///
 /// An entry is acknowledged when it is stored. One that cannot be applied moves to [`Stream::dead_letters`], atomically
 /// with its acknowledgement: an unreadable one at once, one whose user's key has another type after several attempts.
-/// Until one entry was applied, those of another namespace or key are held: the options may be wrong. A Redis stream has
-/// no order between consumers: if different ones process an impression and an `unsee` of one id at the same time, either
-/// may be applied first. A late impression has its time, so it does not make an id seen that became unseen later; but an
-/// `unsee` that is applied before its impression has no effect, because the id is not known yet.
+/// Before the first entry was applied, those of another namespace or key are held, since the options may be wrong.
+/// Consumers of a Redis stream have no common order: if two process an impression and an `unsee` of one id at the same
+/// time, either may be applied first. A late impression has its time, so it does not make an id seen that became unseen
+/// later. But an `unsee` that is applied before its impression has no effect, because the id is not known yet.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -76,11 +77,12 @@ pub struct Consumer {
     health: ConsumerHealth,
 }
 
-/// Whether a consumer makes progress. A clone is of the same consumer.
+/// Shows whether a consumer makes progress. Clones share the state.
 #[derive(Debug, Clone)]
 pub struct ConsumerHealth {
     ready_for: Duration,
-    /// The time of the latest successful round; `None`: it fails for a reason that only an operator can remove.
+    /// The time of the latest successful round; `None` if the latest failed for a reason that only an operator can
+    /// remove.
     last: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -110,12 +112,12 @@ impl ConsumerHealth {
 /// State between batches.
 struct Rounds {
     batch: usize,
-    /// Entries that were not applied and not acknowledged, and are retried.
+    /// Entries that failed and are retried.
     retried: HashMap<EntryId, Attempts>,
     last_retry: Instant,
-    /// Whether one entry was applied: then the options are right.
+    /// Whether any entry was applied, so that the options are right.
     has_applied: bool,
-    /// Whether each of the latest entries had one of the codes of [`MISTAKES`].
+    /// Whether each of the latest entries had one of the codes of [`WRONG_OPTION_CODES`].
     latest: VecDeque<bool>,
     applied: usize,
     next_progress: Instant,
@@ -126,12 +128,12 @@ struct Attempts {
     count: u32,
     first: Instant,
     last: Instant,
-    /// Whether it stays, however often it fails, since the options may be wrong.
+    /// Whether it is retried without limit, since the options may be wrong.
     is_held: bool,
 }
 
 impl Consumer {
-    /// A consumer of this stream that writes to this store.
+    /// A consumer that applies this stream to this store.
     pub fn new(store: SeenStore, stream: Arc<dyn ReportStream>, mut options: ConsumerOptions) -> Self {
         options.batch = options.batch.max(1);
         let health = ConsumerHealth {
@@ -149,7 +151,7 @@ impl Consumer {
         }
     }
 
-    /// For a probe of readiness.
+    /// The health of the consumer, for a readiness probe.
     pub fn health(&self) -> ConsumerHealth {
         self.health.clone()
     }
@@ -196,7 +198,7 @@ impl Consumer {
                     pause = PAUSES[0];
                     rounds.throttle()
                 }
-                // Another attempt would fail, too.
+                // A permanent error.
                 Err(error) if matches!(error.kind(), ErrorKind::BadOption | ErrorKind::Internal) => {
                     ended = Err(error);
                     break;
@@ -213,7 +215,7 @@ impl Consumer {
                 }
             };
             if let Some(delay) = delay {
-                // The end of the sender ends the wait, too.
+                // The wait also ends when the sender is dropped.
                 let _ = timeout(delay, ending.wait_for(|&is_ending| is_ending)).await;
             }
         }
@@ -225,11 +227,11 @@ impl Consumer {
         counter!("seenguard_failed_rounds_total").increment(1);
         self.health.note_failure(error);
         if may_log("round", error.code()) {
-            tracing::warn!(%error, "a batch failed: its entries stay in the stream, and are retried");
+            tracing::warn!(%error, "batch failed, its entries stay in the stream and are retried");
         }
     }
 
-    /// Returns whether this was the last round.
+    /// Reads, applies and acknowledges a batch. Returns whether it was the last one.
     async fn round(&self, intake: &mut dyn Intake, rounds: &mut Rounds) -> Result<bool, Error> {
         let options = &self.options;
         if rounds.is_retry_due(options.retry_for) {
@@ -250,7 +252,7 @@ impl Consumer {
         for DeadLetter { id, code } in &outcome.dead {
             counter!("seenguard_dead_letters_total", "code" => *code).increment(1);
             if may_log("dead letter", *code) {
-                tracing::error!(entry = %id, code, "an entry that cannot be applied is set aside");
+                tracing::error!(entry = %id, code, "entry moved to the dead letters");
             }
         }
         if let Some(failure) = outcome.failure {
@@ -262,7 +264,7 @@ impl Consumer {
         }
         rounds.batch = (2 * rounds.batch).min(options.batch);
         rounds.note_progress(outcome.done.len());
-        // Others may append all the time: a round without entries does not mean the end.
+        // A round without entries is not the end: others may append.
         Ok(options.until_end && rounds.retried.is_empty() && intake.is_at_end().await?)
     }
 }
@@ -277,14 +279,15 @@ impl Rounds {
             has_applied: false,
             latest: VecDeque::new(),
             applied: 0,
-            next_progress: now + PROGRESS,
+            next_progress: now + PROGRESS_INTERVAL,
         }
     }
 
-    /// Whether entries are to be delivered again, each at least [`ATTEMPTS`] times in this time. Forgets those that the
-    /// latest delivery did not bring: others have taken them over, or they are deleted.
+    /// Whether it is time to redeliver failed entries, so that each is tried at least [`MIN_ATTEMPTS`] times within
+    /// `retry_for`. Drops entries that were not redelivered last time, since other consumers have claimed or deleted
+    /// them.
     fn is_retry_due(&mut self, retry_for: Duration) -> bool {
-        let is_due = !self.retried.is_empty() && self.last_retry.elapsed() >= retry_for / (ATTEMPTS - 1);
+        let is_due = !self.retried.is_empty() && self.last_retry.elapsed() >= retry_for / (MIN_ATTEMPTS - 1);
         if is_due {
             self.retried.retain(|_, attempts| attempts.last >= self.last_retry);
             self.last_retry = Instant::now();
@@ -292,9 +295,9 @@ impl Rounds {
         is_due
     }
 
-    /// Decides about entries that were not applied. Until one was applied, those that a wrong option may be the cause of
-    /// are held. Of the others, one that may succeed later is retried for a while; what is left are dead letters. Returns
-    /// whether entries are no longer held: they are wrong, and not the options.
+    /// Decides which failed entries are held, retried or dead letters. Before the first entry was applied, entries that
+    /// fail perhaps because of a wrong option are held. Others that may succeed later are retried for a while; the rest
+    /// become dead letters. Returns whether held entries were released, because the options have proved to be right.
     fn sort(&mut self, outcome: &mut Outcome, options: &ConsumerOptions, may_misread: bool) -> bool {
         let held = self.held();
         let are_released = held > 0 && !outcome.done.is_empty();
@@ -306,7 +309,7 @@ impl Rounds {
         }
         let dead = mem::take(&mut outcome.dead).into_iter().map(|letter| (letter, true));
         for (letter, is_final) in dead.chain(outcome.failed.drain(..).map(|letter| (letter, false))) {
-            let is_mistake = MISTAKES.contains(&letter.code);
+            let has_wrong_option_code = WRONG_OPTION_CODES.contains(&letter.code);
             let attempts = self.retried.entry(letter.id).or_insert(Attempts {
                 count: 0,
                 first: now,
@@ -314,12 +317,12 @@ impl Rounds {
                 is_held: false,
             });
             if attempts.count == 0 {
-                self.latest.push_back(is_mistake);
+                self.latest.push_back(has_wrong_option_code);
             }
             attempts.count += 1;
             attempts.last = now;
-            attempts.is_held = may_hold && (is_mistake || may_misread);
-            let is_given_up = attempts.count >= ATTEMPTS && attempts.first.elapsed() >= options.retry_for;
+            attempts.is_held = may_hold && (has_wrong_option_code || may_misread);
+            let is_given_up = attempts.count >= MIN_ATTEMPTS && attempts.first.elapsed() >= options.retry_for;
             if !attempts.is_held && (is_final || is_given_up) {
                 outcome.dead.push(letter);
             }
@@ -328,11 +331,11 @@ impl Rounds {
             self.retried.remove(id);
         }
         self.latest.extend(outcome.done.iter().map(|_| false));
-        self.latest.drain(..self.latest.len().saturating_sub(LATEST));
+        self.latest.drain(..self.latest.len().saturating_sub(LATEST_ENTRIES));
         if self.held() > held && may_log("held", "") {
             tracing::warn!(
                 held = self.held(),
-                "entries of another namespace or key, or unreadable events, are held until one is applied"
+                "holding entries of another namespace or key, or unreadable events, until one is applied"
             );
         }
         are_released
@@ -342,7 +345,7 @@ impl Rounds {
         self.retried.values().filter(|attempts| attempts.is_held).count()
     }
 
-    /// Fails if so much is held that the options are wrong: this number, or all that a full reader may read.
+    /// Returns an error if the options are wrong: [`MAX_HELD`] entries are held, or all that the reader can read.
     fn check_held(&self, is_full: bool) -> Result<(), Error> {
         let held = self.held();
         if held < MAX_HELD && !(is_full && held > 0 && held == self.retried.len()) {
@@ -353,22 +356,21 @@ impl Rounds {
         Err(Error::new(ErrorKind::BadOption, what))
     }
 
-    /// The pause before the next batch, if most of the latest entries have the codes of a wrong option: something has
-    /// changed.
+    /// The pause before the next batch if most of the latest entries have the codes of a wrong option.
     fn throttle(&self) -> Option<Duration> {
-        let wrong = self.latest.iter().filter(|&&is_mistake| is_mistake).count();
-        let is_due = self.latest.len() == LATEST && wrong > LATEST / 2;
+        let wrong = self.latest.iter().filter(|&&is_wrong| is_wrong).count();
+        let is_due = self.latest.len() == LATEST_ENTRIES && wrong > LATEST_ENTRIES / 2;
         if is_due && may_log("throttled", "") {
-            let pause_seconds = THROTTLED.as_secs();
-            let latest = LATEST;
+            let pause_seconds = THROTTLE_PAUSE.as_secs();
+            let latest = LATEST_ENTRIES;
             tracing::error!(
                 wrong,
                 latest,
                 pause_seconds,
-                "most entries are of another namespace or key: consuming slowly"
+                "most entries are of another namespace or key, consuming slowly"
             );
         }
-        is_due.then_some(THROTTLED)
+        is_due.then_some(THROTTLE_PAUSE)
     }
 
     fn note_progress(&mut self, applied: usize) {
@@ -376,7 +378,7 @@ impl Rounds {
         if Instant::now() >= self.next_progress {
             let retried = self.retried.len();
             tracing::info!(reports = self.applied, retried, held = self.held(), "progress");
-            self.next_progress = Instant::now() + PROGRESS;
+            self.next_progress = Instant::now() + PROGRESS_INTERVAL;
         }
     }
 }
@@ -385,7 +387,7 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    /// Adds the outcome of a batch: the number of applied reports, and of those of another namespace.
+    /// Adds the outcome of a batch with this many applied reports, and reports of another namespace.
     fn add(rounds: &mut Rounds, applied: u64, wrong: u64) {
         let ids = |count| (0..count).map(|offset| EntryId(0, offset));
         let code = "wrong-namespace";
@@ -403,7 +405,7 @@ mod tests {
         for (applied, wrong, pause) in [
             (500, 0, None),
             (0, 499, None),
-            // Half is not most.
+            // Half of them are not most.
             (0, 1, None),
             (0, 1, Some(Duration::from_secs(60))),
             (0, 900, Some(Duration::from_secs(60))),

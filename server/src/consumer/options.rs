@@ -6,38 +6,38 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConsumerOptions {
-    /// The group of consumers that share the stream; `seenguard`.
+    /// The name of the group of consumers that share the stream; `seenguard`.
     pub group: String,
     /// The consumer's name, which must be unique in the group.
     pub name: String,
-    /// Most reports of a batch, 200. Fewer while responses are slow. A batch from a Redis stream has about 16 MiB at most.
+    /// Most reports of a batch; 200. It shrinks while responses are slow. A batch from a Redis stream has at most about
+    /// 16 MiB.
     pub batch: usize,
-    /// Most bytes of a batch from Kafka, which has one report at least. 1 MiB.
+    /// Most bytes of a batch from Kafka, which has at least one report; 1 MiB.
     pub batch_bytes: usize,
-    /// Whether it ends when all reports that the stream had at the start are applied: for a rebuild next to the running
-    /// consumers, with a group of its own.
+    /// Whether to end when all reports that the stream had at the start are applied: for a rebuild next to the running
+    /// consumers, with a group of its own; false.
     pub until_end: bool,
-    /// Whether entries of another namespace or key become dead letters even if none was applied before; of an event
-    /// mapping unreadable ones, too.
+    /// Whether entries of another namespace or key become dead letters before the first entry was applied; with an
+    /// event mapping, unreadable ones, too; false.
     pub set_aside_all: bool,
-    /// How long another consumer of a Redis stream may have an entry without acknowledging it or renewing its claim,
-    /// before this one takes it over. 30 s.
+    /// Time after which this consumer claims an entry of a Redis stream that another consumer has neither acknowledged
+    /// nor renewed; 30 s.
     pub claim_after: Duration,
-    /// After how long without a sign of life another consumer of a Redis stream's group is removed from it, if it has no
-    /// entries. 1 h.
+    /// Time after which an idle consumer without entries is removed from the group of a Redis stream; 1 h.
     pub remove_idle_after: Duration,
-    /// How long to wait for entries before other work is checked. 500 ms, the most of a Redis stream.
+    /// Timeout of waiting for entries; 500 ms, the most for a Redis stream.
     pub wait: Duration,
-    /// Timeout of a response of the stream, after which the next batch is half as large. 5 s.
+    /// Timeout of a response of the stream, after which the next batch is half as large; 5 s.
     pub response_timeout: Duration,
-    /// Timeout of all attempts to apply a batch. 30 s.
+    /// Timeout of all attempts to apply a batch; 30 s.
     pub batch_timeout: Duration,
-    /// How long a shutdown waits for the batch in progress. 20 s. What is not done stays in the stream.
+    /// Timeout of the batch in progress at a shutdown; 20 s. Unapplied entries stay in the stream.
     pub shutdown_timeout: Duration,
-    /// How long it is ready after a successful round. 60 s.
+    /// How long [`ConsumerHealth::is_ready`](super::ConsumerHealth::is_ready) is true after a successful round; 60 s.
     pub ready_for: Duration,
-    /// How long an entry that fails for a reason of its own is retried, 5 times at least, before it becomes a dead
-    /// letter. 10 s.
+    /// How long an entry that fails because of its user's data is retried, at least 5 times, before it becomes a dead
+    /// letter; 10 s.
     pub retry_for: Duration,
 }
 

@@ -23,60 +23,60 @@ use crate::redis_store::{ACKNOWLEDGE, PREPARE, RedisConnection, SET_ASIDE, TIDY,
 const USER: &str = "user";
 const FORM: &str = "form";
 const REPORT: &str = "report";
-/// Before all entries.
+/// The id before all entries.
 const BEGINNING: EntryId = EntryId(0, 0);
-/// How often to check for the first connection.
+/// The interval of checks for the first connection.
 const CONNECTING: Duration = Duration::from_millis(50);
-/// How often the size of the stream is checked on appending.
+/// The interval at which appending checks the size of the stream.
 const SIZE_CHECK: Duration = Duration::from_secs(2);
-/// The longest wait for entries: a connection that is silent for a second is replaced.
+/// The longest wait for entries, since a connection that is silent for a second is replaced.
 const MAX_WAIT: Duration = Duration::from_millis(500);
-/// Bytes of a batch, as far as the largest of the latest entries tells.
+/// Most bytes of a batch, estimated by the largest of the latest entries.
 const BATCH_BYTES: usize = 16 << 20;
-/// Assumed of the first entries.
+/// The estimated bytes of the first entries.
 const FIRST_BYTES: usize = 1 << 20;
 
-/// A stream of reports in Redis, with a connection of its own: a command that waits for entries blocks all others on
-/// it.
+/// A stream of reports in Redis. It needs a connection of its own, since a command that waits for entries blocks all
+/// others.
 #[derive(Debug, Clone)]
 pub struct Stream {
     connection: RedisConnection,
     name: String,
-    room: Option<Arc<Room>>,
+    size_limit: Option<Arc<SizeLimit>>,
 }
 
 /// The limit of the stream's size, and the size at the latest check.
 #[derive(Debug)]
-struct Room {
+struct SizeLimit {
     max_bytes: u64,
     bytes: AtomicU64,
     next_check: Mutex<Instant>,
 }
 
 impl Stream {
-    /// The stream of this name, which is created if it does not exist.
+    /// The stream of this name. A consumer creates it if it does not exist.
     pub fn new(connection: RedisConnection, name: impl Into<String>) -> Self {
         Stream {
             connection,
             name: name.into(),
-            room: None,
+            size_limit: None,
         }
     }
 
-    /// Appending fails while the stream uses more bytes than this in Redis, so that there is space for the users'
-    /// chains.
+    /// Limits the bytes that the stream uses in Redis, so that there is space for the users' chains: appending fails
+    /// beyond it.
     pub fn max_bytes(self, max_bytes: u64) -> Self {
-        let room = Some(Arc::new(Room {
+        let size_limit = Some(Arc::new(SizeLimit {
             max_bytes,
             bytes: AtomicU64::new(0),
             next_check: Mutex::new(Instant::now()),
         }));
-        Stream { room, ..self }
+        Stream { size_limit, ..self }
     }
 
-    /// The stream of dead letters: consume it once the cause is removed. A letter expires after 7 days. While there are
-    /// 10,000, or 64 MiB, entries that cannot be applied stay in the stream, and consumers are not ready. On a cluster
-    /// it shares the stream's slot.
+    /// The name of the stream of dead letters, to be consumed once the cause is removed. A letter expires after 7 days.
+    /// While there are 10,000 or 64 MiB of them, entries that cannot be applied stay in the stream, and consumers are
+    /// not ready. On a cluster it shares the stream's slot.
     pub fn dead_letters(&self) -> String {
         match self.name.contains('{') {
             true => format!("{}:dead", self.name),
@@ -84,16 +84,15 @@ impl Stream {
         }
     }
 
-    /// Appends a report, without the device's pending impressions, which the store has. It is in Redis when this
-    /// returns.
+    /// Appends a report without the device's pending impressions, which are in the store. Returns when Redis has it.
     ///
     /// # Errors
-    /// Errors of Redis; [`StoreFailure::OutOfMemory`] while the stream has its largest size.
+    /// Errors of Redis; [`StoreFailure::OutOfMemory`] while the stream exceeds [`Stream::max_bytes`].
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         if self.is_full().await {
             return Err(Error::new(
                 StoreFailure::OutOfMemory,
-                "the stream is as large as it may be",
+                "the stream has reached its largest size",
             ));
         }
         for report in received::records_of(report)? {
@@ -110,11 +109,14 @@ impl Stream {
         Ok(())
     }
 
-    /// Whether the stream is full, as of the latest check, which one of the appending calls repeats.
+    /// Whether the stream is full, as of the latest check. One of the concurrent calls repeats the check when it is
+    /// due.
     async fn is_full(&self) -> bool {
-        let Some(room) = &self.room else { return false };
+        let Some(size_limit) = &self.size_limit else {
+            return false;
+        };
         let is_due = {
-            let mut next_check = room.next_check.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next_check = size_limit.next_check.lock().unwrap_or_else(PoisonError::into_inner);
             let is_due = Instant::now() >= *next_check;
             if is_due {
                 *next_check = Instant::now() + SIZE_CHECK;
@@ -126,14 +128,14 @@ impl Stream {
             usage.arg("USAGE").arg(&self.name);
             let bytes: RedisResult<Option<u64>> = usage.query_async(&mut self.connection.clone()).await;
             match bytes {
-                Ok(bytes) => room.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
+                Ok(bytes) => size_limit.bytes.store(bytes.unwrap_or(0), Ordering::Relaxed),
                 Err(error) if may_log("stream size", "") => {
                     tracing::warn!(%error, "cannot read the size of the stream")
                 }
                 Err(_) => {}
             }
         }
-        room.bytes.load(Ordering::Relaxed) > room.max_bytes
+        size_limit.bytes.load(Ordering::Relaxed) > size_limit.max_bytes
     }
 }
 
@@ -179,18 +181,18 @@ impl ReportStream for Stream {
 struct Reader {
     stream: Stream,
     options: ConsumerOptions,
-    /// While this consumer's own unacknowledged entries are read again: the last one read.
+    /// The last one that was read of this consumer's own unacknowledged entries; `None` when all were read again.
     own_after: Option<EntryId>,
     next_claim: Instant,
     /// Bytes of the largest of the latest entries.
     largest: usize,
-    /// The last entry when it began; `None`: there was none.
+    /// The last entry at the start; `None` if there was none.
     end: Option<EntryId>,
 }
 
 #[async_trait]
 impl Intake for Reader {
-    /// First this consumer's own unacknowledged entries, then abandoned ones of others, then new ones.
+    /// Returns first this consumer's own unacknowledged entries, then abandoned ones of others, then new ones.
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
         let most = most.min(BATCH_BYTES / self.largest).max(1);
         if self.own_after == Some(BEGINNING) {
@@ -205,7 +207,7 @@ impl Intake for Reader {
         }
         if Instant::now() >= self.next_claim {
             let claimed = self.claim(most).await?;
-            // There may be more of them.
+            // There may be more to claim.
             if !claimed.is_empty() {
                 return Ok(claimed);
             }
@@ -222,7 +224,7 @@ impl Intake for Reader {
     async fn renew_claims(&self, entries: &[EntryId]) -> Infallible {
         let mut ticks = interval((self.options.claim_after / 3).max(Duration::from_millis(1)));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        // The first tick comes at once.
+        // The first tick is immediate.
         ticks.tick().await;
         loop {
             ticks.tick().await;
@@ -235,7 +237,7 @@ impl Intake for Reader {
                 renew.arg(id.to_string());
             }
             if let Err(error) = self.send(renew.arg("JUSTID"), Duration::ZERO).await {
-                tracing::debug!(%error, "another consumer may claim the entries in progress");
+                tracing::debug!(%error, "cannot renew the claim of entries in progress");
             }
         }
     }
@@ -253,7 +255,7 @@ impl Intake for Reader {
             let keys = [stream.name.clone(), stream.dead_letters()];
             let set_aside = SET_ASIDE.run(&stream.connection, &keys, &arguments);
             if in_time(options.response_timeout, set_aside).await? == Value::Int(0) {
-                let what = "the stream of dead letters is full: consume or delete them";
+                let what = "the stream of dead letters is full: consume or delete its entries";
                 return Err(Error::new(StoreFailure::OutOfMemory, what));
             }
         }
@@ -279,7 +281,7 @@ impl Reader {
     /// Creates the stream and its group if they do not exist, also in a full Redis.
     async fn prepare(&mut self) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
-        // The first connection takes a moment.
+        // Wait for the first connection.
         let patience = Instant::now() + options.response_timeout;
         while !stream.connection.was_connected() && Instant::now() < patience {
             sleep(CONNECTING).await;
@@ -296,7 +298,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A command about the stream's group.
+    /// A command for the stream and its group.
     fn command(&self, name: &str) -> Cmd {
         let mut command = cmd(name);
         command.arg(&self.stream.name).arg(&self.options.group);
@@ -310,7 +312,7 @@ impl Reader {
         in_time(wait + self.options.response_timeout, answer).await
     }
 
-    /// The entries after this one; after `>`, those that no consumer of the group has read yet.
+    /// Reads the entries after this id; after `>`, those that no consumer of the group has read yet.
     async fn read(&mut self, after: &str, wait: Option<Duration>, most: usize) -> Result<Vec<Entry>, Error> {
         let ConsumerOptions { group, name, .. } = &self.options;
         let mut read = cmd("XREADGROUP");
@@ -324,7 +326,7 @@ impl Reader {
         self.entries_of(entries)
     }
 
-    /// Takes over entries that another consumer of the group has read long ago and not acknowledged.
+    /// Claims entries that another consumer of the group has read long ago and not acknowledged.
     async fn claim(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
         let mut claim = self.command("XAUTOCLAIM");
         claim
@@ -339,7 +341,7 @@ impl Reader {
         Ok(claimed)
     }
 
-    /// Removes what has expired: dead letters, and consumers.
+    /// Removes expired dead letters and idle consumers.
     async fn tidy(&self) -> Result<(), Error> {
         let Reader { stream, options, .. } = self;
         let idle = options.remove_idle_after.as_millis().to_string();
@@ -366,7 +368,7 @@ fn list(value: Value) -> Vec<Value> {
     }
 }
 
-/// Text; `None` for anything else, such as the name of another program's field.
+/// The string in a value; `None` for anything else, such as binary data of another program.
 fn text(value: Value) -> Option<String> {
     match value {
         Value::BulkString(bytes) => String::from_utf8(bytes).ok(),
@@ -374,12 +376,12 @@ fn text(value: Value) -> Option<String> {
     }
 }
 
-/// An entry, and its bytes.
+/// Parses an entry. Returns its size in bytes, too.
 fn entry_of(entry: Value) -> Result<(Entry, usize), Error> {
     let mut parts = list(entry).into_iter();
     let id = parts.next().and_then(text).and_then(|id| id.parse::<EntryId>().ok());
     let id = id.ok_or_else(|| Error::new(StoreFailure::WrongType, "an entry of the stream has no id"))?;
-    // Of one that was deleted meanwhile there are none.
+    // A deleted entry has no fields.
     let fields = parts.next().map(list).unwrap_or_default();
     let size = |field: &Value| match field {
         Value::BulkString(bytes) => bytes.len(),
@@ -391,7 +393,7 @@ fn entry_of(entry: Value) -> Result<(Entry, usize), Error> {
     while let (Some(name), Some(value)) = (fields.next(), fields.next()) {
         match name.as_deref() {
             Some(USER) => user = value,
-            // 0 is not a form.
+            // 0 is an invalid form.
             Some(FORM) => form = Some(value.and_then(|form| form.parse().ok()).unwrap_or(0)),
             Some(REPORT) => report = value,
             _ => {}

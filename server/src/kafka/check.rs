@@ -1,4 +1,4 @@
-//! What `seenguard-server check` reads of a topic.
+//! Reads a topic for `seenguard-server check`.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::error::Error;
 const TIMEOUT: Duration = Duration::from_secs(4);
 
 impl Kafka {
-    /// The topic's `min.insync.replicas`, and what it means.
+    /// The topic's `min.insync.replicas`, with advice.
     pub(super) async fn durability(&self) -> Result<String, Error> {
         let admin: AdminClient<DefaultClientContext> = self.config(Side::Producer).create().map_err(error_of)?;
         let topic = ResourceSpecifier::Topic(&self.topic);
@@ -30,13 +30,13 @@ impl Kafka {
             .as_ref()
             .and_then(|topic| topic.get("min.insync.replicas")?.value.clone());
         Ok(match least.as_deref() {
-            Some("1") => "1: a broker that is lost may lose acknowledged reports, set 2 with 3 replicas".to_owned(),
+            Some("1") => "1: a lost broker may lose acknowledged reports, set it to 2 with 3 replicas".to_owned(),
             Some(least) => least.to_owned(),
-            None => "unknown: the broker does not name it".to_owned(),
+            None => "unknown: the broker did not return it".to_owned(),
         })
     }
 
-    /// At most this many of the earliest records, as reports. No offset is committed.
+    /// Reads at most this many of the earliest records, as reports. Commits no offset.
     pub(super) fn earliest(&self, most: usize) -> Result<Vec<FirstEntry>, Error> {
         let mut config = self.consumer_config(&ConsumerOptions::new("check"));
         config.set("enable.auto.commit", "false");

@@ -1,4 +1,4 @@
-//! A consumer of a topic: a thread polls, and its records are applied concurrently.
+//! A consumer of a topic: a thread polls, while the records are applied concurrently.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -30,33 +30,35 @@ use crate::log::may_log;
 
 /// Timeout of a request to the group's coordinator, or to a partition's leader.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
-/// How often it is checked whether the end is reached.
+/// The interval of checks whether the end is reached.
 const END_CHECK: Duration = Duration::from_millis(500);
 const POLL: Duration = Duration::from_millis(100);
-/// A batch ends this long after its first record, or when it is full.
+/// A batch is complete this long after its first record, or when it is full.
 const LINGER: Duration = Duration::from_millis(20);
-/// Pausing discards records that librdkafka has prefetched, so only a longer batch pauses.
+/// Time after which a full reader pauses. Pausing discards records that librdkafka has prefetched, so short waits do
+/// not pause.
 const PAUSE_AFTER: Duration = Duration::from_secs(1);
-/// How often partitions are started again that an operator's mistake may have stopped.
+/// The interval at which partitions are restarted that an operator's mistake may have stopped.
 const RESTART: Duration = Duration::from_secs(2);
-/// How long a rebalance waits for the batch in progress. The group removes a consumer that does not respond for longer.
+/// How long a rebalance waits for the batch in progress. If it waited for much longer, the group would remove the
+/// consumer.
 const REVOKE_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long closing waits for the group and the last commit.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// What a dead letter has of a record that is too large for its topic.
+/// The bytes of a record in its dead letter, if the record is too large for the topic of dead letters.
 const TRUNCATED_BYTES: usize = 64 << 10;
 
 pub(super) struct Reader {
     kafka: Kafka,
     options: ConsumerOptions,
     shared: Arc<Shared>,
-    /// Owned by the thread: dropping it may take most of a minute.
+    /// The client, which the thread owns, since dropping it may take most of a minute.
     consumer: Weak<BaseConsumer<Context>>,
-    /// Ends with the thread.
+    /// Resolves when the thread ends.
     closed: oneshot::Receiver<()>,
-    /// Whether it is known if the group had committed offsets at the start; without an event mapping that does not matter.
+    /// Whether it is known if the group had committed offsets at the start. It matters only with an event mapping.
     has_checked_group: bool,
-    /// Where the topic's partitions ended when it began; `None`: not known yet.
+    /// The ends of the topic's partitions at the start; `None` if they are not known yet.
     ends: Option<Arc<Vec<(i32, i64)>>>,
     next_end_check: Instant,
 }
@@ -90,9 +92,9 @@ impl Reader {
         let consumer = Arc::new(consumer);
         let reader = Arc::downgrade(&consumer);
         let (closing, closed) = oneshot::channel();
-        let (polling, of_thread) = (shared.clone(), options.clone());
+        let (polling, thread_options) = (shared.clone(), options.clone());
         thread::spawn(move || {
-            polling.poll(&consumer, &of_thread);
+            polling.poll(&consumer, &thread_options);
             drop(consumer);
             drop(closing);
         });
@@ -113,7 +115,7 @@ impl Reader {
         self.shared.has_acknowledged.notify_all();
     }
 
-    /// The next records, and those that the event mapping skips.
+    /// Returns the next records, and the ids of those that the event mapping skips.
     fn take(&self, most: usize) -> Result<(Vec<Entry>, Vec<EntryId>), Error> {
         let mut partitions = self.shared.lock();
         if let Some(fatal) = &partitions.fatal {
@@ -133,7 +135,7 @@ impl Reader {
         }
     }
 
-    /// Sends a request to a broker. A response may take a while.
+    /// Sends a blocking request to a broker.
     async fn request<T: Send + 'static>(
         &self,
         request: impl FnOnce(&BaseConsumer<Context>, &str) -> KafkaResult<T> + Send + 'static,
@@ -144,7 +146,7 @@ impl Reader {
         response.unwrap_or(Err(KafkaError::Canceled)).map_err(error_of)
     }
 
-    /// Where the topic's partitions ended when this was called first.
+    /// The ends of the topic's partitions, as of the first call.
     async fn ends(&mut self) -> Result<Arc<Vec<(i32, i64)>>, Error> {
         if let Some(ends) = &self.ends {
             return Ok(ends.clone());
@@ -153,7 +155,7 @@ impl Reader {
         Ok(self.ends.insert(Arc::new(ends)).clone())
     }
 
-    /// The group's committed offset of each partition, next to where it ended.
+    /// The group's committed offset of each partition, with the partition's end.
     async fn committed(&mut self) -> Result<Vec<(i64, i64)>, Error> {
         let ends = self.ends().await?;
         self.request(move |consumer, topic| {
@@ -163,20 +165,20 @@ impl Reader {
         .await
     }
 
-    /// The offsets after these are committed, at the next interval or when the partition is revoked.
+    /// Acknowledges entries. Offsets are committed at the next interval or when the partition is revoked.
     fn acknowledge_ids(&self, ids: impl Iterator<Item = EntryId>) {
-        let touched = self.shared.lock().acknowledge(ids);
+        let changed = self.shared.lock().acknowledge(ids);
         if let Some(consumer) = self.consumer.upgrade() {
-            self.shared.store_offsets(&consumer, touched);
+            self.shared.store_offsets(&consumer, changed);
         }
         self.shared.has_acknowledged.notify_all();
     }
 
-    /// The event mapping is right: offsets are committed from now on.
-    fn prove(&self) {
+    /// Starts committing offsets, since the event mapping has proved to be right.
+    fn start_committing(&self) {
         let assigned = {
             let mut partitions = self.shared.lock();
-            partitions.is_unproven = false;
+            partitions.is_mapping_unverified = false;
             partitions.assigned()
         };
         if let Some(consumer) = self.consumer.upgrade() {
@@ -184,14 +186,14 @@ impl Reader {
         }
     }
 
-    /// Returns when the topic of dead letters has the record, if there is one. If the record is too large for it, the
-    /// letter has its key, its id, the code and the first bytes.
+    /// Writes a record to the topic of dead letters, if there is one, and waits for the acknowledgement. If the record
+    /// is too large for it, the letter has the key, the id, the code and the first bytes.
     async fn set_aside(&self, id: EntryId, code: &str) -> Result<(), Error> {
         let (Some(topic), Some(record)) = (&self.kafka.dead_letters, self.shared.lock().get(id).cloned()) else {
             return Ok(());
         };
         let bytes = record.value.as_ref().map_or(0, Vec::len);
-        let about = [
+        let letter_headers = [
             ("seenguard-topic", self.kafka.topic.clone()),
             ("seenguard-partition", id.0.to_string()),
             ("seenguard-offset", id.1.to_string()),
@@ -200,7 +202,7 @@ impl Reader {
             ("seenguard-code", code.to_owned()),
         ];
         let letter = |most: usize, headers: OwnedHeaders| {
-            let headers = about.iter().fold(headers, |headers, &(key, ref value)| {
+            let headers = letter_headers.iter().fold(headers, |headers, &(key, ref value)| {
                 let value = Some(value);
                 headers.insert(Header { key, value })
             });
@@ -227,16 +229,16 @@ impl Intake for Reader {
     async fn next(&mut self, most: usize) -> Result<Vec<Entry>, Error> {
         let Shared { has_arrived, .. } = &*self.shared;
         let end = Instant::now() + self.options.wait;
-        while self.shared.lock().fresh() == 0 && Instant::now() < end {
+        while self.shared.lock().queued() == 0 && Instant::now() < end {
             let _ = timeout(end.saturating_duration_since(Instant::now()), has_arrived.notified()).await;
         }
-        let fresh = self.shared.lock().fresh();
-        if !self.has_checked_group && fresh > 0 {
+        let queued = self.shared.lock().queued();
+        if !self.has_checked_group && queued > 0 {
             let committed = self.committed().await?;
             self.has_checked_group = true;
-            self.shared.lock().is_unproven = committed.iter().all(|(offset, _)| *offset < 0);
+            self.shared.lock().is_mapping_unverified = committed.iter().all(|(offset, _)| *offset < 0);
         }
-        if (1..most).contains(&fresh) {
+        if (1..most).contains(&queued) {
             sleep(LINGER).await;
         }
         let (entries, skipped) = self.take(most)?;
@@ -251,14 +253,14 @@ impl Intake for Reader {
         self.shared.lock().redeliver();
     }
 
-    /// No other consumer takes over records of this consumer's partitions.
+    /// Does nothing: other consumers cannot claim records of this consumer's partitions.
     async fn renew_claims(&self, _: &[EntryId]) -> Infallible {
         pending().await
     }
 
     async fn acknowledge(&mut self, done: &[EntryId], dead: &[DeadLetter]) -> Result<(), Error> {
         if self.may_misread() && !(done.is_empty() && dead.is_empty()) {
-            self.prove();
+            self.start_committing();
         }
         self.acknowledge_ids(done.iter().copied());
         for DeadLetter { id, code } in dead {
@@ -273,24 +275,24 @@ impl Intake for Reader {
     }
 
     fn may_misread(&self) -> bool {
-        self.shared.lock().is_unproven
+        self.shared.lock().is_mapping_unverified
     }
 
     fn is_full(&self) -> bool {
         let partitions = self.shared.lock();
-        partitions.fresh() == 0 && partitions.is_full(self.options.batch, self.options.batch_bytes)
+        partitions.queued() == 0 && partitions.is_full(self.options.batch, self.options.batch_bytes)
     }
 
-    /// Whether the group has committed all that the topic had when it began: also what other consumers of it have.
+    /// Whether the group, including its other consumers, has committed all records that the topic had at the start.
     async fn is_at_end(&mut self) -> Result<bool, Error> {
         if Instant::now() < self.next_end_check {
             return Ok(false);
         }
         self.next_end_check = Instant::now() + END_CHECK;
-        // All were skipped.
+        // Without an applied record, the mapping is right only if it has skipped all.
         let ends = self.ends().await?;
         if self.may_misread() && self.shared.lock().have_reached(&ends) {
-            self.prove();
+            self.start_committing();
         }
         let committed = self.committed().await?;
         Ok(committed.iter().all(|(offset, end)| offset >= end))
@@ -298,14 +300,17 @@ impl Intake for Reader {
 
     async fn close(mut self: Box<Self>) {
         self.end();
-        // Do not wait for the thread for longer: its last commit may find no broker.
+        // Do not wait longer for the thread: no broker may be available for its last commit.
         if timeout(CLOSE_TIMEOUT, &mut self.closed).await.is_err() {
-            tracing::warn!("the consumer cannot leave its group: others get its partitions after the session timeout");
+            tracing::warn!(
+                "cannot leave the consumer group, other consumers get the partitions after the session timeout"
+            );
         }
     }
 }
 
-/// Where the partitions of a topic end now: -1 for an empty one, as the committed offset of a group that has none.
+/// The current ends of a topic's partitions; -1 for an empty one, to be comparable with the committed offset of a group
+/// that has none.
 fn ends_of(consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<Vec<(i32, i64)>> {
     let metadata = consumer.fetch_metadata(Some(topic), RESPONSE_TIMEOUT)?;
     let partitions = metadata.topics().iter().flat_map(|topic| topic.partitions());
@@ -317,7 +322,7 @@ fn ends_of(consumer: &BaseConsumer<Context>, topic: &str) -> KafkaResult<Vec<(i3
         .collect()
 }
 
-/// The committed offset of each of these partitions; a negative one for none.
+/// The committed offset of each of these partitions; negative if there is none.
 fn committed_of(
     consumer: &BaseConsumer<Context>,
     topic: &str,
@@ -393,33 +398,33 @@ impl Shared {
                     self.has_arrived.notify_one();
                     return;
                 }
-                // `ClientContext::error` has noted it, and librdkafka retries.
+                // `ClientContext::error` has logged it, and librdkafka retries.
                 Some(Err(_)) => {}
             }
-            // At an interval, not for each record.
+            // At intervals, not for each record.
             if counted.elapsed() >= POLL {
-                // Whether a permission was granted again shows in an idle partition only when it is started again.
+                // An idle partition notices a permission that was granted again only when it is restarted.
                 let is_refused = self.status.is_refused() && restarted.elapsed() >= RESTART;
                 if has_stopped || is_refused {
                     let result = self.restart(consumer);
                     has_stopped &= result.is_err();
                     restarted = Instant::now();
-                    self.note_result(result, "partitions were not started");
+                    self.note_result(result, "cannot restart partitions");
                 }
-                self.count();
+                self.update_gauges();
                 counted = Instant::now();
             }
         }
     }
 
-    /// Starts partitions that librdkafka has stopped. It does not say which: the group has no offset there, or the record
-    /// at it was deleted. These start at their first record, the others where they are.
+    /// Restarts all partitions, since librdkafka does not report which it has stopped. Partitions without a committed
+    /// offset, or whose next record was deleted, start at their first record, the others at their position.
     fn restart(&self, consumer: &BaseConsumer<Context>) -> KafkaResult<()> {
         let assigned = self.lock().assigned();
         let committed = committed_of(consumer, &self.topic, assigned.iter().copied())?;
         let (mut starts, mut list) = (Vec::new(), TopicPartitionList::new());
         for (partition, committed) in assigned.into_iter().zip(committed) {
-            let next = self.lock().read_to(partition).unwrap_or(committed);
+            let next = self.lock().position(partition).unwrap_or(committed);
             let (first, end) = consumer.fetch_watermarks(&self.topic, partition, RESPONSE_TIMEOUT)?;
             let start = if (first..=end).contains(&next) { next } else { first };
             list.add_partition_offset(&self.topic, partition, Offset::Offset(start))?;
@@ -428,7 +433,7 @@ impl Shared {
         if starts.is_empty() {
             return Ok(());
         }
-        // It seeks in no partition that it has stopped.
+        // librdkafka does not seek in a stopped partition.
         let _ = consumer.incremental_unassign(&list);
         consumer.incremental_assign(&list)?;
         if self.lock().is_paused {
@@ -439,20 +444,25 @@ impl Shared {
             if next >= 0 && next != start {
                 counter!("seenguard_kafka_resets_total").increment(1);
                 if may_log("deleted", partition.to_string()) {
-                    tracing::error!(partition, next, start, "records were deleted before they were read");
+                    tracing::error!(
+                        partition,
+                        next,
+                        start,
+                        "records were deleted before they were read, and are lost"
+                    );
                 }
             }
         }
         Ok(())
     }
 
-    fn count(&self) {
+    fn update_gauges(&self) {
         let partitions = self.lock();
         let now = Time::from(SystemTime::now()).unix_ms();
         let lag = partitions.oldest().map_or(0, |oldest| now.saturating_sub(oldest));
         gauge!("seenguard_kafka_lag_seconds").set(lag as f64 / 1000.0);
         gauge!("seenguard_kafka_assigned_partitions").set(partitions.assigned().len() as f64);
-        gauge!("seenguard_kafka_newer_partitions").set(partitions.that_wait(true).count() as f64);
+        gauge!("seenguard_kafka_newer_partitions").set(partitions.stopped().count() as f64);
         gauge!("seenguard_kafka_paused").set(f64::from(partitions.is_paused));
     }
 
@@ -465,18 +475,19 @@ impl Shared {
                 tracing::error!(
                     partition,
                     offset,
-                    "a newer version has written a record: its partition waits"
+                    "record of a newer version, its partition waits until this consumer is upgraded"
                 );
             }
             self.lock().stop_at(partition, offset, record.timestamp);
             let paused = consumer.pause(&list_of(&self.topic, [partition]));
-            return self.note_result(paused, "a partition was not paused");
+            return self.note_result(paused, "cannot pause a partition");
         }
         self.lock().push(partition, offset, record);
         self.has_arrived.notify_one();
     }
 
-    /// After the last record there may be markers of transactions: librdkafka's position is after these.
+    /// Handles the end of a partition. Markers of transactions may follow the last record: librdkafka's position is
+    /// after them.
     fn note_end(&self, consumer: &BaseConsumer<Context>, partition: i32) {
         self.status.note_success();
         let positions = consumer.position().unwrap_or_default();
@@ -485,7 +496,8 @@ impl Shared {
         self.store_offsets(consumer, [partition]);
     }
 
-    /// The offsets before which all records are acknowledged are committed at the next interval.
+    /// Passes the offsets below which all records are acknowledged to librdkafka, which commits them at the next
+    /// interval.
     fn store_offsets(&self, consumer: &BaseConsumer<Context>, partitions: impl IntoIterator<Item = i32>) {
         for partition in partitions {
             let Some(next) = self.lock().to_commit(partition) else {
@@ -493,25 +505,25 @@ impl Shared {
             };
             match consumer.store_offset(&self.topic, partition, next - 1) {
                 Ok(()) => {}
-                // The partition belongs to another consumer now.
+                // Another consumer has the partition now.
                 Err(KafkaError::StoreOffset(RDKafkaErrorCode::State | RDKafkaErrorCode::UnknownPartition)) => {}
-                Err(error) => self.status.note_failure(&error, "an offset was not stored"),
+                Err(error) => self.status.note_failure(&error, "cannot store an offset"),
             }
         }
     }
 
-    /// Pauses or resumes this consumer's partitions, except those that wait for a newer version.
+    /// Pauses or resumes this consumer's partitions, except those that are stopped at a record of a newer version.
     fn pause(&self, consumer: &BaseConsumer<Context>, is_paused: bool) {
         let list = {
             let mut partitions = self.lock();
             partitions.is_paused = is_paused;
-            list_of(&self.topic, partitions.that_wait(false))
+            list_of(&self.topic, partitions.running())
         };
         let result = match is_paused {
             true => consumer.pause(&list),
             false => consumer.resume(&list),
         };
-        self.note_result(result, "the partitions were not paused, or not resumed");
+        self.note_result(result, "cannot pause or resume the partitions");
     }
 
     fn note_result(&self, result: KafkaResult<()>, reason: &str) {
@@ -520,9 +532,9 @@ impl Shared {
         }
     }
 
-    /// Waits until the records in progress of these partitions are acknowledged, or the time is over.
+    /// Waits until the records in progress of these partitions are acknowledged, up to [`REVOKE_TIMEOUT`].
     fn wait_for(&self, partitions: &[i32]) {
-        let is_waiting = |of: &mut Partitions| of.are_in_progress(partitions) && !self.is_ending();
+        let is_waiting = |all: &mut Partitions| all.are_in_progress(partitions) && !self.is_ending();
         let waited = self
             .has_acknowledged
             .wait_timeout_while(self.lock(), REVOKE_TIMEOUT, is_waiting);
@@ -555,7 +567,7 @@ impl ConsumerContext for Context {
                 let is_lost = consumer.assignment_lost();
                 let kind = if is_lost { "lost" } else { "revoke" };
                 counter!("seenguard_kafka_rebalances_total", "kind" => kind).increment(1);
-                // Other consumers may have the partitions already, and commit them.
+                // Of lost partitions other consumers may already commit offsets.
                 if !is_lost {
                     shared.wait_for(&revoked);
                 }
@@ -566,7 +578,7 @@ impl ConsumerContext for Context {
                     gauge!("seenguard_kafka_lag_records", "partition" => partition.to_string()).set(0.0);
                 }
             }
-            Rebalance::Error(error) => shared.status.note_failure(error, "a rebalance has failed"),
+            Rebalance::Error(error) => shared.status.note_failure(error, "rebalance failed"),
         }
     }
 
@@ -583,9 +595,9 @@ impl ConsumerContext for Context {
             Err(error) => {
                 counter!("seenguard_kafka_commit_errors_total").increment(1);
                 if is_refusal(error.rdkafka_error_code()) {
-                    self.0.status.note_failure(&error, "offsets are not committed");
+                    self.0.status.note_failure(&error, "cannot commit offsets");
                 }
-                tracing::debug!(%error, "offsets were not committed: the next commit includes them");
+                tracing::debug!(%error, "commit of offsets failed, the next one includes them");
             }
         }
     }
@@ -603,18 +615,18 @@ impl ClientContext for Context {
         }
         let partitions = shared.lock();
         let assigned = partitions.assigned();
-        for of in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
-            // librdkafka's own lag is missing until the first record is acknowledged, such as in an outage.
+        for stats in statistics.topics.values().flat_map(|topic| topic.partitions.values()) {
+            // librdkafka's own lag is missing until the first record is acknowledged, as in an outage.
             let next = [
-                partitions.next(of.partition),
-                Some(of.committed_offset),
-                Some(of.lo_offset),
+                partitions.next(stats.partition),
+                Some(stats.committed_offset),
+                Some(stats.lo_offset),
             ];
             let next = next.into_iter().flatten().find(|&offset| offset >= 0);
             // Before the first fetch there is no end.
-            if let (true, Some(next), 0..) = (assigned.contains(&of.partition), next, of.hi_offset) {
-                let lag = (of.hi_offset - next).max(0);
-                gauge!("seenguard_kafka_lag_records", "partition" => of.partition.to_string()).set(lag as f64);
+            if let (true, Some(next), 0..) = (assigned.contains(&stats.partition), next, stats.hi_offset) {
+                let lag = (stats.hi_offset - next).max(0);
+                gauge!("seenguard_kafka_lag_records", "partition" => stats.partition.to_string()).set(lag as f64);
             }
         }
     }

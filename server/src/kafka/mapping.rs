@@ -1,4 +1,4 @@
-//! A team's own tracking events, as reports.
+//! Maps a team's own tracking events to reports.
 
 use seenguard::{Impression, ReceivedReport, Report, Time};
 use serde::Deserialize;
@@ -8,10 +8,10 @@ use time::format_description::well_known::Rfc3339;
 
 use crate::error::{Error, ErrorKind};
 
-/// What {user} stands for in a namespace.
+/// The placeholder of the user in a namespace.
 const USER: &str = "{user}";
 
-/// Maps events to reports by JSON Pointers (RFC 6901), one of which may have a `*` for all elements of a list.
+/// Maps events to reports by JSON Pointers (RFC 6901). In `ids` a `*` stands for all elements of a list.
 ///
 /// ```
 /// use seenguard_server::EventMapping;
@@ -86,14 +86,14 @@ impl EventMapping {
             ..
         } = &mapping;
         if user.is_some() == *user_from_key {
-            return Err(refused("has either \"user\" or \"userFromKey\": true"));
+            return Err(refused("must have either \"user\" or \"userFromKey\": true"));
         }
         if id.is_some() == ids.is_some() {
-            return Err(refused("has either \"id\" or \"ids\""));
+            return Err(refused("must have either \"id\" or \"ids\""));
         }
         if !namespace.contains(USER) {
             return Err(refused(
-                "has a \"namespace\" with {user} in it, as the page opens its guard",
+                "must have a \"namespace\" with {user} in it, as the page opens its guard",
             ));
         }
         let conditions = when.iter().chain(unseen_when).map(|condition| &condition.field);
@@ -106,16 +106,16 @@ impl EventMapping {
         }
         match ids {
             Some(pointer) if pointer.matches("/*").count() != 1 || !pointer.starts_with('/') => Err(refused(
-                "has in \"ids\" a JSON Pointer with one * for all of a list, such as \"/items/*/id\"",
+                "must have in \"ids\" a JSON Pointer with one * for all elements of a list, such as \"/items/*/id\"",
             )),
             _ => Ok(mapping),
         }
     }
 
-    /// The user and the report of an event that was written at this time; `None` if it is not an impression.
+    /// Returns the user and the report of an event that was written at this time; `None` if it is not an impression.
     ///
     /// # Errors
-    /// The code of the error.
+    /// The code of the error, if the event is unreadable.
     pub fn report(
         &self,
         key: Option<&[u8]>,
@@ -184,7 +184,7 @@ impl Unit {
     }
 }
 
-/// The id in a value: a text, or an integer as text.
+/// The id in a value: a string, or an integer as a string.
 fn id_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -307,10 +307,10 @@ mod tests {
                 WRITTEN,
             ),
         ] {
-            let (of, report) = read(more, event.clone()).unwrap().unwrap();
-            let ids = |of: &[Impression]| of.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
+            let (read_user, report) = read(more, event.clone()).unwrap().unwrap();
+            let ids = |entries: &[Impression]| entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>();
             assert_eq!(
-                (of.as_str(), ids(&report.impressions), ids(&report.unseen)),
+                (read_user.as_str(), ids(&report.impressions), ids(&report.unseen)),
                 (
                     user,
                     seen.iter().map(|id| id.to_string()).collect(),

@@ -1,4 +1,4 @@
-//! Reports in a Kafka topic.
+//! A Kafka topic as the stream of reports.
 
 mod check;
 mod intake;
@@ -29,8 +29,8 @@ use crate::received;
 /// The header with a record's form.
 const FORM_HEADER: &str = "seenguard";
 
-/// A Kafka topic in which reports wait for consumers. The user is the record's key, and the partitioner is that of
-/// Java's clients: a user's reports have their order with any writer. Topics are not created here.
+/// A Kafka topic of reports, for consumers. The user is the record's key, and the partitioner is that of Java's
+/// clients, so that a user's reports have one order with any writer. Topics must exist.
 ///
 /// ```no_run
 /// use std::sync::Arc;
@@ -60,7 +60,7 @@ pub struct Kafka {
 }
 
 impl Kafka {
-    /// Some brokers of a cluster, `host:port,host:port`, and an existing topic.
+    /// An existing topic of the cluster with these brokers, `host:port,host:port`.
     pub fn new(hosts: impl Into<String>, topic: impl Into<String>) -> Self {
         Kafka {
             hosts: hosts.into(),
@@ -72,35 +72,35 @@ impl Kafka {
         }
     }
 
-    /// More settings of librdkafka, one `key=value` in each line: `#` begins a comment; the prefix `producer.` or
-    /// `consumer.` limits a key to one side.
+    /// Sets settings of librdkafka, one `key=value` in each line. `#` begins a comment; the prefix `producer.` or
+    /// `consumer.` limits a key to one client.
     ///
     /// # Errors
-    /// [`ErrorKind::BadOption`] for an unknown setting, or one that is set here.
+    /// [`ErrorKind::BadOption`] for an unknown or a reserved setting.
     pub fn properties(self, text: &str) -> Result<Self, Error> {
         let properties = Properties::parse(text)?;
         Ok(Kafka { properties, ..self })
     }
 
-    /// The topic of dead letters: records that cannot be applied. Without one they are skipped and counted.
+    /// Sets the topic of dead letters, the records that cannot be applied. Without one they are skipped and counted.
     pub fn dead_letters(self, topic: impl Into<String>) -> Self {
         let dead_letters = Some(topic.into());
         Kafka { dead_letters, ..self }
     }
 
-    /// The topic has a team's own tracking events.
+    /// Reads records as a team's own tracking events, by this mapping.
     pub fn event_mapping(self, mapping: EventMapping) -> Self {
         let mapping = Some(Arc::new(mapping));
         Kafka { mapping, ..self }
     }
 
-    /// Appends a report, without the device's pending impressions, which the store has. All in-sync replicas have it
-    /// when this returns.
+    /// Appends a report without the device's pending impressions, which are in the store. Returns when all in-sync
+    /// replicas have it.
     ///
     /// # Errors
-    /// [`StoreFailure::Timeout`] after 3 s: it may be in the topic nevertheless. [`ErrorKind::BadReport`] if it exceeds
-    /// the size limit of the topic's records. [`StoreFailure::OutOfMemory`] while too many wait, [`StoreFailure::Denied`],
-    /// and other errors of Kafka.
+    /// [`StoreFailure::Timeout`] after 3 s: the report may be in the topic nevertheless. [`ErrorKind::BadReport`] if it
+    /// exceeds the size limit of the topic's records. [`StoreFailure::OutOfMemory`] if the producer's queue is full,
+    /// [`StoreFailure::Denied`], and other errors of Kafka.
     pub async fn append(&self, user: &str, report: &ReceivedReport) -> Result<(), Error> {
         for value in received::records_of(report)? {
             let at = report.received_at;
@@ -151,12 +151,12 @@ impl fmt::Debug for Kafka {
     }
 }
 
-/// Maps an error of librdkafka. None is retried at once: librdkafka has retried already.
+/// Maps an error of librdkafka. None is retried at once, since librdkafka has retried.
 fn error_of(error: KafkaError) -> Error {
     use RDKafkaErrorCode::*;
     let kind = match error.rdkafka_error_code() {
         Some(MessageSizeTooLarge | InvalidMessageSize) => {
-            let too_large = seenguard::Error::TooLarge("the report is larger than the topic's records may be");
+            let too_large = seenguard::Error::TooLarge("the report exceeds the size limit of the topic's records");
             return Error::new(ErrorKind::BadReport, too_large);
         }
         Some(QueueFull) => StoreFailure::OutOfMemory.into(),
@@ -171,7 +171,7 @@ fn error_of(error: KafkaError) -> Error {
     Error::new(kind, error)
 }
 
-/// Whether it lasts until an operator removes the cause: a wrong topic, password or permission.
+/// Whether an error lasts until an operator removes the cause: a wrong topic, password or permission.
 fn is_refusal(code: Option<RDKafkaErrorCode>) -> bool {
     use RDKafkaErrorCode::*;
     matches!(
@@ -188,5 +188,5 @@ fn is_refusal(code: Option<RDKafkaErrorCode>) -> bool {
     )
 }
 
-/// How long librdkafka tries to deliver a record, and waits for its acknowledgement.
+/// Timeout of delivering a record, including its acknowledgement.
 const DELIVERY_TIMEOUT: Duration = Duration::from_millis(3_000);

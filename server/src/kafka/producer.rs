@@ -1,4 +1,4 @@
-//! Writes records to topics, and waits for their acknowledgement.
+//! Writes records to topics and waits for their acknowledgement.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::log::may_log;
 use crate::received::FORM;
 
-/// Added to librdkafka's own timeouts, which may be late.
+/// Added to librdkafka's own timeouts, which may fire late.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Timeout of a check of the brokers.
 const METADATA_TIMEOUT: Duration = Duration::from_millis(1_500);
@@ -25,7 +25,7 @@ const METADATA_TIMEOUT: Duration = Duration::from_millis(1_500);
 type Client = FutureProducer<ClientStatus>;
 pub(super) type Record<'a> = FutureRecord<'a, [u8], [u8]>;
 
-/// Created on first use, and again after a fatal error of librdkafka.
+/// A client of librdkafka, which is created on first use and after a fatal error.
 #[derive(Default)]
 pub(super) struct Producer {
     client: Mutex<Option<Client>>,
@@ -46,16 +46,16 @@ impl Producer {
             .payload(value)
             .timestamp(at.unix_ms() as i64)
             .headers(headers);
-        let begun = Instant::now();
+        let start = Instant::now();
         self.send(kafka, record).await?;
-        histogram!("seenguard_kafka_produce_seconds").record(begun.elapsed().as_secs_f64());
+        histogram!("seenguard_kafka_produce_seconds").record(start.elapsed().as_secs_f64());
         Ok(())
     }
 
-    /// Returns when all in-sync replicas have it.
+    /// Sends a record. Returns when all in-sync replicas have it.
     pub(super) async fn send(&self, kafka: &Kafka, record: Record<'_>) -> Result<(), Error> {
         let client = self.client(kafka)?;
-        // A request does not wait for space in the queue.
+        // `send_result` does not wait for space in the queue.
         let delivered = match client.send_result(record) {
             Ok(delivery) => timeout(DELIVERY_TIMEOUT + MARGIN, delivery).await,
             Err((error, _)) => return Err(self.failed(&client, error)),
@@ -81,7 +81,7 @@ impl Producer {
         });
         let answer = metadata.await.unwrap_or(Err(KafkaError::Canceled));
         answer.map_err(|error| {
-            self.status.note_failure(&error, "the topic's metadata was not read");
+            self.status.note_failure(&error, "cannot read the topic's metadata");
             error_of(error)
         })
     }
@@ -101,18 +101,18 @@ impl Producer {
 
     fn failed(&self, client: &Client, error: KafkaError) -> Error {
         if error.rdkafka_error_code() != Some(RDKafkaErrorCode::MessageSizeTooLarge) {
-            self.status.note_failure(&error, "a record was not acknowledged");
+            self.status.note_failure(&error, "record not acknowledged");
         }
         if client.client().fatal_error().is_some() {
             let mut current = self.lock();
-            // Concurrent calls may have had the same error: the first one has removed the client.
+            // Concurrent calls may get the same error: only the first one replaces the client.
             if current
                 .as_ref()
                 .is_some_and(|current| current.client().fatal_error().is_some())
             {
                 counter!("seenguard_kafka_producer_restarts_total").increment(1);
                 if may_log("kafka producer", "") {
-                    tracing::warn!("fatal error of the Kafka producer: creating another one");
+                    tracing::warn!("fatal error of the Kafka producer, creating another one");
                 }
                 *current = None;
             }

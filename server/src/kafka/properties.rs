@@ -1,4 +1,4 @@
-//! Settings of librdkafka: of the service, and of a file.
+//! Settings of librdkafka: those of the service, and those of a properties file.
 
 use rdkafka::ClientConfig;
 
@@ -6,7 +6,7 @@ use super::{DELIVERY_TIMEOUT, Kafka, error_of};
 use crate::consumer::ConsumerOptions;
 use crate::error::{Error, ErrorKind};
 
-/// Settings that only the service may set.
+/// Settings that a properties file must not set.
 const RESERVED: [&str; 13] = [
     "acks",
     "allow.auto.create.topics",
@@ -29,13 +29,13 @@ pub(super) enum Side {
     Consumer,
 }
 
-/// The lines of a properties file, for one side or for both.
+/// The settings of a properties file, each for one client or for both.
 #[derive(Clone, Default)]
 pub(super) struct Properties(Vec<(Option<Side>, String, String)>);
 
 impl Properties {
     /// # Errors
-    /// [`ErrorKind::BadOption`], which names the key and no value.
+    /// [`ErrorKind::BadOption`], which names the key but never the value.
     pub(super) fn parse(text: &str) -> Result<Self, Error> {
         let refused = |what: String| Error::new(ErrorKind::BadOption, what);
         let mut all = Vec::new();
@@ -45,7 +45,7 @@ impl Properties {
             }
             let (key, value) = line.split_once('=').ok_or_else(|| {
                 refused(format!(
-                    "a line of Kafka's properties has no \"=\": it begins with {:?}",
+                    "a line of the Kafka properties has no \"=\": it begins with {:?}",
                     &line.split(' ').next()
                 ))
             })?;
@@ -58,7 +58,7 @@ impl Properties {
                 _ => (None, key.trim()),
             };
             if RESERVED.contains(&key) {
-                return Err(refused(format!("Kafka's {key} is set by the service: leave it out")));
+                return Err(refused(format!("the Kafka property {key} is reserved: leave it out")));
             }
             all.push((side, key.to_owned(), value.trim().to_owned()));
         }
@@ -67,7 +67,9 @@ impl Properties {
             let mut config = ClientConfig::new();
             properties.add_to(&mut config, side);
             config.create_native_config().map_err(|error| match error {
-                rdkafka::error::KafkaError::ClientConfig(_, what, key, _) => refused(format!("Kafka's {key}: {what}")),
+                rdkafka::error::KafkaError::ClientConfig(_, what, key, _) => {
+                    refused(format!("the Kafka property {key}: {what}"))
+                }
                 error => error_of(error),
             })?;
         }
@@ -75,7 +77,11 @@ impl Properties {
     }
 
     fn add_to(&self, config: &mut ClientConfig, side: Side) {
-        for (_, key, value) in self.0.iter().filter(|(of, _, _)| of.is_none_or(|of| of == side)) {
+        for (_, key, value) in self
+            .0
+            .iter()
+            .filter(|(only, _, _)| only.is_none_or(|only| only == side))
+        {
             config.set(key, value);
         }
     }
@@ -89,7 +95,7 @@ impl Kafka {
             .set("client.id", "seenguard")
             .set("allow.auto.create.topics", "false")
             .set("socket.timeout.ms", "3000")
-            // A broker's thread that waits for longer does not notice timeouts: a 503 took 11 s.
+            // During a longer backoff a broker's thread does not notice timeouts: a 503 took 11 s.
             .set("reconnect.backoff.max.ms", "500");
         self.properties.add_to(&mut config, side);
         config
@@ -125,7 +131,7 @@ impl Kafka {
             ("group.id", options.group.as_str()),
             ("enable.auto.offset.store", "false"),
             ("enable.auto.commit", "true"),
-            // It says where records were deleted: `Shared::restart`.
+            // The error shows that records were deleted: `Shared::restart`.
             ("auto.offset.reset", "error"),
             ("enable.partition.eof", "true"),
             ("statistics.interval.ms", "5000"),
@@ -135,7 +141,7 @@ impl Kafka {
         let defaults = [
             ("auto.commit.interval.ms", "1000"),
             ("fetch.wait.max.ms", "100"),
-            // Prefetched records: the memory of a consumer must stay constant.
+            // Limits prefetched records, so that a consumer's memory is bounded.
             ("queued.max.messages.kbytes", "16384"),
             ("queued.min.messages", "10000"),
             ("max.poll.interval.ms", "60000"),
@@ -143,7 +149,7 @@ impl Kafka {
             ("session.timeout.ms", "10000"),
             ("heartbeat.interval.ms", "2000"),
         ];
-        // The newer group protocol refuses the last three, which its brokers set.
+        // With the newer group protocol the brokers set the last three.
         let is_newer = config.get("group.protocol") == Some("consumer");
         self.with_defaults(config, &defaults[..if is_newer { 5 } else { 8 }])
     }

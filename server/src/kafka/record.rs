@@ -1,4 +1,4 @@
-//! The content of a topic's records.
+//! The records of a topic.
 
 use rdkafka::Timestamp;
 use rdkafka::message::{BorrowedMessage, Headers, Message, OwnedHeaders};
@@ -36,7 +36,7 @@ impl Record {
         [&self.key, &self.value].into_iter().flatten().map(Vec::len).sum()
     }
 
-    /// Its form, if a server has written it. Fails for an invalid one.
+    /// The form of the record, if a server has written it. An invalid form is an error.
     fn form(&self) -> Result<Option<u32>, Error> {
         let headers = self.headers.iter().flat_map(Headers::iter);
         let form = headers.filter(|header| header.key == FORM_HEADER).last();
@@ -45,12 +45,12 @@ impl Record {
         form.map_err(|error| Error::new(ErrorKind::BadReport, error))
     }
 
-    /// Whether a newer version has written it. Fails for an invalid form.
+    /// Whether a newer version has written the record. An invalid form is an error.
     pub(super) fn is_newer(&self) -> Result<bool, Error> {
         received::is_newer(self.form()?)
     }
 
-    /// The user and the report; `None` for an event that is not an impression. Fails with the code of the error.
+    /// The user and the report; `None` for an event that is not an impression; or the code of the error.
     pub(super) fn content(
         &self,
         mapping: Option<&EventMapping>,

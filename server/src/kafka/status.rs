@@ -1,4 +1,5 @@
-//! The failures of a client of librdkafka that are not over: each is logged once, and at most once a second.
+//! The current failures of a client of librdkafka. Each is logged once until the client recovers, and at most once a
+//! second.
 
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +13,7 @@ use super::is_refusal;
 use crate::error::Error;
 use crate::log::may_log;
 
-/// The codes of these failures: in an outage several of them alternate.
+/// The codes of the current failures: in an outage several alternate.
 #[derive(Clone, Default)]
 pub(super) struct ClientStatus(Arc<Mutex<Vec<Option<RDKafkaErrorCode>>>>);
 
@@ -34,17 +35,17 @@ impl ClientStatus {
         }
     }
 
-    /// The failure because of which nothing is read, if there is one.
+    /// The failure because of which records cannot be read, if there is one.
     pub(super) fn failure(&self) -> Option<Error> {
         let refusal = self.lock().iter().copied().find(|&code| is_refusal(code)).flatten();
         let denied = refusal.map(|code| Error::new(StoreFailure::Denied, KafkaError::MessageConsumption(code)));
         denied.or_else(|| {
-            let away = || Error::new(StoreFailure::Unavailable, "no broker can be reached");
+            let away = || Error::new(StoreFailure::Unavailable, "no broker is reachable");
             self.is_unreachable().then(away)
         })
     }
 
-    /// Whether it lasts until an operator removes the cause.
+    /// Whether a failure lasts until an operator removes the cause.
     pub(super) fn is_refused(&self) -> bool {
         self.lock().iter().any(|&code| is_refusal(code))
     }
@@ -67,15 +68,15 @@ impl ClientContext for ClientStatus {
             counter!("seenguard_kafka_broker_failures_total").increment(1);
         }
         match code {
-            // Of one broker, while others may do its work.
-            Some(BrokerTransportFailure | Resolve) => tracing::debug!(%error, reason, "a broker cannot be reached"),
+            // One broker failed; others may replace it.
+            Some(BrokerTransportFailure | Resolve) => tracing::debug!(%error, reason, "broker unreachable"),
             // The consumer's polling thread handles them.
             Some(AutoOffsetReset | PartitionEOF) => {}
             _ => self.note_failure(&error, reason),
         }
     }
 
-    /// Of a producer.
+    /// Only producers have this context with statistics.
     fn stats(&self, statistics: Statistics) {
         gauge!("seenguard_kafka_producer_queue").set(statistics.msg_cnt as f64);
     }

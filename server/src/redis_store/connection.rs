@@ -1,4 +1,4 @@
-//! The connection to Redis: redis-rs's own, and another one once it has failed.
+//! The connection to Redis: one of redis-rs, which is replaced when it has failed.
 
 use std::fmt;
 use std::slice;
@@ -24,18 +24,21 @@ use super::failures::error_of;
 use crate::error::{Error, ErrorKind, in_time};
 use crate::log::may_log;
 
-/// Timeout of a connection, without its first command.
+/// Timeout of establishing a connection, without its first command.
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Timeout of opening a connection. In a cluster a node that hangs takes a second as a seed, and a second as a master.
+/// Timeout of opening a connection. In a cluster a hanging node delays it by a second as a seed, and by a second as a
+/// master.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(4);
-/// If no command is answered for this long while one waits, another connection is opened.
+/// If no command gets a response for this long while one waits, the connection is replaced.
 const SILENCE: Duration = Duration::from_secs(1);
-/// Timeout of an answer: the deadline of calls.
+/// Timeout of a response: the deadline of calls.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// The same of a cluster's node: during a slot refresh all commands wait.
+/// Timeout of a response of a cluster's node. It is shorter, since all commands wait during a slot refresh.
 const NODE_RESPONSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// The pause between attempts to open a connection.
 const PAUSE: Duration = Duration::from_millis(500);
+/// The pause after a cluster's connection was opened, since a hanging master causes reconnections all the time.
+const CLUSTER_PAUSE: Duration = Duration::from_secs(5);
 
 /// The address of Redis or of some nodes of a Redis Cluster, with credentials and certificates.
 #[derive(Debug, Clone)]
@@ -56,7 +59,7 @@ impl RedisTarget {
         Self::of([url], false)
     }
 
-    /// The Redis Cluster with nodes at these URLs. One that answers is enough.
+    /// The Redis Cluster with nodes at these URLs, of which one must respond.
     ///
     /// # Errors
     /// As [`RedisTarget::single`].
@@ -93,7 +96,7 @@ impl RedisTarget {
         RedisTarget { certificates, ..self }
     }
 
-    /// Opens a connection, and closes it.
+    /// Opens and closes a connection.
     ///
     /// # Errors
     /// [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates, [`Denied`](seenguard::StoreFailure::Denied) for
@@ -140,19 +143,19 @@ enum Target {
 }
 
 impl Target {
-    async fn connect(&self) -> Result<Line, Error> {
+    async fn connect(&self) -> Result<Connection, Error> {
         let opened = async {
             match self {
                 Target::Single(client) => {
                     let config = AsyncConnectionConfig::new()
                         .set_connection_timeout(Some(CONNECTION_TIMEOUT))
                         .set_response_timeout(Some(RESPONSE_TIMEOUT));
-                    let mut line = client.get_multiplexed_async_connection_with_config(&config).await?;
-                    cmd("PING").exec_async(&mut line).await?;
-                    Ok(Line::Single(line))
+                    let mut connection = client.get_multiplexed_async_connection_with_config(&config).await?;
+                    cmd("PING").exec_async(&mut connection).await?;
+                    Ok(Connection::Single(connection))
                 }
-                // One of its nodes has answered: to wait for all would be to wait for one that hangs.
-                Target::Cluster(client) => client.get_async_connection().await.map(Line::Cluster),
+                // One node has responded. Waiting for all would mean waiting for one that hangs.
+                Target::Cluster(client) => client.get_async_connection().await.map(Connection::Cluster),
             }
         };
         opened.await.map_err(error_of)
@@ -160,19 +163,19 @@ impl Target {
 }
 
 #[derive(Clone)]
-enum Line {
+enum Connection {
     Single(MultiplexedConnection),
     Cluster(ClusterConnection),
 }
 
-/// A connection to Redis, or to a Redis Cluster, which reconnects. A clone shares it, as do concurrent calls. It is
-/// opened in the background: until then each command fails at once. Another connection is opened if this one is lost, if
-/// no command is answered for a second, or if Redis has become a replica. For each the target is read and the host's
-/// name resolved again; it takes over once it has answered. The former one may still bring an answer that a call waits
-/// for.
+/// A connection to Redis, or to a Redis Cluster, which reconnects. Clones and concurrent calls share it. It is opened
+/// in the background: until then each command fails at once. It is replaced if it is lost, if no command gets a
+/// response for a second, or if Redis has become a replica; in a cluster, if a node does not respond to a command within
+/// a second, at most every five seconds. For each new connection the target is read and the host's name resolved again;
+/// it is used once it has responded. Calls in progress may still get a response by the previous one.
 ///
-/// It is redis-rs's `MultiplexedConnection`, or `ClusterConnection`. A `ConnectionManager` would reconnect with the
-/// credentials that it was made with, and never again after they were refused.
+/// It wraps redis-rs's `MultiplexedConnection` or `ClusterConnection`. A `ConnectionManager` would reconnect only with
+/// the credentials that it was created with, and never again after they were refused.
 ///
 /// ```no_run
 /// # #[tokio::main(flavor = "current_thread")]
@@ -187,17 +190,17 @@ enum Line {
 pub struct RedisConnection(Arc<Shared>);
 
 struct Shared {
-    read: Box<dyn Fn() -> Result<RedisTarget, Error> + Send + Sync>,
+    read_target: Box<dyn Fn() -> Result<RedisTarget, Error> + Send + Sync>,
     is_cluster: bool,
-    line: watch::Sender<Option<Line>>,
+    current: watch::Sender<Option<Connection>>,
     is_opening: AtomicBool,
-    begun: Instant,
-    /// Microseconds since `begun`: when a command was answered last.
+    started: Instant,
+    /// The time of the latest response, in microseconds since `started`.
     answered: AtomicU64,
 }
 
 impl RedisConnection {
-    /// To the Redis at this URL. Within a runtime of Tokio.
+    /// Connects to the Redis at this URL. Needs a Tokio runtime.
     ///
     /// # Errors
     /// As [`RedisTarget::single`].
@@ -206,7 +209,7 @@ impl RedisConnection {
         Self::reading(move || Ok(target.clone()))
     }
 
-    /// To the cluster with nodes at these URLs.
+    /// Connects to the cluster with nodes at these URLs. Needs a Tokio runtime.
     ///
     /// # Errors
     /// As [`RedisTarget::cluster`].
@@ -215,53 +218,55 @@ impl RedisConnection {
         Self::reading(move || Ok(target.clone()))
     }
 
-    /// To the target that `read` returns, now and for each next connection: credentials and certificates may change
-    /// meanwhile.
+    /// Connects to the target that `read_target` returns, now and for each reconnection, since credentials and certificates
+    /// may change. Needs a Tokio runtime.
     ///
     /// # Errors
-    /// Those of `read`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
-    pub fn reading(read: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static) -> Result<Self, Error> {
-        // An app may have several providers, of which rustls would choose none.
+    /// Those of `read_target`, and [`BadOption`](crate::ErrorKind::BadOption) for invalid certificates.
+    pub fn reading(
+        read_target: impl Fn() -> Result<RedisTarget, Error> + Send + Sync + 'static,
+    ) -> Result<Self, Error> {
+        // If an app has several providers, rustls chooses none.
         #[cfg(feature = "tls")]
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let target = read()?;
+        let target = read_target()?;
         target.client()?;
         let connection = RedisConnection(Arc::new(Shared {
-            read: Box::new(read),
+            read_target: Box::new(read_target),
             is_cluster: target.is_cluster,
-            line: watch::Sender::new(None),
+            current: watch::Sender::new(None),
             is_opening: AtomicBool::new(false),
-            begun: Instant::now(),
+            started: Instant::now(),
             answered: AtomicU64::new(0),
         }));
         connection.renew();
         Ok(connection)
     }
 
-    /// Whether it is to a cluster.
+    /// Whether it is a connection to a cluster.
     pub fn is_cluster(&self) -> bool {
         self.0.is_cluster
     }
 
     /// Whether it was ever connected.
     pub fn was_connected(&self) -> bool {
-        self.0.line.borrow().is_some()
+        self.0.current.borrow().is_some()
     }
 
     /// Waits for the first connection.
     pub async fn opened(&self) {
-        // The sender lives as long as this.
-        let _ = self.0.line.subscribe().wait_for(Option::is_some).await;
+        // It cannot fail: `self` has the sender.
+        let _ = self.0.current.subscribe().wait_for(Option::is_some).await;
     }
 
-    /// Opens another connection, which takes over.
+    /// Replaces the connection, unless that is in progress.
     pub(super) fn renew(&self) {
         if !self.0.is_opening.swap(true, Ordering::Relaxed) {
             tokio::spawn(open(Arc::downgrade(&self.0)));
         }
     }
 
-    /// Checks that Redis responds: in a cluster, all masters.
+    /// Sends a PING; in a cluster, to all masters.
     ///
     /// # Errors
     /// Errors of Redis, or of a missing connection.
@@ -270,12 +275,12 @@ impl RedisConnection {
         answer.map(drop).map_err(error_of)
     }
 
-    fn connected(&self) -> RedisResult<Line> {
-        let line = self.0.line.borrow().clone();
-        line.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "there is no connection to Redis yet")))
+    fn connected(&self) -> RedisResult<Connection> {
+        let current = self.0.current.borrow().clone();
+        current.ok_or_else(|| RedisError::from((RedisErrorKind::Io, "not connected to Redis yet")))
     }
 
-    /// Awaits an answer. Opens another connection if this one has failed.
+    /// Awaits a response. Replaces the connection if it has failed.
     async fn watched<T>(&self, mut answer: RedisFuture<'_, T>, parts: fn(&T) -> &[Value]) -> RedisResult<T> {
         let sent = self.0.micros();
         let answer = match timeout(SILENCE, &mut answer).await {
@@ -287,7 +292,13 @@ impl RedisConnection {
         };
         match &answer {
             Err(error) if error.code().is_none() => {
-                if error.is_unrecoverable_error() && !self.is_cluster() {
+                // redis-rs reconnects to a cluster's node whose connection is closed, but not to a silent one: the other
+                // nodes may respond, and another master may have its slots.
+                let is_lost = match self.is_cluster() {
+                    true => error.is_timeout(),
+                    false => error.is_unrecoverable_error(),
+                };
+                if is_lost {
                     self.renew();
                 }
                 self.renew_if_silent(sent);
@@ -298,7 +309,7 @@ impl RedisConnection {
             answered => {
                 self.0.answered.fetch_max(self.0.micros(), Ordering::Relaxed);
                 let values = answered.as_ref().map(parts).unwrap_or_default();
-                if values.iter().any(is_of_a_replica) && !self.is_cluster() {
+                if values.iter().any(is_read_only_error) && !self.is_cluster() {
                     self.renew();
                 }
             }
@@ -306,7 +317,7 @@ impl RedisConnection {
         answer
     }
 
-    /// Renews the connection if no command was answered for a second, nor since this moment.
+    /// Replaces the connection if no command got a response for a second, nor since this one was sent.
     fn renew_if_silent(&self, sent: u64) {
         let answered = self.0.answered.load(Ordering::Relaxed);
         if answered <= sent && self.0.micros() - answered >= SILENCE.as_micros() as u64 {
@@ -317,19 +328,19 @@ impl RedisConnection {
 
 impl Shared {
     fn micros(&self) -> u64 {
-        self.begun.elapsed().as_micros() as u64
+        self.started.elapsed().as_micros() as u64
     }
 
-    async fn open_line(&self) -> Result<Line, Error> {
-        (self.read)()?.client()?.connect().await
+    async fn connect(&self) -> Result<Connection, Error> {
+        (self.read_target)()?.client()?.connect().await
     }
 }
 
-fn is_of_a_replica(answer: &Value) -> bool {
+fn is_read_only_error(answer: &Value) -> bool {
     matches!(answer, Value::ServerError(error) if error.code() == "READONLY")
 }
 
-/// Against lost packets: the kernel of a process that hangs still acknowledges.
+/// TCP settings that detect lost packets. They do not detect a process that hangs, whose kernel still acknowledges.
 fn tcp() -> TcpSettings {
     let keepalive = TcpKeepalive::new()
         .with_time(Duration::from_secs(10))
@@ -340,15 +351,15 @@ fn tcp() -> TcpSettings {
     settings
 }
 
-/// Opens a connection, again and again while it fails and somebody has a handle of it.
+/// Opens a connection. Retries until it succeeds or the last handle is dropped.
 async fn open(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
-        let opened = in_time(OPEN_TIMEOUT, shared.open_line()).await;
+        let opened = in_time(OPEN_TIMEOUT, shared.connect()).await;
         let is_open = opened.is_ok();
         match opened {
-            Ok(line) => {
+            Ok(connection) => {
                 shared.answered.fetch_max(shared.micros(), Ordering::Relaxed);
-                if shared.line.send_replace(Some(line)).is_some() {
+                if shared.current.send_replace(Some(connection)).is_some() {
                     counter!("seenguard_redis_reconnects_total").increment(1);
                 }
                 tracing::info!("connected to Redis");
@@ -358,8 +369,13 @@ async fn open(shared: Weak<Shared>) {
             }
             Err(_) => {}
         }
-        // If what is there now is a replica, too, it is not left at once.
-        sleep(PAUSE).await;
+        // Do not reconnect at once if the new connection is to a replica, too.
+        sleep(if is_open && shared.is_cluster {
+            CLUSTER_PAUSE
+        } else {
+            PAUSE
+        })
+        .await;
         if is_open {
             return shared.is_opening.store(false, Ordering::Relaxed);
         }
@@ -369,16 +385,16 @@ async fn open(shared: Weak<Shared>) {
 impl ConnectionLike for RedisConnection {
     fn req_packed_command<'a>(&'a mut self, command: &'a Cmd) -> RedisFuture<'a, Value> {
         Box::pin(async move {
-            let begun = Instant::now();
-            let mut line = self.connected()?;
-            let answer = match &mut line {
-                Line::Single(line) => line.req_packed_command(command),
-                Line::Cluster(line) => line.req_packed_command(command),
+            let start = Instant::now();
+            let mut connection = self.connected()?;
+            let answer = match &mut connection {
+                Connection::Single(connection) => connection.req_packed_command(command),
+                Connection::Cluster(connection) => connection.req_packed_command(command),
             };
             let answer = self.watched(answer, slice::from_ref).await;
-            // This one waits for entries.
+            // It blocks until there are entries.
             if !matches!(command.args_iter().next(), Some(Arg::Simple(b"XREADGROUP"))) {
-                histogram!("seenguard_redis_command_seconds").record(begun.elapsed().as_secs_f64());
+                histogram!("seenguard_redis_command_seconds").record(start.elapsed().as_secs_f64());
             }
             answer
         })
@@ -391,19 +407,19 @@ impl ConnectionLike for RedisConnection {
         count: usize,
     ) -> RedisFuture<'a, Vec<Value>> {
         Box::pin(async move {
-            let mut line = self.connected()?;
-            let answers = match &mut line {
-                Line::Single(line) => line.req_packed_commands(pipeline, offset, count),
-                Line::Cluster(line) => line.req_packed_commands(pipeline, offset, count),
+            let mut connection = self.connected()?;
+            let answers = match &mut connection {
+                Connection::Single(connection) => connection.req_packed_commands(pipeline, offset, count),
+                Connection::Cluster(connection) => connection.req_packed_commands(pipeline, offset, count),
             };
             self.watched(answers, Vec::as_slice).await
         })
     }
 
     fn get_db(&self) -> i64 {
-        self.connected().map_or(0, |line| match line {
-            Line::Single(line) => line.get_db(),
-            Line::Cluster(line) => line.get_db(),
+        self.connected().map_or(0, |connection| match connection {
+            Connection::Single(connection) => connection.get_db(),
+            Connection::Cluster(connection) => connection.get_db(),
         })
     }
 }

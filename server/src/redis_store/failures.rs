@@ -1,4 +1,4 @@
-//! Maps errors of Redis to kinds of errors.
+//! Maps errors of Redis to [`ErrorKind`].
 
 use redis::{ErrorKind as RedisErrorKind, RedisError};
 use seenguard::StoreFailure;
@@ -20,7 +20,7 @@ pub(crate) fn error_of(error: RedisError) -> Error {
     Error::new(kind, error)
 }
 
-/// Maps a script's message about a write that Redis has refused.
+/// Maps the message of a script's refused write.
 pub(super) fn refusal(text: String) -> Error {
     Error::new(StoreFailure::of_redis(&text), text)
 }

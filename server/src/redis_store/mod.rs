@@ -1,4 +1,4 @@
-//! Users' chains in Redis: for each user a list and two hashes.
+//! The backend in Redis: for each user a list and two hashes.
 
 mod connection;
 mod failures;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use redis::Value;
 use seenguard::{
-    KeptInRedis, LoadedFromRedis, PendingToKeep, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
+    LoadedFromRedis, PendingFromRedis, PendingUpdate, RedisCommand, RedisScript, StoreFailure, StoreKeys, Time,
 };
 
 use self::failures::refusal;
@@ -30,9 +30,9 @@ const DEFAULT_PREFIX: &str = "seen:";
 /// A backend in Redis 6.2 or newer, or a Redis Cluster, with the keys and the scripts of the npm package's
 /// `redisStore`: servers in Node and in Rust can serve the same users at the same time.
 ///
-/// For each user it has a list, `<prefix><user>` (one shard an element, newest first), and two hashes:
-/// `<prefix><user>:meta` for the revision, unseen ids and the deletion of the history, which changes atomically with
-/// the list by one compare-and-set script and expires with it; and `<prefix><user>:pending` for the devices' pending
+/// Each user has a list, `<prefix><user>` (one shard in each element, newest first), and two hashes:
+/// `<prefix><user>:meta` has the revision, the unseen ids and the deletion of the history; a compare-and-set script
+/// changes it atomically with the list, and it expires with the list. `<prefix><user>:pending` has the devices' pending
 /// impressions. On a cluster a user's keys share a slot: [`StoreKeys`].
 ///
 /// ```no_run
@@ -60,7 +60,7 @@ pub struct RedisBackend {
 }
 
 impl RedisBackend {
-    /// A backend in the Redis, or the cluster, of this connection.
+    /// A backend over this connection.
     pub fn new(connection: RedisConnection) -> Self {
         RedisBackend {
             connection,
@@ -68,7 +68,7 @@ impl RedisBackend {
         }
     }
 
-    /// The prefix of all keys; `seen:`.
+    /// Sets the prefix of all keys; `seen:`.
     pub fn prefix(self, prefix: impl Into<String>) -> Self {
         let prefix = prefix.into();
         RedisBackend { prefix, ..self }
@@ -78,7 +78,7 @@ impl RedisBackend {
         Ok(StoreKeys::of(&self.prefix, user, self.connection.is_cluster())?)
     }
 
-    /// Removes lists of devices beyond the limit. If it fails, the next call tries again.
+    /// Removes devices' lists beyond the limit. After a failure the next call removes them.
     async fn drop_devices(&self, command: Option<RedisCommand>) {
         if let Some(command) = command {
             let _ = run(&self.connection, &command).await;
@@ -98,7 +98,7 @@ impl RedisBackend {
         let answer = match run(&self.connection, &command).await {
             Err(error) if *even_if_full && error.kind() == StoreFailure::OutOfMemory.into() => {
                 command.script = RedisScript::ReplaceInFull;
-                // Redis 6.2 does not know the flag.
+                // Redis 6.2 does not support the flag.
                 run(&self.connection, &command).await.map_err(|_| error)?
             }
             answer => answer?,
@@ -109,23 +109,24 @@ impl RedisBackend {
 
 #[async_trait]
 impl Backend for RedisBackend {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         let keys = self.keys_of(user)?;
         let loaded = loaded(run(&self.connection, &keys.clone().load(reported)).await?)?;
-        self.drop_devices(keys.drop_devices(&loaded.kept, reported)).await;
-        let is_of_a_replica = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
-        if loaded.refusal.as_ref().is_some_and(is_of_a_replica) {
+        self.drop_devices(keys.drop_devices(&loaded.pending, reported)).await;
+        let is_read_only = |refusal: &Arc<Error>| refusal.to_string().contains("READONLY ");
+        if loaded.refusal.as_ref().is_some_and(is_read_only) {
             self.connection.renew();
         }
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
         let keys = self.keys_of(user)?;
-        let answer = run(&self.connection, &keys.clone().keep(reported)).await?;
-        let kept = KeptInRedis::read(texts_of(answer)).ok_or_else(strange)?;
-        self.drop_devices(keys.drop_devices(&kept.kept, Some(reported))).await;
-        Ok(kept.now)
+        let answer = run(&self.connection, &keys.clone().store_pending(reported)).await?;
+        let answer = PendingFromRedis::read(strings_of(answer)).ok_or_else(unexpected_response)?;
+        self.drop_devices(keys.drop_devices(&answer.pending, Some(reported)))
+            .await;
+        Ok(answer.now)
     }
 
     async fn replace(&self, user: &str, replacement: &Replacement) -> Result<bool, Error> {
@@ -141,41 +142,41 @@ impl Backend for RedisBackend {
     }
 }
 
-fn strange() -> Error {
-    let what = "a script answers what it never does: something else is at the address of Redis";
+fn unexpected_response() -> Error {
+    let what = "unexpected response of a script: check that Redis is at the address";
     Error::new(StoreFailure::WrongType, what)
 }
 
 fn loaded(answer: Value) -> Result<Loaded, Error> {
-    let loaded = LoadedFromRedis::read(texts_of(answer)).ok_or_else(strange)?;
+    let loaded = LoadedFromRedis::read(strings_of(answer)).ok_or_else(unexpected_response)?;
     Ok(Loaded {
         stored: Arc::new(loaded.stored),
         revision: loaded.revision,
-        kept: loaded.kept,
+        pending: loaded.pending,
         now: loaded.now,
         refusal: loaded.refusal.map(|text| Arc::new(refusal(text))),
     })
 }
 
-fn texts_of(answer: Value) -> Vec<String> {
-    let mut texts = Vec::new();
-    flatten(answer, &mut texts);
-    texts
+fn strings_of(answer: Value) -> Vec<String> {
+    let mut strings = Vec::new();
+    flatten(answer, &mut strings);
+    strings
 }
 
-/// Flattens a response to texts, with the length before those of each list. Bytes that are not UTF-8 are not base64
-/// either: the core reports them as damaged.
-fn flatten(answer: Value, texts: &mut Vec<String>) {
+/// Flattens a response to strings, each list with its length before it. Bytes that are not UTF-8 become damaged base64,
+/// which the core reports.
+fn flatten(answer: Value, strings: &mut Vec<String>) {
     match answer {
-        Value::BulkString(bytes) => texts.push(
+        Value::BulkString(bytes) => strings.push(
             String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
         ),
         Value::Array(parts) => {
             for part in parts {
                 if let Value::Array(list) = &part {
-                    texts.push(list.len().to_string());
+                    strings.push(list.len().to_string());
                 }
-                flatten(part, texts);
+                flatten(part, strings);
             }
         }
         _ => {}

@@ -1,4 +1,4 @@
-//! The scripts that run in Redis: the core's, and those of streams.
+//! Runs the scripts in Redis: those of the core, and that of streams.
 
 use std::sync::LazyLock;
 
@@ -13,15 +13,15 @@ use super::connection::RedisConnection;
 use super::failures::error_of;
 use crate::error::Error;
 
-/// The scripts of the core, in the order of their numbers.
-static OF_THE_CORE: LazyLock<[Script; RedisScript::ALL.len()]> =
-    LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.text().to_owned())));
+/// The scripts of the core, by their numbers.
+static CORE_SCRIPTS: LazyLock<[Script; RedisScript::ALL.len()]> =
+    LazyLock::new(|| RedisScript::ALL.map(|script| Script::new(script.source().to_owned())));
 
 #[cfg(feature = "consumer")]
-static OF_STREAMS: LazyLock<Script> =
+static STREAM_SCRIPT: LazyLock<Script> =
     LazyLock::new(|| Script::new([RedisScript::BEGINNING, include_str!("../../lua/stream.lua")].concat()));
 
-/// An operation of `stream.lua`, which describes them.
+/// The name of an operation of `stream.lua`.
 #[cfg(feature = "consumer")]
 pub(crate) struct StreamOperation(&'static str);
 
@@ -42,20 +42,20 @@ impl StreamOperation {
         keys: &[String],
         arguments: &[impl ToRedisArgs],
     ) -> Result<Value, Error> {
-        OF_STREAMS.run(connection, keys, Some(self.0), arguments).await
+        STREAM_SCRIPT.run(connection, keys, Some(self.0), arguments).await
     }
 }
 
-/// Sends a command of the core.
+/// Runs a command of the core.
 pub(super) async fn run(connection: &RedisConnection, command: &RedisCommand) -> Result<Value, Error> {
-    let script = &OF_THE_CORE[command.script as usize];
+    let script = &CORE_SCRIPTS[command.script as usize];
     script.run(connection, &command.keys, None, &command.arguments).await
 }
 
-/// Runs each script on keys that no user has, and deletes them: for `seenguard-server check`.
+/// Runs each script on test keys, and deletes these: for `seenguard-server check`.
 ///
 /// # Errors
-/// Those of Redis, with the name of the script or command.
+/// Errors of Redis, with the name of the script or command.
 #[cfg(feature = "consumer")]
 #[doc(hidden)]
 pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result<(), Error> {
@@ -69,14 +69,14 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
     };
     let run = async |name: &'static str, script: &Script, keys: &[&String], arguments: &[&str]| -> Result<(), Error> {
         let keys: Vec<String> = keys.iter().copied().cloned().collect();
-        let operation = std::ptr::eq(script, &*OF_STREAMS).then_some(name);
+        let operation = std::ptr::eq(script, &*STREAM_SCRIPT).then_some(name);
         let answer = script.run(connection, &keys, operation, arguments).await;
         answer.map(drop).map_err(|error| named(name, error))
     };
-    let core = |script: RedisScript| &OF_THE_CORE[script as usize];
+    let core = |script: RedisScript| &CORE_SCRIPTS[script as usize];
     let all = [&keys.list, &keys.meta, &keys.pending];
     let delete = async || -> Result<(), Error> {
-        // One by one: on a cluster each is in a slot of its own for some prefixes.
+        // One by one: on a cluster they may be in several slots.
         for key in all.into_iter().chain([&stream, &letters]) {
             send(cmd("DEL").arg(key)).await?;
         }
@@ -85,7 +85,13 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
     delete().await?;
     let device = [DEVICE, "1", LIST, "1", "60", "1"];
     run("load", core(RedisScript::Load), &all, &device).await?;
-    run("keep", core(RedisScript::Keep), &[&keys.pending], &device).await?;
+    run(
+        "store_pending",
+        core(RedisScript::StorePending),
+        &[&keys.pending],
+        &device,
+    )
+    .await?;
     run(
         "drop",
         core(RedisScript::Drop),
@@ -93,27 +99,27 @@ pub async fn check_scripts(connection: &RedisConnection, prefix: &str) -> Result
         &[DEVICE, &format!("1 {LIST}")],
     )
     .await?;
-    // A new chain without expiry, then another one in its place.
+    // A new chain without expiry, then its replacement.
     let new = ["0", "0", "-1", "0", "1", "check", "unseen:check", "1"];
     run("replace", core(RedisScript::Replace), &all[..2], &new).await?;
     let revision = send(cmd("HGET").arg(&keys.meta).arg("revision")).await?;
-    let revision: String = redis::from_redis_value(revision).map_err(|_| super::strange())?;
+    let revision: String = redis::from_redis_value(revision).map_err(|_| super::unexpected_response())?;
     let other = [&revision, "1", "-1", "60", "1", "check", "unseen:check", ""];
     run("replace", core(RedisScript::Replace), &all, &other).await?;
-    run("prepare", &OF_STREAMS, &[&stream], &["check"]).await?;
+    run("prepare", &STREAM_SCRIPT, &[&stream], &["check"]).await?;
     let entry = send(cmd("XADD").arg(&stream).arg(&["*", "check", "check"])).await?;
-    let entry: String = redis::from_redis_value(entry).map_err(|_| super::strange())?;
+    let entry: String = redis::from_redis_value(entry).map_err(|_| super::unexpected_response())?;
     let group = ["GROUP", "check", "check", "COUNT", "1", "STREAMS", &stream, ">"];
     send(cmd("XREADGROUP").arg(&group)).await?;
     run(
         "set_aside",
-        &OF_STREAMS,
+        &STREAM_SCRIPT,
         &[&stream, &letters],
         &["check", &entry, "check"],
     )
     .await?;
-    run("acknowledge", &OF_STREAMS, &[&stream], &["check", &entry]).await?;
-    run("tidy", &OF_STREAMS, &[&stream, &letters], &["check", "check", "0"]).await?;
+    run("acknowledge", &STREAM_SCRIPT, &[&stream], &["check", &entry]).await?;
+    run("tidy", &STREAM_SCRIPT, &[&stream, &letters], &["check", "check", "0"]).await?;
     delete().await
 }
 
@@ -122,16 +128,16 @@ fn named(name: &str, error: Error) -> Error {
     Error::new(error.kind(), format!("{name}: {error}"))
 }
 
-/// A script, which Redis identifies by its hash.
+/// A script and its hash, by which Redis identifies it.
 struct Script {
-    text: String,
+    source: String,
     hash: String,
 }
 
 impl Script {
-    fn new(text: String) -> Self {
-        let hash = redis::Script::new(&text).get_hash().to_owned();
-        Script { text, hash }
+    fn new(source: String) -> Self {
+        let hash = redis::Script::new(&source).get_hash().to_owned();
+        Script { source, hash }
     }
 
     async fn run(
@@ -148,10 +154,10 @@ impl Script {
             call
         };
         let answer = match call("EVALSHA", &self.hash).query_async(&mut connection).await {
-            // This node has not loaded the script yet, or has dropped it. `SCRIPT LOAD` to all nodes of a cluster would
-            // fail if one of them does not respond.
+            // This node does not have the script. `SCRIPT LOAD` on all nodes of a cluster would fail if one does not
+            // respond.
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                call("EVAL", &self.text).query_async(&mut connection).await
+                call("EVAL", &self.source).query_async(&mut connection).await
             }
             answer => answer,
         };

@@ -1,4 +1,4 @@
-//! Export and deletion of people's data, with a token of administration.
+//! Export and deletion of people's data, for administrators.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use super::{Body, Problem, Service, User, check_count, private};
 
 /// Most people of a request.
 const MAX_PEOPLE: usize = 1_000;
-/// How many of them are deleted concurrently.
+/// The number of histories that are deleted concurrently.
 const AT_ONCE: usize = 32;
 
-/// What is stored of a person.
+/// Exports a person's data.
 ///
-/// All that can be listed: the shards are Bloom filters, which cannot say what they contain.
+/// The ids in the shards cannot be listed, since the shards are Bloom filters.
 #[utoipa::path(
     get,
     path = "/v1/users/{user}/export",
-    params(("user" = String, Path, description = "Who has requested it")),
+    params(("user" = String, Path, description = "The person who has requested it")),
     responses(
-        (status = 200, description = "What is stored", body = Export),
+        (status = 200, description = "The stored data", body = Export),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -46,24 +46,24 @@ pub(super) async fn export(State(service): State<Arc<Service>>, User(user): User
         unseen: of_kind("unseen"),
         seen: of_kind("seen"),
         forget_before: forget_before.and_then(|(_, at)| at.parse().ok()),
-        pending: loaded.kept.lines().map(str::to_owned).collect(),
+        pending: loaded.pending.lines().map(str::to_owned).collect(),
         shard_bytes: loaded.stored.shards.iter().map(String::len).collect(),
     };
     Ok(private(None, &export))
 }
 
-/// What is stored of a person.
+/// A person's stored data.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 struct Export {
-    /// Ids that became unseen.
+    /// Unseen ids, each with its time.
     unseen: Vec<Impression>,
-    /// Ids of these that were seen again.
+    /// Ids that were unseen and have been seen again, each with its time.
     seen: Vec<Impression>,
     /// When the history was deleted, in Unix seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     forget_before: Option<u64>,
-    /// Each device's pending impressions, as hashes.
+    /// The pending impressions of each device, as hashes.
     pending: Vec<String>,
     /// Bytes of each shard, the newest first.
     shard_bytes: Vec<usize>,
@@ -71,13 +71,13 @@ struct Export {
 
 /// Deletes the histories of many people.
 ///
-/// As `DELETE /v1/users/{user}/history` for each. To send the request again is harmless.
+/// Equals `DELETE /v1/users/{user}/history` for each person. The request may be repeated.
 #[utoipa::path(
     post,
     path = "/v1/users/forget",
     request_body = ForgetBody,
     responses(
-        (status = 200, description = "What became of each", body = ForgetAnswer),
+        (status = 200, description = "The result for each person", body = ForgetResponse),
         (status = 400, description = "The body has another form", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
     )
@@ -85,7 +85,7 @@ struct Export {
 pub(super) async fn forget_many(
     State(service): State<Arc<Service>>,
     Body(ForgetBody { users }): Body<ForgetBody>,
-) -> Result<Json<ForgetAnswer>, Problem> {
+) -> Result<Json<ForgetResponse>, Problem> {
     check_count(users.len(), MAX_PEOPLE)?;
     let deadline = Instant::now() + service.store.deadline();
     let forget = async |user: String| {
@@ -98,7 +98,7 @@ pub(super) async fn forget_many(
         Status { code }
     };
     let results = iter(users).map(forget).buffered(AT_ONCE).collect().await;
-    Ok(Json(ForgetAnswer { results }))
+    Ok(Json(ForgetResponse { results }))
 }
 
 #[derive(Deserialize, ToSchema)]
@@ -109,8 +109,8 @@ pub(super) struct ForgetBody {
 }
 
 #[derive(Serialize, ToSchema)]
-pub(super) struct ForgetAnswer {
-    /// Of each of them, in their order.
+pub(super) struct ForgetResponse {
+    /// One result for each person, in their order.
     results: Vec<Status>,
 }
 

@@ -1,4 +1,4 @@
-//! Reports of many users at once, from a job that processes a stream.
+//! Reports of many users, from a job that processes a stream.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use utoipa::ToSchema;
 
 use super::{Problem, Service};
 use crate::applying::{ApplyOptions, DeadLetter, Entry, EntryId, apply_all};
+use crate::cpu_bound::run_cpu_bound;
 use crate::error::ErrorKind;
-use crate::heavy::work_on;
 use crate::received;
 
 const MAX_USERS: usize = 500;
@@ -24,24 +24,24 @@ const MAX_IDS: usize = 10_000;
 
 /// Applies reports of many users.
 ///
-/// NDJSON with one record of the stream in each line, `{"user": "ada", "form": 1, "at": 1764000000000, "report": …}`,
-/// with the report as in the record. With `form`, the record's header `seenguard`, a server has written it, in its own
-/// time; without one it is what a device has posted, received when the record was written, at `at`. Reports of a user
-/// are applied in their order. For a job that replaces the consumer.
+/// For a job that replaces the consumer. The body is NDJSON with one record of the stream in each line, `{"user":
+/// "ada", "form": 1, "at": 1764000000000, "report": …}`, where `report` is the record's value. Set `form` to the
+/// record's header `seenguard`, which shows that a server has written the report. Without it the report is a device's
+/// own, received when the record was written, at `at`. Reports of a user are applied in their order.
 #[utoipa::path(
     post,
     path = "/v1/impressions",
     request_body(content = String, content_type = "application/x-ndjson", description = "At most 1 MB, of 500 users, with 10,000 ids"),
     responses(
-        (status = 200, description = "All are stored, but for those that are refused", body = BulkAnswer),
+        (status = 200, description = "All reports are stored except the refused ones", body = BulkResponse),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "Some may be stored: send all of them again in a moment. With the code newer-form a newer version has written one: wait for a newer service", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "Some reports may be stored: send all again in a moment. Code newer-form: a newer version has written a report, upgrade the service", body = Problem, content_type = "application/problem+json"),
     )
 )]
 pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, body: Bytes) -> Result<Response, Problem> {
     let store = &service.store;
     let arrived = store.now(None);
-    let entries = work_on(body.len(), || entries_of(&body, arrived))?;
+    let entries = run_cpu_bound(body.len(), || entries_of(&body, arrived))?;
     check_sizes(&entries)?;
     let lines = entries.len();
     let options = ApplyOptions {
@@ -57,12 +57,12 @@ pub(super) async fn impressions_of_many(State(service): State<Arc<Service>>, bod
     let mut refused: Vec<Refused> = refused.collect();
     refused.sort_by_key(|refused| refused.line);
     let taken = lines - refused.len();
-    Ok(Json(BulkAnswer { taken, refused }).into_response())
+    Ok(Json(BulkResponse { taken, refused }).into_response())
 }
 
-/// The outcome of the reports.
+/// The outcome of a bulk request.
 #[derive(Serialize, ToSchema)]
-struct BulkAnswer {
+struct BulkResponse {
     /// The number of stored reports.
     taken: usize,
     /// Reports that cannot be applied: do not send them again.
@@ -111,7 +111,7 @@ fn content_of(line: &[u8], arrived: Time) -> Result<Content, Problem> {
         Ok(false) => {}
         Ok(true) => {
             let what =
-                "a line has a newer form than this version reads: upgrade the service, then send the lines again";
+                "a line has a form that only a newer version reads: upgrade the service, then send the lines again";
             return Err(Problem::unavailable("newer-form", what));
         }
         Err(error) => return Ok(Err(error.code())),

@@ -6,11 +6,11 @@ use seenguard::IdList;
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-/// All ids in one string: thousands of small allocations would take as long as the page itself.
+/// A list of ids in one string, since thousands of small allocations would take as long as the page itself.
 #[derive(Debug, Default)]
 pub struct Ids {
     text: String,
-    /// Where each id ends in the string.
+    /// The end of each id in the string.
     ends: Vec<usize>,
 }
 
@@ -65,7 +65,7 @@ impl<'de> Deserialize<'de> for Ids {
     }
 }
 
-/// Reads an id to the end of the list.
+/// Deserializes an id, and appends it to the list.
 struct Id<'a>(&'a mut Ids);
 
 impl<'de> DeserializeSeed<'de> for Id<'_> {

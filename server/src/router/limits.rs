@@ -1,4 +1,5 @@
-//! Limits of a group of routes: beyond them a request is refused at once, so that one kind cannot take another's room.
+//! Limits of a group of routes. A request beyond them is refused at once, so that one group cannot exhaust the
+//! resources of another.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use utoipa_axum::router::OpenApiRouter;
 use super::problem::Problem;
 
 /// Timeout of receiving a body.
-const BODY_WITHIN: Duration = Duration::from_secs(5);
+const BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The limits of a group.
 pub(super) struct Limits {
@@ -33,7 +34,7 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// These routes, within the limits.
+    /// Applies the limits to these routes.
     pub(super) fn around<S>(self, routes: OpenApiRouter<S>) -> OpenApiRouter<S>
     where
         S: Clone + Send + Sync + 'static,
@@ -58,7 +59,7 @@ async fn shed(_: BoxError) -> Problem {
 fn busy() -> Problem {
     Problem::unavailable(
         "busy",
-        "there are too many requests at the same time: send it again in a moment, or start more services",
+        "too many concurrent requests: send it again in a moment, or start more services",
     )
 }
 
@@ -69,21 +70,21 @@ struct Bodies {
     most: usize,
 }
 
-/// Receives the body before the route sees the request. Its memory is reserved until there is a response.
+/// Receives the body before the route gets the request. Its memory stays reserved until the response.
 async fn received(State(bodies): State<Bodies>, request: Request, next: Next) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
-    let received = timeout(BODY_WITHIN, bodies.receive(body)).await;
-    let (body, _room) = received
+    let received = timeout(BODY_TIMEOUT, bodies.receive(body)).await;
+    let (body, _permit) = received
         .map_err(|_| Problem::unavailable("timeout", "the body did not arrive within 5 s: send it again"))??;
     Ok(next.run(Request::from_parts(parts, body.into())).await)
 }
 
 impl Bodies {
-    /// Reserves memory for what has arrived, not for what is announced. It never waits for memory: bodies that have
-    /// arrived in part would wait for each other.
+    /// Receives a body, and reserves memory for each frame as it arrives. It never waits for memory, since incomplete
+    /// bodies would wait for each other.
     async fn receive(&self, body: Body) -> Result<(Vec<u8>, Option<OwnedSemaphorePermit>), Problem> {
         let mut frames = body.into_data_stream();
-        let (mut bytes, mut room) = (Vec::new(), None::<OwnedSemaphorePermit>);
+        let (mut bytes, mut permit) = (Vec::new(), None::<OwnedSemaphorePermit>);
         while let Some(frame) = frames.next().await {
             let frame = frame.map_err(|_| Problem::bad_request("the body is incomplete: send it again"))?;
             if frame.len() > self.most - bytes.len() {
@@ -94,12 +95,12 @@ impl Bodies {
             }
             let more = self.budget.clone().try_acquire_many_owned(frame.len() as u32);
             let more = more.map_err(|_| busy())?;
-            match &mut room {
-                Some(room) => room.merge(more),
-                None => room = Some(more),
+            match &mut permit {
+                Some(permit) => permit.merge(more),
+                None => permit = Some(more),
             }
             bytes.extend_from_slice(&frame);
         }
-        Ok((bytes, room))
+        Ok((bytes, permit))
     }
 }

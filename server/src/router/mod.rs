@@ -29,18 +29,18 @@ use self::limits::Limits;
 use self::schema::Description;
 #[cfg(feature = "consumer")]
 use crate::consumer::ReportStream;
+use crate::cpu_bound::{bytes_of, run_cpu_bound};
 use crate::error::{Error, ErrorKind};
-use crate::heavy::{bytes_of, work_on};
-use crate::metrics::note_taken;
+use crate::metrics::count_applied;
 use crate::seen_store::SeenStore;
 
 pub use self::problem::{Problem, Reason};
 
 /// Most candidates of a page.
 const MAX_RANKED: usize = 20_000;
-/// Most ids that become unseen at once: a chain stores no more.
+/// Most ids of a request that become unseen, which is also the most that a chain stores.
 const MAX_UNSEEN: usize = 1_000;
-/// Most bytes of a body that is not a page's.
+/// Most bytes of any body except a page's.
 const MAX_BODY: usize = 1 << 20;
 
 /// The options of the routes.
@@ -55,7 +55,7 @@ impl RouterOptions {
     /// The largest value of [`RouterOptions::max_body_bytes`], in bytes: 64 MiB, the memory for the bodies of all pages.
     pub const MAX_BODY_BYTES: usize = 64 << 20;
 
-    /// Reports are applied at once; the body of a page has at most 2 MiB.
+    /// The defaults: reports are applied at once, and the body of a page has at most 2 MiB.
     pub fn new() -> Self {
         RouterOptions {
             #[cfg(feature = "consumer")]
@@ -64,14 +64,15 @@ impl RouterOptions {
         }
     }
 
-    /// Reports go into this stream, for a [`Consumer`](crate::Consumer).
+    /// Appends reports to this stream, for a [`Consumer`](crate::Consumer), instead of applying them at once.
     #[cfg(feature = "consumer")]
     pub fn stream(mut self, stream: Arc<dyn ReportStream>) -> Self {
         self.stream = Some(stream);
         self
     }
 
-    /// Most bytes of the body of a page, up to [`RouterOptions::MAX_BODY_BYTES`]. Other bodies have at most 1 MiB.
+    /// Sets the most bytes of the body of a page, up to [`RouterOptions::MAX_BODY_BYTES`]. Other bodies have at most 1
+    /// MiB.
     pub fn max_body_bytes(mut self, max_body_bytes: usize) -> Self {
         self.max_body_bytes = max_body_bytes.min(Self::MAX_BODY_BYTES);
         self
@@ -98,7 +99,7 @@ impl Service {
         self.log(user, &done).await
     }
 
-    /// Appends a change that is already in the chain to a stream from which chains can be rebuilt.
+    /// Appends a change of a chain to the stream, if chains can be rebuilt from it.
     #[cfg_attr(not(feature = "consumer"), expect(unused_variables, clippy::unused_async))]
     async fn log(&self, user: &str, done: &ReceivedReport) -> Result<(), Problem> {
         #[cfg(feature = "consumer")]
@@ -162,21 +163,21 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     router
         .route("/openapi.json", axum::routing::get(async move || description.clone()))
         .method_not_allowed_fallback(async || {
-            let detail = "this route has another method: see /openapi.json";
+            let detail = "the route does not support this method: see /openapi.json";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method-not-allowed", detail)
         })
         .fallback(async || {
-            let detail = "there is no route at this address: see /openapi.json";
+            let detail = "no such route: see /openapi.json";
             Problem::new(StatusCode::NOT_FOUND, "not-found", detail)
         })
         .layer(CatchPanicLayer::custom(|_| {
             Problem::from(Error::from(ErrorKind::Internal)).into_response()
         }))
-        // The groups have limits of their own.
+        // The groups have their own limits.
         .layer(DefaultBodyLimit::disable())
 }
 
-/// A page of ranked ids.
+/// Makes a page of ranked ids.
 ///
 /// `ranked` has all candidates, the best first, including the seen ones. Send `next` as the `cursor` of the next page,
 /// and `snapshot` unchanged to the device.
@@ -184,13 +185,13 @@ pub fn router(store: SeenStore, options: RouterOptions) -> Router {
     post,
     path = "/v1/users/{user}/page",
     params(
-        ("user" = String, Path, description = "Whose page it is"),
-        ("Seen-Held" = Option<String>, Header, description = "The device's, passed on: which shards it holds"),
-        ("Seen-Pending" = Option<String>, Header, description = "The device's, passed on: what it has shown recently"),
+        ("user" = String, Path, description = "The user of the page"),
+        ("Seen-Held" = Option<String>, Header, description = "Forwarded from the device: the shards that it has"),
+        ("Seen-Pending" = Option<String>, Header, description = "Forwarded from the device: the impressions that it has recorded recently"),
     ),
     request_body = PageBody,
     responses(
-        (status = 200, description = "The page", body = PageAnswer),
+        (status = 200, description = "The page", body = PageResponse),
         (status = 400, description = "The body has another form, or an option is wrong", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
@@ -217,7 +218,7 @@ async fn page(
     if page.items.len() < body.size {
         counter!("seenguard_short_pages_total").increment(1);
     }
-    let answer = PageAnswer {
+    let answer = PageResponse {
         items: IdsAt {
             ids: &body.ranked,
             indices: &page.items,
@@ -238,7 +239,7 @@ struct PageBody {
     /// The number of items.
     #[schema(minimum = 1, maximum = 10_000)]
     size: usize,
-    /// `next` of the previous page. Any other text requests the first page.
+    /// `next` of the previous page. Any other string requests the first page.
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
@@ -258,18 +259,18 @@ enum Repeats {
 /// A page.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Page)]
-struct PageAnswer<'a> {
+struct PageResponse<'a> {
     /// The items of the page, by their ids.
     #[schema(value_type = Vec<String>)]
     items: IdsAt<'a>,
-    /// The cursor of the next page: short, and safe in a URL. null: this is the last page.
+    /// The cursor of the next page, short and URL-safe; null on the last page.
     next: Option<&'a str>,
-    /// The snapshot against which the items were filtered: send it to the device, which passes it to `guard.apply`.
-    /// Absent if the page is degraded.
+    /// The snapshot with which the items were filtered. Send it to the device, which passes it to `guard.apply`. Absent
+    /// if the page is degraded.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<ChainSnapshot>)]
     snapshot: Option<&'a ChainSnapshot>,
-    /// Whether the page was made without the user's stored chain, because the storage did not respond: send it to the
+    /// Whether the page was made without the user's stored chain, because the storage did not respond. Send it to the
     /// device, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     degraded: bool,
@@ -277,16 +278,16 @@ struct PageAnswer<'a> {
 
 /// Stores a device's report.
 ///
-/// Pass the device's body on unchanged, regardless of its content type. The response comes when the report is stored:
-/// in the user's chain, or in the stream and, until it is applied from there, among the device's pending impressions.
+/// Forward the device's body unchanged, regardless of its content type. The response is sent when the report is in the
+/// user's chain; with a stream, when it is in the stream and its impressions are among the pending ones.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/impressions",
-    params(("user" = String, Path, description = "Whose device it is")),
+    params(("user" = String, Path, description = "The user of the device")),
     request_body = Report,
     responses(
-        (status = 204, description = "It is stored"),
-        (status = 400, description = "The body has another form than a report", body = Problem, content_type = "application/problem+json"),
+        (status = 204, description = "The report is stored"),
+        (status = 400, description = "The body is not a report", body = Problem, content_type = "application/problem+json"),
         (status = 409, description = "The report is of another namespace: respond to the device with 409, too", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
@@ -306,23 +307,23 @@ async fn impressions(
         return Ok(StatusCode::NO_CONTENT);
     }
     let report = store.check(&user, &body)?;
-    let (ingested, kept) = tokio::join!(store.ingest(&user, &report), store.keep_list(&user, &report));
+    let (ingested, stored) = tokio::join!(store.ingest(&user, &report), store.store_list(&user, &report));
     ingested?;
-    kept?;
-    note_taken(&[report], false);
+    stored?;
+    count_applied(&[report], false);
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A snapshot for a device, without a page.
+/// Returns a snapshot for a device, without a page.
 #[utoipa::path(
     get,
     path = "/v1/users/{user}/snapshot",
     params(
-        ("user" = String, Path, description = "Whose device it is"),
-        ("Seen-Held" = Option<String>, Header, description = "The device's, passed on: which shards it holds"),
+        ("user" = String, Path, description = "The user of the device"),
+        ("Seen-Held" = Option<String>, Header, description = "Forwarded from the device: the shards that it has"),
     ),
     responses(
-        (status = 200, description = "What is known to be seen", body = ChainSnapshot),
+        (status = 200, description = "The snapshot", body = ChainSnapshot),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -333,14 +334,15 @@ async fn snapshot(State(service): State<Arc<Service>>, User(user): User, device:
 
 /// Makes ids unseen.
 ///
-/// They are fresh until they are recorded again. At most 1,000 at once; the newest 1,000 of a user are stored.
+/// Unseen ids are fresh until they are recorded again. At most 1,000 in a request; the newest 1,000 of a user are
+/// stored.
 #[utoipa::path(
     post,
     path = "/v1/users/{user}/unsee",
-    params(("user" = String, Path, description = "Who wants to see them again")),
+    params(("user" = String, Path, description = "The user who wants to see them again")),
     request_body = UnseeBody,
     responses(
-        (status = 204, description = "They are fresh"),
+        (status = 204, description = "The ids are fresh"),
         (status = 400, description = "The body has another form", body = Problem, content_type = "application/problem+json"),
         (status = 413, description = "The request exceeds a limit", body = Problem, content_type = "application/problem+json"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
@@ -365,16 +367,16 @@ struct UnseeBody {
     ids: Ids,
 }
 
-/// Deletes the history.
+/// Deletes a user's history.
 ///
-/// All devices delete their impressions with their next page, and impressions that they have not reported yet are
+/// The user's devices delete their impressions with their next page. Earlier impressions that are reported later are
 /// ignored.
 #[utoipa::path(
     delete,
     path = "/v1/users/{user}/history",
-    params(("user" = String, Path, description = "Whose history it is")),
+    params(("user" = String, Path, description = "The user of the history")),
     responses(
-        (status = 204, description = "It is deleted"),
+        (status = 204, description = "The history is deleted"),
         (status = 503, description = "Try again in a moment", body = Problem, content_type = "application/problem+json"),
     )
 )]
@@ -384,7 +386,8 @@ async fn forget(State(service): State<Arc<Service>>, User(user): User) -> Result
 
 /// Plans the size of chains.
 ///
-/// The options of a chain for the impressions of a feed's user, as flags of this program, and its cost in bytes.
+/// Returns the options of a chain for the impressions of a feed's user, as flags of this program, and its cost in
+/// bytes.
 #[utoipa::path(
     get,
     path = "/v1/plan",
@@ -412,7 +415,7 @@ struct PlanQuery {
     per_day: f64,
     /// The number of days for which an item must not be shown again.
     window_days: f64,
-    /// The share of fresh items that all shards together may stop wrongly when they are full.
+    /// The share of fresh items that all shards together may stop wrongly when they are full, 0 to 1.
     false_positive_rate: f64,
     /// Impressions between two refreshes; 10.
     per_refresh: Option<f64>,
@@ -427,10 +430,10 @@ fn check_count(ids: usize, most: usize) -> Result<(), Problem> {
     }
 }
 
-/// A response for one user with this snapshot, which no cache may return to another.
+/// A response for one user, which caches must not store.
 fn private(snapshot: Option<&ChainSnapshot>, answer: &impl Serialize) -> Response {
     let bytes = snapshot.map_or(0, |snapshot| bytes_of(&snapshot.shards));
-    let answer = work_on(bytes, || Json(answer).into_response());
+    let answer = run_cpu_bound(bytes, || Json(answer).into_response());
     ([(header::CACHE_CONTROL, "private, no-store")], answer).into_response()
 }
 
@@ -446,7 +449,7 @@ impl<S: Send + Sync> FromRequestParts<S> for User {
     }
 }
 
-/// The device's `Seen-Held` and `Seen-Pending`: an invalid field is absent.
+/// The device's `Seen-Held` and `Seen-Pending`; `None` for an invalid field.
 struct Device {
     held: Option<String>,
     pending: Option<String>,
@@ -470,21 +473,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Device {
     }
 }
 
-/// A body of JSON, regardless of its content type.
+/// A JSON body, regardless of its content type.
 struct Body<T>(T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
-        let refused = |error: String| {
-            Problem::bad_request(format!(
-                "the body has another form than /openapi.json describes: {error}"
-            ))
-        };
+        let refused = |error: String| Problem::bad_request(format!("the body does not match /openapi.json: {error}"));
         let bytes = Bytes::from_request(request, state).await;
         let bytes = bytes.map_err(|rejection| refused(rejection.body_text()))?;
-        let parsed = work_on(bytes.len(), || crate::json::from_slice(&bytes));
+        let parsed = run_cpu_bound(bytes.len(), || crate::json::from_slice(&bytes));
         Ok(Body(parsed.map_err(|error| refused(error.to_string()))?))
     }
 }

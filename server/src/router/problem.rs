@@ -1,4 +1,4 @@
-//! Problems of requests by RFC 9457: `application/problem+json`.
+//! Error responses by RFC 9457: `application/problem+json`.
 
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -8,13 +8,13 @@ use utoipa::ToSchema;
 
 use crate::error::{Error, ErrorKind};
 
-/// The documentation's site; relative until it has a host.
+/// The base URL of the documentation's site, relative until it has a host.
 const DOCS: &str = "/";
 
-/// Why a request was refused or has failed, and the remedy.
+/// An error response: why a request was refused or has failed, and the remedy.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Problem {
-    /// The page of the problem, on the documentation's site.
+    /// The URL of the problem's page, on the documentation's site.
     #[serde(rename = "type")]
     #[schema(example = "/service#wrong-namespace")]
     kind: String,
@@ -24,9 +24,9 @@ pub struct Problem {
     /// The status of the response.
     #[schema(example = 409)]
     status: u16,
-    /// The cause and the remedy, for people: the text may change.
+    /// The cause and the remedy, for people; it may change.
     detail: String,
-    /// Stable, for programs.
+    /// The stable code, for programs.
     #[schema(example = "wrong-namespace")]
     code: &'static str,
     /// The cause for the log only.
@@ -69,19 +69,18 @@ impl Problem {
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let (code, text) = (error.code(), error.to_string());
+        let (code, message) = (error.code(), error.to_string());
         match error.kind() {
-            ErrorKind::BadReport if code == "too-large" => Problem::too_large(text),
-            ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, text),
+            ErrorKind::BadReport if code == "too-large" => Problem::too_large(message),
+            ErrorKind::BadReport | ErrorKind::BadOption => Problem::new(StatusCode::BAD_REQUEST, code, message),
             ErrorKind::WrongNamespace => {
-                let todo =
-                    "respond to the device with 409, too: it then stores its impressions until its person is back";
-                Problem::new(StatusCode::CONFLICT, code, format!("{text}; {todo}"))
+                let todo = "respond to the device with 409, too, so that it stores its impressions until its person is signed in again";
+                Problem::new(StatusCode::CONFLICT, code, format!("{message}; {todo}"))
             }
-            ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, text),
-            // The storage's address and error are only for the log.
+            ErrorKind::Internal => Problem::new(StatusCode::INTERNAL_SERVER_ERROR, code, message),
+            // The storage's address and error are for the log only.
             _ => Problem {
-                cause: text,
+                cause: message,
                 ..Problem::unavailable(code, "the storage cannot serve the request: send it again in a moment")
             },
         }
@@ -89,7 +88,7 @@ impl From<Error> for Problem {
 }
 
 impl Problem {
-    /// The stream has not accepted a report.
+    /// A report could not be appended to the stream.
     #[cfg(feature = "consumer")]
     pub(super) fn of_stream(error: Error) -> Self {
         match error.kind() {
@@ -117,7 +116,7 @@ impl From<PathRejection> for Problem {
 impl From<QueryRejection> for Problem {
     fn from(rejection: QueryRejection) -> Self {
         Problem::bad_request(format!(
-            "the query has another form than /openapi.json describes: {}",
+            "the query does not match /openapi.json: {}",
             rejection.body_text()
         ))
     }

@@ -1,15 +1,15 @@
-//! The schemas in `/openapi.json` of JSON that the crate `seenguard` reads and writes.
+//! The OpenAPI document without the routes.
 
 use utoipa::openapi::OpenApi as Document;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
-/// The description, without the routes.
+/// The document, to which the routes are added.
 #[derive(OpenApi)]
 #[openapi(
     info(
         title = "Seenguard",
-        description = "Filters and pages ranked ids so that no person sees an item twice, and stores what devices report.",
+        description = "Filters and pages ranked ids so that no person sees an item twice, and stores the impressions that devices report.",
     ),
     modifiers(&Token)
 )]

@@ -1,4 +1,4 @@
-//! Access: on the loopback without a token; on other addresses only with one.
+//! Authorization by tokens, which are optional on the loopback only.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use subtle::ConstantTimeEq;
 use tokio::time::sleep;
 
 use crate::Failure;
-use crate::cli::{self, about};
+use crate::cli::{self, file_error};
 
-/// How often a file is read again.
-const READ_EVERY: Duration = Duration::from_secs(5);
+/// The interval at which token files are reloaded.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(5);
 const MIN_CHARACTERS: usize = 16;
 
-/// The routes that only a token of administration opens.
+/// The routes that need a token of --admin-token-file.
 const ADMINISTRATION: [&str; 2] = ["/v1/users/{user}/export", "/v1/users/forget"];
 
-/// Who may do what.
+/// The valid tokens for each kind of route.
 #[derive(Clone)]
 pub struct Access {
     all: Tokens,
@@ -31,12 +31,12 @@ pub struct Access {
 }
 
 impl Access {
-    /// Reads the files, now and at an interval. Refuses an address beyond the loopback without a token file. Without any
+    /// Reads the files, now and at intervals. Refuses an address beyond the loopback without a token file. Without any
     /// file no request needs a token.
     pub fn of(listen: SocketAddr, file: Option<&Path>, administration: Option<&Path>) -> Result<Self, Failure> {
         if file.is_none() && !listen.ip().is_loopback() {
             return Err(format!(
-                "--listen {listen} without --token-file lets every client read and delete histories: give --token-file, \
+                "--listen {listen} without --token-file would let every client read and delete histories: add --token-file, \
                  or listen on 127.0.0.1"
             )
             .into());
@@ -52,14 +52,14 @@ impl Access {
     }
 }
 
-/// The valid tokens; none: requests need no token.
+/// The valid tokens; `None` if requests need no token.
 #[derive(Clone)]
 struct Tokens(Option<Arc<RwLock<Vec<String>>>>);
 
 impl Tokens {
     fn read(file: &Path, option: &'static str) -> Result<Self, Failure> {
         let tokens = Arc::new(RwLock::new(read(file, option)?));
-        tokio::spawn(keep_current(file.to_owned(), option, tokens.clone()));
+        tokio::spawn(reload_periodically(file.to_owned(), option, tokens.clone()));
         Ok(Tokens(Some(tokens)))
     }
 
@@ -79,10 +79,11 @@ impl Tokens {
     }
 }
 
-/// Tokens can be rotated without a restart: add the new one, change the clients, remove the old one.
-async fn keep_current(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
+/// Reloads a token file at intervals, so that tokens can be rotated without a restart: add the new token, change the
+/// clients, remove the old one.
+async fn reload_periodically(file: PathBuf, option: &'static str, tokens: Arc<RwLock<Vec<String>>>) {
     loop {
-        sleep(READ_EVERY).await;
+        sleep(RELOAD_INTERVAL).await;
         match read(&file, option) {
             Ok(read) => *tokens.write().unwrap_or_else(PoisonError::into_inner) = read,
             Err(error) => tracing::warn!(error, "cannot reload the token file, keeping the previous tokens"),
@@ -95,10 +96,14 @@ fn read(file: &Path, option: &str) -> Result<Vec<String>, String> {
     let tokens = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let tokens: Vec<String> = tokens.map(str::to_owned).collect();
     if tokens.is_empty() {
-        return Err(about(option, file, &"it is empty: write one token in each line"));
+        return Err(file_error(
+            option,
+            file,
+            &"the file is empty: write one token in each line",
+        ));
     }
     if tokens.iter().any(|token| token.len() < MIN_CHARACTERS) {
-        return Err(about(
+        return Err(file_error(
             option,
             file,
             &"a token has fewer than 16 characters: make it longer",
@@ -121,6 +126,6 @@ pub async fn authorize(
     if tokens.admit(&request) {
         return Ok(next.run(request).await);
     }
-    let detail = format!("the request has no valid token: send one of {option} as Authorization: Bearer <token>");
+    let detail = format!("the request has no valid token: send a token of {option} as Authorization: Bearer <token>");
     Err(Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", detail))
 }

@@ -1,4 +1,4 @@
-//! The command `check`: whether the options, their files, and what they lead to are right.
+//! The command `check`: tests the options, their files, Redis, the stream and the namespace.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::{Failure, consume, serve};
 
 /// Timeout of each step.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// How many entries are compared.
+/// The number of entries that are checked.
 const ENTRIES: usize = 100;
 
-/// Prints one line for each step. The code is 1 if a step has failed.
+/// Runs the steps, and prints one line for each. The exit code is 1 if a step has failed.
 pub async fn check(options: Check) -> ExitCode {
     let mut steps = Steps { has_failed: false };
     let (connection, stream) = match read(&options) {
         Ok(read) => {
-            steps.print("options", Ok("all options and files can be read".to_owned()));
+            steps.print("options", Ok("all options and files are readable".to_owned()));
             read
         }
         Err(error) => {
@@ -65,7 +65,7 @@ impl Steps {
         }
     }
 
-    /// Returns whether the step has succeeded.
+    /// Runs and prints a step. Returns whether it has succeeded.
     async fn run(&mut self, name: &str, step: impl Future<Output = Result<String, Failure>>) -> bool {
         let outcome = match timeout(TIMEOUT, step).await {
             Ok(outcome) => outcome.map_err(|error| error.to_string()),
@@ -112,17 +112,17 @@ async fn redis(common: &Common) -> Result<String, Failure> {
 async fn scripts(common: &Common, connection: &RedisConnection) -> Result<String, Failure> {
     connection.opened().await;
     check_scripts(connection, &common.prefix).await?;
-    Ok("each has run on a key of its own".to_owned())
+    Ok("all scripts have run on test keys".to_owned())
 }
 
 async fn answers(stream: &dyn ReportStream) -> Result<String, Failure> {
     stream.ping().await?;
-    Ok("it responds".to_owned())
+    Ok("responds".to_owned())
 }
 
 async fn namespace(common: &Common, stream: &dyn ReportStream) -> Result<String, Failure> {
     let Some(namespace_of) = common.namespace_of() else {
-        return Ok("there is no --namespace".to_owned());
+        return Ok("no --namespace is set".to_owned());
     };
     let entries = stream.first(ENTRIES).await?;
     let all = entries.len();
@@ -132,15 +132,15 @@ async fn namespace(common: &Common, stream: &dyn ReportStream) -> Result<String,
         .count();
     let unreadable = all - readable().count();
     match (all, same) {
-        (0, _) => Ok("nothing to compare".to_owned()),
-        _ if 2 * same >= all => Ok(format!("{same} of the first {all} entries have it")),
+        (0, _) => Ok("no entries to check".to_owned()),
+        _ if 2 * same >= all => Ok(format!("{same} of the first {all} entries have this namespace")),
         _ if 2 * unreadable > all => Err(format!(
             "{unreadable} of the first {all} entries cannot be read as reports: check the name of the stream or topic, \
              and the event mapping"
         )
         .into()),
         _ => Err(format!(
-            "{} of the first {all} entries have another one: give --namespace as the page opens its guard",
+            "{} of the first {all} entries have another namespace: set --namespace as the page opens its guard",
             all - same - unreadable
         )
         .into()),

@@ -1,4 +1,4 @@
-//! The command line, and the variables of the environment that stand for it.
+//! The command line, and its environment variables.
 
 use std::net::SocketAddr;
 use std::ops::RangeInclusive;
@@ -38,17 +38,17 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Applies the reports in a stream (--stream) or a topic (--kafka) to the users' chains. Run any number of consumers
+    /// Apply the reports in a stream (--stream) or a topic (--kafka) to the users' chains. Run any number of consumers
     Consume(Box<Consume>),
-    /// Checks all options and files, Redis, the scripts, the stream or topic, and the namespace: one line each. Exits
-    /// with 1 if something is wrong. Give the same options as for the service, or `check consume` those of a consumer
+    /// Check all options and files, Redis, the scripts, the stream or topic, and the namespace: one line each. Exits
+    /// with 1 if something is wrong. Takes the options of the service; `check consume` takes those of a consumer
     Check(Box<Check>),
-    /// Prints the number of dead letters of a stream in Redis for each code, and the age of the oldest
+    /// Print the number of dead letters of a stream in Redis for each code, and the age of the oldest
     DeadLetters(Box<DeadLetters>),
-    /// Prints the report that an event mapping makes of each line of the standard input
+    /// Apply an event mapping to each line of the standard input, and print the reports
     #[cfg(feature = "kafka")]
     Mapping {
-        /// The file of `consume --kafka-event-mapping`
+        /// JSON file with the mapping, as for `consume --kafka-event-mapping`
         file: PathBuf,
     },
 }
@@ -64,13 +64,13 @@ pub struct Check {
 
 #[derive(Debug, Subcommand)]
 pub enum CheckCommand {
-    /// Checks the options of a consumer
+    /// Check the options of a consumer
     Consume(Box<Consume>),
 }
 
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Address and port of the service. Beyond the loopback it needs --token-file
+    /// Address and port of the service. An address beyond the loopback needs --token-file
     #[arg(
         long,
         env = "SEENGUARD_LISTEN",
@@ -87,7 +87,7 @@ pub struct Serve {
     #[cfg(feature = "kafka")]
     #[command(flatten)]
     pub kafka: Kafka,
-    /// Largest size of the stream in Redis, in bytes; beyond it the response to a report is 503. Leave room for the
+    /// Largest size of the stream in Redis, in bytes; beyond it the response to a report is 503. Leave memory for the
     /// users' chains
     #[arg(long, env = "SEENGUARD_STREAM_MAX_BYTES", value_name = "BYTES", default_value_t = 1 << 30)]
     pub stream_max_bytes: u64,
@@ -97,15 +97,15 @@ pub struct Serve {
     /// Request timeout in seconds; the response is 503
     #[arg(long, env = "SEENGUARD_TIMEOUT_SECONDS", value_name = "SECONDS", default_value = "20", value_parser = seconds(1..=3_600))]
     pub timeout_seconds: Duration,
-    /// File with the tokens for /v1/users/{user}/export and /v1/users/forget, in the form of --token-file. Default:
-    /// nobody may use them if --token-file is given, else everybody
+    /// File with the tokens for /v1/users/{user}/export and /v1/users/forget, in the form of --token-file. Default: no
+    /// access if --token-file is set, else access without a token
     #[arg(long, env = "SEENGUARD_ADMIN_TOKEN_FILE", value_name = "FILE")]
     pub admin_token_file: Option<PathBuf>,
-    /// Separate address and port of /healthz, /readyz and /metrics, without a token: allow only your monitoring to reach
-    /// it. Default: they are at --listen
+    /// Separate address and port of /healthz, /readyz and /metrics, without tokens: restrict it to your monitoring.
+    /// Default: they are served at --listen
     #[arg(long, env = "SEENGUARD_ADMIN_LISTEN", value_name = "ADDRESS")]
     pub admin_listen: Option<SocketAddr>,
-    /// Time in seconds after which /readyz succeeds although Redis was never connected: pages are then degraded
+    /// Time in seconds after which /readyz succeeds even if Redis was never connected: pages are then degraded
     #[arg(long, env = "SEENGUARD_READY_SECONDS", value_name = "SECONDS", default_value = "30", value_parser = seconds(0..=86_400))]
     pub ready_seconds: Duration,
     /// Time in seconds after SIGTERM for which the service still accepts requests while /readyz fails
@@ -123,14 +123,14 @@ pub struct Consume {
     #[cfg(feature = "kafka")]
     #[command(flatten)]
     pub kafka: Kafka,
-    /// Topic for dead letters: records that no chain accepts. Default: they are skipped and counted
+    /// Topic for dead letters, the records that cannot be applied. Default: they are skipped and counted
     #[cfg(feature = "kafka")]
     #[arg(long, env = "SEENGUARD_KAFKA_DEAD_LETTERS", value_name = "TOPIC", requires = "kafka")]
     pub kafka_dead_letters: Option<String>,
     /// Name of the group of consumers that share the stream or topic
     #[arg(long, env = "SEENGUARD_GROUP", value_name = "NAME", default_value = "seenguard")]
     pub group: String,
-    /// Name of this consumer, unique in its group. Default: the host's name, else the process id
+    /// Name of this consumer, unique in its group. Default: the host's name, or else the process id
     #[arg(long, env = "HOSTNAME", value_name = "NAME", default_value_t = format!("process-{}", std::process::id()))]
     pub name: String,
     /// Largest number of reports that are applied together
@@ -144,19 +144,20 @@ pub struct Consume {
     #[cfg(feature = "kafka")]
     #[arg(long, env = "SEENGUARD_BATCH_BYTES", value_name = "BYTES", default_value_t = 1 << 20, value_parser = clap::value_parser!(u32).range(1..))]
     pub batch_bytes: u32,
-    /// End when everything is applied that the stream or topic had at the start. For a rebuild, with a --group and a
-    /// --prefix of its own
+    /// Exit when all reports are applied that the stream or topic had at the start. For a rebuild, with its own --group
+    /// and --prefix
     #[arg(long)]
     pub until_end: bool,
-    /// Make reports of another namespace or key, and unreadable events, dead letters before one was applied. Default: they
-    /// are held, and with 100 of them the consumer exits with 78: --namespace, --prefix or the event mapping is wrong
+    /// Make reports of another namespace or key, and unreadable events, dead letters even before the first report was
+    /// applied. Default: they are held, and with 100 of them the consumer exits with 78, because --namespace, --prefix
+    /// or the event mapping is wrong
     #[arg(long)]
     pub set_aside_all: bool,
-    /// Time in seconds after which another consumer claims entries in Redis that were read and not acknowledged
+    /// Time in seconds after which another consumer claims entries in Redis that were read but not acknowledged
     #[arg(long, env = "SEENGUARD_CLAIM_SECONDS", value_name = "SECONDS", default_value = "30", value_parser = seconds(1..=86_400))]
     pub claim_seconds: Duration,
-    /// Address and port of /healthz, /readyz and /metrics. Beyond the loopback it needs --token-file. Default: they are
-    /// not served
+    /// Address and port of /healthz, /readyz and /metrics. An address beyond the loopback needs --token-file. Default:
+    /// they are not served
     #[arg(long, env = "SEENGUARD_LISTEN", value_name = "ADDRESS")]
     pub listen: Option<SocketAddr>,
     #[command(flatten)]
@@ -167,7 +168,7 @@ pub struct Consume {
 
 #[derive(Debug, Args)]
 pub struct DeadLetters {
-    /// Stream in Redis that the dead letters come from
+    /// Stream in Redis whose dead letters are listed
     #[arg(long, env = "SEENGUARD_STREAM", value_name = "NAME")]
     pub stream: String,
     /// Also print the code and the id of each entry
@@ -177,11 +178,11 @@ pub struct DeadLetters {
     pub common: Common,
 }
 
-/// A topic in Kafka in place of a stream in Redis.
+/// The options of a Kafka topic instead of a Redis stream.
 #[cfg(feature = "kafka")]
 #[derive(Debug, Clone, Args)]
 pub struct Kafka {
-    /// Brokers of the Kafka cluster that has the reports, in place of --stream: host:port,host:port
+    /// Brokers of the Kafka cluster with the reports, host:port,host:port. Instead of --stream
     #[arg(long, env = "SEENGUARD_KAFKA", value_name = "HOSTS", conflicts_with = "stream")]
     pub kafka: Option<String>,
     /// Topic of the reports, which must exist
@@ -192,20 +193,20 @@ pub struct Kafka {
         default_value = "seenguard-reports"
     )]
     pub kafka_topic: String,
-    /// File with settings of librdkafka, one key=value in each line: docs/streams.md names those that are reserved. It is
-    /// read at the start
+    /// File with settings of librdkafka, one key=value in each line; docs/streams.md lists the reserved keys. It is
+    /// read at the start. Default: none
     #[arg(long, env = "SEENGUARD_KAFKA_PROPERTIES", value_name = "FILE", requires = "kafka")]
     pub kafka_properties: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Args)]
 pub struct Listening {
-    /// File with the tokens of clients, one in each line, of 16 characters or more. A request has one as
-    /// `Authorization: Bearer <token>`. It is read every 5 seconds. Default: no token, on the loopback only
+    /// File with the clients' tokens, one in each line, of 16 characters or more, to be sent as `Authorization: Bearer
+    /// <token>`. It is reloaded every 5 seconds. Default: no token, on the loopback only
     #[arg(long, env = "SEENGUARD_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Time in seconds after which a connection without a request is closed. Choose more than your load balancer's idle
-    /// timeout. A header must arrive within 10 seconds from its first byte
+    /// Time in seconds after which a connection without a request is closed. Set it above your load balancer's idle
+    /// timeout. A header must arrive within 10 seconds of its first byte
     #[arg(long, env = "SEENGUARD_IDLE_SECONDS", value_name = "SECONDS", default_value = "75", value_parser = seconds(1..=3_600))]
     pub idle_seconds: Duration,
     /// Shutdown timeout in seconds for requests or a batch in progress, after draining
@@ -227,8 +228,9 @@ pub struct Common {
     /// Prefix of all keys in Redis
     #[arg(long, env = "SEENGUARD_PREFIX", value_name = "STRING", default_value = "seen:")]
     pub prefix: String,
-    /// Template of the namespace with which the page opens its guard, such as "home:{user}". Required with --redis: it
-    /// keeps reports of a signed-out person's tab out of the next person's history. "{user}" serves several feeds
+    /// Template of the namespace with which the page opens its guard, such as "home:{user}". Required with --redis, so
+    /// that reports of a signed-out person's tab are not added to the next person's history. Use "{user}" for several
+    /// feeds
     #[arg(long, env = "SEENGUARD_NAMESPACE", value_name = "TEMPLATE")]
     pub namespace: Option<String>,
     /// Time in seconds for which a device's pending impressions are stored
@@ -240,7 +242,7 @@ pub struct Common {
     logs: Logs,
 }
 
-/// Where Redis is. Files are read again for each connection.
+/// The options of Redis. Files are read again for each connection.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Redis (files are read again for each connection)")]
 pub struct Redis {
@@ -281,7 +283,7 @@ pub struct Redis {
     redis_tls_key: Option<PathBuf>,
 }
 
-/// The same for all users; GET /v1/plan computes them for a feed.
+/// The options of chains.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Chains (GET /v1/plan computes them for a feed)")]
 struct Chain {
@@ -291,10 +293,10 @@ struct Chain {
     /// Number of full shards that are stored
     #[arg(long, env = "SEENGUARD_SHARDS", value_name = "SHARDS", default_value_t = ChainOptions::RECOMMENDED.shards)]
     shards: usize,
-    /// Share of fresh items that a full shard stops wrongly, 0 to 1
+    /// Share of fresh items that a full shard stops wrongly, between 0 and 1
     #[arg(long, env = "SEENGUARD_FALSE_POSITIVE_RATE", value_name = "RATE", default_value_t = ChainOptions::RECOMMENDED.false_positive_rate)]
     false_positive_rate: f64,
-    /// Time in seconds for which no item is shown again; 0: for as long as the shards have it
+    /// Time in seconds for which no item is shown again; 0: as long as the shards have it
     #[arg(long, env = "SEENGUARD_TTL_SECONDS", value_name = "SECONDS", default_value_t = ChainOptions::RECOMMENDED.ttl_seconds)]
     ttl_seconds: u32,
     /// Seed of the hashes, the same in a whole deployment
@@ -316,7 +318,7 @@ fn seconds(range: RangeInclusive<u64>) -> impl TypedValueParser<Value = Duration
 }
 
 impl Cli {
-    /// Refuses what the types of the options let pass. A list of dead letters needs none of the options of chains.
+    /// Refuses invalid combinations of options. A list of dead letters does not need the options of chains.
     pub fn checked(&self) -> Result<(), String> {
         match &self.command {
             Some(Command::DeadLetters(_)) => Ok(()),
@@ -349,11 +351,11 @@ impl Check {
 
 /// Reads a file that an option names.
 pub fn read(option: &str, file: &Path) -> Result<String, String> {
-    fs::read_to_string(file).map_err(|error| about(option, file, &error))
+    fs::read_to_string(file).map_err(|error| file_error(option, file, &error))
 }
 
-/// What is wrong with the file of an option.
-pub fn about(option: &str, file: &Path, what: &dyn fmt::Display) -> String {
+/// The message of an error with an option's file.
+pub fn file_error(option: &str, file: &Path, what: &dyn fmt::Display) -> String {
     format!("{option} {}: {what}", file.display())
 }
 
@@ -362,7 +364,7 @@ impl Redis {
         !self.redis.is_empty() || self.redis_file.is_some()
     }
 
-    /// The target, as its files are now.
+    /// The target of a new connection, by the current files.
     pub fn target(&self) -> Result<RedisTarget, String> {
         let urls = match &self.redis_file {
             Some(file) => read("--redis-file", file)?
@@ -379,7 +381,7 @@ impl Redis {
         let target = target.map_err(|error| error.to_string())?;
         let certificates = self.certificates()?;
         match certificates.root_cert.is_some() || certificates.client_tls.is_some() {
-            true if !is_tls => Err("certificates are for Redis over TLS: its URL must begin with rediss://".to_owned()),
+            true if !is_tls => Err("certificates need Redis over TLS: the URL must begin with rediss://".to_owned()),
             true => Ok(target.certificates(certificates)),
             false => Ok(target),
         }
@@ -391,7 +393,7 @@ impl Redis {
             let text = read(option, file)?;
             match text.contains("-----BEGIN ") {
                 true => Ok(Some(text.into_bytes())),
-                false => Err(about(option, file, &"it must be a PEM file")),
+                false => Err(file_error(option, file, &"the file must be PEM")),
             }
         };
         let client_cert = pem("--redis-tls-cert", &self.redis_tls_cert)?;
@@ -408,15 +410,15 @@ impl Redis {
 }
 
 impl Common {
-    /// Refuses combinations that the types of the options allow.
+    /// Refuses invalid combinations of options.
     pub fn checked(&self) -> Result<(), String> {
         match &self.namespace {
             None if self.redis.is_given() => Err(format!(
                 "--redis needs --namespace, such as \"home:{USER}\": without it, reports of a signed-out person's tab \
-                 would count for the next person"
+                 would be added to the next person's history"
             )),
             Some(template) if !template.contains(USER) => Err(format!(
-                "--namespace {template:?} is the same for all users: put {USER} in place of the user's name"
+                "--namespace {template:?} is the same for all users: add {USER}, which stands for the user's name"
             )),
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! The consumer and its monitoring.
+//! The command `consume`: the consumer and its monitoring.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::{Failure, Misconfigured, listen};
 
 pub async fn consume(options: Consume) -> Result<(), Failure> {
     let recorder = monitoring::start()?;
-    // There is nothing to drain: other consumers take over.
+    // A consumer needs no draining: other consumers continue.
     let mut stage = shutdown::requested(Duration::ZERO)?;
     let (store, connection) = open(&options.common)?;
     let mut consumer_options = ConsumerOptions::new(&options.name);
@@ -71,12 +71,12 @@ pub fn stream(options: &Consume) -> Result<Arc<dyn ReportStream>, Failure> {
         return Ok(Arc::new(kafka));
     }
     let Some(name) = &options.stream else {
-        return Err("there is no stream to consume: give --stream, or --kafka".into());
+        return Err("no stream to consume: set --stream, or --kafka".into());
     };
     Ok(Arc::new(Stream::new(connect(&options.common)?, name)))
 }
 
-/// Serves the monitoring routes, if the options say so.
+/// Serves the monitoring routes, if --listen is set.
 async fn serve(options: &Consume, monitoring: Monitoring) -> Result<Option<JoinHandle<Result<(), Failure>>>, Failure> {
     let Some(address) = options.listen else { return Ok(None) };
     let access = Access::of(address, options.listening.token_file.as_deref(), None)?;

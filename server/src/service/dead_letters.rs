@@ -1,4 +1,4 @@
-//! Lists dead letters by code, for the operator.
+//! The command `dead-letters`: lists dead letters by code.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -13,17 +13,17 @@ use crate::Failure;
 use crate::cli::DeadLetters;
 use crate::store::connect;
 
-/// Letters in a response of Redis.
+/// Most letters in a response of Redis.
 const PAGE: usize = 1_000;
-/// How often to check for the first connection, and for how long.
+/// The interval of checks for the first connection, and their timeout.
 const CONNECTING: Duration = Duration::from_millis(50);
 const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Prints for each code the number of letters and the age of the oldest, and their ids if the options say so.
+/// Prints the number of letters and the age of the oldest for each code, and with --ids the id of each letter.
 pub async fn list(options: DeadLetters) -> Result<(), Failure> {
     let mut connection = connect(&options.common)?;
-    let begun = Instant::now();
-    while !connection.was_connected() && begun.elapsed() < CONNECTION_TIMEOUT {
+    let start = Instant::now();
+    while !connection.was_connected() && start.elapsed() < CONNECTION_TIMEOUT {
         sleep(CONNECTING).await;
     }
     let letters = Stream::new(connection.clone(), &options.stream).dead_letters();

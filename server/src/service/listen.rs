@@ -1,4 +1,4 @@
-//! Connections: accepted until the program stops, and each with timeouts.
+//! Accepts connections until the program stops, and closes each after its timeouts.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,23 +21,24 @@ use crate::Failure;
 use crate::cli::Listening;
 use crate::shutdown::{self, Stage};
 
-/// Timeout of a client that reads nothing of the response.
-const READ_WITHIN: Duration = Duration::from_secs(30);
+/// Timeout of a client that does not read the response.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// Timeout of a header, from its first byte.
-const HEADER_WITHIN: Duration = Duration::from_secs(10);
-/// Most connections at the same time; further ones wait until one ends.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Most concurrent connections; further ones wait until one ends.
 const MAX_CONNECTIONS: usize = 10_000;
-/// The pause after accepting failed, such as with too many open files.
+/// The pause after a failure to accept, such as with too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a connection waits for. hyper's own timeout of a header would begin with the end of the request before.
+/// The phase of a connection, which determines its timeout. hyper's own timeout of a header would start at the end of
+/// the previous request.
 #[derive(Clone, Copy, PartialEq)]
 enum Phase {
-    /// The first byte of a request, or that the client reads the response.
+    /// Waits for the first byte of a request, or for the client to read the response.
     Idle,
-    /// The rest of a header.
+    /// Waits for the rest of a header.
     Header,
-    /// The rest of a request, and its response.
+    /// Waits for the rest of a request, and for its response.
     Request,
 }
 
@@ -54,7 +55,7 @@ pub fn announce(listener: &TcpListener) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Serves until the program stops; then completes the requests in progress.
+/// Serves until the program stops, then completes the requests in progress.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -62,11 +63,11 @@ pub async fn serve(
     options: Listening,
 ) -> Result<(), Failure> {
     let connections = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let permits = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accept = async {
             // The semaphore is never closed.
-            let permit = room.clone().acquire_owned().await.ok();
+            let permit = permits.clone().acquire_owned().await.ok();
             listener.accept().await.map(|(stream, _)| (stream, permit))
         };
         tokio::select! {
@@ -96,12 +97,12 @@ fn begin(
     idle: Duration,
     connections: &GracefulShutdown,
 ) {
-    // A response is one or a few writes, which must not wait for another one.
+    // Without Nagle's algorithm, since a response is one or a few writes.
     if let Err(error) = stream.set_nodelay(true) {
-        tracing::debug!(%error, "a connection has ended before it began");
+        tracing::debug!(%error, "connection ended before its first byte");
     }
     let mut stream = TimeoutStream::new(stream);
-    stream.set_write_timeout(Some(READ_WITHIN));
+    stream.set_write_timeout(Some(READ_TIMEOUT));
     let phase = watch::Sender::new(Phase::Idle);
     let overdue = overdue(phase.subscribe(), idle);
     let (reading, writing) = (phase.clone(), phase.clone());
@@ -110,7 +111,7 @@ fn begin(
             reading.send_if_modified(begin_header);
         }
     });
-    // A client that reads is not idle.
+    // A write restarts the idle timeout, since the client reads.
     let stream = InspectWriter::new(stream, move |_: &[u8]| {
         writing.send_if_modified(|phase| *phase == Phase::Idle);
     });
@@ -132,9 +133,9 @@ fn begin(
     tokio::spawn(async move {
         tokio::select! {
             ended = connection => if let Err(error) = ended {
-                tracing::debug!(%error, "a connection has ended early");
+                tracing::debug!(%error, "connection failed");
             },
-            () = overdue => tracing::debug!("a connection was closed after its timeout"),
+            () = overdue => tracing::debug!("connection closed after its timeout"),
         }
         drop(permit);
     });
@@ -148,14 +149,14 @@ fn begin_header(phase: &mut Phase) -> bool {
     is_first_byte
 }
 
-/// Waits until a phase takes too long.
+/// Resolves when a phase exceeds its timeout.
 async fn overdue(mut phase: watch::Receiver<Phase>, idle: Duration) {
     loop {
         let now = *phase.borrow_and_update();
         let limit = match now {
             Phase::Idle => idle,
-            Phase::Header => HEADER_WITHIN,
-            // The routes have timeouts of their own.
+            Phase::Header => HEADER_TIMEOUT,
+            // The routes have their own timeouts.
             Phase::Request => Duration::MAX,
         };
         if !matches!(timeout(limit, phase.changed()).await, Ok(Ok(()))) {

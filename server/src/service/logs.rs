@@ -1,4 +1,4 @@
-//! Logs, on standard error. They name no user and no id.
+//! Logs on standard error. They contain no user and no id.
 
 use std::io::{IsTerminal, stderr};
 
@@ -6,13 +6,13 @@ use seenguard_server::may_log;
 
 use crate::cli::Logs;
 
-/// On a terminal, text for people; otherwise one JSON object in each line.
+/// Starts the log: text on a terminal, otherwise one JSON object in each line.
 pub fn start(logs: &Logs) {
-    // What a panic says may quote an id.
+    // The message of a panic is not logged, since it may quote an id.
     std::panic::set_hook(Box::new(|panic| {
         let location = panic.location().map(ToString::to_string).unwrap_or_default();
         if may_log("panic", location.clone()) {
-            tracing::error!(location, "panic: a mistake of this program, please report it");
+            tracing::error!(location, "panic, please report this bug");
         }
     }));
     let builder = tracing_subscriber::fmt()

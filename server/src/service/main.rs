@@ -1,4 +1,4 @@
-//! The program `seenguard-server`: a service for a ranker in any language, over HTTP and JSON, and the consumer of its
+//! The program `seenguard-server`: a service for a ranker in any language over HTTP and JSON, and the consumer of its
 //! stream of reports.
 
 #![forbid(unsafe_code)]
@@ -24,7 +24,7 @@ use tokio::runtime::Runtime;
 
 use crate::cli::{Cli, Command};
 
-/// The static binary's: musl's own has one lock for all threads.
+/// The allocator of the static binary, since musl's own has one lock for all threads.
 #[cfg(target_env = "musl")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -32,16 +32,16 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let (_, logs) = cli.common();
-    // The output of a check is its lines.
+    // `check` prints results instead of logs.
     if !matches!(cli.command, Some(Command::Check(_))) {
         logs::start(logs);
         if let Err(error) = cli.checked() {
-            tracing::error!(error, "wrong options");
+            tracing::error!(error, "invalid options");
             return ExitCode::FAILURE;
         }
     }
     run(cli).unwrap_or_else(|error| {
-        tracing::error!(%error, "the program ends");
+        tracing::error!(%error, "exiting after an error");
         match error.is::<Misconfigured>() {
             true => ExitCode::from(78),
             false => ExitCode::FAILURE,
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 /// An error that ends the program, with a message for a person.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// The stream shows that the options are wrong: a restart changes nothing (EX_CONFIG of sysexits.h).
+/// An error that shows that the options are wrong, so that a restart would not help (EX_CONFIG of sysexits.h).
 #[derive(Debug)]
 struct Misconfigured(seenguard_server::Error);
 
@@ -77,7 +77,7 @@ fn run(cli: Cli) -> Result<ExitCode, Failure> {
         }
         Ok(ExitCode::SUCCESS)
     });
-    // A blocking call that nobody waits for does not delay the end.
+    // Do not wait for blocking calls in progress.
     runtime.shutdown_background();
     result
 }

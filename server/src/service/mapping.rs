@@ -1,4 +1,4 @@
-//! Applies an event mapping to events on the standard input, for trying it.
+//! The command `mapping`: applies an event mapping to events on the standard input, to try it.
 
 use std::io::{BufRead, stdin};
 use std::path::Path;
@@ -14,7 +14,7 @@ pub fn read(file: &Path) -> Result<EventMapping, Failure> {
     Ok(EventMapping::parse(&text)?)
 }
 
-/// Prints the report of each line of the standard input, as if it were written now under the key "key".
+/// Prints the report of each line of the standard input, as of a record that is written now with the key "key".
 pub fn try_events(file: &Path) -> Result<(), Failure> {
     let mapping = read(file)?;
     for line in stdin().lock().lines() {

@@ -22,20 +22,20 @@ use tracing::Span;
 use crate::Failure;
 use crate::shutdown::Stage;
 
-/// Buckets of all histograms but the lag.
+/// Buckets of all histograms except the lag.
 const SECONDS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 20.0,
 ];
-/// Buckets from no lag to a stream that has stopped for a week.
+/// Buckets of the lag, up to that of a stream that has stopped for a week.
 const LAG_SECONDS: [f64; 12] = [
     0.1, 0.5, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0, 1_800.0, 7_200.0, 86_400.0, 604_800.0,
 ];
-/// How often the recorder updates its buckets.
+/// The interval of the recorder's upkeep.
 const UPKEEP: Duration = Duration::from_secs(5);
 /// Timeout of a check of the storage or the stream.
-const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+const CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Starts counting.
+/// Installs the recorder of the metrics.
 pub fn start() -> Result<PrometheusHandle, Failure> {
     let recorder = PrometheusBuilder::new()
         .set_buckets(&SECONDS)?
@@ -58,15 +58,15 @@ pub fn start() -> Result<PrometheusHandle, Failure> {
 pub struct Monitoring {
     pub recorder: PrometheusHandle,
     pub stage: watch::Receiver<Stage>,
-    /// From this time on it is ready, even if it was never connected.
+    /// The time from which on it is ready even if it was never connected.
     pub ready_from: Instant,
-    /// The connection to the chains; none in memory.
+    /// The connection to Redis; `None` if chains are in memory.
     pub storage: Option<RedisConnection>,
     pub stream: Option<Arc<dyn ReportStream>>,
     pub consumer: Option<ConsumerHealth>,
 }
 
-/// Liveness and readiness: for supervisors and load balancers, which have no token.
+/// The routes of liveness and readiness, for supervisors and load balancers, which have no token.
 pub fn health(monitoring: Monitoring) -> Router {
     Router::new()
         .route("/healthz", get(async || "ok\n"))
@@ -74,20 +74,20 @@ pub fn health(monitoring: Monitoring) -> Router {
         .with_state(monitoring)
 }
 
-/// The metrics.
+/// The route of the metrics.
 pub fn metrics(monitoring: Monitoring) -> Router {
     Router::new().route("/metrics", get(render)).with_state(monitoring)
 }
 
-/// It is ready once it was connected, or after a while: a process that starts in an outage makes pages, too. `?storage`
-/// and `?stream` check whether these respond now.
+/// Ready once it was connected, or after --ready-seconds, since a process that starts in an outage makes degraded
+/// pages. `?storage` and `?stream` check whether these respond now.
 async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) -> Result<&'static str, Problem> {
     if *monitoring.stage.borrow() > Stage::Running {
-        let detail = "this process is shutting down: send requests to another one";
+        let detail = "shutting down: send requests to another process";
         return Err(Problem::unavailable("stopping", detail));
     }
     if monitoring.consumer.as_ref().is_some_and(|health| !health.is_ready()) {
-        let detail = "this consumer makes no progress: its log has the cause";
+        let detail = "the consumer makes no progress: see its log";
         return Err(Problem::unavailable("storage", detail));
     }
     let is_connected = || monitoring.storage.as_ref().is_none_or(RedisConnection::was_connected);
@@ -95,7 +95,7 @@ async fn ready(State(monitoring): State<Monitoring>, RawQuery(query): RawQuery) 
         Some("storage") => monitoring.storage_answers().await?,
         Some("stream") => monitoring.stream_answers().await?,
         _ if !is_connected() && Instant::now() < monitoring.ready_from => {
-            let detail = "this process is not connected to Redis yet: wait, or see its log";
+            let detail = "not connected to Redis yet: wait, or see the log";
             return Err(Problem::unavailable("storage", detail));
         }
         _ => {}
@@ -116,12 +116,9 @@ impl Monitoring {
 }
 
 async fn answers(code: &'static str, ping: impl Future<Output = Result<(), Error>>) -> Result<(), Problem> {
-    match timeout(ANSWER_WITHIN, ping).await {
+    match timeout(CHECK_TIMEOUT, ping).await {
         Ok(Ok(())) => Ok(()),
-        _ => Err(Problem::unavailable(
-            code,
-            "it does not respond: see the log of this process",
-        )),
+        _ => Err(Problem::unavailable(code, "no response: see the log")),
     }
 }
 
@@ -133,7 +130,7 @@ async fn render(State(monitoring): State<Monitoring>) -> impl IntoResponse {
     (kind, monitoring.recorder.render())
 }
 
-/// Counts and logs requests to these routes. What is logged meanwhile has the trace id of the request's `traceparent`.
+/// Counts and logs requests to these routes. Log events of a request have the trace id of its `traceparent`.
 pub fn observed(routes: Router) -> Router {
     let trace = TraceLayer::new_for_http()
         .make_span_with(span_of)
@@ -143,8 +140,8 @@ pub fn observed(routes: Router) -> Router {
     routes.layer(from_fn(observe)).layer(trace)
 }
 
-/// The span of a request with a trace id, by the W3C's Trace Context: version, trace id, parent id and flags in
-/// hexadecimal digits.
+/// The span of a request with a trace id, by W3C Trace Context: version, trace id, parent id and flags in hexadecimal
+/// digits.
 fn span_of<B>(request: &axum::http::Request<B>) -> Span {
     let parent = request
         .headers()
@@ -164,15 +161,15 @@ fn span_of<B>(request: &axum::http::Request<B>) -> Span {
     }
 }
 
-/// Counts a request and logs it: by its route, which names no user.
+/// Counts and logs a request by its route, which contains no user.
 async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -> Response {
-    let begun = Instant::now();
+    let start = Instant::now();
     let route = route.map_or_else(|| "none".to_owned(), |route| route.as_str().to_owned());
     let method = method_label(request.method());
     let response = next.run(request).await;
-    let (status, seconds) = (response.status(), begun.elapsed().as_secs_f64());
+    let (status, seconds) = (response.status(), start.elapsed().as_secs_f64());
     let Reason { code, cause } = response.extensions().get::<Reason>().cloned().unwrap_or_default();
-    // Clients without a token must not create series.
+    // Clients without a token must not create time series.
     if status != StatusCode::UNAUTHORIZED {
         let status = status.as_str().to_owned();
         counter!("seenguard_requests_total", "route" => route.clone(), "method" => method, "status" => status)
@@ -195,7 +192,7 @@ async fn observe(route: Option<MatchedPath>, request: Request, next: Next) -> Re
     response
 }
 
-/// Limits the label: clients can invent any number of methods.
+/// Limits the values of the label, since clients can send any method.
 fn method_label(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -210,7 +207,7 @@ pub async fn time_out(State(after): State<Duration>, request: Request, next: Nex
     match timeout(after, next.run(request)).await {
         Ok(response) => response,
         Err(_) => {
-            let detail = "the request exceeded its timeout and may have been carried out: send it again";
+            let detail = "the request exceeded its timeout, and may have been carried out: send it again";
             Problem::unavailable("timeout", detail).into_response()
         }
     }

@@ -1,4 +1,4 @@
-//! The service: connects its parts.
+//! The service: assembles its parts.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,13 +15,13 @@ use crate::store::topic;
 use crate::store::{connect, open};
 use crate::{Failure, listen, shutdown};
 
-/// The stream in which reports wait for consumers, if there is one.
+/// The stream of reports, if the options have one.
 pub fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure> {
     #[cfg(feature = "kafka")]
     if let Some(kafka) = topic(&options.common, &options.kafka)? {
         let stream: Arc<dyn ReportStream> = Arc::new(kafka);
         let warmed = stream.clone();
-        // Connect before the first record, and report errors of the configuration now.
+        // Connect before the first record, and log errors of the configuration now.
         tokio::spawn(async move { warmed.ping().await });
         return Ok(Some(stream));
     }
@@ -32,8 +32,8 @@ pub fn stream(options: &Serve) -> Result<Option<Arc<dyn ReportStream>>, Failure>
 
 /// The tokens of the options.
 pub fn access(options: &Serve) -> Result<Access, Failure> {
-    let (tokens, of_administration) = (&options.listening.token_file, &options.admin_token_file);
-    Access::of(options.listen, tokens.as_deref(), of_administration.as_deref())
+    let (tokens, admin_tokens) = (&options.listening.token_file, &options.admin_token_file);
+    Access::of(options.listen, tokens.as_deref(), admin_tokens.as_deref())
 }
 
 pub async fn serve(options: Serve) -> Result<(), Failure> {
@@ -62,10 +62,10 @@ pub async fn serve(options: Serve) -> Result<(), Failure> {
     let metrics = monitoring::metrics(monitoring);
     let (routes, admin) = match options.admin_listen {
         Some(address) => {
-            let routes_of_admin = monitoring::observed(health.merge(metrics));
+            let admin_routes = monitoring::observed(health.merge(metrics));
             let listener = listen::bind(address).await?;
             tracing::info!(address = %listener.local_addr()?, "serving health and metrics");
-            let admin = listen::serve(listener, routes_of_admin, stage.clone(), listening.clone());
+            let admin = listen::serve(listener, admin_routes, stage.clone(), listening.clone());
             (authorized(routes), Some(tokio::spawn(admin)))
         }
         None => (authorized(routes.merge(metrics)).merge(health), None),

@@ -1,4 +1,4 @@
-//! Shutdown of the program.
+//! Shutdown by signals.
 
 use std::process;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use crate::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stage {
     Running,
-    /// It is no longer ready, but still serves: load balancers take a while to notice.
+    /// Not ready, but still serving, until load balancers notice.
     Draining,
-    /// It accepts nothing new, and completes requests in progress.
+    /// Accepts nothing new, and completes requests in progress.
     Stopping,
 }
 
-/// Ctrl-C, or SIGTERM where there are signals, begins the shutdown; a second one ends the process.
+/// Starts the shutdown at Ctrl-C or SIGTERM; a second signal ends the process at once.
 pub fn requested(drain: Duration) -> Result<watch::Receiver<Stage>, Failure> {
     let (sender, receiver) = watch::channel(Stage::Running);
     let mut signals = signals()?;
@@ -26,17 +26,17 @@ pub fn requested(drain: Duration) -> Result<watch::Receiver<Stage>, Failure> {
         if signals.recv().await.is_none() {
             return std::future::pending().await;
         }
-        tracing::info!("shutting down: requests in progress are completed, a second signal ends the process at once");
+        tracing::info!("shutting down after the requests in progress, a second signal ends the process at once");
         tokio::spawn(async move {
             if signals.recv().await.is_some() {
-                tracing::warn!("second signal: ending at once");
+                tracing::warn!("second signal, ending at once");
                 process::exit(1);
             }
         });
         sender.send_replace(Stage::Draining);
         sleep(drain).await;
         sender.send_replace(Stage::Stopping);
-        // Keep the sender alive: receivers must see a change, not its end.
+        // Without the sender, receivers would get an error instead of the change.
         sender.closed().await;
     });
     Ok(receiver)
@@ -71,6 +71,6 @@ fn signals() -> Result<mpsc::Receiver<()>, Failure> {
 
 /// Waits until the program has reached this stage.
 pub async fn wait(stage: &mut watch::Receiver<Stage>, wanted: Stage) {
-    // The sender lives as long as the program.
+    // It cannot fail: the sender lives as long as the program.
     let _ = stage.wait_for(|&stage| stage >= wanted).await;
 }

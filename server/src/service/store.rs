@@ -1,4 +1,4 @@
-//! The store that the command line describes.
+//! Opens the store and the stream by the options.
 
 #[cfg(feature = "kafka")]
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::cli;
 use crate::cli::Common;
 
-const NEEDS_REDIS: &str = "a stream or topic needs --redis, which has the users' chains";
+const NEEDS_REDIS: &str = "a stream or topic needs --redis, for the users' chains";
 
 /// Opens the store and its connection to Redis, if it has one.
 pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Failure> {
@@ -24,16 +24,16 @@ pub fn open(common: &Common) -> Result<(SeenStore, Option<RedisConnection>), Fai
         ..StoreOptions::default()
     };
     if !common.redis.is_given() {
-        tracing::info!("users' chains are in memory until this process ends");
+        tracing::info!("storing chains in memory, until this process ends");
         return Ok((SeenStore::new(MemoryBackend::default(), options)?, None));
     }
     let connection = connect(common)?;
-    tracing::info!(is_cluster = connection.is_cluster(), "users' chains are in Redis");
+    tracing::info!(is_cluster = connection.is_cluster(), "storing chains in Redis");
     let backend = RedisBackend::new(connection.clone()).prefix(common.prefix.clone());
     Ok((SeenStore::new(backend, options)?, Some(connection)))
 }
 
-/// A separate connection, opened in the background. Its credentials and certificates are read for each attempt.
+/// Opens a separate connection in the background. Its credentials and certificates are read for each attempt.
 pub fn connect(common: &Common) -> Result<RedisConnection, Failure> {
     if !common.redis.is_given() {
         return Err(NEEDS_REDIS.into());
@@ -63,9 +63,9 @@ pub fn topic(common: &Common, options: &cli::Kafka) -> Result<Option<Kafka>, Fai
 #[cfg(all(feature = "kafka", unix))]
 fn warn_of_readers(file: &Path, text: &str) {
     use std::os::unix::fs::PermissionsExt;
-    let may_all_read = std::fs::metadata(file).is_ok_and(|of| of.permissions().mode() & 0o004 != 0);
+    let may_all_read = std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & 0o004 != 0);
     if may_all_read && text.contains("password") {
-        tracing::warn!(file = %file.display(), "a file with a password is readable by all users of this machine");
+        tracing::warn!(file = %file.display(), "file with a password is readable by all users of this machine");
     }
 }
 

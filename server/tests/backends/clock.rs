@@ -1,4 +1,4 @@
-//! A store with a clock of its own, which is an hour behind this process's: for such a store this server is ahead.
+//! Tests of a store whose clock is an hour behind this process's.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ pub async fn a_server_whose_clock_is_ahead_loses_nothing() {
     let right = SeenStore::new(backend, options).unwrap();
     let is_seen = async |id: &str| right.read("ada").await.unwrap().contains(id, right_time()).unwrap();
 
-    // It does not know the store's clock yet. What it ingests counts as of now.
+    // The store's clock is not known yet. Reports count as of this process's time.
     let early = ahead.accept("ada", &report(&["a"], &[])).await.unwrap();
     assert_eq!(ahead.ingest("ada", &early).await.unwrap(), 1);
     tokio::time::sleep(Duration::from_millis(5)).await;
@@ -48,7 +48,7 @@ pub async fn a_server_whose_clock_is_ahead_loses_nothing() {
     let late = ahead.accept("ada", &report(&[], &["b"])).await.unwrap();
     assert!(late.received_at < right_time() + Duration::from_secs(1));
 
-    // What comes after it has deleted the history, or made an id unseen, counts: to the second above the deletion's.
+    // Impressions after the deletion of the history, or after `unsee`, count: from the second after the deletion on.
     ahead.forget("ada").await.unwrap();
     let deleted = right.snapshot("ada", None).await.unwrap().forget_before.unwrap();
     assert!(deleted <= right_time() + Duration::from_secs(1));

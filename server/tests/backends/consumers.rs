@@ -1,4 +1,4 @@
-//! What a consumer does with a stream in Redis where something around it is slow, away or panics.
+//! Tests of a consumer of a Redis stream whose dependencies are slow, unavailable or panic.
 
 use std::future::{pending, ready};
 use std::sync::Arc;
@@ -36,7 +36,7 @@ fn store(backend: impl Backend) -> SeenStore {
     SeenStore::new(backend, StoreOptions::default()).unwrap()
 }
 
-/// Appends reports of Ada's, each of something seen or unseen.
+/// Appends reports of Ada, each with one seen or unseen id.
 async fn append(redis: &RedisServer, ids: &[(&str, bool)]) {
     let stream = stream(redis.url());
     for &(id, is_seen) in ids {
@@ -51,7 +51,7 @@ async fn append(redis: &RedisServer, ids: &[(&str, bool)]) {
             at: now(),
         });
         let report = report.received(now());
-        // The connection is not there at once.
+        // Connecting takes a moment.
         while stream.append("ada", &report).await.is_err() {
             sleep(Duration::from_millis(50)).await;
         }
@@ -59,14 +59,14 @@ async fn append(redis: &RedisServer, ids: &[(&str, bool)]) {
 }
 
 async fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
+    let start = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
+        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
         sleep(Duration::from_millis(20)).await;
     }
 }
 
-/// Until the stream is empty.
+/// Waits until the stream is empty.
 async fn until_all_is_applied(redis: &RedisServer) {
     until("all is applied", || {
         redis.client().xlen::<_, usize>(STREAM).unwrap() == 0
@@ -78,7 +78,7 @@ async fn knows(store: &SeenStore, id: &str) -> bool {
     store.read("ada").await.unwrap().contains(id, now()).unwrap()
 }
 
-pub async fn a_batch_that_takes_too_long_to_come_is_halved() {
+pub async fn a_batch_that_times_out_is_halved() {
     const USERS: usize = 40;
     const BYTES_A_SECOND: u64 = 2_000_000;
     let redis = RedisServer::start(&[]);
@@ -122,7 +122,7 @@ pub async fn a_consumer_that_cannot_read_is_not_ready() {
     tokio::spawn(consumer.run(pending()));
     redis.kill();
     until("it is not ready", || !health.is_ready()).await;
-    tokio::task::block_in_place(|| redis.start_again());
+    tokio::task::block_in_place(|| redis.restart());
     until("it is ready again", || health.is_ready()).await;
 }
 
@@ -153,11 +153,11 @@ pub async fn an_entry_over_which_the_backend_panics_is_set_aside_alone() {
         .collect();
     assert_eq!(dead.len(), 1);
     assert!(dead[0].contains(r#""impressions":[],"unseen":[{"id":"b""#), "{dead:?}");
-    // With the others, and then by itself.
+    // In a batch with the others, and then in one by itself.
     assert!(tries.load(Ordering::SeqCst) >= 6, "{tries:?}");
 }
 
-pub async fn what_a_slow_one_works_on_is_taken_over_by_no_other() {
+pub async fn no_consumer_claims_entries_that_a_slow_one_is_processing() {
     let redis = RedisServer::start(&[]);
     append(&redis, &[("a", true)]).await;
     let options = |name: &str| options(name, |options| options.claim_after = Duration::from_secs(2));
@@ -208,16 +208,16 @@ pub async fn a_consumer_ends_in_time_while_its_chains_hang_and_acknowledges_noth
         stream(redis.url()),
         options("one", |options| options.shutdown_timeout = limit),
     );
-    let mut begun = Instant::now();
+    let mut start = Instant::now();
     let end = async {
         until("it has some", || given() > 0).await;
-        begun = Instant::now();
+        start = Instant::now();
     };
     ending.run(end).await.unwrap();
-    assert!(begun.elapsed() < 2 * limit, "{:?}", begun.elapsed());
+    assert!(start.elapsed() < 2 * limit, "{:?}", start.elapsed());
     assert!(given() > 0);
     assert_eq!(redis.client().xlen::<_, usize>(STREAM).unwrap(), REPORTS);
-    chains.go_on();
+    chains.resume();
     let next = Consumer::new(store, stream(redis.url()), options("one", |_| {}));
     next.run(until_all_is_applied(&redis)).await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! The tests, as trials over the backends.
+//! The list of the backends' tests, each as a trial of `libtest_mimic`.
 
 mod clock;
 mod consumers;
@@ -14,7 +14,7 @@ use seenguard_server::{MemoryBackend, RedisBackend, RedisConnection};
 
 use crate::redis_server::{RedisServer, Servers};
 
-/// All tests. Without servers, which those who only list them need not have, none of those in Redis would pass.
+/// Returns all tests. Without servers they can only be listed.
 pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     let single = servers.map(|servers| servers.single.url()).unwrap_or_default();
     let cluster: Vec<String> = servers
@@ -22,7 +22,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         .flat_map(|servers| servers.cluster.iter().map(RedisServer::url))
         .collect();
     let in_memory = promises(|_| async { MemoryBackend::default() });
-    // Each under another prefix.
+    // Each test has a prefix of its own.
     let in_redis = promises(move |name| {
         let url = single.clone();
         async move { RedisBackend::new(RedisConnection::open(url).unwrap()).prefix(format!("{name}:")) }
@@ -34,7 +34,7 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
     let all = vec![("memory", in_memory), ("redis", in_redis), ("cluster", on_cluster)];
     let mut trials: Vec<Trial> = all
         .into_iter()
-        .flat_map(|(backend, promises)| promises.into_iter().map(move |promise| kept(backend, promise)))
+        .flat_map(|(backend, promises)| promises.into_iter().map(move |promise| promise_trial(backend, promise)))
         .collect();
     macro_rules! over {
         ($backend:literal, $module:ident: $($test:ident),* $(,)?) => {$(
@@ -49,39 +49,40 @@ pub fn trials(servers: Option<&Servers>) -> Vec<Trial> {
         i5_pages_are_made_while_redis_hangs_is_gone_or_was_never_there,
         a_connection_whose_other_end_is_gone_is_replaced,
         a_master_that_has_become_a_replica_is_left,
-        a_slow_answer_is_waited_for,
+        a_slow_response_is_awaited,
         a_redis_that_refuses_writes_is_not_left,
         i5_pages_wait_no_longer_for_a_redis_that_was_there,
         i5_pages_of_an_outage_wait_no_longer_than_one,
-        a_backend_that_never_answers_holds_no_read_for_ever,
-        a_master_that_hangs_holds_up_its_own_users_alone,
+        a_read_from_a_backend_that_never_responds_ends_at_its_deadline,
+        a_master_that_hangs_delays_only_its_own_users,
         a_node_that_hangs_does_not_block_the_other_nodes,
         a_master_that_hangs_at_the_start_does_not_block_the_others,
-        what_is_pending_of_many_devices_is_bounded_where_it_is_stored,
+        a_silent_connection_to_a_master_is_replaced_while_the_others_respond,
+        the_stored_pending_lists_of_many_devices_are_bounded,
         an_unchanged_list_is_stored_again_before_it_expires,
-        what_is_stored_expires_with_the_chain,
+        metadata_and_pending_lists_expire_with_the_chain,
         an_invalid_address_is_refused,
     );
     over!("redis", consumers:
-        a_batch_that_takes_too_long_to_come_is_halved,
+        a_batch_that_times_out_is_halved,
         a_consumer_that_cannot_read_is_not_ready,
         an_entry_over_which_the_backend_panics_is_set_aside_alone,
-        what_a_slow_one_works_on_is_taken_over_by_no_other,
+        no_consumer_claims_entries_that_a_slow_one_is_processing,
         a_consumer_ends_in_time_while_its_chains_hang_and_acknowledges_nothing,
     );
     over!("memory", clock: a_server_whose_clock_is_ahead_loses_nothing);
     over!("memory", routes:
         a_panic_is_answered_and_the_next_request_too,
-        pages_over_their_limit_are_refused_and_reports_have_room_of_their_own,
+        pages_over_their_limit_are_refused_and_reports_have_a_limit_of_their_own,
     );
     over!("redis", routes:
         a_panic_is_a_mistake_of_the_program_however_large_the_chain,
-        i5_reports_that_wait_in_an_outage_leave_pages_their_room,
+        i5_reports_that_wait_in_an_outage_do_not_use_up_the_limit_of_pages,
     );
     trials
 }
 
-fn kept(backend: &str, promise: Promise) -> Trial {
+fn promise_trial(backend: &str, promise: Promise) -> Trial {
     let name = promise.name();
     trial(backend, name, async move || promise.check().await)
 }

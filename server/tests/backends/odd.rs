@@ -1,9 +1,9 @@
-//! A backend in memory that does something odd.
+//! A backend in memory with injected behavior.
 
-use seenguard::{PendingToKeep, Time};
+use seenguard::{PendingUpdate, Time};
 use seenguard_server::{Backend, Error, Loaded, MemoryBackend, Replacement, async_trait};
 
-/// It does this before it loads, and before it replaces something.
+/// A backend that calls a function before each load (with `None`) and before each replacement.
 pub struct Odd<F> {
     memory: MemoryBackend,
     before: F,
@@ -21,7 +21,7 @@ where
         Odd { memory, before, clock }
     }
 
-    /// It has a clock of its own.
+    /// Gives the backend a clock of its own.
     pub fn clock(self, clock: fn() -> Time) -> Self {
         let clock = Some(clock);
         Odd { clock, ..self }
@@ -34,15 +34,15 @@ where
     F: Fn(Option<&Replacement>) -> W + Send + Sync + 'static,
     W: Future<Output = ()> + Send,
 {
-    async fn load(&self, user: &str, reported: Option<&PendingToKeep>) -> Result<Loaded, Error> {
+    async fn load(&self, user: &str, reported: Option<&PendingUpdate>) -> Result<Loaded, Error> {
         (self.before)(None).await;
         let mut loaded = self.memory.load(user, reported).await?;
         loaded.now = self.clock.map(|clock| clock());
         Ok(loaded)
     }
 
-    async fn keep(&self, user: &str, reported: &PendingToKeep) -> Result<Option<Time>, Error> {
-        self.memory.keep(user, reported).await?;
+    async fn store_pending(&self, user: &str, reported: &PendingUpdate) -> Result<Option<Time>, Error> {
+        self.memory.store_pending(user, reported).await?;
         Ok(self.clock.map(|clock| clock()))
     }
 

@@ -1,4 +1,4 @@
-//! The routes in an app of axum, without a connection.
+//! Tests of the routes in an axum app, without a connection.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ pub async fn a_panic_is_a_mistake_of_the_program_however_large_the_chain() {
     }
 }
 
-pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
+pub async fn i5_reports_that_wait_in_an_outage_do_not_use_up_the_limit_of_pages() {
     const REPORTS: usize = 5_000;
     const AT_ONCE: usize = 2_048;
     let redis = RedisServer::start(&[]);
@@ -113,10 +113,10 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
     }
     sleep(Duration::from_millis(500)).await;
     for _ in 0..5 {
-        let begun = Instant::now();
+        let start = Instant::now();
         let (status, page) = post(&app, "ada", "page", PAGE).await;
         assert!(status == 200 && page.contains(r#""degraded":true"#), "{status} {page}");
-        let took = begun.elapsed();
+        let took = start.elapsed();
         assert!(took < promised("a page waits for Redis"), "{took:?}");
     }
     let answers = reports.join_all().await;
@@ -125,10 +125,10 @@ pub async fn i5_reports_that_wait_in_an_outage_leave_pages_their_room() {
         .iter()
         .filter(|(_, problem)| problem.contains(r#""code":"busy""#));
     assert_eq!(busy.count(), REPORTS - AT_ONCE);
-    redis.go_on();
+    redis.resume();
 }
 
-pub async fn pages_over_their_limit_are_refused_and_reports_have_room_of_their_own() {
+pub async fn pages_over_their_limit_are_refused_and_reports_have_a_limit_of_their_own() {
     const MOST: usize = 4_096;
     let store = SeenStore::new(MemoryBackend::default(), StoreOptions::default()).unwrap();
     let app = router(store, RouterOptions::new());
@@ -136,9 +136,9 @@ pub async fn pages_over_their_limit_are_refused_and_reports_have_room_of_their_o
     for _ in 0..=MOST {
         let app = app.clone();
         pages.spawn(async move {
-            let begun = Instant::now();
+            let start = Instant::now();
             let never = Body::from_stream(futures_util::stream::pending::<Result<Vec<u8>, std::io::Error>>());
-            (post(&app, "ada", "page", never).await.1, begun.elapsed())
+            (post(&app, "ada", "page", never).await.1, start.elapsed())
         });
     }
     // One of them is refused, and then each other one.

@@ -1,4 +1,4 @@
-//! A way to a server of Redis that a test slows down, silences and leads elsewhere.
+//! A proxy of Redis that tests slow down, silence and redirect.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
-/// Bytes that go through at a time.
+/// The bytes of one read.
 const PORTION: usize = 16 << 10;
 
 pub struct Proxy {
@@ -19,13 +19,13 @@ pub struct Proxy {
 
 #[derive(Default)]
 struct State {
-    /// Where new connections lead.
+    /// The port to which new connections are forwarded.
     target: AtomicU64,
-    /// Connections so far.
+    /// The number of connections so far.
     opened: AtomicUsize,
-    /// Of those so far, nothing goes through any more, and nobody is notified.
+    /// The first this many connections are silenced: they forward nothing, but stay open.
     silenced: AtomicUsize,
-    /// 0: as fast as it may be.
+    /// The limit of the throughput; 0 for none.
     bytes_a_second: AtomicU64,
     is_closed: AtomicBool,
 }
@@ -58,12 +58,12 @@ impl Proxy {
         format!("redis://127.0.0.1:{}", self.port)
     }
 
-    /// New connections go there; the others stay where they are.
+    /// Forwards new connections to this port. Existing ones stay.
     pub fn lead_to(&self, port: u16) {
         self.state.target.store(port.into(), Ordering::SeqCst);
     }
 
-    /// The other end of all connections so far is gone, without a word.
+    /// Silences all connections so far, as if the other end were gone without closing them.
     pub fn silence(&self) {
         self.state.silenced.store(self.opened(), Ordering::SeqCst);
     }

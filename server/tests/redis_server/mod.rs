@@ -1,4 +1,4 @@
-//! Real servers of Redis on free ports of the loopback, which end with what started them.
+//! Real Redis servers on free ports of the loopback, which end when they are dropped.
 
 use std::net::TcpListener;
 use std::path::PathBuf;
@@ -13,13 +13,13 @@ use crate::waiting::eventually;
 const SLOTS: usize = 16_384;
 const NODES: usize = 3;
 
-/// A port that is free now.
+/// Returns a free port.
 fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
     listener.local_addr().expect("it is bound").port()
 }
 
-/// A server of Redis. It writes nothing to disk.
+/// A Redis server without persistence.
 pub struct RedisServer {
     process: Child,
     pub port: u16,
@@ -28,7 +28,7 @@ pub struct RedisServer {
 }
 
 impl RedisServer {
-    /// Starts one with more of its settings, such as `["--maxmemory", "2mb"]`.
+    /// Starts a server with additional settings, such as `["--maxmemory", "2mb"]`.
     pub fn start(settings: &[&str]) -> Self {
         let port = free_port();
         let directory = std::env::temp_dir().join(format!("seenguard-redis-{}-{port}", std::process::id()));
@@ -44,8 +44,8 @@ impl RedisServer {
         server
     }
 
-    /// From now on it accepts connections over TLS, too, with a client certificate if `asks_clients`. Returns its URL for
-    /// them, and the files of its certificate and its key, which a client may use, too.
+    /// Makes the server accept connections over TLS, too, with a client certificate if `asks_clients`. Returns the URL
+    /// for /// TLS, and the files of the certificate and its key, which clients may use, too.
     pub fn listen_with_tls(&self, asks_clients: bool) -> (String, [PathBuf; 2]) {
         let port = free_port().to_string();
         let files = self.renew_certificates();
@@ -57,7 +57,7 @@ impl RedisServer {
         (format!("rediss://127.0.0.1:{port}"), files)
     }
 
-    /// It has another certificate from now on, and trusts no other one.
+    /// Replaces the certificate, and trusts only the new one.
     pub fn renew_certificates(&self) -> [PathBuf; 2] {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).expect("a certificate");
         let files = [
@@ -84,17 +84,17 @@ impl RedisServer {
 
     /// A connection for the test.
     pub fn client(&self) -> Connection {
-        let client = Client::open(self.url()).expect("it is an URL");
-        client.get_connection().expect("Redis answers")
+        let client = Client::open(self.url()).expect("the URL is valid");
+        client.get_connection().expect("Redis responds")
     }
 
-    /// Stops it: it answers nothing, and its connections stay.
+    /// Suspends the process: it does not respond, and its connections stay open.
     pub fn pause(&self) {
         self.signal(Signal::STOP);
     }
 
-    /// It goes on where it was.
-    pub fn go_on(&self) {
+    /// Resumes the suspended process.
+    pub fn resume(&self) {
         self.signal(Signal::CONT);
     }
 
@@ -102,20 +102,20 @@ impl RedisServer {
         kill_process(Pid::from_child(&self.process), signal).expect("it is our process");
     }
 
-    /// Ends it in the midst of its work.
+    /// Kills the process.
     pub fn kill(&mut self) {
         self.process.kill().expect("it is our process");
         self.process.wait().expect("it is our process");
     }
 
-    /// Starts it again on its port, empty.
-    pub fn start_again(&mut self) {
+    /// Starts the server again on its port, empty.
+    pub fn restart(&mut self) {
         self.process = launch(self.port, &self.settings, &self.directory);
         self.wait();
     }
 
     fn wait(&self) {
-        eventually("Redis answers", || {
+        eventually("Redis responds", || {
             let client = Client::open(self.url()).ok()?;
             let mut connection = client.get_connection_with_timeout(Duration::from_secs(1)).ok()?;
             connection.ping::<String>().ok()
@@ -148,7 +148,7 @@ fn launch(port: u16, settings: &Vec<String>, directory: &PathBuf) -> Child {
     command.spawn().expect("redis-server is on PATH: npm run setup")
 }
 
-/// A Redis, and a cluster of three nodes.
+/// A single Redis, and a cluster of three nodes.
 pub struct Servers {
     pub single: RedisServer,
     pub cluster: Vec<RedisServer>,

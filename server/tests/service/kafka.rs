@@ -1,4 +1,4 @@
-//! Reports through Kafka: a mock cluster of librdkafka, which fails as a test says.
+//! Tests of reports through Kafka, over librdkafka's mock cluster with injected errors.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -16,7 +16,7 @@ use rdkafka::producer::{BaseRecord, DefaultProducerContext, Producer, ThreadedPr
 use rdkafka::types::{RDKafkaApiKey, RDKafkaRespErr};
 use serde_json::json;
 
-use super::Place;
+use super::Storage;
 use super::program::{Program, check, command, forged, nothing_pending, now};
 use crate::redis_server::RedisServer;
 use crate::waiting::{eventually, promised};
@@ -29,30 +29,37 @@ const BROKERS: i32 = 3;
 const USERS: usize = 40;
 const GROUP: &str = "seenguard";
 
-/// A topic in a cluster of this test's own.
+/// A topic in a mock cluster of its own.
 struct Topic {
     cluster: MockCluster<'static, DefaultProducerContext>,
-    place: Place,
+    storage: Storage,
     hosts: String,
 }
 
 impl Topic {
     fn over(redis: &RedisServer) -> Self {
-        Topic::new(Place::in_redis(redis.url(), "seen:"))
+        Topic::new(Storage::in_redis(redis.url(), "seen:"))
     }
 
-    fn new(place: Place) -> Self {
+    fn new(storage: Storage) -> Self {
         let cluster = MockCluster::new(BROKERS).unwrap();
         for topic in [TOPIC, DEAD] {
             cluster.create_topic(topic, PARTITIONS, BROKERS).unwrap();
         }
         let hosts = cluster.bootstrap_servers();
-        Topic { cluster, place, hosts }
+        Topic {
+            cluster,
+            storage,
+            hosts,
+        }
     }
 
     fn serve(&self) -> Program {
-        let service = Program::serve(&self.place.arguments, &["--kafka", &self.hosts, "--kafka-topic", TOPIC]);
-        eventually("Kafka answers", || {
+        let service = Program::serve(
+            &self.storage.arguments,
+            &["--kafka", &self.hosts, "--kafka-topic", TOPIC],
+        );
+        eventually("Kafka responds", || {
             (service.get("/readyz?stream").status == 200).then_some(())
         });
         service
@@ -60,10 +67,10 @@ impl Topic {
 
     fn consume(&self, name: &str, more: &[&str]) -> Program {
         let options = ["--kafka", &self.hosts, "--kafka-topic", TOPIC, "--name", name];
-        Program::consume(&self.place.arguments, &[&options, more].concat())
+        Program::consume(&self.storage.arguments, &[&options, more].concat())
     }
 
-    /// As another program writes.
+    /// Writes a record as another program.
     fn write(&self, key: Option<&str>, value: Option<&str>, form: Option<&str>) {
         self.write_with("none", key, value, form);
     }
@@ -89,8 +96,8 @@ impl Topic {
         producer.flush(Duration::from_secs(30)).unwrap();
     }
 
-    /// All records of a topic, with what `of` makes of each.
-    fn read<T>(&self, topic: &str, count: usize, of: impl Fn(&BorrowedMessage<'_>) -> T) -> Vec<T> {
+    /// Reads `count` records of a topic. Returns the result of `map` for each.
+    fn read<T>(&self, topic: &str, count: usize, map: impl Fn(&BorrowedMessage<'_>) -> T) -> Vec<T> {
         let reader: BaseConsumer = ClientConfig::new()
             .set("bootstrap.servers", &self.hosts)
             .set("group.id", "the test")
@@ -101,23 +108,23 @@ impl Topic {
         let mut read = Vec::new();
         eventually("the records come", || {
             if let Some(Ok(message)) = reader.poll(Duration::from_millis(100)) {
-                read.push(of(&message));
+                read.push(map(&message));
             }
             (read.len() == count).then_some(())
         });
         read
     }
 
-    /// Errors of the next requests of this kind.
+    /// Makes the next `count` requests of this kind fail.
     fn fail(&self, requests: RDKafkaApiKey, error: RDKafkaRespErr, count: usize) {
         self.cluster.request_errors(requests, &vec![error; count]);
     }
 }
 
-/// What no version has written as the form of a record.
+/// A record form that no version writes.
 const NO_FORMS: [&str; 4] = ["one", "0", "-1", ""];
 
-/// Waits until a page of this user leaves these out.
+/// Waits until this user's pages leave these ids out.
 fn knows(service: &Program, user: &str, ids: &[&str]) {
     let mut ranked = ids.to_vec();
     ranked.push("never shown");
@@ -131,8 +138,8 @@ fn posts(service: &Program, user: &str, id: &str) -> u16 {
     service.post(&format!("/v1/users/{user}/impressions"), body).status
 }
 
-pub fn reports_reach_the_chains_through_kafka(place: &Place) {
-    let topic = Topic::new(place.clone());
+pub fn reports_reach_the_chains_through_kafka(storage: &Storage) {
+    let topic = Topic::new(storage.clone());
     let service = topic.serve();
     service.report("ada", &["a"]);
     service.report("ada", &["b"]);
@@ -143,7 +150,7 @@ pub fn reports_reach_the_chains_through_kafka(place: &Place) {
     let posted = body("eve", &["a"], now(), Some(pending.clone()));
     assert_eq!(service.post("/v1/users/eve/impressions", posted).status, 204);
     assert_eq!(service.page("eve", &["a", "b"], 2), ["b"]);
-    // The user is the key, and what the device has pending is with the store alone.
+    // The user is the key, and pending impressions are only in the store.
     let records = topic.read(TOPIC, 4, |message| {
         let text = |bytes: Option<&[u8]>| String::from_utf8(bytes.unwrap().to_vec()).unwrap();
         (text(message.key()), text(message.payload()), message.partition())
@@ -166,27 +173,27 @@ pub fn reports_reach_the_chains_through_kafka(place: &Place) {
     let consumer = topic.consume("first", &[]);
     knows(&service, "ada", &["a", "b"]);
     knows(&service, "bob", &["c"]);
-    eventually("so is what is pending", || {
+    eventually("pending impressions are applied, too", || {
         (consumer.number("seenguard_reports_total") == 4.0).then_some(())
     });
-    // A group without offsets begins at the first records: nothing is lost.
+    // A group without committed offsets starts at the first records, so that nothing is lost.
     assert_eq!(consumer.number("seenguard_kafka_resets_total"), 0.0);
     assert_eq!(
         consumer.number("seenguard_kafka_assigned_partitions"),
         f64::from(PARTITIONS)
     );
     assert_eq!(consumer.get("/readyz").status, 200);
-    consumer.ask_to_end();
+    consumer.terminate();
     let (status, log) = consumer.ended();
     assert!(status.success(), "{log}");
-    // What is done is done for the group.
+    // Offsets are committed for the group.
     let consumer = topic.consume("second", &[]);
     service.report("bob", &["d"]);
     knows(&service, "bob", &["c", "d"]);
     assert_eq!(consumer.number("seenguard_reports_total"), 1.0);
 }
 
-pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
+pub fn without_a_broker_reports_are_refused_and_pages_are_served() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -194,20 +201,20 @@ pub fn without_a_broker_reports_are_refused_and_pages_go_on() {
     service.report("ada", &["a"]);
     knows(&service, "ada", &["a"]);
     topic.cluster.broker_down(-1).unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     let refused = service.post(
         "/v1/users/ada/impressions",
         body("ada", &["b"], now(), nothing_pending("ada")),
     );
     assert_eq!(refused.code(503), "stream");
-    let took = begun.elapsed();
+    let took = start.elapsed();
     assert!(took < promised("a report without Kafka is answered by 503"), "{took:?}");
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(service.get("/readyz").status, 200);
     assert_eq!(service.get("/readyz?stream").code(503), "stream");
     assert_eq!(service.number("seenguard_stream_answers"), 0.0);
     topic.cluster.broker_up(-1).unwrap();
-    eventually("reports are taken again", || {
+    eventually("reports are accepted again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     knows(&service, "ada", &["a", "b"]);
@@ -223,18 +230,18 @@ pub fn brokers_that_are_away_are_logged_once_and_counted() {
     knows(&service, "ada", &["a"]);
     topic.cluster.broker_down(-1).unwrap();
     let failures = |program: &Program| program.number("seenguard_kafka_broker_failures_total");
-    eventually("each has met it again and again, and reports are refused", || {
+    eventually("both have failed repeatedly, and reports are refused", || {
         let is_refused = posts(&service, "ada", "b") == 503;
         (is_refused && failures(&service) >= 20.0 && failures(&consumer) >= 20.0).then_some(())
     });
     topic.cluster.broker_up(-1).unwrap();
-    eventually("reports are taken again", || {
+    eventually("reports are accepted again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     knows(&service, "ada", &["a", "b"]);
     for program in [&service, &consumer] {
         let log = program.log();
-        // Of requests and rounds that fail, one a second is in the log.
+        // Failed requests and rounds are logged once a second.
         let each_second = ["request failed", "entries stay in the stream"];
         let is_other = |line: &&str| !each_second.iter().any(|event| line.contains(event));
         let lines = log.lines().filter(is_other).count();
@@ -247,7 +254,7 @@ pub fn an_acknowledgement_is_of_all_replicas() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
-    // For longer than the service tries.
+    // For longer than the service retries.
     let (produce, too_few) = (
         RDKafkaApiKey::Produce,
         RDKafkaRespErr::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS,
@@ -259,7 +266,7 @@ pub fn an_acknowledgement_is_of_all_replicas() {
     );
     assert_eq!(refused.code(503), "stream");
     topic.cluster.clear_request_errors(produce);
-    eventually("reports are taken again", || {
+    eventually("reports are accepted again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     topic.fail(produce, RDKafkaRespErr::RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE, 1);
@@ -270,7 +277,7 @@ pub fn an_acknowledgement_is_of_all_replicas() {
     assert_eq!(refused.code(413), "too-large");
 }
 
-pub fn after_a_fatal_error_a_new_producer_goes_on() {
+pub fn after_a_fatal_error_a_new_producer_replaces_the_old_one() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -278,7 +285,7 @@ pub fn after_a_fatal_error_a_new_producer_goes_on() {
     let out_of_order = RDKafkaRespErr::RD_KAFKA_RESP_ERR_OUT_OF_ORDER_SEQUENCE_NUMBER;
     topic.fail(RDKafkaApiKey::Produce, out_of_order, 1);
     assert_eq!(posts(&service, "ada", "b"), 503);
-    eventually("reports are taken again", || {
+    eventually("reports are accepted again", || {
         (posts(&service, "ada", "b") == 204).then_some(())
     });
     assert_eq!(service.number("seenguard_kafka_producer_restarts_total"), 1.0);
@@ -287,7 +294,7 @@ pub fn after_a_fatal_error_a_new_producer_goes_on() {
     drop(consumer);
 }
 
-pub fn what_cannot_be_applied_goes_into_the_topic_of_dead_letters() {
+pub fn records_that_cannot_be_applied_move_to_the_topic_of_dead_letters() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -306,7 +313,7 @@ pub fn what_cannot_be_applied_goes_into_the_topic_of_dead_letters() {
         topic.write(Some("ada"), Some(&report), Some(form));
     }
     service.report("bob", &["b"]);
-    // A device's body as it was posted is as good.
+    // The body that a device has posted is valid, too.
     let posted = String::from_utf8(body("ada", &["b"], now(), None)).unwrap();
     topic.write(Some("ada"), Some(&posted), None);
     let consumer = topic.consume("one", &["--kafka-dead-letters", DEAD]);
@@ -363,7 +370,7 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
     let topic = Topic::over(&redis);
     let service = topic.serve();
     service.report("ada", &["a"]);
-    // With a wrong setting it sets aside what is right.
+    // With a wrong setting it moves valid records to the dead letters.
     let wrong = [
         "consume",
         "--listen",
@@ -381,7 +388,7 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
         DEAD,
     ];
     let arguments = [&wrong[..], &kafka].concat().into_iter().map(str::to_owned);
-    let consumer = Program::start(arguments.chain(topic.place.arguments.iter().cloned()));
+    let consumer = Program::start(arguments.chain(topic.storage.arguments.iter().cloned()));
     eventually("it is set aside", || {
         (consumer.number("seenguard_dead_letters_total") == 1.0).then_some(())
     });
@@ -395,7 +402,7 @@ pub fn dead_letters_come_back_by_a_consumer_of_their_topic() {
         "redrive-1",
         "--until-end",
     ];
-    let (status, log) = Program::consume(&topic.place.arguments, &options).ended();
+    let (status, log) = Program::consume(&topic.storage.arguments, &options).ended();
     assert!(status.success(), "{log}");
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
 }
@@ -437,7 +444,7 @@ pub fn a_record_too_large_for_the_topic_of_dead_letters_is_truncated() {
     assert_eq!(consumer.number("seenguard_failed_rounds_total"), 0.0);
 }
 
-pub fn what_cannot_be_set_aside_stays_in_the_topic() {
+pub fn records_that_cannot_become_dead_letters_stay_in_the_topic() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let service = topic.serve();
@@ -449,7 +456,7 @@ pub fn what_cannot_be_set_aside_stays_in_the_topic() {
         (consumer.number("seenguard_failed_rounds_total") >= 1.0).then_some(())
     });
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
-    // What is after it waits for no dead letter.
+    // Later records do not wait for the dead letter.
     topic.cluster.clear_request_errors(RDKafkaApiKey::Produce);
     service.report("bob", &["a"]);
     knows(&service, "bob", &["a"]);
@@ -485,13 +492,13 @@ pub fn a_partition_waits_for_a_version_that_reads_it() {
     for user in &elsewhere {
         knows(&service, user, &["a"]);
     }
-    eventually("it says so", || {
+    eventually("it has logged that", || {
         consumer.log().contains("a newer version").then_some(())
     });
     eventually("it is not ready", || {
         (consumer.get("/readyz").status == 503).then_some(())
     });
-    // The others are as fast as before: no round fails, after which there would be a pause.
+    // The other partitions are as fast as before: no round fails, which would cause a pause.
     service.report(elsewhere[0], &["b"]);
     knows(&service, elsewhere[0], &["a", "b"]);
     assert_eq!(consumer.get("/readyz").status, 503);
@@ -520,17 +527,17 @@ pub fn an_outage_of_redis_moves_no_offset() {
         (consumer.number("seenguard_failed_rounds_total") >= 1.0).then_some(())
     });
     assert_eq!(consumer.get("/readyz?storage").status, 503);
-    // Before anything of the group is settled, too.
-    eventually("it reports what waits", || {
+    // Also before the group has assigned partitions.
+    eventually("it reports the lag", || {
         (consumer.number_so_far("seenguard_kafka_lag_records") == Some(USERS as f64)).then_some(())
     });
     let log = consumer.log();
     assert!(log.contains("entries stay in the stream"), "{log}");
-    // Another one begins where it was.
+    // Another consumer starts at the committed offset.
     consumer.kill();
-    redis.go_on();
+    redis.resume();
     let consumer = topic.consume("two", &["--kafka-dead-letters", DEAD]);
-    let service = Program::serve(&topic.place.arguments, &[]);
+    let service = Program::serve(&topic.storage.arguments, &[]);
     for user in 0..USERS {
         knows(&service, &format!("user-{user}"), &["a"]);
     }
@@ -582,7 +589,7 @@ pub fn brokers_that_change_their_minds_cost_nothing() {
     let mut shown = vec!["0"];
     for (id, change) in &changes {
         change();
-        eventually("a report is taken", || {
+        eventually("a report is accepted", || {
             (posts(&service, "ada", id) == 204).then_some(())
         });
         shown.push(id);
@@ -617,7 +624,7 @@ pub fn a_consumer_without_brokers_ends_at_sigterm() {
     service.report("ada", &["a"]);
     knows(&service, "ada", &["a"]);
     topic.cluster.broker_down(-1).unwrap();
-    consumer.ask_to_end();
+    consumer.terminate();
     let (status, log) = consumer.ended();
     assert!(status.success(), "{log}");
 }
@@ -633,7 +640,7 @@ pub fn a_topic_is_replayed_to_its_end_next_to_the_running_consumer() {
         service.report(user, &["c"]);
         knows(&service, user, &["a", "b", "c"]);
     }
-    // What the routes have changed is in the topic, too.
+    // Changes by the routes are in the topic, too.
     let [unseen, forgotten, seen_again] = [&users[0], &users[1], &users[2]];
     assert_eq!(
         service
@@ -655,7 +662,7 @@ pub fn a_topic_is_replayed_to_its_end_next_to_the_running_consumer() {
             .status,
         204
     );
-    let replayed = Place::in_redis(redis.url(), "new:");
+    let replayed = Storage::in_redis(redis.url(), "new:");
     let options = [
         "--kafka",
         &topic.hosts,
@@ -683,7 +690,7 @@ pub fn a_topic_is_replayed_to_its_end_next_to_the_running_consumer() {
         assert!(!before.is_empty());
         assert_eq!(shards("new:", &mut client), before, "{user}");
     }
-    // The fields next to the shards, too: the time of an entry is in each.
+    // The fields next to the shards are equal, too: each entry has its time.
     for user in users.iter().filter(|user| *user != forgotten) {
         let mut fields = |prefix: &str| -> BTreeMap<String, String> {
             let fields: BTreeMap<String, String> = redis::cmd("HGETALL")
@@ -707,7 +714,7 @@ pub fn wrong_settings_of_kafka_end_the_service_with_a_message() {
     let file = std::env::temp_dir().join(format!("seenguard-kafka-{}.properties", std::process::id()));
     for (text, named) in [
         ("security.protocol=SSL\nssl.truststore.location=/a", "ssl.ca.location"),
-        ("acks=1", "is set by the service"),
+        ("acks=1", "is reserved"),
         ("no.such.key=1", "no.such.key"),
     ] {
         std::fs::write(&file, text).unwrap();
@@ -731,7 +738,7 @@ pub fn wrong_settings_of_kafka_end_the_service_with_a_message() {
 pub fn a_teams_own_events_are_applied_and_a_wrong_mapping_acknowledges_nothing() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
-    let service = Program::serve(&topic.place.arguments, &[]);
+    let service = Program::serve(&topic.storage.arguments, &[]);
     let at = now().unix_ms();
     let ids: Vec<String> = (0..120).map(|id| format!("article-{id}")).collect();
     for id in &ids {
@@ -767,7 +774,7 @@ pub fn a_teams_own_events_are_applied_and_a_wrong_mapping_acknowledges_nothing()
     std::fs::remove_file(&file).unwrap();
 }
 
-/// A file with a mapping of events of which the user is at this pointer.
+/// Writes a file with an event mapping whose user is at this pointer.
 fn mapping(name: &str, user: &str) -> std::path::PathBuf {
     let file = std::env::temp_dir().join(format!("seenguard-mapping-{name}-{}.json", std::process::id()));
     let mapping = json!({ "user": user, "id": "/id", "at": "/ts", "namespace": "home:{user}" });
@@ -778,14 +785,14 @@ fn mapping(name: &str, user: &str) -> std::path::PathBuf {
 pub fn unreadable_events_after_readable_ones_end_no_consumer() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
-    let service = Program::serve(&topic.place.arguments, &[]);
+    let service = Program::serve(&topic.storage.arguments, &[]);
     let file = mapping("later", "/user");
     let consume = || topic.consume("one", &["--kafka-event-mapping", file.to_str().unwrap()]);
     let event = |id: &str| json!({ "user": "ada", "id": id, "ts": now().unix_ms() }).to_string();
     topic.write(Some("ada"), Some(&event("a")), None);
     let consumer = consume();
     knows(&service, "ada", &["a"]);
-    consumer.ask_to_end();
+    consumer.terminate();
     assert!(consumer.ended().0.success());
     for _ in 0..120 {
         topic.write(Some("ada"), Some("{}"), None);
@@ -797,8 +804,8 @@ pub fn unreadable_events_after_readable_ones_end_no_consumer() {
     std::fs::remove_file(&file).unwrap();
 }
 
-pub fn a_wrong_mapping_holds_events_also_after_others_were_skipped() {
-    // Longer than the interval of commits, and than the attempts with an entry that fails.
+pub fn events_of_a_wrong_mapping_are_held_also_after_others_were_skipped() {
+    // Longer than the interval of commits, and than the retries of an entry.
     const WAIT: Duration = Duration::from_secs(12);
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
@@ -830,7 +837,7 @@ pub fn a_wrong_mapping_holds_events_also_after_others_were_skipped() {
     });
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 0.0);
     assert_eq!(consumer.get("/readyz").status, 503);
-    assert!(consumer.log().contains("are held"), "{}", consumer.log());
+    assert!(consumer.log().contains("holding entries"), "{}", consumer.log());
     write("view", 70);
     let (status, log) = consumer.ended();
     assert_eq!(status.code(), Some(78), "{log}");
@@ -838,7 +845,7 @@ pub fn a_wrong_mapping_holds_events_also_after_others_were_skipped() {
     let (status, log) = topic.consume("one", &options).ended();
     assert_eq!(status.code(), Some(78), "{log}");
     let consumer = topic.consume("one", &[&options[..], &["--set-aside-all"]].concat());
-    eventually("they are set aside as the operator says", || {
+    eventually("they become dead letters with the option", || {
         (consumer.number("seenguard_dead_letters_total") == 110.0).then_some(())
     });
     std::fs::remove_file(&file).unwrap();
@@ -886,7 +893,7 @@ pub fn a_rebuild_from_a_topic_in_use_ends() {
     }
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // Each partition is written to all the time.
+        // Each partition gets records all the time.
         for user in 0..8 {
             let (is_done, service) = (&is_done, &service);
             scope.spawn(move || {
@@ -904,12 +911,12 @@ pub fn a_rebuild_from_a_topic_in_use_ends() {
             "rebuild-1",
             "--until-end",
         ];
-        let mut rebuild = Program::consume(&topic.place.arguments, &options);
+        let mut rebuild = Program::consume(&topic.storage.arguments, &options);
         let ended = eventually("it ends", || rebuild.has_ended());
         is_done.store(true, Ordering::SeqCst);
         assert!(ended.success(), "{}", rebuild.log());
     });
-    let rebuilt = Program::serve(&topic.place.arguments, &[]);
+    let rebuilt = Program::serve(&topic.storage.arguments, &[]);
     for user in 0..USERS {
         knows(&rebuilt, &format!("user-{user}"), &["a"]);
     }
@@ -919,7 +926,7 @@ pub fn a_consumer_of_a_wrong_topic_is_not_ready() {
     let redis = RedisServer::start(&[]);
     let topic = Topic::over(&redis);
     let options = ["--kafka", &topic.hosts, "--kafka-topic", "nowhere", "--name", "one"];
-    let consumer = Program::consume(&topic.place.arguments, &options);
+    let consumer = Program::consume(&topic.storage.arguments, &options);
     eventually("it is not ready", || {
         (consumer.get("/readyz").status == 503).then_some(())
     });
@@ -955,26 +962,26 @@ pub fn a_consumer_with_a_wrong_password_is_not_ready() {
     let settings =
         "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\nsasl.username=ada\nsasl.password=a-secret\n";
     std::fs::write(&file, settings).unwrap();
-    let place = Place::in_redis(redis.url(), "seen:");
+    let storage = Storage::in_redis(redis.url(), "seen:");
     let kafka = [
         "--kafka",
         &broker_that_refuses_passwords(),
         "--kafka-properties",
         file.to_str().unwrap(),
     ];
-    let begun = Instant::now();
-    let consumer = Program::consume(&place.arguments, &kafka);
+    let start = Instant::now();
+    let consumer = Program::consume(&storage.arguments, &kafka);
     eventually("it is not ready", || {
         (consumer.get("/readyz").status == 503).then_some(())
     });
-    // And not because nothing has succeeded for a minute.
-    assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
+    // Not because no round has succeeded for a minute.
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     assert!(consumer.number("seenguard_failed_rounds_total") >= 1.0);
     assert!(!consumer.log().contains("a-secret"), "{}", consumer.log());
     std::fs::remove_file(&file).unwrap();
 }
 
-/// A broker that has the mechanism PLAIN of SASL and no user. Returns its address.
+/// Starts a broker that offers SASL's mechanism PLAIN and refuses every user. Returns its address.
 fn broker_that_refuses_passwords() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -986,14 +993,14 @@ fn broker_that_refuses_passwords() -> String {
     address
 }
 
-/// Answers requests of Kafka's protocol until the connection ends.
+/// Responds to requests of Kafka's protocol until the connection ends.
 fn refuse_password(mut client: TcpStream) -> std::io::Result<()> {
     loop {
         let mut length = [0; 4];
         client.read_exact(&mut length)?;
         let mut request = vec![0; u32::from_be_bytes(length) as usize];
         client.read_exact(&mut request)?;
-        // By the kind of the request and its version.
+        // The kind of the request and its version.
         let body: &[u8] = match (request[1], request[3]) {
             // ApiVersions: SaslHandshake to version 1, ApiVersions and SaslAuthenticate of version 0.
             (18, 0) => b"\0\0\0\0\0\x03\0\x11\0\0\0\x01\0\x12\0\0\0\0\0\x24\0\0\0\0",
@@ -1046,9 +1053,9 @@ pub fn an_idle_topic_is_ready_again_once_a_permission_is_back() {
     eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
 }
 
-pub fn an_idle_topic_is_well_once_the_leader_of_each_partition_has_answered() {
+pub fn an_idle_topic_is_healthy_once_the_leader_of_each_partition_has_responded() {
     const AWAY: i32 = 3;
-    let topic = Topic::new(Place::in_redis(String::new(), "seen:"));
+    let topic = Topic::new(Storage::in_redis(String::new(), "seen:"));
     for partition in 0..PARTITIONS {
         let leader = if partition == 0 { AWAY } else { 1 };
         topic.cluster.partition_leader(TOPIC, partition, Some(leader)).unwrap();
@@ -1091,7 +1098,7 @@ pub fn records_that_are_deleted_before_they_are_read_are_counted() {
         topic.write(Some("ada"), Some(&large), None);
     }
     service.report("ada", &["b"]);
-    consumer.go_on();
+    consumer.resume();
     knows(&service, "ada", &["a", "b"]);
     assert_eq!(service.page("ada", &["lost"], 1), ["lost"]);
     eventually("it is counted", || {
@@ -1102,7 +1109,7 @@ pub fn records_that_are_deleted_before_they_are_read_are_counted() {
         "{}",
         consumer.log()
     );
-    // Once, and it goes on.
+    // It is counted once, and later records are applied.
     service.report("ada", &["c"]);
     knows(&service, "ada", &["a", "b", "c"]);
     assert_eq!(consumer.number("seenguard_kafka_resets_total"), 1.0);
@@ -1136,15 +1143,15 @@ pub fn a_consumer_ends_in_time_while_redis_hangs_and_commits_nothing() {
         let waits = |name| consumer.number_so_far(name).is_some_and(|number| number > 0.0);
         (waits("seenguard_kafka_lag_seconds") && waits("seenguard_kafka_lag_records")).then_some(())
     });
-    let begun = Instant::now();
-    consumer.ask_to_end();
+    let start = Instant::now();
+    consumer.terminate();
     let (status, log) = consumer.ended();
-    let took = begun.elapsed();
+    let took = start.elapsed();
     assert!(
         status.success() && took < promised("the program ends after SIGTERM"),
         "{took:?} {log}"
     );
-    redis.go_on();
+    redis.resume();
     let consumer = topic.consume("two", &[]);
     eventually("all are applied", || {
         (consumer.number("seenguard_reports_total") == REPORTS as f64).then_some(())
@@ -1159,12 +1166,12 @@ pub fn check_reads_the_topic_and_its_namespaces() {
         let options = options
             .map(str::to_owned)
             .into_iter()
-            .chain(topic.place.arguments.clone());
+            .chain(topic.storage.arguments.clone());
         check(["check", "consume"].map(str::to_owned).into_iter().chain(options))
     };
     let (code, printed) = run(TOPIC, "home:{user}");
     assert!(
-        code == 0 && printed.contains("namespace: nothing to compare"),
+        code == 0 && printed.contains("namespace: no entries to check"),
         "{printed}"
     );
     // The mock cluster does not have this request, like a broker that denies it.

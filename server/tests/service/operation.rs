@@ -1,4 +1,4 @@
-//! How the program is run: who may use it, how it ends, what its operator sees.
+//! Tests of operation: authorization, shutdown, limits, metrics and logs.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -23,11 +23,11 @@ pub fn beyond_the_loopback_the_service_needs_a_token() {
 
     let file = std::env::temp_dir().join(format!("seenguard-token-{}", std::process::id()));
     let given = ["--listen", "0.0.0.0:0", "--token-file", &file.to_string_lossy()].map(str::to_owned);
-    for (content, said) in [("", "empty"), ("too short", "16 characters")] {
+    for (content, output) in [("", "empty"), ("too short", "16 characters")] {
         fs::write(&file, content).unwrap();
         let refused = command(given.clone()).output().unwrap();
         let text = String::from_utf8_lossy(&refused.stderr);
-        assert!(refused.status.code() == Some(1) && text.contains(said), "{text}");
+        assert!(refused.status.code() == Some(1) && text.contains(output), "{text}");
     }
     const TOKENS: [&str; 3] = ["a-first-token-0123", "a-second-token-456", "a-third-token-7890"];
     fs::write(&file, TOKENS[..2].join("\n")).unwrap();
@@ -49,18 +49,18 @@ pub fn beyond_the_loopback_the_service_needs_a_token() {
     assert_eq!(ask("/v1/users/ada/snapshot", &bearer(TOKENS[0])).status, 200);
     let numbers = ask("/metrics", &bearer(TOKENS[1])).body;
     assert!(!numbers.contains(r#"status="401""#), "{numbers}");
-    // It is changed while the program runs; an empty file changes nothing.
+    // The file changes while the program runs; an empty file is ignored.
     fs::write(&file, "").unwrap();
     eventually("it has logged that", || {
         program.log().contains("keeping the previous tokens").then_some(())
     });
     assert_eq!(ask("/metrics", &bearer(TOKENS[0])).status, 200);
     fs::write(&file, TOKENS[1..].join("\n")).unwrap();
-    eventually("the new one is taken", || {
+    eventually("the new token is accepted", || {
         (ask("/metrics", &bearer(TOKENS[2])).status == 200).then_some(())
     });
     assert_eq!(ask("/metrics", &bearer(TOKENS[0])).code(401), "unauthorized");
-    // No token of the file opens what needs that of administration.
+    // The tokens of the file do not authorize administration.
     for path in ["/v1/users/ada/export", "/v1/users/forget"] {
         let answer = program.request("POST", path, &[("Authorization", &bearer(TOKENS[2]))], "{}");
         assert_eq!(answer.code(401), "unauthorized", "{path}");
@@ -108,7 +108,7 @@ pub fn administration_needs_a_token_of_its_own() {
         "{exported}"
     );
     assert!(exported["shardBytes"][0].as_u64().unwrap() > 0, "{exported}");
-    // Of many people; one of them is none.
+    // Several users, one of them invalid.
     let people = r#"{"users": ["ada", "ada:meta", "bob"]}"#;
     assert_eq!(ask("POST", "/v1/users/forget", 0, people).code(401), "unauthorized");
     let answer = ask("POST", "/v1/users/forget", 1, people).json(200);
@@ -118,7 +118,7 @@ pub fn administration_needs_a_token_of_its_own() {
     assert!(exported["forgetBefore"].as_u64().unwrap() > 1_764_000_000, "{exported}");
     let too_many = json!({ "users": vec!["ada"; 1_001] }).to_string();
     assert_eq!(ask("POST", "/v1/users/forget", 1, &too_many).code(413), "too-large");
-    // It opens nothing else.
+    // It authorizes nothing else.
     assert_eq!(ask("GET", "/v1/users/ada/snapshot", 1, "").code(401), "unauthorized");
     for file in [apps, administrators] {
         fs::remove_file(file).unwrap();
@@ -126,7 +126,7 @@ pub fn administration_needs_a_token_of_its_own() {
 }
 
 pub fn wrong_options_end_the_service_with_a_message() {
-    for (arguments, status, said) in [
+    for (arguments, status, output) in [
         (vec!["--capacity", "0"], 1, "capacity"),
         (vec!["--capacity", "many"], 2, "--capacity"),
         (vec!["--namespace", "home"], 1, "{user}"),
@@ -148,11 +148,11 @@ pub fn wrong_options_end_the_service_with_a_message() {
         let ended = program.args(&arguments).output().unwrap();
         let text = String::from_utf8_lossy(&ended.stderr);
         assert_eq!(ended.status.code(), Some(status), "{arguments:?}: {text}");
-        assert!(text.contains(said), "{arguments:?}: {text}");
+        assert!(text.contains(output), "{arguments:?}: {text}");
     }
 }
 
-pub fn a_request_that_takes_too_long_is_given_up() {
+pub fn a_request_that_takes_too_long_is_cancelled() {
     let program = Program::serve(&[], &["--timeout-seconds", "1"]);
     let mut stream = program.connect();
     send(
@@ -167,7 +167,7 @@ pub fn a_request_that_takes_too_long_is_given_up() {
     assert_eq!(program.page("ada", &["a"], 1), ["a"]);
 }
 
-pub fn what_has_begun_is_finished_before_it_ends() {
+pub fn requests_in_progress_are_completed_before_the_service_ends() {
     let program = Program::serve(&[], &[]);
     let report = String::from_utf8(body("ada", &["a"], now(), None)).unwrap();
     let (first, second) = report.split_at(report.len() / 2);
@@ -175,15 +175,17 @@ pub fn what_has_begun_is_finished_before_it_ends() {
     let length = report.len();
     let head = format!("POST /v1/users/ada/impressions HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n");
     send(&mut stream, &(head + first));
-    // It has begun with this one when it has answered a later one.
+    // Once it has responded to a later request, it has read the beginning of this one.
     eventually("it has read the beginning", || {
         (program.get("/healthz").status == 200).then_some(())
     });
     let idle = program.connect();
-    // It has taken this one, too: one that only waits to be taken would be reset.
+    // It has accepted this connection, too: one in the backlog would be reset.
     assert_eq!(program.get("/healthz").status, 200);
-    program.ask_to_end();
-    eventually("it takes no more", || (!program.is_listening()).then_some(()));
+    program.terminate();
+    eventually("it accepts no more connections", || {
+        (!program.is_listening()).then_some(())
+    });
     send(&mut stream, second);
     let answer = rest(stream);
     assert!(answer.starts_with("HTTP/1.1 204"), "{answer}");
@@ -194,27 +196,27 @@ pub fn what_has_begun_is_finished_before_it_ends() {
 
 pub fn the_service_drains_at_a_signal_and_ends_at_once_at_a_second_one() {
     let program = Program::serve(&[], &["--drain-seconds", "3600"]);
-    program.ask_to_end();
+    program.terminate();
     eventually("it is not ready any more", || {
         (program.get("/readyz").status == 503).then_some(())
     });
     assert_eq!(program.get("/readyz").code(503), "stopping");
     assert_eq!(program.page("ada", &["a"], 1), ["a"]);
-    program.ask_to_end();
+    program.terminate();
     assert_eq!(program.ended().0.code(), Some(1));
 
     let program = Program::serve(&[], &["--drain-seconds", "1"]);
-    program.ask_to_end();
+    program.terminate();
     assert!(program.ended().0.success());
 }
 
-/// The beginning of a request with a body of an unknown length, of which this is the first part.
+/// The beginning of a request with a body of unknown length, with this first part.
 fn chunked(part: &str) -> String {
     let head = "POST /v1/users/ada/page HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
     format!("{head}{:x}\r\n{part}\r\n", part.len())
 }
 
-pub fn bodies_of_an_unknown_length_take_only_the_room_that_they_need() {
+pub fn bodies_of_unknown_length_reserve_only_the_memory_that_they_need() {
     let program = Program::serve(&[], &[]);
     let mut slow: Vec<_> = (0..100).map(|_| program.connect()).collect();
     for stream in &mut slow {
@@ -225,22 +227,22 @@ pub fn bodies_of_an_unknown_length_take_only_the_room_that_they_need() {
     }
 }
 
-pub fn what_comes_beyond_its_limits_is_refused() {
+pub fn requests_beyond_the_limits_are_refused() {
     let program = Program::serve(&[], &[]);
-    // 32 bodies of 2 MiB are on their way, of which the end does not come.
-    let begun = Instant::now();
+    // 32 incomplete bodies of 2 MiB.
+    let start = Instant::now();
     let part = chunked(&" ".repeat((2 << 20) - 1));
     let mut slow: Vec<_> = (0..32).map(|_| program.connect()).collect();
     for stream in &mut slow {
         send(stream, &part);
     }
     let page = json!({ "ranked": ["an id that needs more room than is left"], "size": 1 }).to_string();
-    let busy = eventually("there is no room", || {
+    let busy = eventually("the limit is reached", || {
         let answer = program.post("/v1/users/ada/page", &page);
         (answer.status == 503).then_some(answer)
     });
     assert_eq!(busy.code(503), "busy");
-    // Requests without a body have their answers, as have reports, and in a while the bodies are given up.
+    // Requests without a body and reports get responses, and the incomplete bodies time out.
     assert_eq!(program.get("/v1/users/ada/snapshot").status, 200);
     program.report("ada", &["a"]);
     let answer = rest(slow.remove(0));
@@ -248,9 +250,9 @@ pub fn what_comes_beyond_its_limits_is_refused() {
         answer.starts_with("HTTP/1.1 503") && answer.contains(r#""code":"timeout""#),
         "{answer}"
     );
-    let took = begun.elapsed();
+    let took = start.elapsed();
     assert!(took < promised("a body takes to arrive"), "{took:?}");
-    eventually("there is room again", || {
+    eventually("pages are accepted again", || {
         (program.post("/v1/users/ada/page", &page).status == 200).then_some(())
     });
     // One line a second and cause.
@@ -268,7 +270,7 @@ pub fn a_connection_over_the_limit_waits_for_another_one_to_end() {
     rustix::process::setrlimit(rustix::process::Resource::Nofile, limit).unwrap();
     let program = Program::serve(&[], &["--idle-seconds", "600"]);
     let mut open: Vec<_> = (0..MOST).map(|_| program.connect()).collect();
-    // The last one of them is answered, and stays open; the next one waits.
+    // The last of them gets a response and stays open; the next one waits.
     send(open.last_mut().unwrap(), "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
     let mut answer = [0; 12];
     open.last_mut().unwrap().read_exact(&mut answer).unwrap();
@@ -279,7 +281,10 @@ pub fn a_connection_over_the_limit_waits_for_another_one_to_end() {
         "GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
     );
     waiting.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
-    assert!(waiting.read(&mut answer).is_err(), "it is served next to {MOST} others");
+    assert!(
+        waiting.read(&mut answer).is_err(),
+        "it gets a response in addition to {MOST} others"
+    );
     open.clear();
     waiting.set_read_timeout(Some(PATIENCE)).unwrap();
     assert!(rest(waiting).starts_with("HTTP/1.1 200"));
@@ -287,7 +292,7 @@ pub fn a_connection_over_the_limit_waits_for_another_one_to_end() {
 
 pub fn i5_pages_of_an_outage_take_little_memory() {
     const PAGES: usize = 1_500;
-    /// Of each page that waits, with its connection.
+    /// The bytes of each page that waits, with its connection.
     const BYTES_EACH: u64 = 64 << 10;
     let redis = RedisServer::start(&[]);
     let program = Program::serve(&["--redis".to_owned(), redis.url()], &[]);
@@ -310,14 +315,14 @@ pub fn i5_pages_of_an_outage_take_little_memory() {
         most = most.max(program.memory());
         assert!(rest(stream).contains(r#""degraded":true"#));
     }
-    redis.go_on();
+    redis.resume();
     let grown = most.saturating_sub(before);
     assert!(grown < PAGES as u64 * BYTES_EACH, "{grown} bytes for {PAGES} pages");
 }
 
-pub fn what_is_refused_again_and_again_is_one_line_a_second() {
+pub fn repeated_refusals_are_logged_once_a_second() {
     let program = Program::serve(&[], &[]);
-    let begun = Instant::now();
+    let start = Instant::now();
     for _ in 0..200 {
         let posted = program.post("/v1/users/ada/impressions", body("bob", &["a"], now(), None));
         assert_eq!(posted.code(409), "wrong-namespace");
@@ -326,7 +331,7 @@ pub fn what_is_refused_again_and_again_is_one_line_a_second() {
             "bad-report"
         );
     }
-    let most = begun.elapsed().as_secs() as usize + 1;
+    let most = start.elapsed().as_secs() as usize + 1;
     for code in ["wrong-namespace", "bad-report"] {
         let logged = program.log().matches(code).count();
         assert!((1..=most).contains(&logged), "{code}: {logged} of {most}");
@@ -358,7 +363,7 @@ pub fn metrics_and_health_may_listen_elsewhere() {
     );
     assert!(ask("/metrics").1.contains(r#"route="/v1/users/{user}/page""#));
     assert_eq!(ask("/v1/users/ada/snapshot").0, 404);
-    program.ask_to_end();
+    program.terminate();
     assert!(program.ended().0.success());
 }
 
@@ -384,14 +389,14 @@ pub fn i5_without_redis_the_service_makes_degraded_pages() {
             page.json(200),
             json!({ "items": ["a"], "next": null, "degraded": true })
         );
-        let begun = Instant::now();
+        let start = Instant::now();
         let posted = program.post("/v1/users/ada/impressions", body("ada", &["b"], now(), None));
         assert_eq!(posted.code(503), "storage");
-        let took = begun.elapsed();
+        let took = start.elapsed();
         assert!(took < promised("a report without Redis is answered by 503"), "{took:?}");
         let snapshot = program.get("/v1/users/ada/snapshot");
         assert_eq!(snapshot.code(503), "storage");
-        // Where Redis is, is for the log.
+        // The address of Redis is only in the log.
         assert!(!snapshot.body.contains("127.0.0.1"), "{snapshot:?}");
         assert_eq!(program.get("/readyz?storage").code(503), "storage");
         assert_eq!(program.get("/healthz").body, "ok\n");
@@ -405,23 +410,23 @@ pub fn i5_without_redis_the_service_makes_degraded_pages() {
     redis.pause();
     without(&program);
     assert_eq!(program.get("/readyz").status, 200);
-    redis.go_on();
+    redis.resume();
     again(&program);
     assert_eq!(program.page("ada", &["a", "c"], 2), ["c"]);
     redis.kill();
     without(&program);
     assert_eq!(program.get("/readyz").status, 200);
-    // One that starts meanwhile makes pages, too, and is not ready yet.
+    // A service that starts meanwhile makes pages, too, and is not ready yet.
     let late = Program::serve(&arguments, &[]);
     without(&late);
     assert_eq!(late.get("/readyz").code(503), "storage");
-    redis.start_again();
+    redis.restart();
     for program in [&program, &late] {
         again(program);
         assert_eq!(program.get("/readyz").status, 200);
         assert_eq!(program.page("ada", &["a", "b"], 2), ["a", "b"]);
     }
-    late.ask_to_end();
+    late.terminate();
     assert!(late.ended().0.success());
 }
 
@@ -437,7 +442,7 @@ pub fn a_service_started_without_redis_is_ready_after_a_while() {
     assert_eq!(page, json!({ "items": ["a"], "next": null, "degraded": true }));
     assert_eq!(never.get("/readyz").code(503), "storage");
     for program in [program, never] {
-        program.ask_to_end();
+        program.terminate();
         assert!(program.ended().0.success());
     }
 }
@@ -464,8 +469,8 @@ pub fn redis_over_tls_has_to_show_a_trusted_certificate() {
     });
     program.report("ada", &["a"]);
     assert_eq!(program.page("ada", &["a", "b"], 2), ["b"]);
-    let kept: usize = redis::Commands::llen(&mut redis.client(), "seen:ada").unwrap();
-    assert_eq!(kept, 1);
+    let stored: usize = redis::Commands::llen(&mut redis.client(), "seen:ada").unwrap();
+    assert_eq!(stored, 1);
     eventually("it has logged that", || {
         wary.log().contains("invalid peer certificate").then_some(())
     });
@@ -507,7 +512,7 @@ pub fn credentials_and_certificates_are_read_for_each_connection() {
     let is_connected = || (program.get("/readyz?storage").status == 200).then_some(());
     eventually("it is connected with a client certificate", is_connected);
     program.report("ada", &["a"]);
-    // Another certificate and a password. The connections so far are closed.
+    // Change the certificate and the password, and close the connections.
     let another = redis.renew_certificates();
     let mut client = redis.client();
     redis::cmd("CONFIG")
@@ -535,15 +540,15 @@ pub fn credentials_and_certificates_are_read_for_each_connection() {
 
 pub fn a_connection_without_a_request_is_closed() {
     let program = Program::serve(&[], &["--idle-seconds", "2"]);
-    let begun = Instant::now();
-    // Nothing at all, and nothing after a response.
+    let start = Instant::now();
+    // One connection sends nothing at all, the other nothing after a response.
     let streams = ["", "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"].map(|sent| {
         let mut stream = program.connect();
         send(&mut stream, sent);
         stream
     });
     let answers = streams.map(rest);
-    let took = begun.elapsed();
+    let took = start.elapsed();
     assert!((2..8).contains(&took.as_secs()), "{took:?}");
     assert_eq!(answers[0], "");
     assert!(answers[1].starts_with("HTTP/1.1 200"), "{answers:?}");
@@ -556,23 +561,23 @@ pub fn a_header_that_drips_is_cut_and_an_idle_connection_is_not() {
     send(&mut idle, request);
     let mut answer = [0; 12];
     idle.read_exact(&mut answer).unwrap();
-    // A byte of a header, now and then, without its end; it begins long after the connection.
+    // A header that arrives byte by byte without an end, and starts long after the connection.
     let mut dripping = program.connect();
     std::thread::sleep(Duration::from_secs(2));
-    let begun = Instant::now();
+    let start = Instant::now();
     let limit = promised("a header takes to arrive");
     dripping.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
     send(&mut dripping, "GET /healthz HTTP/1.1\r\nX: ");
     let mut is_open = true;
-    while is_open && begun.elapsed() < limit {
+    while is_open && start.elapsed() < limit {
         let _ = dripping.write_all(b"x");
         is_open = dripping
             .read(&mut answer)
             .is_err_and(|error| matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut));
     }
-    let took = begun.elapsed();
+    let took = start.elapsed();
     assert!(!is_open && took > limit / 4, "{took:?}");
-    // The other one has waited for longer, as connections of a pool do.
+    // The other connection has been idle for longer, as connections of a pool are.
     send(&mut idle, &request.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
     let answers = rest(idle);
     assert!(answers.contains("HTTP/1.1 200"), "{answers}");
@@ -585,7 +590,7 @@ pub fn a_header_that_drips_is_cut_and_an_idle_connection_is_not() {
     );
 }
 
-pub fn the_metrics_count_what_was_done() {
+pub fn the_metrics_count_requests_and_their_results() {
     let program = Program::serve(&[], &[]);
     let minute_ago = Time::from_unix_ms(now().unix_ms() - 60_000);
     let mut report: serde_json::Value = serde_json::from_slice(&body("ada", &["a", "b"], minute_ago, None)).unwrap();
@@ -628,14 +633,14 @@ pub fn commands_and_reconnects_of_redis_are_counted() {
     program.page("ada", &["a"], 1);
     assert!(program.number("seenguard_redis_command_seconds_count") > commands);
     redis.kill();
-    redis.start_again();
+    redis.restart();
     eventually("it is connected again", || {
         program.page("ada", &["a"], 1);
         (program.number("seenguard_redis_reconnects_total") >= 1.0).then_some(())
     });
 }
 
-pub fn each_metric_says_what_to_do() {
+pub fn each_metric_has_a_description_with_advice() {
     let program = Program::serve(&[], &[]);
     program.report("ada", &["a"]);
     let metrics = program.get("/metrics").body;
@@ -667,7 +672,7 @@ pub fn the_log_has_the_trace_of_a_request() {
         // One line a second and cause.
         std::thread::sleep(Duration::from_millis(1_100));
     }
-    program.ask_to_end();
+    program.terminate();
     let (_, log) = program.ended();
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let refused: Vec<_> = lines.iter().filter(|line| line["code"] == "bad-report").collect();
@@ -704,7 +709,7 @@ pub fn several_feeds_are_served_by_one_process() {
     assert_eq!(program.page("home:ada", &["a", "b"], 2), ["b"]);
     assert_eq!(program.page("explore:ada", &["a", "b"], 2), ["a", "b"]);
     report("explore");
-    // A report of one feed does not count for another.
+    // Reports of one feed do not affect another.
     let of_home = json!({ "namespace": "home:ada", "now": now().unix_ms(), "impressions": [] }).to_string();
     assert_eq!(
         program.post("/v1/users/explore:ada/impressions", of_home).code(409),
@@ -746,7 +751,7 @@ pub fn the_docs_have_each_option_with_its_default() {
                 .iter()
                 .find(|row| row.split(" | ").next().unwrap().contains(&format!("`--{name}`")));
             let row = row.unwrap_or_else(|| panic!("docs/service.md has no --{name}"));
-            // A consumer's name is the host's, or has the process id.
+            // The default of --name is the host's name, or contains the process id.
             if let Some((_, default)) = option.split_once("[default: ").filter(|_| name != "name") {
                 let default = default.split(']').next().unwrap();
                 assert!(row.contains(&format!("`{default}`")), "--{name}: {default}: {row}");
@@ -781,26 +786,26 @@ pub fn check_has_a_line_for_each_step() {
     let checked = |arguments: &[&str]| check(["check"].iter().chain(arguments).map(|&argument| argument.to_owned()));
     let mut redis = RedisServer::start(&[]);
     let url = redis.url();
-    let place = ["--redis", &url, "--namespace", "home:{user}", "--stream", "reports"];
-    let (code, printed) = checked(&place);
+    let storage = ["--redis", &url, "--namespace", "home:{user}", "--stream", "reports"];
+    let (code, printed) = checked(&storage);
     assert_eq!(code, 0, "{printed}");
     let lines: Vec<_> = printed.lines().collect();
     assert!(
         lines.len() == 5 && lines.iter().all(|line| line.starts_with("ok ")),
         "{printed}"
     );
-    assert!(printed.contains("namespace: nothing to compare"), "{printed}");
+    assert!(printed.contains("namespace: no entries to check"), "{printed}");
     let left: Vec<String> = redis::Commands::keys(&mut redis.client(), "*").unwrap();
     assert_eq!(left, [""; 0], "it leaves nothing");
     // A consumer's options, too, and a service in memory.
-    assert_eq!(checked(&[&["consume"][..], &place].concat()).0, 0);
+    assert_eq!(checked(&[&["consume"][..], &storage].concat()).0, 0);
     assert_eq!(checked(&[]).0, 0);
     // The namespace of the entries.
     let program = Program::serve(&["--redis".to_owned(), url.clone()], &["--stream", "reports"]);
     for id in ["a", "b", "c"] {
         program.report("ada", &[id]);
     }
-    let (code, printed) = checked(&place);
+    let (code, printed) = checked(&storage);
     assert!(code == 0 && printed.contains("3 of the first 3"), "{printed}");
     let (code, printed) = checked(&["--redis", &url, "--namespace", "explore:{user}", "--stream", "reports"]);
     assert!(
@@ -824,9 +829,9 @@ pub fn check_has_a_line_for_each_step() {
     ]);
     assert!(code == 1 && printed.contains("wrong  Redis"), "{printed}");
     redis.kill();
-    let (code, printed) = checked(&place);
+    let (code, printed) = checked(&storage);
     assert!(code == 1 && printed.contains("wrong  Redis"), "{printed}");
-    // Options and files, of all that is there.
+    // Invalid options and files.
     for (arguments, text) in [
         (vec!["--redis", &url], "--namespace"),
         (vec!["--token-file", "/nowhere"], "/nowhere"),
@@ -863,7 +868,7 @@ pub fn the_log_names_no_user() {
         "/v1/users/ada-lovelace:meta/page",
         r#"{"ranked": ["article-21"], "size": 1}"#,
     );
-    // What serde quotes.
+    // Values that serde's messages quote.
     for (route, body) in [
         (
             "users/ada-lovelace/impressions",
@@ -882,7 +887,7 @@ pub fn the_log_names_no_user() {
     ] {
         program.post(&format!("/v1/{route}"), body);
     }
-    // Something damaged.
+    // A damaged shard.
     let mut client = redis.client();
     redis::cmd("LPUSH")
         .arg("seen:ada-lovelace")
@@ -905,13 +910,13 @@ pub fn the_log_names_no_user() {
         "/v1/users/ada-lovelace/impressions",
         body("ada-lovelace", &["article-26"], now(), None),
     );
-    program.ask_to_end();
+    program.terminate();
     let (status, log) = program.ended();
     assert!(status.success(), "{log}");
     for private in ["ada", "lovelace", "bob", "article"] {
         assert!(!log.contains(private), "{private} is in {log}");
     }
-    // All that is logged, each line an object, and why the storage has failed.
+    // Each line of the log is an object, and storage failures have a cause.
     let lines: Vec<serde_json::Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for code in [
         "wrong-namespace",
@@ -927,7 +932,7 @@ pub fn the_log_names_no_user() {
     let failed = lines.iter().find(|line| line["code"] == "storage").unwrap();
     assert!(failed["cause"].as_str().unwrap().len() > 20, "{failed}");
 
-    // A password is for Redis alone.
+    // The password appears nowhere else.
     let file = std::env::temp_dir().join(format!("seenguard-redis-url-{}", std::process::id()));
     fs::write(&file, format!("{url}\n")).unwrap();
     let given = [
@@ -941,14 +946,14 @@ pub fn the_log_names_no_user() {
     let mut program = command(given.map(str::to_owned));
     let mut process = program.stderr(std::process::Stdio::piped()).spawn().unwrap();
     let mut log = BufReader::new(process.stderr.take().unwrap());
-    let mut said = String::new();
-    while !said.contains("cannot connect to Redis") {
-        log.read_line(&mut said).unwrap();
+    let mut output = String::new();
+    while !output.contains("cannot connect to Redis") {
+        log.read_line(&mut output).unwrap();
     }
     process.kill().unwrap();
     process.wait().unwrap();
     fs::remove_file(&file).unwrap();
-    assert!(!said.contains("s3cret"), "{said}");
+    assert!(!output.contains("s3cret"), "{output}");
     let help = command(["--help".to_owned()])
         .env("SEENGUARD_REDIS", &url)
         .output()

@@ -32,7 +32,7 @@ impl Program {
         Program::start(arguments.iter().cloned().chain(defaults).chain(drain).chain(more))
     }
 
-    /// A consumer of a stream, which serves its numbers.
+    /// A consumer of a stream, which serves metrics.
     pub fn consume(arguments: &[String], more: &[&str]) -> Self {
         let defaults = ["consume", "--listen", "127.0.0.1:0", "--namespace", "home:{user}"].map(str::to_owned);
         let more = more.iter().map(|&argument| argument.to_owned());
@@ -43,14 +43,14 @@ impl Program {
         Program::run(command(arguments))
     }
 
-    /// As this command says.
+    /// Runs a command, and waits until it listens.
     pub fn run(mut command: Command) -> Self {
         let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
-        let (kept, stderr) = (Arc::clone(&log), process.stderr.take().unwrap());
+        let (log_writer, stderr) = (Arc::clone(&log), process.stderr.take().unwrap());
         let reader = spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                *kept.lock().unwrap() += &(line + "\n");
+                *log_writer.lock().unwrap() += &(line + "\n");
             }
         });
         let mut line = String::new();
@@ -58,7 +58,7 @@ impl Program {
             .read_line(&mut line)
             .unwrap();
         let address = line.trim().strip_prefix("listening on http://").map(str::to_owned);
-        let address = address.unwrap_or_else(|| panic!("it does not listen: {line}{}", log.lock().unwrap()));
+        let address = address.unwrap_or_else(|| panic!("the program does not listen: {line}{}", log.lock().unwrap()));
         Program {
             process,
             address: address.replace("0.0.0.0", "127.0.0.1"),
@@ -106,32 +106,32 @@ impl Program {
         }
     }
 
-    /// The first page of this many items.
+    /// Requests the first page of `size` items.
     pub fn page(&self, user: &str, ranked: &[&str], size: usize) -> Vec<String> {
         let answer = self.page_for(user, ranked, size, &[]);
         texts(&answer["items"])
     }
 
-    /// The same for a device that says this of itself, as it is answered.
+    /// Requests the first page with a device's headers. Returns the whole response.
     pub fn page_for(&self, user: &str, ranked: &[&str], size: usize, headers: &[(&str, &str)]) -> Value {
         let body = serde_json::json!({ "ranked": ranked, "size": size }).to_string();
         self.request("POST", &format!("/v1/users/{user}/page"), headers, body)
             .json(200)
     }
 
-    /// A report as a device posts it.
+    /// Posts a device's report.
     pub fn report(&self, user: &str, ids: &[&str]) {
         let body = body(user, ids, now(), nothing_pending(user));
         assert_eq!(self.post(&format!("/v1/users/{user}/impressions"), body).status, 204);
     }
 
-    /// A number among those for Prometheus, by its line's beginning: of all its labels together.
+    /// The value of a metric: the sum of all series whose name and labels have this prefix.
     pub fn number(&self, name: &str) -> f64 {
         self.number_so_far(name)
             .unwrap_or_else(|| panic!("no {name} in {}", self.get("/metrics").body))
     }
 
-    /// The same, if it is there by now.
+    /// The value of a metric, if it exists yet.
     pub fn number_so_far(&self, name: &str) -> Option<f64> {
         let numbers = self.get("/metrics").body;
         let of_name = |line: &str| {
@@ -143,45 +143,45 @@ impl Program {
         (!values.is_empty()).then(|| values.iter().sum())
     }
 
-    /// A connection by which a test sends byte by byte.
+    /// Opens a TCP connection.
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
-    /// Whether it takes a connection.
+    /// Whether the program accepts connections.
     pub fn is_listening(&self) -> bool {
         TcpStream::connect(&self.address).is_ok()
     }
 
-    /// What it has logged so far.
+    /// The log so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// How many bytes of memory it has now.
+    /// The resident memory in bytes.
     pub fn memory(&self) -> u64 {
-        let about = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let (_, resident) = about.split_once("VmRSS:").unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let (_, resident) = status.split_once("VmRSS:").unwrap();
         resident.split_whitespace().next().unwrap().parse::<u64>().unwrap() << 10
     }
 
-    /// Asks it to end, as an operator does.
-    pub fn ask_to_end(&self) {
+    /// Sends SIGTERM.
+    pub fn terminate(&self) {
         kill_process(Pid::from_child(&self.process), Signal::TERM).unwrap();
     }
 
-    /// Waits until it has ended. Returns how, and all that it has logged.
+    /// Waits until the program ends. Returns its exit status and the whole log.
     pub fn ended(mut self) -> (ExitStatus, String) {
-        let status = eventually("it ends", || self.process.try_wait().unwrap());
+        let status = eventually("the program ends", || self.process.try_wait().unwrap());
         if let Some(reader) = self.reader.take() {
             reader.join().unwrap();
         }
         (status, self.log())
     }
 
-    /// The number of a program that may end meanwhile.
+    /// The value of a metric, if the program still runs.
     pub fn number_if_running(&self, name: &str) -> Option<f64> {
         let numbers = ureq::get(format!("http://{}/metrics", self.address)).call().ok()?;
         let numbers = numbers.into_body().read_to_string().ok()?;
@@ -191,22 +191,22 @@ impl Program {
         line.parse().ok()
     }
 
-    /// How it has ended, if it has.
+    /// The exit status, if the program has ended.
     pub fn has_ended(&mut self) -> Option<ExitStatus> {
         self.process.try_wait().unwrap()
     }
 
-    /// Stops it: it does nothing, and its connections stay.
+    /// Suspends the process: it does not respond, and its connections stay open.
     pub fn pause(&self) {
         kill_process(Pid::from_child(&self.process), Signal::STOP).unwrap();
     }
 
-    /// It goes on where it was.
-    pub fn go_on(&self) {
+    /// Resumes the suspended process.
+    pub fn resume(&self) {
         kill_process(Pid::from_child(&self.process), Signal::CONT).unwrap();
     }
 
-    /// Ends it in the midst of its work.
+    /// Kills the process.
     pub fn kill(mut self) {
         self.process.kill().unwrap();
     }
@@ -219,21 +219,21 @@ impl Drop for Program {
     }
 }
 
-/// Without what this process has in its environment for it.
+/// A command of the program, without this process's `HOSTNAME`.
 pub fn command(arguments: impl IntoIterator<Item = String>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_seenguard-server"));
     command.args(arguments).env_remove("HOSTNAME").stdin(Stdio::null());
     command
 }
 
-/// The code of a command, and what it prints.
+/// Runs a command. Returns its exit code and its output.
 pub fn check(arguments: impl IntoIterator<Item = String>) -> (i32, String) {
     let output = command(arguments).output().unwrap();
     let printed = String::from_utf8(output.stdout).unwrap();
     (output.status.code().unwrap(), printed)
 }
 
-/// An answer over HTTP.
+/// An HTTP response.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -243,13 +243,13 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Its JSON, if it has this status.
+    /// The body as JSON. Panics if the status is another one.
     pub fn json(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{self:?}");
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// The code of a problem with this status, which says what to do.
+    /// The code of a problem. Panics if the status is another one, or if a field or the documentation is missing.
     pub fn code(&self, status: u16) -> String {
         assert_eq!(self.kind, "application/problem+json", "{self:?}");
         let problem = self.json(status);
@@ -272,7 +272,7 @@ pub fn send(stream: &mut TcpStream, part: &str) {
     stream.write_all(part.as_bytes()).unwrap();
 }
 
-/// What comes until the connection ends.
+/// Reads until the connection ends.
 pub fn rest(mut stream: TcpStream) -> String {
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
@@ -284,11 +284,11 @@ pub fn texts(list: &Value) -> Vec<String> {
     list.map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// What a device posts that claims to be from a server: received ten days ago, when the history was deleted. The device's
-/// clock is ten days ahead.
+/// A device's report that forges a server's fields: received ten days ago, with the history deleted. The device's clock
+/// /// is ten days ahead.
 pub fn forged(user: &str, id: &str) -> String {
     const TEN_DAYS: u64 = 864_000_000;
-    // Later than all before it, by a clock of milliseconds.
+    // Later than all earlier requests, by a clock of milliseconds.
     std::thread::sleep(std::time::Duration::from_millis(5));
     let (at, ahead) = (now().unix_ms(), now().unix_ms() + TEN_DAYS);
     let impressions = serde_json::json!([{ "id": id, "at": ahead }]);
@@ -297,7 +297,7 @@ pub fn forged(user: &str, id: &str) -> String {
     .to_string()
 }
 
-/// The list of a device that has nothing pending: what it reports is seen when it is in the chain, and not before.
+/// The empty pending list of a device, so that its reports count only once they are in the chain.
 pub fn nothing_pending(user: &str) -> Option<String> {
     Some(device(user, 99).pending_list(4_000, now()))
 }

@@ -1,22 +1,22 @@
-//! What the routes take and answer.
+//! Tests of the routes' requests and responses.
 
 use seenguard::device::{DEFAULT_REMEMBER, Guard};
 use seenguard::{ChainSnapshot, PlanJson, PlanOptions, Snapshot, plan};
 use serde_json::{Value, json};
 
-use super::Place;
+use super::Storage;
 use super::program::{Program, forged, now, texts};
 use seenguard_server::testing::{body, device};
 
 const RANKED: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
 
-pub fn what_was_reported_is_left_out_of_pages(place: &Place) {
-    let program = Program::serve(&place.arguments, &[]);
+pub fn reported_items_are_left_out_of_pages(storage: &Storage) {
+    let program = Program::serve(&storage.arguments, &[]);
     assert_eq!(program.page("ada", &RANKED, 3), ["a", "b", "c"]);
     program.report("ada", &["a", "c"]);
     assert_eq!(program.page("ada", &RANKED, 3), ["b", "d", "e"]);
     assert_eq!(program.page("bob", &RANKED, 3), ["a", "b", "c"]);
-    // As text, and for a name that an address cannot have unencoded.
+    // Also sent as text, and for a user whose name must be percent-encoded.
     let name = "a/b é?";
     let posted = program.request(
         "POST",
@@ -28,8 +28,8 @@ pub fn what_was_reported_is_left_out_of_pages(place: &Place) {
     assert_eq!(program.page("a%2Fb%20%C3%A9%3F", &RANKED, 2), ["b", "c"]);
 }
 
-pub fn a_page_goes_on_where_the_one_before_ended(place: &Place) {
-    let program = Program::serve(&place.arguments, &[]);
+pub fn a_page_continues_at_the_cursor_of_the_previous_one(storage: &Storage) {
+    let program = Program::serve(&storage.arguments, &[]);
     let first = program.page_for("ada", &RANKED, 2, &[]);
     program.report("ada", &["a", "b"]);
     let ask = |cursor: &Value| {
@@ -43,13 +43,13 @@ pub fn a_page_goes_on_where_the_one_before_ended(place: &Place) {
         (texts(&third["items"]), &third["next"]),
         (vec!["e".into(), "f".into()], &Value::Null)
     );
-    // Any other text requests the first page.
+    // Any other string requests the first page.
     assert_eq!(texts(&ask(&json!("no cursor"))["items"]), ["c", "d"]);
 }
 
-pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
-    // Each shard is full at once, so that several are sealed.
-    let program = Program::serve(&place.arguments, &["--capacity", "2"]);
+pub fn shards_that_a_device_has_are_sent_as_references(storage: &Storage) {
+    // Each shard is full after one report, so that several are sealed.
+    let program = Program::serve(&storage.arguments, &["--capacity", "2"]);
     program.report("ada", &RANKED);
     let whole = program.get("/v1/users/ada/snapshot");
     assert_eq!(whole.caching, "private, no-store");
@@ -74,8 +74,8 @@ pub fn what_a_device_holds_is_sent_as_references(place: &Place) {
     }
 }
 
-pub fn i1_an_item_pending_on_one_device_does_not_come_on_another(place: &Place) {
-    let program = Program::serve(&place.arguments, &[]);
+pub fn i1_an_item_pending_on_one_device_does_not_come_on_another(storage: &Storage) {
+    let program = Program::serve(&storage.arguments, &[]);
     let [mut desk, mut phone] = [1, 2].map(|seed| device("ada", seed));
     let pending = |device: &mut Guard, ids: &[&str]| {
         device.record(ids, now());
@@ -87,20 +87,20 @@ pub fn i1_an_item_pending_on_one_device_does_not_come_on_another(place: &Place) 
     let nothing = pending(&mut phone, &[]);
     let page = program.page_for("ada", &RANKED, 2, &[("seen-pending", &nothing)]);
     assert_eq!(texts(&page["items"]), ["c", "d"]);
-    // A report has it, too.
+    // A report can send it, too.
     let shown = pending(&mut desk, &["c"]);
     let posted = program.post("/v1/users/ada/impressions", body("ada", &["a"], now(), Some(shown)));
     assert_eq!(posted.status, 204);
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
-    // Of another person's device nothing counts.
+    // The pending list of another user's device is ignored.
     let mut other = device("bob", 3);
     let others = pending(&mut other, &["d"]);
     program.page_for("ada", &RANKED, 2, &[("Seen-Pending", &others)]);
     assert_eq!(program.page("ada", &RANKED, 2), ["d", "e"]);
 }
 
-pub fn what_is_unseen_comes_again_and_a_deleted_history_too(place: &Place) {
-    let program = Program::serve(&place.arguments, &[]);
+pub fn unseen_ids_and_deleted_histories_are_fresh_again(storage: &Storage) {
+    let program = Program::serve(&storage.arguments, &[]);
     program.report("ada", &RANKED);
     assert_eq!(
         program.post("/v1/users/ada/unsee", r#"{"ids": ["b", "d"]}"#).status,
@@ -196,7 +196,7 @@ pub fn a_wrong_request_gets_its_code() {
         let answer = program.request(method, path, &[], body);
         assert_eq!(answer.code(status), code, "{method} {path} {body}: {answer:?}");
     }
-    // Nothing of them was taken, and the program goes on.
+    // Nothing of them was applied, and the program still responds.
     assert_eq!(program.page("ada", &RANKED, 6), RANKED);
 }
 
@@ -221,7 +221,7 @@ pub fn a_request_may_have_so_much_and_no_more() {
         post(body("ada", &[&long, &long, &long], now(), None)).code(413),
         "too-large"
     );
-    // What is too long to be recorded is left out, and the rest is taken.
+    // Too long ids are left out, and the others are applied.
     assert_eq!(post(body("ada", &[&long, "b"], now(), None)).status, 204);
     assert_eq!(program.number("seenguard_ids_left_out_total"), 1.0);
     assert_eq!(program.page("ada", &[&long, "b"], 2), [long.as_str()]);
@@ -245,7 +245,7 @@ pub fn a_chain_is_planned_as_the_crate_plans_it() {
     assert_eq!(planned, expected);
 }
 
-/// Lines of a job: a user, and a report as it lies in the stream, of a server or of a device.
+/// Lines of a bulk request: a user, and a report of a server, as it is in the stream, or of a device.
 fn lines(records: &[(&str, Value)]) -> String {
     let line = |(user, report): &(&str, Value)| {
         let form = report.get("now").is_none().then_some(1);
@@ -254,8 +254,8 @@ fn lines(records: &[(&str, Value)]) -> String {
     records.iter().map(line).collect()
 }
 
-pub fn reports_of_many_are_applied_at_once(place: &Place) {
-    let program = Program::serve(&place.arguments, &[]);
+pub fn reports_of_many_are_applied_at_once(storage: &Storage) {
+    let program = Program::serve(&storage.arguments, &[]);
     let at = now().unix_ms();
     let entry = |id: &str| json!([{ "id": id, "at": at }]);
     let report = |user: &str, id: &str| json!({ "namespace": format!("home:{user}"), "receivedAt": at, "impressions": entry(id) });
@@ -271,7 +271,7 @@ pub fn reports_of_many_are_applied_at_once(place: &Place) {
         ("ada", unseen_again),
     ]) + "no JSON\n\n";
     for _ in 0..2 {
-        // All of it may come again.
+        // The whole request may be repeated.
         let answer = program.post("/v1/impressions", &batch).json(200);
         let refused = [
             (3, "wrong-namespace"),
@@ -289,14 +289,14 @@ pub fn reports_of_many_are_applied_at_once(place: &Place) {
         program.post("/v1/impressions", "").json(200),
         json!({ "taken": 0, "refused": [] })
     );
-    // A form that no version has is a newer one's neither.
+    // An invalid form is not taken for a newer one.
     for form in [json!("1"), json!(0), json!(-1), json!(1.5)] {
         let line = json!({ "user": "ada", "form": form, "report": report("ada", "d") }).to_string();
         let refused = json!([{ "line": 0, "code": "bad-report" }]);
         let answer = program.post("/v1/impressions", line).json(200);
         assert_eq!(answer, json!({ "taken": 0, "refused": refused }), "{form}");
     }
-    // What a device has posted arrived when the record was written: applied late, it does not beat a later `unsee`.
+    // A device's report counts as of its record's time: applied late, it does not override a later `unsee`.
     let posted: Value = serde_json::from_slice(&body("bob", &["a"], now(), None)).unwrap();
     let line = |at: Value| json!({ "user": "bob", "at": at, "report": posted }).to_string();
     assert_eq!(program.post("/v1/users/bob/unsee", r#"{"ids": ["a"]}"#).status, 204);
@@ -304,13 +304,13 @@ pub fn reports_of_many_are_applied_at_once(place: &Place) {
         assert_eq!(program.post("/v1/impressions", line(written)).json(200)["taken"], 1);
         assert_eq!(program.page("bob", &["a", "b"], 2), page);
     }
-    // What a newer version has written is for a newer one: nothing is taken, and nothing is lost.
+    // A request with a record of a newer version is refused as a whole, so that nothing is lost.
     let newer = lines(&[("ada", report("ada", "d"))]) + &json!({ "user": "ada", "form": 2, "report": {} }).to_string();
     assert_eq!(program.post("/v1/impressions", newer).code(503), "newer-form");
     assert_eq!(program.page("ada", &["c", "d"], 2), ["c", "d"]);
 }
 
-pub fn a_device_says_neither_when_a_report_was_received_nor_that_a_history_was_deleted() {
+pub fn a_device_cannot_set_the_arrival_of_a_report_or_delete_a_history() {
     let program = Program::serve(&[], &[]);
     program.report("ada", &["a", "b"]);
     let unsee = || program.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status;
@@ -325,7 +325,7 @@ pub fn a_device_says_neither_when_a_report_was_received_nor_that_a_history_was_d
         204
     );
     assert_eq!(program.page("ada", &["a", "b", "c"], 3), ["c"]);
-    // Nor by a report that a job copies unread, and that goes on behind its end.
+    // Nor by a report that a job copies without parsing, and that contains more fields after its end.
     for more in [r#", "form": 1"#, r#", "at": 0"#] {
         let line = format!(r#"{{"user":"ada","form":null,"at":null,"report":{report}{more}}}"#);
         let refused = json!([{ "line": 0, "code": "bad-report" }]);
@@ -356,14 +356,14 @@ pub fn many_reports_at_once_are_limited() {
     assert_eq!(program.post("/v1/impressions", of_ids(1)).code(413), "too-large");
     let large = " ".repeat((1 << 20) + 1);
     assert_eq!(program.post("/v1/impressions", large).code(413), "too-large");
-    // A report may have so much by itself, too.
+    // The limit also holds for a single report.
     let answer = program
         .post("/v1/impressions", lines(&[("ada", of("ada", 1_001))]))
         .json(200);
     assert_eq!(answer["refused"][0], json!({ "line": 0, "code": "too-large" }));
 }
 
-pub fn the_description_has_what_is_answered() {
+pub fn responses_match_the_openapi_description() {
     let program = Program::serve(&[], &[]);
     let description = program.get("/openapi.json").json(200);
     let paths = description["paths"].as_object().unwrap();
@@ -371,7 +371,7 @@ pub fn the_description_has_what_is_answered() {
     for (path, methods) in paths {
         for (method, operation) in methods.as_object().unwrap() {
             routes.push(format!("{} {path}", method.to_uppercase()));
-            // It is there, and what it says of wrong requests is what it answers.
+            // The route exists, and its responses to invalid requests are described.
             let answer = program.request(&method.to_uppercase(), &path.replace("{user}", "ada"), &[], "[");
             let status = answer.status.to_string();
             assert!(
@@ -394,7 +394,7 @@ pub fn the_description_has_what_is_answered() {
     ];
     assert_eq!(routes, expected);
 
-    // With all that an answer may have.
+    // With all optional fields of a response.
     program.report("bob", &RANKED);
     program.post("/v1/users/bob/unsee", r#"{"ids": ["a"]}"#);
     let page = program.page_for("bob", &RANKED, 1, &[]);
@@ -411,7 +411,7 @@ pub fn the_description_has_what_is_answered() {
     expect_described(&planned, schema("Plan"));
 }
 
-/// An object has the properties that its schema requires, and no others than it names.
+/// Checks that an object has all properties that its schema requires, and none that it does not describe.
 fn expect_described(object: &Value, schema: &Value) {
     let properties = schema["properties"].as_object().unwrap_or_else(|| panic!("{schema}"));
     for name in object.as_object().unwrap().keys() {

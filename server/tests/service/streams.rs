@@ -1,4 +1,4 @@
-//! Reports through a Redis stream, and its consumers.
+//! Tests of reports through a Redis stream, and of its consumers.
 
 use std::collections::HashMap;
 use std::thread::sleep;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use redis::streams::StreamRangeReply;
 use redis::{Client, Commands, Connection, RedisResult, cmd};
 
-use super::Place;
+use super::Storage;
 use super::program::{Program, command, forged, now};
 use crate::redis_server::RedisServer;
 use crate::waiting::eventually;
@@ -20,19 +20,19 @@ const KILLS: usize = 4;
 
 /// A stream in this test's Redis.
 struct Stream<'a> {
-    place: &'a Place,
+    storage: &'a Storage,
     name: String,
 }
 
 impl<'a> Stream<'a> {
     /// On a cluster each command goes to the stream's node.
-    fn new(place: &'a Place) -> Self {
-        let name = format!("{}reports", place.arguments.get(3).map_or("", |prefix| prefix));
-        Stream { place, name }
+    fn new(storage: &'a Storage) -> Self {
+        let name = format!("{}reports", storage.arguments.get(3).map_or("", |prefix| prefix));
+        Stream { storage, name }
     }
 
     fn serve(&self) -> Program {
-        Program::serve(&self.place.arguments, &["--stream", &self.name])
+        Program::serve(&self.storage.arguments, &["--stream", &self.name])
     }
 
     fn consume(&self, name: &str, claim_seconds: &str) -> Program {
@@ -46,12 +46,12 @@ impl<'a> Stream<'a> {
             "--batch",
             "10",
         ];
-        Program::consume(&self.place.arguments, &options)
+        Program::consume(&self.storage.arguments, &options)
     }
 
-    /// Asks the node that has the stream.
+    /// Sends a command to the node that has the stream.
     fn ask<T>(&self, ask: impl Fn(&mut Connection, &str) -> RedisResult<T>) -> T {
-        let answer = ask(&mut connection(&self.place.url), &self.name);
+        let answer = ask(&mut connection(&self.storage.url), &self.name);
         match answer {
             // "MOVED 12182 127.0.0.1:7001"
             Err(error) if error.code() == Some("MOVED") => {
@@ -66,8 +66,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// The group gives some of its entries to a consumer, who has acknowledged none of them.
-    fn give(&self, consumer: &str, entries: usize) {
+    /// Delivers some of the group's entries to a consumer, which does not acknowledge them.
+    fn deliver(&self, consumer: &str, entries: usize) {
         self.ask(|connection, name| {
             cmd("XGROUP")
                 .arg(&["CREATE", name, "seenguard", "0"])
@@ -91,7 +91,7 @@ impl<'a> Stream<'a> {
         self.ask(|connection, name| connection.xlen(name))
     }
 
-    /// How many entries were given to consumers and not acknowledged.
+    /// The number of entries that were delivered and not acknowledged.
     fn unacknowledged(&self) -> usize {
         let pending: (usize, Option<String>, Option<String>, redis::Value) =
             self.ask(|connection, name| cmd("XPENDING").arg(name).arg("seenguard").query(connection));
@@ -100,13 +100,13 @@ impl<'a> Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// The same, while there may be no group yet.
+    /// The same number, if the group exists yet.
     fn unacknowledged_so_far(&self) -> usize {
         type Pending = (usize, Option<String>, Option<String>, redis::Value);
         let pending: RedisResult<Pending> = cmd("XPENDING")
             .arg(&self.name)
             .arg("seenguard")
-            .query(&mut connection(&self.place.url));
+            .query(&mut connection(&self.storage.url));
         pending.map_or(0, |pending| pending.0)
     }
 }
@@ -115,13 +115,13 @@ fn connection(url: &str) -> Connection {
     Client::open(url).unwrap().get_connection().unwrap()
 }
 
-pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
-    let stream = Stream::new(place);
+pub fn reports_reach_the_chains_through_the_stream(storage: &Storage) {
+    let stream = Stream::new(storage);
     let service = stream.serve();
     service.report("ada", &["a"]);
     service.report("ada", &["b"]);
     service.report("bob", &["c"]);
-    // They wait there, and are nowhere else; what the device has pending is with the store alone.
+    // Reports are only in the stream, and pending impressions only in the store.
     let pending = shows(&mut device("eve", 1), &["a"], now());
     let posted = body("eve", &["a"], now(), Some(pending.clone()));
     assert_eq!(service.post("/v1/users/eve/impressions", posted).status, 204);
@@ -136,7 +136,7 @@ pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
         );
     }
     assert_eq!(service.page("ada", &["a", "b"], 2), ["a", "b"]);
-    // A report without a list counts for pages at once.
+    // A report without a pending list counts for pages at once.
     let posted = service.post("/v1/users/zoe/impressions", body("zoe", &["a"], now(), None));
     assert_eq!((posted.status, stream.len()), (204, 5));
     assert_eq!(service.page("zoe", &["a", "b"], 2), ["b"]);
@@ -152,22 +152,22 @@ pub fn reports_reach_the_chains_through_the_stream(place: &Place) {
     assert_eq!(consumer.number("seenguard_lag_seconds_count"), 5.0);
     assert_eq!(consumer.get("/readyz").status, 200);
     service.report("bob", &["a"]);
-    eventually("it goes on", || (stream.len() == 0).then_some(()));
+    eventually("it is applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("bob", &["a", "b", "c"], 3), ["b"]);
-    consumer.ask_to_end();
+    consumer.terminate();
     let (status, log) = consumer.ended();
     assert!(status.success(), "{log}");
     assert_eq!(stream.unacknowledged(), 0);
 }
 
-pub fn a_consumer_takes_over_what_a_dead_one_has_left(place: &Place) {
-    let stream = Stream::new(place);
+pub fn a_consumer_claims_the_entries_of_a_dead_one(storage: &Storage) {
+    let stream = Stream::new(storage);
     let service = stream.serve();
     for user in ["ada", "bob", "eve"] {
         service.report(user, &["a"]);
     }
-    // It never returns.
-    stream.give("dead", 2);
+    // This consumer never continues.
+    stream.deliver("dead", 2);
     let consumer = stream.consume("alive", "1");
     eventually("all are applied", || (stream.len() == 0).then_some(()));
     for user in ["ada", "bob", "eve"] {
@@ -176,12 +176,12 @@ pub fn a_consumer_takes_over_what_a_dead_one_has_left(place: &Place) {
     assert_eq!(consumer.number("seenguard_claimed_total"), 2.0);
 }
 
-pub fn a_consumer_that_is_started_again_first_applies_its_own_entries(place: &Place) {
-    let stream = Stream::new(place);
+pub fn a_consumer_that_is_started_again_first_applies_its_own_entries(storage: &Storage) {
+    let stream = Stream::new(storage);
     let service = stream.serve();
     service.report("ada", &["a"]);
-    stream.give("one", 1);
-    // Nobody takes over anything today.
+    stream.deliver("one", 1);
+    // Entries are claimed only after a day.
     let consumer = stream.consume("one", "86400");
     eventually("it is applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
@@ -189,8 +189,8 @@ pub fn a_consumer_that_is_started_again_first_applies_its_own_entries(place: &Pl
     assert!(!consumer.log().contains("WARN"), "{}", consumer.log());
 }
 
-pub fn i6_consumers_that_are_killed_lose_nothing(place: &Place) {
-    let stream = Stream::new(place);
+pub fn i6_consumers_that_are_killed_lose_nothing(storage: &Storage) {
+    let stream = Stream::new(storage);
     let service = stream.serve();
     let users: Vec<String> = (0..USERS).map(|user| format!("user-{user}")).collect();
     let ids: Vec<String> = (0..ROUNDS).map(|round| format!("article-{round}")).collect();
@@ -218,10 +218,10 @@ pub fn i6_consumers_that_are_killed_lose_nothing(place: &Place) {
     drop((consumer, other));
 }
 
-pub fn what_cannot_be_applied_is_set_aside_and_blocks_nothing() {
+pub fn entries_that_cannot_be_applied_become_dead_letters_and_block_nothing() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let add = |fields: &[&str]| {
         stream.ask(|connection, name| cmd("XADD").arg(name).arg("*").arg(fields).exec(connection));
@@ -233,25 +233,25 @@ pub fn what_cannot_be_applied_is_set_aside_and_blocks_nothing() {
     add(&["report", report]);
     add(&["user", "ada", "report", "no JSON"]);
     add(&["user", "ada:meta", "form", "1", "report", report]);
-    // Of another's namespace, among good ones of the same user.
+    // Another user's namespace, among valid reports of the same user.
     add(&["user", "bob", "form", "1", "report", report]);
     // The value of this key is not a list.
     let mut client = redis.client();
     client.set::<_, _, ()>("seen:eve", "no list").unwrap();
     service.report("bob", &["b"]);
     add(&["user", "eve", "form", "1", "report", &report.replace("ada", "eve")]);
-    // Without a form it is a device's, which has the time of its clock.
+    // A report without a form is a device's, whose times are of its clock.
     add(&["user", "ada", "report", report]);
     for form in ["2", "0", "one"] {
         add(&["user", "ada", "form", form, "report", report]);
     }
     let consumer = stream.consume("one", "1");
-    eventually("the good one is applied, and the nine are set aside", || {
+    eventually("the valid report is applied, and nine become dead letters", || {
         (stream.len() == 1).then_some(())
     });
     assert_eq!(service.page("bob", &["a", "b"], 2), ["a"]);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 9.0);
-    eventually("the one that might have been repaired is set aside, too", || {
+    eventually("the report of a key of another type becomes one, too", || {
         (stream.len() == 0).then_some(())
     });
     assert_eq!(stream.unacknowledged(), 0);
@@ -279,7 +279,7 @@ pub fn what_cannot_be_applied_is_set_aside_and_blocks_nothing() {
     let list = |more: &[&str]| {
         let arguments = ["dead-letters", "--stream", &stream.name];
         let arguments = arguments.iter().chain(more).map(|&argument| argument.to_owned());
-        let output = command(arguments.chain(place.arguments.iter().cloned()))
+        let output = command(arguments.chain(storage.arguments.iter().cloned()))
             .output()
             .unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -292,14 +292,14 @@ pub fn what_cannot_be_applied_is_set_aside_and_blocks_nothing() {
         ["bad-option: 1", "bad-report: 7", "storage: 1", "wrong-namespace: 1"]
     );
     assert_eq!(list(&["--ids"]).lines().count(), codes.len() + counts.len());
-    // Once the cause is repaired, they are consumed again.
+    // Once the cause is removed, the dead letters are consumed.
     client.del::<_, ()>("seen:eve").unwrap();
     let again = Stream {
-        place: &place,
+        storage: &storage,
         name: dead,
     };
     let consumer = again.consume("one", "1");
-    eventually("the repaired one is applied", || {
+    eventually("the dead letter is applied", || {
         (service.page("eve", &["a", "b"], 2) == ["b"]).then_some(())
     });
     drop(consumer);
@@ -307,8 +307,8 @@ pub fn what_cannot_be_applied_is_set_aside_and_blocks_nothing() {
 
 pub fn a_device_forges_nothing_by_a_producer_that_copies_its_report() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let _consumer = stream.consume("one", "1");
     service.report("ada", &["a", "b"]);
@@ -321,14 +321,14 @@ pub fn a_device_forges_nothing_by_a_producer_that_copies_its_report() {
     assert_eq!(service.page("ada", &["a", "b", "c"], 3), ["c"]);
 }
 
-pub fn what_is_damaged_or_set_aside_is_one_line_a_second() {
+pub fn damaged_shards_and_dead_letters_are_logged_once_a_second() {
     const EACH: usize = 100;
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let consumer = stream.consume("one", "1");
-    let begun = Instant::now();
+    let start = Instant::now();
     for number in 0..EACH {
         let user = format!("user-{number}");
         redis
@@ -338,20 +338,20 @@ pub fn what_is_damaged_or_set_aside_is_one_line_a_second() {
         assert_eq!(service.page(&user, &["a"], 1), ["a"]);
         add(&stream, &[b"no", b"report"]);
     }
-    eventually("all are set aside", || (stream.len() == 0).then_some(()));
-    let most = begun.elapsed().as_secs() as usize + 1;
+    eventually("all become dead letters", || (stream.len() == 0).then_some(()));
+    let most = start.elapsed().as_secs() as usize + 1;
     assert_eq!(service.number("seenguard_damaged_total"), EACH as f64);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), EACH as f64);
-    for (program, line) in [(&service, "cannot be read"), (&consumer, "is set aside")] {
+    for (program, line) in [(&service, "cannot be read"), (&consumer, "moved to the dead letters")] {
         let logged = program.log().matches(line).count();
         assert!((1..=most).contains(&logged), "{line}: {logged} of {most}");
     }
-    // Each outage is logged, and not only the first one.
-    let outages = || service.log().matches("pages are made without").count();
+    // Each outage is logged, not only the first one.
+    let outages = || service.log().matches("degraded page").count();
     for number in 1..=2 {
         redis.pause();
         service.page_for("ada", &["a"], 1, &[]);
-        redis.go_on();
+        redis.resume();
         eventually("it is logged", || (outages() == number).then_some(()));
         eventually("Redis answers", || {
             (service.get("/readyz?storage").status == 200).then_some(())
@@ -382,12 +382,12 @@ pub fn the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run() {
         .exec(&mut redis.client())
         .unwrap();
     let url = format!("redis://seenguard:a-long-password@127.0.0.1:{}", redis.port);
-    let place = Place {
+    let storage = Storage {
         arguments: ["--redis", &url].map(str::to_owned).to_vec(),
         url: redis.url(),
     };
     let stream = Stream {
-        place: &place,
+        storage: &storage,
         name: "reports".to_owned(),
     };
     let (service, consumer) = (stream.serve(), stream.consume("one", "1"));
@@ -398,17 +398,17 @@ pub fn the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run() {
     let posted = service.post("/v1/users/ada/impressions", body("ada", &["a"], now(), Some(pending)));
     assert_eq!(posted.status, 204);
     stream.ask(|connection, name| cmd("XADD").arg(name).arg(&["*", "user", "ada"]).exec(connection));
-    eventually("both are taken", || (stream.len() == 0).then_some(()));
+    eventually("both are applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
     assert_eq!(service.request("DELETE", "/v1/users/ada/history", &[], "").status, 204);
     assert_eq!(consumer.number("seenguard_dead_letters_total"), 1.0);
-    // Long enough for what a consumer does now and then.
-    eventually("it looks for what others have left", || {
+    // Long enough for the periodic commands.
+    eventually("it claims abandoned entries", || {
         let used: String = cmd("INFO").arg("commandstats").query(&mut redis.client()).ok()?;
         used.contains("cmdstat_xautoclaim").then_some(())
     });
-    // So is the redrive of dead letters.
+    // The same holds for consuming dead letters.
     let docs = include_str!("../../../docs/streams.md");
     let redrive = docs
         .lines()
@@ -430,8 +430,8 @@ pub fn the_commands_that_the_docs_list_are_all_that_redis_must_let_it_run() {
 
 pub fn nothing_is_acknowledged_that_another_device_may_show() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let pending = shows(&mut device("ada", 1), &["a"], now());
     let report = || {
@@ -440,7 +440,7 @@ pub fn nothing_is_acknowledged_that_another_device_may_show() {
             body("ada", &["a"], now(), Some(pending.clone())),
         )
     };
-    // A device's list cannot be stored in a key that is not a hash, and the stream could take the report.
+    // A device's list cannot be stored in a key that is not a hash, although the stream accepts the report.
     let mut client = redis.client();
     client.set::<_, _, ()>("seen:ada:pending", "no hash").unwrap();
     assert_eq!(report().code(503), "storage");
@@ -451,12 +451,12 @@ pub fn nothing_is_acknowledged_that_another_device_may_show() {
 
 pub fn nothing_is_acknowledged_that_is_not_stored() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     service.report("ada", &["a"]);
     service.report("bob", &["a"]);
-    // The consumer may read the stream, and not the users' keys.
+    // The consumer may read the stream, but not the users' keys.
     let rules = |rules: &[&str]| {
         cmd("ACL")
             .arg("SETUSER")
@@ -471,7 +471,7 @@ pub fn nothing_is_acknowledged_that_is_not_stored() {
         &["--redis", &limited, "--stream", &stream.name].map(str::to_owned),
         &["--name", "one"],
     );
-    eventually("it has failed again and again", || {
+    eventually("it has failed repeatedly", || {
         (consumer.number("seenguard_failed_rounds_total") >= 2.0).then_some(())
     });
     assert_eq!((stream.len(), stream.unacknowledged()), (2, 2));
@@ -484,16 +484,16 @@ pub fn nothing_is_acknowledged_that_is_not_stored() {
 
 pub fn a_stream_that_has_filled_redis_drains() {
     let redis = RedisServer::start(&["--maxmemory-policy", "noeviction"]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
-    let direct = Program::serve(&place.arguments, &[]);
+    let direct = Program::serve(&storage.arguments, &[]);
     direct.report("eve", &["a"]);
     stream.ask(|connection, name| cmd("XADD").arg(name).arg(&["*", "no", "report"]).exec(connection));
     for user in ["ada", "bob"] {
         service.report(user, &["a"]);
     }
-    // No consumer was ever there.
+    // The stream never had a consumer.
     cmd("CONFIG")
         .arg(&["SET", "maxmemory", "1"])
         .exec(&mut redis.client())
@@ -514,48 +514,48 @@ pub fn a_stream_that_has_filled_redis_drains() {
     assert_eq!(dead, 1);
 }
 
-pub fn a_stream_that_is_too_large_leaves_room_for_the_chains(place: &Place) {
-    let stream = Stream::new(place);
+pub fn a_stream_that_is_too_large_leaves_memory_for_the_chains(storage: &Storage) {
+    let stream = Stream::new(storage);
     let service = Program::serve(
-        &place.arguments,
+        &storage.arguments,
         &["--stream", &stream.name, "--stream-max-bytes", "10000"],
     );
     let ids: Vec<String> = (0..100).map(|id| format!("article-{id}")).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let report = || service.post("/v1/users/ada/impressions", body("ada", &ids, now(), None));
-    eventually("it takes no more", || {
+    eventually("it refuses reports", || {
         let answer = report();
         (answer.status == 503).then(|| assert_eq!(answer.code(503), "stream"))
     });
     assert_eq!(service.post("/v1/users/ada/unsee", r#"{"ids": ["a"]}"#).status, 204);
     let consumer = stream.consume("one", "30");
-    eventually("it takes reports again", || (report().status == 204).then_some(()));
+    eventually("it accepts reports again", || (report().status == 204).then_some(()));
     eventually("all are applied", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &[ids[0], "b"], 2), ["b"]);
     drop(consumer);
 }
 
-pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(place: &Place) {
-    let stream = Stream::new(place);
+pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(storage: &Storage) {
+    let stream = Stream::new(storage);
     let service = stream.serve();
     let stopped = stream.consume("stopped", "1");
     eventually("it waits for entries", || {
         (stopped.get("/readyz").status == 200).then_some(())
     });
     service.report("ada", &["before"]);
-    eventually("it has begun", || (stream.len() == 0).then_some(()));
-    // It is given an entry while it waits for one, and cannot know of it.
+    eventually("it has started", || (stream.len() == 0).then_some(()));
+    // It gets an entry while it is suspended.
     let entries = eventually("it has an entry", || {
         stopped.pause();
         service.report("ada", &["a"]);
         sleep(Duration::from_millis(100));
         let entries = stream.unacknowledged();
         if entries != stream.len() {
-            stopped.go_on();
+            stopped.resume();
         }
         (entries > 0 && entries == stream.len()).then_some(entries)
     });
-    // The newer ones of the same person: another impression, and an unseen of the first one.
+    // Newer entries of the same user: another impression, and an `unsee` of the first id.
     let at = now().unix_ms();
     let unseen = json!({ "namespace": "home:ada", "now": at, "impressions": [{ "id": "b", "at": at }],
         "unseen": [{ "id": "a", "at": at }, { "id": "before", "at": at }] });
@@ -567,26 +567,28 @@ pub fn a_consumer_that_was_stopped_loses_nothing_to_the_one_that_overtakes_it(pl
     assert_eq!(service.page("ada", &ranked, 4), ["a", "before", "c"]);
     other.kill();
     let other = stream.consume("other", "1");
-    eventually("the other one takes over", || (stream.len() == 0).then_some(()));
+    eventually("the other consumer claims its entry", || {
+        (stream.len() == 0).then_some(())
+    });
     // An id that was unseen before its impression arrived stays seen.
     assert_eq!(service.page("ada", &ranked, 4), ["before", "c"]);
-    // It has the entry that the other one has done: all of it comes twice.
-    stopped.go_on();
+    // It still processes the entry that the other one has applied, so the entry is applied twice.
+    stopped.resume();
     service.report("ada", &["d"]);
-    eventually("both go on", || (stream.len() == 0).then_some(()));
+    eventually("both apply entries", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b", "before", "c", "d"], 5), ["before", "c"]);
     drop((stopped, other));
 }
 
-/// Adds an entry of another program.
+/// Adds an entry as another program.
 fn add(stream: &Stream<'_>, fields: &[&[u8]]) {
     stream.ask(|connection, name| cmd("XADD").arg(name).arg("*").arg(fields).exec(connection));
 }
 
 pub fn dead_letters_are_never_dropped_by_their_number() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let dead = format!("{{{}}}:dead", stream.name);
     let mut client = redis.client();
     let length = |client: &mut Connection| -> usize { client.xlen(&dead).unwrap() };
@@ -596,7 +598,7 @@ pub fn dead_letters_are_never_dropped_by_their_number() {
     cmd("EVAL").arg(fill).arg(1).arg(&dead).exec(&mut client).unwrap();
     let service = stream.serve();
     let consumer = stream.consume("one", "1");
-    eventually("what has expired is removed, though nothing is added", || {
+    eventually("expired letters are removed without a new one", || {
         (length(&mut client) == 10_000).then_some(())
     });
     assert_eq!(consumer.get("/readyz").status, 200);
@@ -616,10 +618,10 @@ pub fn dead_letters_are_never_dropped_by_their_number() {
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
 }
 
-pub fn an_entry_of_another_program_holds_up_nothing() {
+pub fn an_entry_of_another_program_blocks_nothing() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     add(&stream, &[b"\xff", b"\xfe", b"user", b"ada"]);
     let long = "x".repeat(100);
@@ -627,7 +629,7 @@ pub fn an_entry_of_another_program_holds_up_nothing() {
     add(&stream, &fields);
     service.report("ada", &["a"]);
     let _consumer = stream.consume("one", "1");
-    eventually("all are taken", || (stream.len() == 0).then_some(()));
+    eventually("all are acknowledged", || (stream.len() == 0).then_some(()));
     assert_eq!(service.page("ada", &["a", "b"], 2), ["b"]);
     let letters: redis::Value = cmd("XRANGE")
         .arg(&[&format!("{{{}}}:dead", stream.name), "-", "+"])
@@ -645,15 +647,15 @@ pub fn an_entry_of_another_program_holds_up_nothing() {
 
 pub fn a_batch_is_bounded_in_bytes() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let large = vec![b'x'; 1 << 20];
     for _ in 0..40 {
         add(&stream, &[b"user", b"ada", b"report", &large]);
     }
-    let consumer = Program::consume(&place.arguments, &["--stream", &stream.name, "--name", "one"]);
+    let consumer = Program::consume(&storage.arguments, &["--stream", &stream.name, "--name", "one"]);
     let mut most = 0;
-    eventually("all are taken", || {
+    eventually("all are acknowledged", || {
         most = most.max(stream.unacknowledged_so_far());
         (stream.len() == 0).then_some(())
     });
@@ -663,10 +665,10 @@ pub fn a_batch_is_bounded_in_bytes() {
 
 pub fn a_report_that_is_too_long_for_an_entry_becomes_two() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
-    // The device's clock has fewer digits than the server's, by which the times are in the stream.
+    // The times of the device's clock have fewer digits than those of the server's clock in the stream.
     let ids: Vec<String> = (0..1_000).map(|id| format!("{id:-<240}")).collect();
     let impressions: Vec<_> = ids.iter().map(|id| json!({ "id": id, "at": 1000 })).collect();
     let report = json!({ "namespace": "home:ada", "now": 1000, "impressions": impressions }).to_string();
@@ -682,16 +684,16 @@ pub fn a_report_that_is_too_long_for_an_entry_becomes_two() {
 
 pub fn a_consumer_that_is_gone_leaves_the_group() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let consumers = || -> Vec<String> {
         let about: redis::streams::StreamInfoConsumersReply =
             redis.client().xinfo_consumers(&stream.name, "seenguard").unwrap();
         about.consumers.into_iter().map(|consumer| consumer.name).collect()
     };
-    // It has an entry, and the other one has none.
+    // One consumer has an entry, the others have none.
     stream.serve().report("ada", &["a"]);
-    stream.give("has one", 1);
+    stream.deliver("has one", 1);
     for name in ["has none", "late"] {
         let create = ["CREATECONSUMER", &stream.name, "seenguard", name];
         cmd("XGROUP").arg(&create).exec(&mut redis.client()).unwrap();
@@ -714,18 +716,18 @@ pub fn a_consumer_that_is_gone_leaves_the_group() {
         options,
     );
     runtime.spawn(consumer.run(std::future::pending()));
-    eventually("those without entries are removed", || {
+    eventually("consumers without entries are removed", || {
         let mut left = consumers();
         left.sort();
         (left == ["has one", "one"]).then_some(())
     });
 }
 
-pub fn a_rebuild_from_a_stream_in_use_ends_and_says_nothing_of_lag() {
+pub fn a_rebuild_from_a_stream_in_use_ends_and_reports_no_lag() {
     use std::sync::atomic::{AtomicBool, Ordering};
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let ids: Vec<String> = (0..50).map(|id| format!("article-{id}")).collect();
     for id in &ids {
@@ -733,14 +735,14 @@ pub fn a_rebuild_from_a_stream_in_use_ends_and_says_nothing_of_lag() {
     }
     let is_done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        // It is appended to all the time.
+        // Entries are appended all the time.
         scope.spawn(|| {
             while !is_done.load(Ordering::SeqCst) {
                 service.report("bob", &["a"]);
             }
         });
         let mut consumer = Program::consume(
-            &place.arguments,
+            &storage.arguments,
             &["--stream", &stream.name, "--name", "one", "--batch", "5", "--until-end"],
         );
         let mut lag = None;
@@ -756,7 +758,7 @@ pub fn a_rebuild_from_a_stream_in_use_ends_and_says_nothing_of_lag() {
     assert_eq!(service.page("ada", &ranked, 10), ["new"]);
 }
 
-/// A consumer that was given wrong options.
+/// Starts a consumer with wrong options.
 fn mistaken(stream: &Stream<'_>, options: &[&str]) -> Program {
     let own = [
         "consume",
@@ -768,14 +770,14 @@ fn mistaken(stream: &Stream<'_>, options: &[&str]) -> Program {
         "one",
     ];
     let own = own.into_iter().chain(options.iter().copied()).map(str::to_owned);
-    Program::start(own.chain(stream.place.arguments[..2].iter().cloned()))
+    Program::start(own.chain(stream.storage.arguments[..2].iter().cloned()))
 }
 
 pub fn a_consumer_with_a_wrong_namespace_or_prefix_acknowledges_nothing() {
     const REPORTS: usize = 150;
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let users: Vec<String> = (0..REPORTS).map(|user| format!("user-{user}")).collect();
     for user in &users {
@@ -809,8 +811,8 @@ pub fn a_consumer_with_a_wrong_namespace_or_prefix_acknowledges_nothing() {
 
 pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     let service = stream.serve();
     let dead = || {
         redis
@@ -832,27 +834,27 @@ pub fn entries_of_another_namespace_are_held_until_one_is_applied() {
         (consumer.get("/readyz").status == 503).then_some(())
     });
     assert_eq!((stream.len(), stream.unacknowledged(), dead()), (3, 3, 0));
-    assert!(consumer.log().contains("are held"), "{}", consumer.log());
+    assert!(consumer.log().contains("holding entries"), "{}", consumer.log());
     service.report("ada", &["a"]);
-    eventually("they are set aside", || (stream.len() == 0).then_some(()));
+    eventually("they become dead letters", || (stream.len() == 0).then_some(()));
     assert_eq!(dead(), 3);
     eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
     add_odd();
-    eventually("later ones are at once", || {
+    eventually("later ones become dead letters at once", || {
         (stream.len() == 0 && dead() == 6).then_some(())
     });
     consumer.kill();
     add_odd();
     let _consumer = Program::consume(
-        &place.arguments,
+        &storage.arguments,
         &["--stream", &stream.name, "--name", "one", "--set-aside-all"],
     );
-    eventually("they are set aside as the operator says", || {
+    eventually("they become dead letters with the option", || {
         (dead() == 9).then_some(())
     });
 }
 
-/// Adds reports of another namespace than their user's.
+/// Adds reports of another user's namespace.
 fn add_of_another_namespace(stream: &Stream<'_>, count: usize) {
     let report = json!({ "namespace": "home:eve", "now": 1000, "impressions": [{ "id": "a", "at": 1000 }] });
     let script = "for _ = 1, ARGV[1] do redis.call('XADD', KEYS[1], '*', 'user', 'ada', 'report', ARGV[2]) end";
@@ -865,8 +867,8 @@ fn add_of_another_namespace(stream: &Stream<'_>, count: usize) {
 
 pub fn held_entries_that_an_operator_removes_no_longer_count() {
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     add_of_another_namespace(&stream, 60);
     let consumer = stream.consume("one", "1");
     let is_held = || {
@@ -880,7 +882,7 @@ pub fn held_entries_that_an_operator_removes_no_longer_count() {
     stream.ask(|connection, name| cmd("XACK").arg(name).arg("seenguard").arg(&ids).exec(connection));
     stream.ask(|connection, name| connection.xdel::<_, _, ()>(name, &ids));
     eventually("it is ready", || (consumer.get("/readyz").status == 200).then_some(()));
-    // With others they would be too many.
+    // Together with removed entries they would reach the limit.
     add_of_another_namespace(&stream, 60);
     is_held();
 }
@@ -888,12 +890,12 @@ pub fn held_entries_that_an_operator_removes_no_longer_count() {
 pub fn many_entries_of_another_namespace_slow_a_consumer_down() {
     const SOON: Duration = Duration::from_secs(10);
     let redis = RedisServer::start(&[]);
-    let place = Place::in_redis(redis.url(), "seen:");
-    let stream = Stream::new(&place);
+    let storage = Storage::in_redis(redis.url(), "seen:");
+    let stream = Stream::new(&storage);
     stream.serve().report("ada", &["a"]);
     add_of_another_namespace(&stream, 1_500);
-    let consumer = Program::consume(&place.arguments, &["--stream", &stream.name, "--name", "one"]);
-    eventually("it says so", || {
+    let consumer = Program::consume(&storage.arguments, &["--stream", &stream.name, "--name", "one"]);
+    eventually("it has logged that", || {
         consumer.log().contains("consuming slowly").then_some(())
     });
     let left = stream.len();
@@ -901,8 +903,8 @@ pub fn many_entries_of_another_namespace_slow_a_consumer_down() {
     sleep(Duration::from_secs(2));
     assert_eq!(stream.len(), left);
     // The pause between batches does not delay the end.
-    let begun = Instant::now();
-    consumer.ask_to_end();
+    let start = Instant::now();
+    consumer.terminate();
     let (status, log) = consumer.ended();
-    assert!(status.success() && begun.elapsed() < SOON, "{log}");
+    assert!(status.success() && start.elapsed() < SOON, "{log}");
 }

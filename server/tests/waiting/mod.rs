@@ -1,24 +1,24 @@
-//! Waiting for what other processes do.
+//! Waits for other processes.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// On a machine that is busy with other things.
+/// The timeout of [`eventually`]: the machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for an answer.
-pub fn eventually<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
+/// Calls a function until it returns a value. Panics after [`PATIENCE`].
+pub fn eventually<T>(what: &str, mut poll: impl FnMut() -> Option<T>) -> T {
+    let start = Instant::now();
     loop {
-        if let Some(answer) = ask() {
-            return answer;
+        if let Some(value) = poll() {
+            return value;
         }
-        assert!(begun.elapsed() < PATIENCE, "in vain: {what}");
+        assert!(start.elapsed() < PATIENCE, "waited in vain: {what}");
         sleep(Duration::from_millis(20));
     }
 }
 
-/// Twice the time that the table of docs/service.md promises: a machine may be busy.
+/// Twice the time in the row `what` of the table in docs/service.md: the machine may be busy.
 pub fn promised(what: &str) -> Duration {
     let docs = include_str!("../../../docs/service.md");
     let (_, row) = docs

@@ -15,14 +15,14 @@ export async function showFeed(seenguard, loadFormats, startWorker) {
     entry.textContent = id;
     document.querySelector("#feed")?.append(entry);
   }
-  if (startWorker) outcomes.worker = await answerOf(startWorker());
+  if (startWorker) outcomes.worker = await resultOf(startWorker());
   window.outcomes = outcomes;
 }
 
 /** @param {Worker} worker */
-function answerOf(worker) {
+function resultOf(worker) {
   return new Promise((resolve, reject) => {
     worker.addEventListener("message", ({ data }) => resolve(data));
-    worker.addEventListener("error", ({ message }) => reject(new Error(`the worker says: ${message}`)));
+    worker.addEventListener("error", ({ message }) => reject(new Error(`the worker has failed: ${message}`)));
   });
 }

@@ -1,4 +1,4 @@
-/** What the compilers of Vue and Svelte make modules of, and examples of the documentation. */
+/** Modules of the compilers of Vue and Svelte, and of the documentation's examples. */
 declare module "*.vue" {
   import type { Component } from "vue";
   const component: Component;

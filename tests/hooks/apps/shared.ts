@@ -1,4 +1,4 @@
-/** What the apps have in common: people, the server's pages, and what the tests ask them. */
+/** The common parts of the apps: people, the server's pages, and the interface for tests. */
 import type { FeedPage, GuardOptions, ObserveItemOptions, PageRequest, SeenGuard } from "seenguard";
 import { open as openLazily } from "seenguard/lazy";
 
@@ -10,9 +10,9 @@ export interface Item {
   readonly title: string;
 }
 
-/** What a server puts into a page: the first items are there before any guard is open. */
+/** The data that a server puts into a page: the first items exist before any guard is open. */
 export interface Initial {
-  /** Whether it rendered them, too. */
+  /** Whether the server rendered them. */
   readonly ssr: boolean;
   readonly user: User;
   readonly items: readonly Item[];
@@ -25,7 +25,7 @@ declare global {
   }
 }
 
-/** What the tests ask an app. */
+/** The interface of an app for tests. */
 interface App {
   /** Each rendering of a list: whose name it bore, and the markers that its guard knew. */
   readonly renders: { user: User; knows: User[] }[];
@@ -34,7 +34,7 @@ interface App {
   /** How many guards were opened. */
   opened: number;
   unmount: () => void;
-  /** Has each person's namespace know a marker. */
+  /** Records a marker in each person's namespace. */
   readonly seed: () => Promise<void>;
 }
 
@@ -51,7 +51,7 @@ export const open = (options: GuardOptions) => {
 
 export const namespaceOf = (user: User) => `home:${user}`;
 
-/** An item counts as seen sooner than usual. */
+/** A shorter dwell time than the default. */
 export const observing: ObserveItemOptions = { dwellMs: 200 };
 
 export async function fetchPage(user: User, page: number): Promise<Item[]> {
@@ -59,7 +59,7 @@ export async function fetchPage(user: User, page: number): Promise<Item[]> {
   return ((await response.json()) as { items: Item[] }).items;
 }
 
-/** What a pager has loaded: its pages overlap. */
+/** The items that a pager has loaded: its pages overlap. */
 export const loadedItems = (pages: number): { id: string }[] =>
   ["old-0", "old-1", "old-2", ...(pages > 1 ? ["old-2", "old-3"] : [])].map((id) => ({ id }));
 

@@ -1,4 +1,4 @@
-/** What the apps find next to them once they are installed, and what Vite makes of an address. */
+/** Modules that exist next to the apps once they are installed, and Vite's imports by address. */
 /// <reference types="vite/client" />
 declare module "*scenario.json" {
   const scenario: import("./scenario.js").Scenario;

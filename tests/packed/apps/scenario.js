@@ -1,5 +1,5 @@
 /**
- * What every app does with the package, whichever way it got it: opens a guard, takes a snapshot, filters a page,
+ * The scenario of every app, however it imports the package: opens a guard, applies a snapshot, filters a page,
  * records what it has shown, filters again.
  */
 
@@ -21,7 +21,7 @@
  */
 
 /**
- * It needs nothing around it, so that it can be sent into a page as text.
+ * It uses nothing outside of itself, so that its source can be sent into a page.
  * @param {{ SeenGuard: Pick<typeof import("seenguard").SeenGuard, "open"> }} entry
  * @param {Scenario} scenario
  * @param {Partial<import("seenguard/slim").GuardOptions>} [options]

@@ -1,6 +1,6 @@
 /**
- * What every server does with the package: filters a page by what its store holds, records it, ships the shards, and
- * plans its chains, which does not wait.
+ * The scenario of every server: filters a page by its store, records it, sends the shards, and plans its chains
+ * synchronously.
  */
 
 /**

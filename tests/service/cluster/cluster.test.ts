@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { pendingListOf } from "../../support/shards.ts";
 import { CHAIN, GROUP, migrateSlotOf, type Node, startCluster, STREAM } from "./nodes.ts";
 
-const USERS = 500;
+const USERS = 250;
 const IMPRESSIONS_EACH = 40;
 const KILL_EVERY_MS = 1000;
 const BATCHES_EACH_LIFE = 10;
@@ -21,7 +21,7 @@ let nodes: Node[];
 let cluster: Cluster;
 let nodeRedis: ReturnType<typeof createCluster>;
 beforeAll(async () => {
-  // Plain JavaScript starts quicker: a consumer is to work for longer than it takes to start.
+  // Plain JavaScript starts faster: a consumer must work for longer than its start takes.
   const entryPoints = [`${root}tests/service/cluster/consumer.ts`];
   await build({ entryPoints, outfile: PROGRAM, bundle: true, packages: "external", platform: "node", format: "esm" });
   nodes = await startCluster();
@@ -48,7 +48,7 @@ async function unreadable(store: SeenStore, user: number): Promise<unknown[]> {
 }
 
 describe("a Redis Cluster of three nodes", () => {
-  test("keeps list and hash of a user in one slot, whichever client writes them", async () => {
+  test("stores list and hash of a user in one slot, whichever client writes them", async () => {
     for (const [user, client] of [
       ["ada", cluster],
       ["eve", nodeRedis],
@@ -66,7 +66,7 @@ describe("a Redis Cluster of three nodes", () => {
     }
   });
 
-  test("keeps all keys of a user in one slot whatever the names, and each user's apart", async () => {
+  test("stores all keys of a user in one slot for any name, and separate keys for each user", async () => {
     for (const [index, client] of [cluster, nodeRedis].entries()) {
       for (const prefix of ["seen:", "seen{}:", "{", "{}", "}", "a{b"]) {
         const store = redisStore(client, { ...CHAIN, prefix: prefix + String(index) });
@@ -146,7 +146,7 @@ class Consumer {
     this.process = this.launch();
   }
 
-  /** Whether it has done some work: on a slow machine, nothing would ever be done else. */
+  /** Whether it has done some work: otherwise a slow machine would never make progress. */
   isAtWork(): boolean {
     return this.batches >= BATCHES_EACH_LIFE;
   }
@@ -162,7 +162,7 @@ class Consumer {
     await this.kill();
   }
 
-  /** By SIGKILL, in the middle of whatever it does. */
+  /** Kills it by SIGKILL, at any moment. */
   private async kill(): Promise<void> {
     const ended = once(this.process, "exit");
     if (this.process.kill("SIGKILL")) await ended;

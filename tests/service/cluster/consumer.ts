@@ -1,6 +1,6 @@
 /**
  * A consumer of the stream `impressions`, in a process of its own: `consumer.ts PORT NAME CLIENT`. It may be killed at
- * any moment. `CLIENT`, "ioredis" or "node-redis", is what the store runs on.
+ * any moment. `CLIENT`, "ioredis" or "node-redis", is the store's client.
  */
 import { Cluster } from "ioredis";
 import { createCluster } from "redis";
@@ -17,7 +17,7 @@ const store = redisStore(
   CHAIN,
 );
 
-// First what this consumer was given before it was killed.
+// First the entries that this consumer got before it was killed.
 for (let from = "0"; ;) {
   const read = await stream.xreadgroup(
     "GROUP",

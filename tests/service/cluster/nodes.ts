@@ -6,7 +6,7 @@ import type { ChainOptions } from "seenguard/server";
 import { freePort } from "../../../scripts/lib/processes.mjs";
 import { type RunningRedis, startRedis, until } from "../../support/processes.ts";
 
-/** What the test and its consumers agree on. */
+/** The names that the test and its consumers share. */
 export const STREAM = "impressions";
 export const GROUP = "recorders";
 export const CHAIN: ChainOptions = { capacity: 25, shards: 10, falsePositiveRate: 0.0001, ttlSeconds: 30 * 86_400 };
@@ -23,9 +23,9 @@ export interface ClusterOptions {
   /** Of each master. */
   readonly replicas?: number;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Where nodes have their files, each in a directory of its own: one that is started again finds what it had. */
+  /** The nodes' files, each in a directory of its own, so that a restarted node has its data. */
   readonly directory?: string;
-  /** Which port clients and replicas use instead of a node's own. */
+  /** The port that clients and replicas use instead of a node's own. */
   readonly announce?: (port: number) => Promise<number>;
 }
 
@@ -75,7 +75,7 @@ async function startNode(
   return { ...redis, port, busPort, id };
 }
 
-/** Resolves when a node is a replica that has all of its master. */
+/** Resolves when a node is a replica that is in sync with its master. */
 export async function isReplicating({ client }: Node): Promise<void> {
   await until("a replica has all", async () => (await client.info("replication")).includes("master_link_status:up"));
 }
@@ -85,7 +85,7 @@ export async function isMaster({ client }: Node): Promise<void> {
   await until("a node is a master", async () => (await client.info("replication")).includes("role:master"));
 }
 
-/** From which slot to which, its master, its replicas: each by host, port and id. */
+/** A range of slots with its master and replicas, each by host, port and id. */
 type SlotRange = [from: number, to: number, master: SlotNode, ...replicas: SlotNode[]];
 type SlotNode = [host: string, port: number, id: string];
 
@@ -99,7 +99,7 @@ export async function mastersFor(nodes: readonly Node[], key: string): Promise<[
   const groups = new Map<string, [Node, ...Node[]]>();
   for (const [, , ...group] of [...owners, ...others]) {
     const [master, ...replicas] = group.map(([, , id]) => nodes.find((node) => node.id === id));
-    if (master === undefined) throw new Error("a slot's master is none of the nodes");
+    if (master === undefined) throw new Error("a slot's master is not one of the nodes");
     groups.set(master.id, [master, ...replicas.filter((replica) => replica !== undefined)]);
   }
   return [...groups.values()];

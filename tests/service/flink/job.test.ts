@@ -1,6 +1,6 @@
 /**
- * The job of examples/flink between a real broker and the service: it is killed and rescaled, the service is away, and
- * what is refused becomes a dead letter. What counts is what people's pages then leave out.
+ * The job of examples/flink between a real broker and the service: it is killed and rescaled, the service is down, and
+ * refused records become dead letters. The tests compare the items that people's pages then leave out.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,11 +27,11 @@ import { Histories, Producer, lettersOf, reportOf } from "./reports.ts";
 
 const TOPIC = "impressions";
 const DEAD_LETTERS = "dead-letters";
-/** None of its false positives is ever met. */
+/** So low that no test meets a false positive. */
 const CHAIN = chainFlags({ capacity: 1000, falsePositiveRate: 1e-9 });
-/** For all of a test's records to be in the chains, on a machine that is busy. */
+/** The timeout until all of a test's records are in the chains, on a busy machine. */
 const PATIENCE_MS = 120_000;
-/** Checkpoints come each second. */
+/** Several checkpoint intervals of a second. */
 const OUTAGE_MS = 4_000;
 
 const directory = mkdtempSync(join(tmpdir(), "seenguard-flink-"));
@@ -78,13 +78,13 @@ const launch: typeof startJob = async (...args) => {
 const start = (parallelism: number, from?: string) =>
   launch(directory, jar, argumentsFor(TOPIC, "--dead-letters", DEAD_LETTERS), { parallelism, from });
 
-/** Until pages leave out exactly what has been seen, and not made unseen after that. */
-async function taken(histories: Histories, by = service): Promise<void> {
+/** Waits until pages leave out exactly the items that were seen and not made unseen after that. */
+async function ingested(histories: Histories, by = service): Promise<void> {
   for (const user of histories.users) {
     const expected = histories.freshOf(user);
     const isSame = (fresh: readonly string[]) => fresh.join() === expected.join();
-    const isTaken = async () => isSame(await pageOf(by, user, histories.idsOf(user)));
-    await until(`all of ${user} is taken`, isTaken, PATIENCE_MS).catch(() => undefined);
+    const isIngested = async () => isSame(await pageOf(by, user, histories.idsOf(user)));
+    await until(`all of ${user} is ingested`, isIngested, PATIENCE_MS).catch(() => undefined);
     expect(await pageOf(by, user, histories.idsOf(user)), user).toEqual(expected);
   }
 }
@@ -100,14 +100,14 @@ function latestCheckpoint(): string {
   return join(latest, "..");
 }
 
-/** How many a job has completed; Flink does not tell while it starts. */
+/** The number of checkpoints that a job has completed; Flink does not return it during the start. */
 async function checkpointsOf({ url, id }: RunningJob): Promise<number> {
   const answer = (await ask(`${url}/jobs/${id}/checkpoints`).catch(() => undefined)) as
     { counts: { completed: number } } | undefined;
   return answer?.counts.completed ?? 0;
 }
 
-/** Why Flink has started tasks of the job again. */
+/** The reasons for which Flink has restarted tasks of the job. */
 async function failuresOf({ url, id }: RunningJob): Promise<unknown[]> {
   const { exceptionHistory } = (await ask(`${url}/jobs/${id}/exceptions`)) as {
     exceptionHistory: { entries: unknown[] };
@@ -115,7 +115,7 @@ async function failuresOf({ url, id }: RunningJob): Promise<unknown[]> {
   return exceptionHistory.entries;
 }
 
-/** What the sink's tasks have counted together. */
+/** The sum of a counter over the sink's tasks. */
 async function counted(of: RunningJob, name: string): Promise<number> {
   const { vertices } = (await ask(`${of.url}/jobs/${of.id}`)) as { vertices: { id: string; name: string }[] };
   const sink = vertices.find((vertex) => vertex.name.startsWith("service"))?.id ?? "";
@@ -131,7 +131,7 @@ const many = Array.from({ length: 12 }, (_, record) =>
 );
 
 describe("the job", () => {
-  test("takes what waits in the topic, and makes dead letters of what the service refuses", async () => {
+  test("ingests the topic's records, and writes refused records to the dead letters", async () => {
     onTestFailed(() => void (failed = true));
     const now = Date.now();
     const indented = JSON.stringify(reportOf("ada", "impressions", "b"), undefined, 2);
@@ -159,7 +159,7 @@ describe("the job", () => {
     }
     producer.send("zoe", reportOf("zoe", "impressions", "a"));
     await producer.end();
-    // What a device has posted says neither when it was received nor that the history was deleted, and sets no field of a line.
+    // A device's post sets neither the time of receipt, nor the deletion, nor any other field of a record.
     const impressions = [{ id: "b", at: now }];
     const forged = { namespace: "home:zoe", now, receivedAt: now - 864_000_000, forgotten: true, impressions };
     const longer = `${JSON.stringify(forged)}, "form": 1`;
@@ -170,8 +170,8 @@ describe("the job", () => {
     await collector.end();
 
     job = await start(2);
-    const isTaken = async () => (await pageOf(service, "ada", ["a", "b", "c"])).join() === "c";
-    await until("what is readable is in the chain", isTaken, PATIENCE_MS);
+    const isIngested = async () => (await pageOf(service, "ada", ["a", "b", "c"])).join() === "c";
+    await until("what is readable is in the chain", isIngested, PATIENCE_MS);
     for (const ids of many)
       await until("so are many ids", async () => (await pageOf(service, "many", ids)).length === 0, PATIENCE_MS);
     const isPosted = async () => (await pageOf(service, "zoe", ["a", "b", "c"])).join() === "c";
@@ -190,7 +190,7 @@ describe("the job", () => {
     }
   });
 
-  test("loses nothing when it is killed, and goes on from its checkpoint with more or fewer tasks", async () => {
+  test("loses no record when it is killed, and continues from its checkpoint with more or fewer tasks", async () => {
     onTestFailed(() => void (failed = true));
     const histories = new Histories("killed", 200);
     const producer = new Producer(kafka.address, TOPIC);
@@ -215,10 +215,10 @@ describe("the job", () => {
     });
     await producer.end();
     await again;
-    await taken(histories);
+    await ingested(histories);
   });
 
-  test("stands still while the service is away, and Flink starts nothing again", async () => {
+  test("waits while the service is down, without a restart by Flink", async () => {
     onTestFailed(() => void (failed = true));
     const histories = new Histories("away", 100);
     const producer = new Producer(kafka.address, TOPIC);
@@ -239,11 +239,11 @@ describe("the job", () => {
     });
     await producer.end();
     await over;
-    await taken(histories);
+    await ingested(histories);
     expect(await failuresOf(job)).toEqual([]);
   });
 
-  test("stands still before a record of a newer form, and can be cancelled then", async () => {
+  test("waits at a record of a newer form, and can be cancelled then", async () => {
     onTestFailed(() => void (failed = true));
     const newer = new Producer(kafka.address, "newer", { headers: ["seenguard=2"] });
     newer.send("eve", { whatever: "comes" });
@@ -255,8 +255,8 @@ describe("the job", () => {
     const own = join(directory, "newer");
     const args = argumentsFor("newer", "--group", "newer", "--dead-letters", DEAD_LETTERS);
     const standing = await launch(own, jar, args, { parallelism: 1 });
-    const says = () => Promise.resolve(readFileSync(standing.log, "utf8").split("newer-form").length > 2);
-    await until("it has tried again", says, PATIENCE_MS);
+    const isLogged = () => Promise.resolve(readFileSync(standing.log, "utf8").split("newer-form").length > 2);
+    await until("it has tried again", isLogged, PATIENCE_MS);
     expect(await failuresOf(standing)).toEqual([]);
     expect(await pageOf(service, "eve", ["a"])).toEqual(["a"]);
     expect((await lettersOf(kafka.address, DEAD_LETTERS)).length).toBe(before);
@@ -270,18 +270,18 @@ describe("the job", () => {
     const producer = new Producer(kafka.address, TOPIC);
     await histories.send(producer, () => Promise.resolve());
     await producer.end();
-    await taken(histories);
+    await ingested(histories);
     const other = await serve("--prefix", "rebuilt:");
     const args = argumentsFor(TOPIC, "--group", "rebuilt", "--service", other.url);
     const replay = await launch(join(directory, "replay"), jar, args);
-    await taken(histories, other);
+    await ingested(histories, other);
     expect(await pageOf(other, "ada", ["a", "b", "c"])).toEqual(["c"]);
     await replay.stop("SIGKILL");
     await other.stop();
   });
 });
 
-/** What Flink's scripts would say to its processes. */
+/** The configuration that Flink's scripts would pass to its processes. */
 const STANDALONE = {
   "jobmanager.rpc.address": "127.0.0.1",
   "jobmanager.bind-host": "127.0.0.1",

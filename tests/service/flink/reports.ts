@@ -1,4 +1,4 @@
-/** What people see and make unseen, as records of the topic, and what their pages leave out after all of it. */
+/** People's impressions and unseen ids as records of the topic, and the items that their pages must then leave out. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -6,7 +6,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { programs } from "../../../scripts/lib/programs.mjs";
 
 const kcat = programs.kcat.find() ?? "kcat";
-/** As the service writes: Java's partitions, acknowledged by all replicas, tried again in their order. */
+/** The service's settings: Java's partitioner, acknowledgement by all replicas, retries in order. */
 const settings = ["partitioner=murmur2_random", "acks=all", "enable.idempotence=true"].flatMap((each) => ["-X", each]);
 /** Neither is part of what is sent. */
 const [endOfKey, endOfRecord] = ["\t", "\x1e"];
@@ -32,7 +32,7 @@ export class Producer {
     this.kcat.stdin.write(Buffer.concat([...key, Buffer.from(value + endOfRecord)]));
   }
 
-  /** Until the broker has acknowledged all. */
+  /** Waits until the broker has acknowledged all. */
   async end(): Promise<void> {
     this.kcat.stdin.end();
     const [code] = (await once(this.kcat, "exit")) as [number | null];
@@ -46,7 +46,7 @@ export interface Letter {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-/** All that a topic has. */
+/** All records of a topic. */
 export async function lettersOf(broker: string, topic: string): Promise<Letter[]> {
   const child = spawn(kcat, ["-C", "-q", "-b", broker, "-t", topic, "-o", "beginning", "-e", "-J"], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -62,7 +62,7 @@ export async function lettersOf(broker: string, topic: string): Promise<Letter[]
     });
 }
 
-/** A record of one thing that a person has seen, or made unseen. */
+/** A record of one impression or unseen id. */
 export const reportOf = (user: string, kind: "impressions" | "unseen", id: string, at = Date.now()): object => ({
   namespace: `home:${user}`,
   receivedAt: at,
@@ -76,7 +76,7 @@ const IDS_EACH = 30;
 /** The history of each of these people, one record after the other, in rounds. */
 export class Histories {
   readonly users: readonly string[];
-  /** What all have done so far, in their order. */
+  /** All records so far, in their order. */
   private readonly done: { kind: "impressions" | "unseen"; index: number }[] = [];
 
   constructor(name: string, count: number) {
@@ -99,7 +99,7 @@ export class Histories {
     return index % 3 === 0 ? [seen, unseen] : [seen];
   }).flat();
 
-  /** What a page offers of all: it leaves out what has been seen, and not made unseen after that. */
+  /** The ids that a page must offer: all but those that were seen, and not made unseen after that. */
   freshOf(user: string): string[] {
     const latest = new Map(this.done.map(({ kind, index }) => [idOf(user, index), kind]));
     return this.idsOf(user).filter((id) => latest.get(id) !== "impressions");

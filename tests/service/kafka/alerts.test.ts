@@ -1,7 +1,8 @@
-/** Each alert rule of docs/ fires when it should, and is silent otherwise: checked by Prometheus's own tool. */
-import { writeFileSync } from "node:fs";
+/** Each alert rule of docs/ fires when it should, and only then: checked with promtool. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { inProject } from "../../../scripts/lib/paths.mjs";
 import { makeTempDirectory } from "../languages/tools.ts";
 import { alertNames, promtool, RULES } from "./prometheus.ts";
 
@@ -10,7 +11,7 @@ afterAll(() => {
   directory.remove();
 });
 
-/** Of each rule a series whose values make it fire within half an hour, and such as leave it silent; one a minute. */
+/** For each rule a series that makes it fire within half an hour, and one that does not; a value a minute. */
 const alarms: Record<string, [series: string, firing: string, silent: string]> = {
   SeenguardDown: [`up{job="seenguard"}`, "0x40", "1x40"],
   SeenguardRestarts: [`seenguard_requests_total{job="seenguard",route="/metrics"}`, "0 5 1 5 1 5 1 5x40", "0+5x40"],
@@ -35,7 +36,7 @@ const alarms: Record<string, [series: string, firing: string, silent: string]> =
   SeenguardBacklogGrows: [`seenguard_stream_entries{job="seenguard"}`, "2000+9x40", "2000x40"],
   SeenguardConsumerFails: [`seenguard_failed_rounds_total{job="seenguard"}`, "0+1x40", "1x40"],
   SeenguardDeadLetters: [`seenguard_dead_letters_total{job="seenguard",code="bad-report"}`, "0x20 1x20", "1x40"],
-  SeenguardPendingNotKept: [`seenguard_pending_not_kept_total{job="seenguard"}`, "0+1x40", "1x40"],
+  SeenguardPendingNotStored: [`seenguard_pending_not_stored_total{job="seenguard"}`, "0+1x40", "1x40"],
   SeenguardHistoriesDamaged: [`seenguard_damaged_total{job="seenguard",code="truncated"}`, "0x20 1x20", "1x40"],
   SeenguardKafkaLag: [`seenguard_kafka_lag_seconds{job="seenguard"}`, "0+60x40", "300-5x40"],
   SeenguardKafkaNewerRecords: [`seenguard_kafka_newer_partitions{job="seenguard"}`, "1x40", "0x40"],
@@ -43,7 +44,7 @@ const alarms: Record<string, [series: string, firing: string, silent: string]> =
   SeenguardKafkaConsumerLost: [`seenguard_kafka_rebalances_total{job="seenguard",kind="lost"}`, "0x20 1x20", "1x40"],
   SeenguardKafkaProducerRestarts: [`seenguard_kafka_producer_restarts_total{job="seenguard"}`, "0+1x40", "0x20 1x20"],
 };
-/** Those that the series above are compared with. */
+/** The series that the ones above are compared with. */
 const COMPARED = [
   [`seenguard_request_seconds_bucket{job="seenguard",route="/v1/users/{user}/page",le="1"}`, "0+60x40"],
   [`seenguard_request_seconds_bucket{job="seenguard",route="/v1/users/{user}/page",le="+Inf"}`, "0+60x40"],
@@ -51,7 +52,12 @@ const COMPARED = [
   [`seenguard_lag_seconds_bucket{job="seenguard",le="+Inf"}`, "0+60x40"],
 ] as const;
 
-test("each rule fires when it should, and is silent otherwise", () => {
+test("docs/service.md says what to do at each alert", () => {
+  const page = readFileSync(inProject("docs", "service.md"), "utf8");
+  expect(alertNames.filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
+});
+
+test("each rule fires for its first series, and not for its second", () => {
   expect(Object.keys(alarms)).toEqual(alertNames);
   const caseOf = (which: 1 | 2) => ({
     interval: "1m",

@@ -5,13 +5,13 @@ import { buildService, chainFlags, startService, type RunningService } from "../
 import { until } from "../../support/processes.ts";
 import { isCaughtUp, type RunningKafka, startKafka } from "../../../scripts/lib/kafka.mjs";
 
-/** The one that the documentation's examples write to. */
+/** The topic of the documentation's examples. */
 export const TOPIC = "seenguard-reports";
 /** The program's default. */
 const GROUP = "seenguard";
-/** A false positive would be taken for something that is stopped wrongly. */
+/** So low that no test meets a false positive. */
 const CHAIN = { capacity: 1_000, falsePositiveRate: 0.000_001 };
-/** A consumer that was killed has its partitions for 10 s more. */
+/** A killed consumer owns its partitions for 10 s more. */
 const DRAIN_MS = 120_000;
 
 export interface Deployment {
@@ -49,7 +49,7 @@ export async function deploy(partitions: number): Promise<Deployment> {
   };
 }
 
-/** What the service leaves of these items for a user. */
+/** The items of these that the service offers to a user. */
 export async function pageOf(service: RunningService, user: string, ranked: readonly string[]): Promise<string[]> {
   const answer = await fetch(`${service.url}/v1/users/${encodeURIComponent(user)}/page`, {
     method: "POST",
@@ -61,5 +61,5 @@ export async function pageOf(service: RunningService, user: string, ranked: read
   return ((await answer.json()) as { items: string[] }).items;
 }
 
-/** For each answer of the service: it promises 4 s without the broker, and a device waits as long as this. */
+/** The timeout of a response: the service promises 4 s without the broker. */
 export const ANSWER_MS = 5_000;

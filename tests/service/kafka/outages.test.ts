@@ -1,6 +1,6 @@
 /**
  * The service over a real broker that is killed or stopped while people read, and over consumers of which one is killed:
- * what was acknowledged is in the chains, in order.
+ * acknowledged reports are in the chains, in order.
  */
 import { setTimeout as pause } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,7 +11,7 @@ import { Person } from "./person.ts";
 
 const PEOPLE = 8;
 const PARTITIONS = 6;
-/** Several times what each person has to have done before something happens, and after it. */
+/** The number of reports of each person before a failure, and after it. */
 const REPORTS = 12;
 const STOPPED_MS = 15_000;
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => deployment.stop());
 
-/** People read while something happens to the parts, and before and after it. Returns how many reports were refused. */
+/** People read before, during and after a failure. Returns how many reports were refused. */
 async function whilePeopleRead(name: string, happens: (people: readonly Person[]) => Promise<void>): Promise<number> {
   const people = Array.from({ length: PEOPLE }, (_, index) => new Person(deployment.service, `${name}-${index}`));
   let isOver = false;
@@ -47,22 +47,22 @@ async function allHaveReported(people: readonly Person[]): Promise<void> {
   await until("each person has reported", () => Promise.resolve(isThere()), 180_000);
 }
 
-test("a broker that is killed and started again has lost nothing that was acknowledged", async () => {
+test("a broker that is killed and restarted has lost no acknowledged report", async () => {
   const refused = await whilePeopleRead("killed", async (people) => {
     await deployment.broker.kill();
     await until("each person is refused", () => Promise.resolve(people.every((person) => person.refused > 0)));
-    await deployment.broker.startAgain();
+    await deployment.broker.restart();
   });
   expect(refused).toBeGreaterThanOrEqual(PEOPLE);
 });
 
-test("while a broker is stopped for 15 s reports are refused and pages are filled, and then all goes on", async () => {
+test("while a broker is stopped for 15 s, reports are refused and pages are filled; afterwards reports are accepted again", async () => {
   const refused = await whilePeopleRead("stopped", async ([person]) => {
     deployment.broker.pause();
     const waking = pause(STOPPED_MS);
     await pageOf(deployment.service, person?.user ?? "", ["a"]);
     await waking;
-    deployment.broker.goOn();
+    deployment.broker.resume();
   });
   expect(refused).toBeGreaterThan(0);
 });
@@ -75,7 +75,7 @@ test("two consumers share the partitions, and one takes over the other's records
   consumer = other;
 });
 
-test("a consumer that is stopped is given up by its group, and has a part again once it goes on", async () => {
+test("a stopped consumer is removed from its group, and gets partitions again once it continues", async () => {
   const other = await deployment.consume();
   await eachHasAPart(consumer, other);
   await whilePeopleRead("given-up", async () => {

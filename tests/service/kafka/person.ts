@@ -1,4 +1,4 @@
-/** A person whose device reports what was looked at and what became unseen, one report after the other. */
+/** A person whose device reports impressions and unseen ids, one report after the other. */
 import { setTimeout as pause } from "node:timers/promises";
 import { expect } from "vitest";
 import type { RunningService } from "../../../scripts/lib/service.mjs";
@@ -6,18 +6,18 @@ import { until } from "../../support/processes.ts";
 import { ANSWER_MS, pageOf } from "./deployment.ts";
 
 const PAUSE_MS = 20;
-/** For a broker that was killed to be there again. */
+/** The timeout until a killed broker is up again. */
 const OUTAGE_MS = 180_000;
 const FRESH = "never shown";
 
-/** Of an item, in this order: one is seen, another is not any more, the last one is again. */
-const LIVES = [["look"], ["look", "unsee"], ["look", "unsee", "look"]] as const;
+/** The actions on items, in this order: one is seen; another is seen and unsees; the last one is seen again. */
+const LIVES = [["see"], ["see", "unsee"], ["see", "unsee", "see"]] as const;
 
 export class Person {
-  /** How many of the reports were acknowledged, and how many answers were that the stream is away. */
+  /** The number of acknowledged reports, and of responses that the stream is unavailable. */
   acknowledged = 0;
   refused = 0;
-  /** Whether each item is to be stopped, after what was acknowledged. */
+  /** Whether each item must be stopped, by the acknowledged reports. */
   private readonly stopped = new Map<string, boolean>();
 
   constructor(
@@ -25,7 +25,7 @@ export class Person {
     readonly user: string,
   ) {}
 
-  /** Goes on until `isOver`, after an acknowledgement. */
+  /** Reports until `isOver`, checked after each acknowledgement. */
   async readUntil(isOver: () => boolean): Promise<void> {
     for (let number = 0; ; number++) {
       const id = `${this.user}-${number}`;
@@ -37,10 +37,10 @@ export class Person {
     }
   }
 
-  /** Sends it until it is acknowledged, as devices do. */
-  private async report(id: string, action: "look" | "unsee"): Promise<void> {
+  /** Sends a report until it is acknowledged, like a device. */
+  private async report(id: string, action: "see" | "unsee"): Promise<void> {
     const change = [{ id, at: Date.now() }];
-    const changes = action === "look" ? { impressions: change } : { impressions: [], unseen: change };
+    const changes = action === "see" ? { impressions: change } : { impressions: [], unseen: change };
     const acknowledged = async () => {
       const answer = await fetch(`${this.service.url}/v1/users/${this.user}/impressions`, {
         method: "POST",
@@ -55,10 +55,10 @@ export class Person {
     };
     await until(`a report of ${this.user} is acknowledged`, acknowledged, OUTAGE_MS);
     this.acknowledged++;
-    this.stopped.set(id, action === "look");
+    this.stopped.set(id, action === "see");
   }
 
-  /** Expects the service to stop what the person has seen, and nothing else. */
+  /** Expects that the service stops the person's seen items, and no others. */
   async expectNoRepeats(): Promise<void> {
     const fresh = [...this.stopped].filter(([, isStopped]) => !isStopped).map(([id]) => id);
     const page = await pageOf(this.service, this.user, [...this.stopped.keys(), FRESH]);

@@ -1,6 +1,6 @@
 /**
- * The producers of docs/streams.md, in Go, Java and Python, write to the service's topic: a user's records are in
- * the partition that the service takes, and in the user's chain.
+ * The producers of examples/kafka, in Go, Java and Python, write to the service's topic: a user's records are in the
+ * same partition as the service's, and are ingested into the user's chain.
  */
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,7 +14,7 @@ const PARTITIONS = 12;
 /** Compilers run, too, and consumers have a deadline of their own. */
 const PATIENCE = { timeout: 300_000 };
 
-/** Writes lines of a user and what a device has posted to the broker at this address. */
+/** Writes lines, of a user and the body of a device's request, to the broker at this address. */
 type Producer = (address: string, lines: string) => Promise<unknown>;
 
 const directory = makeTempDirectory();

@@ -1,4 +1,4 @@
-/** Prometheus over numbers of processes that run here, with the alert rules of docs/. */
+/** Prometheus over the metrics of local processes, with the alert rules of docs/. */
 import { spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -13,11 +13,11 @@ export const RULES = inProject("docs", "seenguard-alerts.yml");
 export const rules = readFileSync(RULES, "utf8");
 export const alertNames = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name]) => name ?? "");
 
-/** For it to answer. */
+/** Its start and its responses. */
 const PATIENCE_MS = 10_000;
 
 export interface RunningPrometheus {
-  /** What its HTTP API has as `data` at `/api/v1/<path>`. */
+  /** The field `data` of its HTTP API at `/api/v1/<path>`. */
   ask(path: string, parameters?: Record<string, string>): Promise<unknown>;
   stop(): Promise<void>;
 }

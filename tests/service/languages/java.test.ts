@@ -11,7 +11,7 @@ describe("Guava", () => {
   });
   afterAll(directory.remove);
 
-  /** Runs the lines. Returns the snapshot that Guava would send, and its answer for each id. */
+  /** Runs the lines. Returns Guava's snapshot, and its result for each id. */
   async function guava(
     lines: readonly string[],
   ): Promise<{ snapshot: Snapshot & { shards: string[] }; answers: boolean[] }> {

@@ -69,7 +69,7 @@ describe.each(clients)("the client in %s", (language, build) => {
     return JSON.parse(answer) as Page;
   }
 
-  test("fills pages for a device, passes its headers and reports on, and returns refusals", async () => {
+  test("fills pages for a device, forwards its headers and reports, and returns refusals", async () => {
     const storage = new Map<string, string>();
     const guard = await SeenGuard.open({
       namespace: `home:${user}`,
@@ -94,7 +94,7 @@ describe.each(clients)("the client in %s", (language, build) => {
     const covering = await page(guard.headers());
     expect(covering.snapshot.shards).toHaveLength(1);
     expect(guard.apply(covering.snapshot)).toMatchObject({ applied: true });
-    // A device that holds the shard is sent its name.
+    // A device that holds the shard gets its reference.
     expect((await page(guard.headers())).snapshot.shards).toEqual([`~${guard.headers()["Seen-Held"] ?? ""}`]);
 
     const refused = await post("impressions", { ...report, namespace: "home:bob" });
@@ -106,13 +106,12 @@ describe.each(clients)("the client in %s", (language, build) => {
 });
 
 // Here or in tests/service/kafka.
-test("every example in another language is one that a test runs", () => {
+test("every example in another language is run by a test", () => {
   const kinds = [
     "go client",
     "java Seenguard",
     "python client",
     "go snapshot",
-    "go list",
     "java Snapshot",
     "python snapshot",
     "python native",

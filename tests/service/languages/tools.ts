@@ -1,4 +1,4 @@
-/** Compiles and runs the examples of docs/ with the real compilers and libraries, in a temporary directory. */
+/** Compiles and runs examples with the real compilers and libraries, in a temporary directory. */
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -12,8 +12,8 @@ import { ids as allIds } from "../../vectors/foreign.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 /** The examples in languages that the package is not written in. */
-export const foreignExamples: readonly Example[] = ["other-languages", "service", "streams"]
-  .flatMap((name) => examplesIn(readPage(`docs/${name}.md`)))
+export const foreignExamples: readonly Example[] = ["docs/other-languages.md", "examples/kafka/README.md"]
+  .flatMap((path) => examplesIn(readPage(path)))
   .filter(({ kind }) => /^(?:go|java|python) /.test(kind));
 
 /** Without lone surrogates, which are not Unicode: Java and Python each encode them differently. */
@@ -23,7 +23,7 @@ export const ids = allIds.filter((id) => !/\p{Surrogate}/u.test(id));
 export function exampleOf(kind: string): string {
   const found = foreignExamples.filter((example) => example.kind === kind);
   const [only] = found;
-  if (only === undefined || found.length > 1) throw new Error(`docs/ has ${String(found.length)} examples of ${kind}`);
+  if (only === undefined || found.length > 1) throw new Error(`there are ${String(found.length)} examples of ${kind}`);
   return only.code;
 }
 
@@ -143,8 +143,8 @@ export function preparePython(directory: string, example: string, driver: string
 }
 
 /**
- * Expects a device that has taken a server's whole snapshot to resolve what it is sent for what it holds. Returns the
- * whole snapshot.
+ * Expects that a device with a server's whole snapshot resolves the references that it then gets. Returns the whole
+ * snapshot.
  */
 export async function expectReferences<T extends Snapshot>(serve: (held: string) => Promise<T>): Promise<T> {
   const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
@@ -168,7 +168,7 @@ export async function expectReferences<T extends Snapshot>(serve: (held: string)
 
 export const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** The answers of a guard with this snapshot, one for each id. */
+/** The result of a guard with this snapshot for each id. */
 export async function answersOf(snapshot: Snapshot, queried: readonly string[] = ids): Promise<boolean[]> {
   const guard = await SeenGuard.open({ namespace: `servers:${String(Math.random())}`, storage: "none" });
   const report = guard.apply(snapshot);

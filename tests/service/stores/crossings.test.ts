@@ -1,4 +1,4 @@
-/** How often a store calls into the module. */
+/** The number of a store's calls into Wasm. */
 import { memoryStore, redisStore, type SeenStore } from "seenguard/server";
 import { expect, test } from "vitest";
 import { Device } from "../../support/shards.ts";
@@ -26,7 +26,7 @@ function countCalls(): void {
   } as unknown as typeof WebAssembly.Instance;
 }
 
-/** A client that answers as Redis does of a user of whom nothing is stored. */
+/** A client that responds like a Redis without data of the user. */
 const client = {
   evalsha: (_script: string, keyCount: number) =>
     Promise.resolve(keyCount === 3 ? [[], [], "0", [], "", "1764000000000"] : 1),

@@ -1,4 +1,4 @@
-/** A store in Redis where something is wrong: a replica, a full memory, damaged keys, a restart in the midst of a load. */
+/** A store in a faulty Redis: a replica, full memory, damaged keys, a restart during a load. */
 import { createClient } from "redis";
 import { redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -28,7 +28,7 @@ const clients: [string, (options?: StoreOptions) => SeenStore][] = [
   ["node-redis", (options) => redisStore(nodeRedis, options)],
 ];
 
-/** A store, and what its `onError` was called with. */
+/** A store, and the errors of its `onError`. */
 function listened(open: (options?: StoreOptions) => SeenStore, options: StoreOptions = {}) {
   const errors: SeenGuardError[] = [];
   return {
@@ -43,11 +43,11 @@ async function pageFor(store: SeenStore, pending?: string): Promise<string[]> {
 }
 
 describe.each(clients)("with %s, a full Redis", (_, open) => {
-  // Every key that is there stays.
+  // No key is evicted.
   const fill = () => redis.client.config("SET", "maxmemory", "1");
   afterEach(() => redis.client.config("SET", "maxmemory", "0"));
 
-  test("answers pages, keeps nothing of devices, says so once, and acknowledges no report", async () => {
+  test("serves pages, stores no pending lists, reports that once, and acknowledges no report", async () => {
     const { store, errors } = listened(open);
     await store.update("ada", (chain) => chain.record("a"));
     await pageFor(store, new Device("home:ada", 1).pending(["b"]));
@@ -90,7 +90,7 @@ describe.each(clients)("with %s, a full Redis", (_, open) => {
   });
 });
 
-test("a read-only replica answers pages from its data, and reports once that it keeps nothing", async () => {
+test("a read-only replica serves pages from its data, and reports once that it stores nothing", async () => {
   const master = redisStore(redis.client);
   await master.update("ada", (chain) => chain.record("a"));
   await pageFor(master, new Device("home:ada", 1).pending(["b"]));
@@ -109,7 +109,7 @@ test("a read-only replica answers pages from its data, and reports once that it 
     for (let page = 0; page < 3; page++) expect(await pageFor(store, tablet.pending(["c"]))).toEqual(["d"]);
     await expect(store.accept("ada", tablet.report(["d"]))).rejects.toThrow(/READONLY/);
     expect(errors.map(({ code, message }) => [code, message.includes("READONLY")])).toEqual([["storage", true]]);
-    // A chain is changed where the master is: it may become this one.
+    // A change needs the master, which this replica may become.
     const changed = store.update("ada", (chain) => chain.record("d"));
     await expect(changed).rejects.toThrow(/READONLY/);
   }
@@ -136,7 +136,7 @@ test("a page is read where the script may not write", async () => {
   expect(codes()).toEqual(["storage"]);
 });
 
-describe.each(clients)("with %s, what is damaged in a user's keys is moved aside and reported", (_, open) => {
+describe.each(clients)("with %s, damaged data in a user's keys is ignored and reported", (_, open) => {
   const notText = Buffer.from([0x75, 0x6e, 0xff, 0xfe, 0x00, 0x80]);
   const many = Object.fromEntries(idsOf("gone", 1_005).map((id) => [`unseen:${id}`, "1764000000000"]));
   const damages: [string, () => Promise<unknown>][] = [
@@ -159,14 +159,14 @@ describe.each(clients)("with %s, what is damaged in a user's keys is moved aside
     expect(codes()).toEqual(["bad-snapshot", "bad-snapshot"]);
     await store.update("ada", (chain) => chain.record("d"));
     expect(codes()).toEqual(["bad-snapshot", "bad-snapshot", "bad-snapshot"]);
-    // It is gone with the change.
+    // The change removes it.
     expect(await pageFor(store)).toEqual(["a"]);
     expect(codes()).toHaveLength(3);
     expect((await store.read("ada")).rejected).toEqual([]);
     expect(Object.keys(await redis.client.hgetall("seen:ada:meta")).sort()).toEqual(["revision", "unseen:a"]);
   });
 
-  test("but for a field of another name, text or not", async () => {
+  test("except in fields of other names", async () => {
     const { store, codes } = listened(open);
     await redis.client.hset("seen:ada:meta", notText, notText);
     await store.update("ada", (chain) => chain.record("a"));
@@ -201,7 +201,7 @@ test.each(clients)("a Redis that reloads is awaited, with %s", async (name) => {
   const store = redisStore(name === "ioredis" ? own.client : other);
   const users = idsOf("user", 50);
   await Promise.all(users.map((user) => store.update(user, (chain) => chain.record(idsOf("item", 200)))));
-  // As a replica does that its master sends everything.
+  // Like a replica during a full resynchronization.
   const debugging = own.client.duplicate();
   debugging.on("error", () => undefined); // once the server has ended
   const reloading = debugging.call("DEBUG", "RELOAD");

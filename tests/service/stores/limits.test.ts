@@ -1,4 +1,4 @@
-/** What a store bounds and promises, over backends in memory: clocks, read slots, sizes, calls into the module. */
+/** Limits and promises of a store, over backends in memory: clocks, reads in progress, sizes. */
 import { memoryBackend, memoryStore, seenStore, type Backend, type Loaded, type Report } from "seenguard/server";
 import { describe, expect, test, vi } from "vitest";
 import { fakeTimers } from "../../support/clocks.js";
@@ -8,26 +8,26 @@ const HOUR = 3_600;
 const POOL = ["a", "b", "c"];
 const never = new Promise<never>(() => undefined);
 
-/** In memory, with other methods. */
+/** A backend in memory with replaced methods. */
 function backendWith(others: Partial<Backend>): Backend {
   const inner = memoryBackend();
   return {
     load: (...given) => inner.load(...given),
-    keep: (...given) => inner.keep(...given),
+    storePending: (...given) => inner.storePending(...given),
     replace: (...given) => inner.replace(...given),
     forget: (...given) => inner.forget(...given),
     ...others,
   };
 }
 
-/** One with a clock that all servers share, this many seconds ahead of this process's. */
+/** A backend whose shared clock is this number of seconds ahead of this process's. */
 function withClock(aheadSeconds: number): Backend {
   const inner = memoryBackend();
   const now = () => Date.now() / 1000 + aheadSeconds;
   return backendWith({
     load: async (...given): Promise<Loaded> => ({ ...(await inner.load(...given)), now: now() }),
-    keep: async (...given) => {
-      await inner.keep(...given);
+    storePending: async (...given) => {
+      await inner.storePending(...given);
       return now();
     },
     replace: (...given) => inner.replace(...given),
@@ -42,7 +42,7 @@ describe.each([
   test("an impression counts that is reported after the history was deleted", async () => {
     const backend = withClock(aheadSeconds);
     await seenStore(backend).forget("ada");
-    // Another process, which does not know the store's clock yet.
+    // Another process, without a response of the store's clock yet.
     const store = seenStore(backend);
     fakeTimers({ toFake: ["Date"], now: Date.now() + 2_000 });
     const report = await store.accept("ada", new Device("home:ada", 1).report(["a"]));
@@ -64,7 +64,7 @@ describe.each([
   });
 });
 
-test("a backend that never answers holds no page back for longer than the deadline", async () => {
+test("a backend that never responds delays no page for longer than the deadline", async () => {
   let hangs = true;
   const inner = memoryBackend();
   const backend = backendWith({ load: (...given) => (hangs ? never : inner.load(...given)) });
@@ -76,7 +76,7 @@ test("a backend that never answers holds no page back for longer than the deadli
   await vi.waitUntil(async () => !(await page()).degraded, { timeout: 10_000, interval: 50 });
 });
 
-test("an answer that comes after the deadline changes nothing", async () => {
+test("a response after the deadline changes nothing", async () => {
   let answer: () => void = () => undefined;
   const late = new Promise<void>((resolve) => (answer = resolve));
   const inner = memoryBackend();
@@ -89,7 +89,7 @@ test("an answer that comes after the deadline changes nothing", async () => {
   expect(replace).not.toHaveBeenCalled();
 });
 
-test("at the deadline a call rejects with why it was refused, unless a write may have been done", async () => {
+test("at the deadline a call rejects with the latest refusal, unless a write may have been done", async () => {
   const refusal = new Error("no writes here");
   const causeOf = async (hangs: "load" | "replace") => {
     const inner = memoryBackend();
@@ -108,7 +108,7 @@ test("at the deadline a call rejects with why it was refused, unless a write may
   ]);
 });
 
-test("memoryStore forgets the least recently used of more than 100,000 users", async () => {
+test("memoryStore removes the least recently used of more than 100,000 users", async () => {
   const store = memoryStore();
   const report = (user: string): Report => new Device(`home:${user}`, 1).report(["a"]);
   const isKnown = async (user: string) => (await store.page(user, ["a"], { size: 1 })).items.length === 0;
@@ -122,7 +122,7 @@ test("memoryStore forgets the least recently used of more than 100,000 users", a
   expect(await isKnown("user-100000")).toBe(true);
 });
 
-test("accept refuses a report of more than 256 KB, as text and parsed", async () => {
+test("accept refuses a report of more than 256 KB, as a string and parsed", async () => {
   const store = memoryStore();
   const ids = (length: number) => Array.from({ length: 100 }, (_, index) => String(index).padEnd(length, "x"));
   for (const form of [JSON.stringify, (report: unknown) => report, (report: unknown) => bytesOf(report)]) {
@@ -147,7 +147,7 @@ test("impressions of a report without a usable pending list are left out of page
   const page = async () => (await store.page("ada", ids, { size: 5 })).items;
   expect(await page()).toEqual(["e"]);
   expect((await store.read("ada")).has("a")).toBe(false);
-  // Devices with lists of their own do not displace it.
+  // Devices with lists of their own do not evict it.
   for (let number = 3; number < 20; number++)
     await store.page("ada", ids, { size: 1, pending: new Device("home:ada", number).pending(["x"]) });
   expect(await page()).toEqual(["e"]);

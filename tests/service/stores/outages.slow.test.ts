@@ -1,4 +1,4 @@
-/** A store whose Redis hangs, is gone or was never there: each call settles, and pages are made without it. */
+/** A store whose Redis hangs, ends or never existed: each call settles, and pages are degraded. */
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { parseReport, redisStore, type SeenGuardError, type SeenStore, type StoreOptions } from "seenguard/server";
@@ -46,7 +46,7 @@ async function ownRedis(): Promise<RunningRedis> {
   return redis;
 }
 
-/** A store, and what its `onError` was called with. */
+/** A store, and the errors of its `onError`. */
 function listened(client: object, options: StoreOptions) {
   const errors: SeenGuardError[] = [];
   return { store: redisStore(client, { ...options, onError: (error) => errors.push(error) }), errors };
@@ -54,7 +54,7 @@ function listened(client: object, options: StoreOptions) {
 
 const pageOf = (store: SeenStore, pending?: string) => store.page("ada", POOL, { size: 5, pending });
 
-/** Has the Redis behind a client, which is connected, fail; or gives the address of none. */
+/** Makes the Redis of a connected client fail; or returns an address without a Redis. */
 const faults: [string, () => Promise<{ url: string; fail?: () => Promise<void> | void }>][] = [
   [
     "hangs",
@@ -70,12 +70,12 @@ const faults: [string, () => Promise<{ url: string; fail?: () => Promise<void> |
       return { url: redis.url, fail: () => redis.kill() };
     },
   ],
-  ["was never there", async () => ({ url: `redis://127.0.0.1:${String(await freePort())}` })],
+  ["never existed", async () => ({ url: `redis://127.0.0.1:${String(await freePort())}` })],
 ];
 
 describe.each(clients)("with %s", (_, connect) => {
   describe.each(faults)("a Redis that %s", (_fault, prepare) => {
-    /** A store with a connection, if there is one to be had, whose Redis has failed. */
+    /** A store, connected if possible, whose Redis has failed. */
     async function failing(options: StoreOptions) {
       const { url, fail } = await prepare();
       const { store, errors } = listened(connect(url), options);
@@ -87,7 +87,7 @@ describe.each(clients)("with %s", (_, connect) => {
       return { store, errors };
     }
 
-    test("yields pages without it, which leave out only the requesting device's pending impressions", async () => {
+    test("yields degraded pages, which leave out only the requesting device's pending impressions", async () => {
       const { store, errors } = await failing({ patienceMs: 100 });
       const pending = new Device("home:ada", 1).pending(["b", "d"]);
       expect(await pageOf(store, pending)).toEqual({ items: ["a", "c", "e"], next: null, degraded: true });
@@ -98,7 +98,7 @@ describe.each(clients)("with %s", (_, connect) => {
       expect(errors.map(({ code }) => code)).toEqual(["storage"]);
     });
 
-    test("has every other call reject with storage", async () => {
+    test("makes every other call reject with `storage`", async () => {
       const { store } = await failing({ deadlineMs: 200 });
       const report = new Device("home:ada", 1).report(["a"]);
       const received = parseReport(report);
@@ -118,7 +118,7 @@ describe.each(clients)("with %s", (_, connect) => {
     });
   });
 
-  test("a Redis that is back is used again, and each outage is reported once", async () => {
+  test("a Redis that works again is used, and each outage is reported once", async () => {
     const redis = await ownRedis();
     const { store, errors } = listened(connect(redis.url), { patienceMs: 100 });
     const isWhole = async () => (await pageOf(store)).degraded === undefined;
@@ -138,7 +138,7 @@ describe.each(clients)("with %s", (_, connect) => {
     });
   });
 
-  test("a rejected call changes nothing after Redis answers again", async () => {
+  test("a rejected call changes nothing after Redis responds again", async () => {
     const redis = await ownRedis();
     const client = connect(redis.url);
     const [hasty, patient] = [redisStore(client, { deadlineMs: 100 }), redisStore(client, { deadlineMs: LONG })];
@@ -147,7 +147,7 @@ describe.each(clients)("with %s", (_, connect) => {
     const change = vi.fn(() => "changed");
     await expect(hasty.update("ada", change)).rejects.toThrow(expect.objectContaining({ code: "storage" }) as Error);
     redis.wake();
-    // It has its answer after what was requested before.
+    // Its response follows those of earlier requests.
     await patient.read("ada");
     expect(change).not.toHaveBeenCalled();
   });
@@ -164,7 +164,7 @@ describe.each(clients)("with %s", (_, connect) => {
     expect(await pageOf(store)).not.toHaveProperty("degraded");
   });
 
-  test("a page that is out still waits until its read is answered", async () => {
+  test("a degraded page counts as waiting until its read has a response", async () => {
     const redis = await ownRedis();
     const store = redisStore(connect(redis.url), { patienceMs: 100, onError: nothing });
     await vi.waitUntil(async () => (await pageOf(store)).degraded === undefined, SOON);
@@ -176,18 +176,18 @@ describe.each(clients)("with %s", (_, connect) => {
     redis.wake();
     await vi.waitUntil(async () => (await pageOf(store)).degraded === undefined, SOON);
     const [, calls = ""] = /^cmdstat_evalsha:calls=(\d+),/m.exec(await redis.client.info("commandstats")) ?? [];
-    // Those that waited, and those that came afterwards.
+    // Those in progress, and later ones.
     expect(Number(calls)).toBeGreaterThan(1_024);
     expect(Number(calls)).toBeLessThan(1_100);
   });
 
-  test("an answer that is there when this process was held up counts", async () => {
+  test("a response that arrived while this process was blocked is used", async () => {
     const redis = await ownRedis();
     const store = redisStore(connect(redis.url), { patienceMs: 200, onError: nothing });
     await vi.waitUntil(async () => (await pageOf(store)).degraded === undefined, SOON);
     redis.hang();
     const page = pageOf(store);
-    // The command is on its way.
+    // The command is sent.
     for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
     redis.wake();
     for (const end = performance.now() + 1_000; performance.now() < end;);

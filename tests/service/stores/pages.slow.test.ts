@@ -1,4 +1,4 @@
-/** The calls of a store that answer a device: pages, reports and what the person's other devices have pending. */
+/** A store's calls for a device: pages, reports, and the pending lists of the person's other devices. */
 import { createClient } from "redis";
 import {
   memoryStore,
@@ -39,13 +39,13 @@ const stores: [string, (options?: StoreOptions) => SeenStore][] = [
   ["redisStore with node-redis", (options) => redisStore(nodeRedis, options)],
 ];
 
-/** The ids of the page that a device gets, which tells what it has pending. */
+/** The ids of the page for a device with a pending list. */
 async function pageFor(store: SeenStore, pending?: string): Promise<string[]> {
   return (await store.page("ada", POOL, { size: 5, pending })).items;
 }
 
 describe.each(stores)("%s", (_, open) => {
-  test("answers with the page that the chain has", async () => {
+  test("returns the page of the chain", async () => {
     const now = Math.floor(Date.now() / 1000);
     const store = open({ clock: () => now });
     await store.update("ada", (chain) => chain.record(["a", "c"]));
@@ -75,7 +75,7 @@ describe.each(stores)("%s", (_, open) => {
     expect(again?.shards).toEqual([expect.stringMatching(/^~/)]);
   });
 
-  test("keeps it for 2 days after its last change, or for the time of the option", async () => {
+  test("stores a pending list for 2 days after its last change, or for the time of the option", async () => {
     const begun = Math.floor(Date.now() / 1000);
     let now = begun;
     for (const [pendingSeconds, seconds] of [
@@ -96,7 +96,7 @@ describe.each(stores)("%s", (_, open) => {
     }
   });
 
-  test("refuses a report of another namespace before anything is kept, and ignores its devices", async () => {
+  test("refuses a report of another namespace before anything is stored, and ignores its devices", async () => {
     const store = open({ namespaceOf });
     const stranger = new Device("home:bob", 1);
     const report = stranger.report(["a"]);
@@ -108,13 +108,13 @@ describe.each(stores)("%s", (_, open) => {
     expect(await pageFor(store)).toEqual(POOL);
     expect(await redis.client.keys("*")).toEqual([]);
     expect(await store.accept("bob", report)).toMatchObject({ namespace: "home:bob" });
-    // A device without a name tells for its own request alone.
+    // The list of a device without a name is used only for its request.
     const unnamed = stranger.pending(["a"]).slice(stranger.name.length);
     expect(await pageFor(store, unnamed)).toEqual(["b", "c", "d", "e"]);
     expect(await pageFor(store)).toEqual(POOL);
   });
 
-  test("refuses a report of more than 1,000 entries before anything is kept", async () => {
+  test("refuses a report of more than 1,000 entries before anything is stored", async () => {
     const store = open();
     const phone = new Device("home:ada", 1);
     const { impressions, ...report } = phone.report(idsOf("item", 900));
@@ -139,7 +139,7 @@ describe.each(stores)("%s", (_, open) => {
     await expect(store.unsee("ada", ["a", "é".repeat(129)])).rejects.toMatchObject({ code: "bad-report" });
   });
 
-  test("has the recommended chain by default, of which a given option replaces one", async () => {
+  test("has the recommended options by default, each replaced by the one that is passed", async () => {
     const recommended = { capacity: 281, shards: 20, falsePositiveRate: 0.00025, ttlSeconds: 30 * DAY_SECONDS };
     for (const [options, full] of [
       [{}, recommended],
@@ -184,13 +184,13 @@ describe.each(stores)("%s", (_, open) => {
     );
   });
 
-  test("refuses a namespaceOf that returns no text", async () => {
+  test("refuses a namespaceOf that does not return a string", async () => {
     const store = open({ namespaceOf: () => undefined as unknown as string });
     await expect(store.page("ada", POOL, { size: 1 })).rejects.toThrow(/namespaceOf/);
   });
 });
 
-test.each(stores)("a person's guards show nothing twice while no stream brings anything: %s", async (_, open) => {
+test.each(stores)("a person's guards show nothing twice while the stream is stopped: %s", async (_, open) => {
   const store = open({ namespaceOf });
   const ranked = idsOf("item", 400);
   const devices = await Promise.all(
@@ -210,7 +210,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
     expect(guard.filter(page.items)).toEqual(page.items);
     shown.push(...page.items);
     guard.record(page.items);
-    // What is shown last comes in a report.
+    // The last impressions arrive in a report.
     const reported: unknown[] = [];
     const stop = guard.report({ send: (report) => Promise.resolve(void reported.push(report)) });
     await guard.deliver();
@@ -221,7 +221,7 @@ test.each(stores)("a person's guards show nothing twice while no stream brings a
 });
 
 describe.each(stores.slice(1))("%s", (_, open) => {
-  test("keeps a hash from the device name to time and text", async () => {
+  test("stores a hash from the device name to time and pending list", async () => {
     let now = 1_764_000_000.7;
     const store = open({ clock: () => now });
     const phone = new Device("home:ada", 1);
@@ -249,7 +249,7 @@ describe.each(stores.slice(1))("%s", (_, open) => {
     expect(await redis.client.ttl("seen:ada:pending")).toBeLessThanOrEqual(1000);
   });
 
-  test("answers the page where the key is another thing, and says so", async () => {
+  test("serves the page if the key has another type, and reports it", async () => {
     const errors: SeenGuardError[] = [];
     const store = open({ onError: (error) => errors.push(error) });
     await redis.client.set("seen:ada:pending", "a text");
@@ -278,7 +278,7 @@ test("no message names a user, an id or a namespace", async () => {
   await redis.client.hset(`seen:${user}:meta`, `unseen:${id}`, "soon");
   await redis.client.set(`seen:${user}:pending`, "a text");
   await store.page(user, [id], { size: 1, pending: report.pending });
-  // What is kept, the field, and the shard.
+  // The stored list, the field, and the shard.
   expect(messages).toHaveLength(3);
   for (const refused of [
     () => store.accept(user, report),
@@ -295,7 +295,7 @@ test("no message names a user, an id or a namespace", async () => {
   for (const message of messages) expect(message).not.toMatch(/ada|bob|article|home/);
 });
 
-/** A change that another one always comes before. */
+/** A change that loses to another one each time. */
 function overtaken(user: string): (chain: ShardChain) => number {
   return (chain) => {
     void redis.client.hincrby(`seen:${user}:meta`, "revision", 1);

@@ -29,7 +29,7 @@ afterAll(async () => {
 });
 beforeEach(() => redis.client.flushall());
 
-/** `push`: puts a shard on top of Ada's list as a writer does, over the store's connection. */
+/** `push`: pushes a shard to Ada's list like another writer, over the store's connection. */
 const stores: [string, (options?: StoreOptions) => SeenStore, push: (shard: string) => Promise<unknown>][] = [
   ["memoryStore", (options) => memoryStore(options), () => Promise.reject(new Error("it has no list"))],
   [
@@ -52,7 +52,7 @@ async function missing(store: SeenStore, user: string, ids: readonly string[]): 
 }
 
 describe.each(stores)("%s", (_, open) => {
-  test("keeps a chain for each user, and returns the change's result", async () => {
+  test("stores a chain for each user, and returns the change's result", async () => {
     const store = open();
     expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
     expect(await store.update("ada", (chain) => chain.record(["a", "b"]))).toBe(2);
@@ -62,17 +62,17 @@ describe.each(stores)("%s", (_, open) => {
   });
 
   test.each([
-    ["no user", /user must be a text/, (store: SeenStore) => store.read(undefined as unknown as string)],
-    ["an empty one", /user must be a text/, (store: SeenStore) => store.update("", () => 0)],
-    ["a number", /user must be a text/, (store: SeenStore) => store.read(7 as unknown as string)],
+    ["no user", /user must be a string/, (store: SeenStore) => store.read(undefined as unknown as string)],
+    ["an empty one", /user must be a string/, (store: SeenStore) => store.update("", () => 0)],
+    ["a number", /user must be a string/, (store: SeenStore) => store.read(7 as unknown as string)],
     ["no change", /function/, (store: SeenStore) => store.update("ada", undefined as unknown as () => void)],
-    ["a change that takes its time", /async/, (store: SeenStore) => store.update("ada", async () => Promise.resolve())],
+    ["an asynchronous change", /async/, (store: SeenStore) => store.update("ada", async () => Promise.resolve())],
   ])("refuses %s", async (_what, message, use) => {
     const refusal: unknown = await use(open()).then(String, (error: unknown) => error);
     expect(refusal).toMatchObject({ code: "bad-option", message: expect.stringMatching(message) as unknown });
   });
 
-  test("refuses options that are wrong when it is made", () => {
+  test("refuses wrong options when it is created", () => {
     for (const options of [{ capacity: 0 }, { ttlSecond: 5 }] as StoreOptions[])
       expect(() => open(options)).toThrow(SeenGuardError);
   });
@@ -84,7 +84,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
 
   const fields = async () => Object.keys(await redis.client.hgetall("seen:ada:meta")).sort();
 
-  test("keeps a list of shards, newest first, and a hash with the revision and the other fields", async () => {
+  test("stores a list of shards, newest first, and a hash with the revision and the other fields", async () => {
     const store = open({ capacity: 10, shards: 3 });
     await store.update("ada", (chain) => chain.record(idsOf("item", 25)));
     const { shards } = (await store.read("ada")).snapshot();
@@ -100,7 +100,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect((await redis.client.keys("*")).sort()).toEqual(["seen:ada", "seen:ada:meta"]);
   });
 
-  test("lets both expire with the window and the slice by which a shard outlives it", async () => {
+  test("sets an expiry of both: the window, and the slice by which a shard outlives it", async () => {
     const store = open({ ttlSeconds: ttl, shards: 20 });
     await store.update("ada", (chain) => chain.record(["a", "b"]));
     await store.update("ada", (chain) => {
@@ -110,7 +110,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
       expect(await redis.client.ttl(key)).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
       expect(await redis.client.ttl(key)).toBeLessThanOrEqual(Math.ceil(ttl * (1 + 1 / 19)));
     }
-    // One that keeps chains for a shorter time goes on in the same shard, and takes nothing from it.
+    // A store with a shorter ttl continues the same shard, and does not shorten its expiry.
     await open({ ttlSeconds: 100 }).update("ada", (chain) => chain.record("b2"));
     expect(await list()).toHaveLength(1);
     expect(await redis.client.ttl("seen:ada")).toBeGreaterThan(ttl * (1 + 1 / 19) - 60);
@@ -126,7 +126,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await redis.client.ttl("seen:ada")).toBe(-1);
   });
 
-  test("sends a sealed shard no second time", async () => {
+  test("sends a sealed shard only once", async () => {
     const store = open({ capacity: 100, shards: 20, ttlSeconds: ttl });
     await store.update("ada", (chain) => chain.record(idsOf("item", 1950)));
     const before = await bytesReceived();
@@ -136,7 +136,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect((await bytesReceived()) - before).toBeLessThan(2 * newest.length + 1000);
   });
 
-  test("goes on after Redis has forgotten the scripts", async () => {
+  test("continues after Redis has forgotten the scripts", async () => {
     const store = open();
     await store.update("ada", (chain) => chain.record("a"));
     await redis.client.script("FLUSH");
@@ -144,7 +144,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await missing(store, "ada", ["a", "b", "c"])).toEqual(["c"]);
   });
 
-  test("leaves shards of another version or library in place", async () => {
+  test("does not change shards of another version or library", async () => {
     const store = open({ capacity: 10, shards: 5 });
     await store.update("ada", (chain) => chain.record(idsOf("item", 15)));
     const before = await list();
@@ -156,7 +156,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(await missing(store, "ada", [...idsOf("item", 15), "new", "fresh"])).toEqual(["fresh"]);
   });
 
-  test("passes Redis's errors on", async () => {
+  test("rejects with Redis's errors as cause", async () => {
     await redis.client.set("seen:ada", "a text");
     await redis.client.call("CONFIG", "RESETSTAT");
     const refused: unknown = await open()
@@ -166,15 +166,15 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
       code: "storage",
       cause: { message: expect.stringMatching(/^WRONGTYPE /) as string },
     });
-    // At once: a second call would answer the same.
+    // Without a retry: a second call would have the same result.
     expect(await redis.client.info("commandstats")).toMatch(/^cmdstat_evalsha:calls=1,/m);
   });
 
-  test("gives up when others change the chain all the time, and says so", async () => {
+  test("gives up with a `storage` error when others change the chain in each attempt", async () => {
     const store = open({ deadlineMs: 2_000 });
     let changes = 0;
     const losing = store.update("ada", (chain) => {
-      // Before this change is written, somebody else's is.
+      // Another writer's change is stored before this one.
       void push(String(changes++));
       return chain.record("a");
     });
@@ -182,7 +182,7 @@ describe.each(stores.slice(1))("%s", (_, open, push) => {
     expect(changes).toBeGreaterThan(10);
   });
 
-  test("keeps the list of a Go service", async () => {
+  test("continues the list of a Go service", async () => {
     const store = open({ format: { kind: "go-bloomfilter" } });
     await store.update("ada", (chain) => chain.record(["a", "b"]));
     expect(await list()).toEqual([expect.stringMatching(/^2::/)]);
@@ -244,8 +244,8 @@ async function bytesReceived(): Promise<number> {
   return Number(/total_net_input_bytes:(\d+)/.exec(await redis.client.info("stats"))?.[1]);
 }
 
-describe("seenStore over a backend of the app's", () => {
-  /** One whose first loads are refused. */
+describe("seenStore over a custom backend", () => {
+  /** A backend whose first loads fail. */
   function failing(times: number, error: Error): { backend: Backend; loads: () => number } {
     let loads = 0;
     const load = (inner: Backend["load"]): Backend["load"] => {
@@ -254,12 +254,12 @@ describe("seenStore over a backend of the app's", () => {
     return { backend: withLoad(load), loads: () => loads };
   }
 
-  /** In memory, with another `load`. */
+  /** A backend in memory with another `load`. */
   function withLoad(other: (load: Backend["load"]) => Backend["load"]): Backend {
     const inner = memoryBackend();
     return {
       load: other((...args) => inner.load(...args)),
-      keep: (...args) => inner.keep(...args),
+      storePending: (...args) => inner.storePending(...args),
       replace: (...args) => inner.replace(...args),
       forget: (...args) => inner.forget(...args),
     };
@@ -280,7 +280,7 @@ describe("seenStore over a backend of the app's", () => {
     expect(await missing(store, "ada", ["a"])).toEqual(["a"]);
   });
 
-  test("is as of the backend's clock, unless it has its own", async () => {
+  test("uses the backend's clock, unless it has its own", async () => {
     const backend = withLoad((load) => async (...args) => ({ ...(await load(...args)), now: 1_764_000_000 }));
     const store = seenStore(backend);
     await store.forget("ada");

@@ -1,4 +1,4 @@
-/** Every store keeps what `seenguard/server/testing` promises: in memory, and in Redis through each client. */
+/** Every store keeps the promises of `seenguard/server/testing`: in memory, and in Redis through each client. */
 import { Cluster, Redis } from "ioredis";
 import { createClient, createCluster } from "redis";
 import { memoryStore, redisStore, type SeenStore, type StoreOptions } from "seenguard/server";
@@ -37,7 +37,7 @@ afterAll(async () => {
 
 type Make = (name: string, options: StoreOptions) => SeenStore;
 const over = (client: string): Make => {
-  // Each under another prefix.
+  // Each with another prefix.
   return (name, options) => redisStore(clients.get(client) ?? {}, { ...options, prefix: `${client} ${name}:` });
 };
 const stores: [string, Make][] = [

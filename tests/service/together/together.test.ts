@@ -9,19 +9,19 @@ import { Device } from "../../support/shards.ts";
 
 const POOL = Array.from({ length: 12 }, (_, index) => `article-${String(index)}`);
 const namespaceOf = (user: string) => `home:${user}`;
-/** Each kind of server has as many writers. */
+/** The number of writers of each kind of server. */
 const WRITERS = 3;
 const USERS = 8;
 const IMPRESSIONS_EACH = 30;
 
-interface Place {
+interface Deployment {
   readonly client: Redis | Cluster;
   readonly url: string;
   readonly isCluster?: boolean;
   stop(): Promise<void>;
 }
 
-const places: [string, () => Promise<Place>][] = [
+const deployments: [string, () => Promise<Deployment>][] = [
   [
     "a single Redis",
     async () => {
@@ -44,21 +44,21 @@ const places: [string, () => Promise<Place>][] = [
   ],
 ];
 
-describe.each(places)("over %s", (_, open) => {
-  let place: Place;
+describe.each(deployments)("over %s", (_, open) => {
+  let deployment: Deployment;
   let service: Awaited<ReturnType<typeof startService>>;
   let node: SeenStore;
   beforeAll(async () => {
-    place = await open();
-    const cluster = place.isCluster ? ["--cluster"] : [];
-    const options = ["--redis", place.url, ...cluster, "--namespace", "home:{user}"];
+    deployment = await open();
+    const cluster = deployment.isCluster ? ["--cluster"] : [];
+    const options = ["--redis", deployment.url, ...cluster, "--namespace", "home:{user}"];
     service = await startService(await buildService(), options);
-    node = redisStore(place.client, { namespaceOf });
+    node = redisStore(deployment.client, { namespaceOf });
   });
   afterAll(async () => {
     await service.stop();
-    place.client.disconnect();
-    await place.stop();
+    deployment.client.disconnect();
+    await deployment.stop();
   });
 
   async function rust(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -72,7 +72,7 @@ describe.each(places)("over %s", (_, open) => {
     return text === "" ? undefined : (JSON.parse(text) as unknown);
   }
 
-  /** The page that both give. */
+  /** The page of both, which must be equal. */
   async function pageOfBoth(user: string, { pending, held }: { pending?: string; held?: string } = {}) {
     const ofNode = await node.page(user, POOL, { size: 5, pending, held });
     const headers = {
@@ -84,7 +84,7 @@ describe.each(places)("over %s", (_, open) => {
     return ofRust;
   }
 
-  test("each knows ids that the other has recorded, kept, made unseen or deleted", async () => {
+  test("each has the ids that the other has recorded, stored as pending, made unseen or deleted", async () => {
     const [phone, laptop] = [new Device("home:ada", 1), new Device("home:ada", 2)];
     await node.update("ada", (chain) => chain.record(["article-0", "article-1"]));
     await rust("POST", "ada/impressions", phone.report(["article-2", "article-3"]));
@@ -92,7 +92,7 @@ describe.each(places)("over %s", (_, open) => {
     expect(items).toEqual(POOL.slice(4, 9));
     expect(snapshot?.shards).toHaveLength(1);
 
-    // What devices have pending: of each, one server was notified.
+    // Devices' pending lists: each was sent to one of the servers.
     await node.page("ada", POOL, { size: 1, pending: phone.pending(["article-4"]) });
     await rust("POST", "ada/page", { ranked: POOL, size: 1 }, { "Seen-Pending": laptop.pending(["article-5"]) });
     expect((await pageOfBoth("ada")).items).toEqual(POOL.slice(6, 11));
@@ -144,7 +144,7 @@ describe.each(places)("over %s", (_, open) => {
   });
 });
 
-/** Two answers may be a second apart. */
+/** Removes the times: two responses may be a second apart. */
 function withoutTime({ items, next, snapshot }: Page<string>) {
   const { now, ...others } = snapshot ?? { shards: [] };
   expect(now).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 /**
- * `react-native-webview` as far as docs/hybrid.md uses it. The webview is a page of its own: what goes between the two
- * passes through the test, by the names below.
+ * `react-native-webview`, the part that bridge.md uses. The webview is a page of its own: messages between the two
+ * pass through the test, by the names below.
  */
 import { useEffect, useImperativeHandle, type Ref } from "react";
 
@@ -16,11 +16,11 @@ interface Properties {
 
 declare global {
   interface Window {
-    /** The test's: runs a script in the webview. */
+    /** Of the test: runs a script in the webview. */
     runInWebView: (script: string) => Promise<void>;
-    /** The test's: shows this page. */
+    /** Of the test: shows this page. */
     showInWebView: (html: string) => Promise<void>;
-    /** What the webview posted. */
+    /** Passes a message of the webview to the app. */
     fromWebView: (data: string) => void;
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Whatever is passed: nothing but wrong options throws, what throws is a `SeenGuardError` with a stable code, and the
- * engines answer as before.
+ * engines work as before.
  */
 import { SeenGuardError } from "seenguard";
 import { NearDuplicates } from "seenguard/near-duplicates";
@@ -18,7 +18,7 @@ import { countCommands, runPrograms } from "./programs.js";
 const declarations = readFileSync(new URL("../../../js/types/seenguard.d.ts", import.meta.url), "utf8");
 const codes = new Set(declarations.slice(declarations.indexOf("type ErrorCode")).match(/(?<=\| ")[a-z0-9-]+(?=")/g));
 
-/** What apps' own callbacks have thrown, which becomes an uncaught error of the app. */
+/** Errors that the app's own callbacks have thrown. They become uncaught errors of the app. */
 const ofTheApp = vi.fn();
 
 beforeAll(async () => {
@@ -80,7 +80,7 @@ async function take(scene: Scene, { name, changes }: Step): Promise<void> {
   }
 }
 
-/** Both engines still answer. */
+/** Both engines still work. */
 function assertUsable({ guard, chain, near }: Scene): void {
   expect(guard.stats().engine).toBe(ENGINE);
   guard.record("recorded at the end");

@@ -35,7 +35,7 @@ export class Random {
 /** Resolves when everything that follows from what has happened has run. */
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-/** What becomes of one transaction, or of one call to a custom store. */
+/** How one transaction, or one call to a custom store, ends. */
 export type Outcome =
   | { readonly way: "works" | "fails" | "fails though done" | "is full" | "loses the connection" }
   | { readonly way: "is late"; readonly ms: number }
@@ -58,13 +58,13 @@ interface Task {
   readonly run: () => void;
 }
 
-/** More calls to the browser than any task of the package makes. */
-const MOST_CALLS = 5_000;
+/** A task that makes more calls to the browser than this is in an endless loop. */
+const MAX_CALLS = 5_000;
 const engine = wasmModule();
 
-/** Instances of the module that documents have used, and how many each. */
+/** Instances of the module that documents have used, and how many documents each has served. */
 const instances: { readonly exports: WebAssembly.Exports; readonly uses: number }[] = [];
-const MOST_USES = 40;
+const MAX_USES = 40;
 
 export class Browser {
   readonly world: World;
@@ -80,7 +80,7 @@ export class Browser {
   readonly local = new Map<string, string>();
   /** The most characters in localStorage; `setItem` throws beyond. */
   localRoom = Infinity;
-  /** Whether `setItem` does nothing, without a word. */
+  /** Whether `setItem` does nothing and throws nothing. */
   isLocalDeaf = false;
   outcomes: readonly Outcome[] = [];
   readonly documents: PageDocument[] = [];
@@ -108,20 +108,20 @@ export class Browser {
   /** Whether what a page has committed is done although it is gone. */
   survives = (): boolean => this.random.next() < 0.5;
 
-  /** What becomes of the next request. */
+  /** How the next request ends. */
   draw(): Outcome {
     return this.outcomes[this.drawn++ % this.outcomes.length] ?? { way: "works" };
   }
 
   /** Counts a call of a document. An endless loop ends here. */
   count(): void {
-    if (++this.calls < MOST_CALLS) return;
-    if (this.calls > 100 * MOST_CALLS) {
-      // The package catches what is thrown here, and goes on for ever.
+    if (++this.calls < MAX_CALLS) return;
+    if (this.calls > 100 * MAX_CALLS) {
+      // The package catches what is thrown here, and continues forever.
       writeSync(2, "a task of a program does not end\n");
       process.kill(process.pid, "SIGKILL");
     }
-    this.ledger.violated(`a task makes ${String(MOST_CALLS)} calls`);
+    this.ledger.violated(`a task makes ${String(MAX_CALLS)} calls`);
     throw new Error("an endless loop");
   }
 
@@ -151,7 +151,7 @@ export class Browser {
     await settled();
   }
 
-  /** Lets time pass, and all that is due in it happen. */
+  /** Advances the clock, and runs all that becomes due. */
   async advance(ms: number): Promise<void> {
     const endMs = this.nowMs + ms;
     let tasks = 0;
@@ -159,8 +159,8 @@ export class Browser {
       this.tasks.shift();
       // No time passes, or hardly any.
       tasks = task.dueMs > this.nowMs + 1 ? 0 : tasks + 1;
-      if (tasks > MOST_CALLS) {
-        this.ledger.violated("tasks follow each other for ever");
+      if (tasks > MAX_CALLS) {
+        this.ledger.violated("tasks follow each other forever");
         this.ledger.assert();
       }
       this.nowMs = Math.max(this.nowMs, task.dueMs);
@@ -196,14 +196,14 @@ export class PageDocument {
   readonly errors: SeenGuardError[] = [];
   readonly timers = new Set<unknown>();
   readonly connections = new Set<object>();
-  /** Ids that requests to the server had. */
+  /** The ids in requests to the server. */
   readonly sent: string[] = [];
   isDead = false;
   /** Infinity: it is visible. */
   hiddenAtMs = Infinity;
   /** Whether it opens a guard or clears. */
   mayList = true;
-  /** The number of open requests of IndexedDB that were not answered. */
+  /** The number of open requests of IndexedDB without a response. */
   openings: number[] = [];
   /** Whether the next call into the engine traps. */
   traps = false;
@@ -263,7 +263,7 @@ export class PageDocument {
     this.end();
   }
 
-  /** It is gone without an event: its process was killed. */
+  /** It ends without an event, since its process was killed. */
   end(): void {
     this.isDead = true;
     for (const call of this.onEnds) call();
@@ -276,7 +276,7 @@ export class PageDocument {
     // Memory is expensive: an instance serves some documents. Each has objects of its own in it.
     const known = instances.pop();
     const { exports, uses } = known ?? { exports: new WebAssembly.Instance(module, imports).exports, uses: 0 };
-    if (uses < MOST_USES) instances.unshift({ exports, uses: uses + 1 });
+    if (uses < MAX_USES) instances.unshift({ exports, uses: uses + 1 });
     const own = Object.entries(exports).map(([name, value]) =>
       typeof value === "function" && !name.startsWith("__") ? [name, this.counted(value as Listener)] : [name, value],
     );

@@ -63,7 +63,7 @@ function deliver(scene: Scene, { impressions, unseen = [] }: Report): string[] {
   return [...impressions, ...unseen].map(({ id }) => id);
 }
 
-/** Delivers what waits; the first request calls back, and may fail. */
+/** Delivers what is pending. The first request calls back, and may fail. */
 const delivery = fc.record({ fails: fc.boolean(), meanwhile }).map(({ fails, meanwhile }) => ({
   check: () => true,
   async run(_: object, scene: ReportingScene) {
@@ -105,7 +105,7 @@ runPrograms("re-entrant callbacks", () =>
     const scene = await openScene();
     try {
       await fc.asyncModelRun(() => ({ model: {}, real: scene }), program);
-      perform(scene, { do: "look" });
+      perform(scene, { do: "compare" });
       expect(scene.guard.stats().engine).toBe(ENGINE);
     } finally {
       await scene.guard.close();

@@ -1,4 +1,4 @@
-/** Every public function with arguments that are right: what is made of them by changing parts is up to a program. */
+/** Every public function with valid arguments, of which a program changes parts. */
 import { SeenGuard, type Feed, type FeedPage, type SeenStorage } from "seenguard";
 import { SeenGuard as SeenGuardWithFormats } from "seenguard/formats";
 import { NearDuplicates, simhash } from "seenguard/near-duplicates";
@@ -6,22 +6,22 @@ import * as server from "seenguard/server";
 import { openTestGuard } from "seenguard/testing";
 import { fallback, MapStorage, NOW, ON_ENGINE, uniqueNamespace } from "../../support/node.js";
 
-/** What the calls of one program are made on. */
+/** The objects that the calls of one program are made on. */
 export interface Scene {
   readonly guard: Awaited<ReturnType<typeof openTestGuard>>;
   readonly feed: Feed;
   readonly chain: server.ShardChain;
   readonly near: NearDuplicates;
   readonly store: server.SeenStore;
-  /** Takes what a call has opened, to be closed at the program's end. */
+  /** Registers what a call has opened, so that it is closed at the program's end. */
   readonly opened: (guard: SeenGuard) => void;
 }
 
 export interface Call {
-  /** Arguments that are right. */
+  /** Valid arguments. */
   readonly arguments: () => readonly unknown[];
   readonly run: (scene: Scene, ...given: never[]) => unknown;
-  /** It takes options, which may be refused; what takes none never throws. */
+  /** Whether it has options, which may be refused. A function without options never throws. */
   readonly refuses?: true;
 }
 
@@ -38,10 +38,10 @@ const report = () => ({ namespace: "home", now: NOW * 1000, impressions: impress
 const received = () => ({ ...report(), receivedAt: NOW * 1000, pending: device() });
 /** What a device sends as `Seen-Pending`. */
 const device = () => "0123456789ab.1.0.Dn4SjG5b";
-/** A shard of 1,000 items that holds one. */
+/** A shard for 1,000 items that contains one. */
 let shard = "";
-export function setShard(text: string): void {
-  shard = text;
+export function setShard(encoded: string): void {
+  shard = encoded;
 }
 const snapshot = (): object => ({
   ...{ version: 1, shards: [shard, shard], now: NOW, forgetBefore: NOW - 1000 },

@@ -1,10 +1,10 @@
-/** A custom store of a document, whose calls end as the program says; the values are the profile's. */
+/** A document's custom store over the profile's values. The program decides how each call ends. */
 import type { SeenStorage } from "seenguard";
 import type { Made } from "./hostile.js";
 import type { Outcome, PageDocument } from "./browser.js";
 import type { Written } from "./ledger.js";
 
-/** What a store answers that does not have it. */
+/** A wrong result of a store. */
 export type Lie =
   | { readonly way: "lists what is gone" | "lists twice" | "lists nothing" | "loses" }
   | { readonly way: "truncates"; readonly at: number }
@@ -52,7 +52,7 @@ function perform(document: PageDocument, call: Call, lie: Lie | undefined): unkn
     browser.ledger.confirmed(call.written);
     return value;
   };
-  // Some stores answer at once.
+  // Some stores return a value instead of a promise.
   if (outcome.way === "works" && browser.random.next() < 0.2) return confirm(answer());
   return new Promise((resolve, reject) => {
     const isSure = outcome.way !== "fails" && !(outcome.way === "is silent" && !outcome.isDone);
@@ -81,7 +81,7 @@ function end(
   else answer();
 }
 
-/** What the store says that lies. */
+/** The wrong result that a lying store returns. */
 function falseAnswer({ browser }: PageDocument, { operation, key, run }: Call, lie: Lie): unknown {
   const keys = () => [...browser.custom.keys()];
   if (lie.way !== "lists twice") browser.ledger.lied();

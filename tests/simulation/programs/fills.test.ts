@@ -1,6 +1,6 @@
 /**
- * A feed that several callers fill, while callers leave, pages come late or fail, and the list is reset: each item that
- * was fresh as its page came is brought once, in order, and no call stays open.
+ * Several callers fill a feed while some of them leave, pages come late or fail, and the list is reset. Each item that
+ * was fresh as its page came is returned once, in order, and every call ends.
  */
 import fc from "fast-check";
 import type { Feed, FeedPage, PageRequest, SeenGuard } from "seenguard";
@@ -9,7 +9,7 @@ import { expect } from "vitest";
 import { fallback, NOW, ON_ENGINE, settled } from "../../support/node.js";
 import { countCommands, runPrograms } from "./programs.js";
 
-/** What a source answers: a page and whether there is a next one, nothing, or an error. */
+/** The response of a source: a page and whether there is a next one, nothing, or an error. */
 type Answer =
   | { readonly items: readonly string[]; readonly next: string | null; readonly degraded: boolean }
   | { readonly items?: undefined; readonly fails: boolean };
@@ -27,7 +27,7 @@ const answer: fc.Arbitrary<Answer> = fc.oneof(
     weight: 6,
     arbitrary: fc.record({
       items: ids,
-      next: fc.constantFrom("cursor" as const, "other" as const, "untold" as const, null),
+      next: fc.constantFrom("cursor" as const, "other" as const, "absent" as const, null),
       degraded: fc.boolean(),
     }),
   },
@@ -51,7 +51,7 @@ interface Waiting {
   readonly answer: (answer: Answer) => void;
 }
 
-/** A source that answers on demand. */
+/** A source that responds on demand. */
 function gatedSource() {
   const waiting: Waiting[] = [];
   const fetchPage = (request: PageRequest) =>
@@ -59,13 +59,13 @@ function gatedSource() {
       const answer = (answer: Answer): void => {
         if (answer.items) {
           const { next, ...page } = answer;
-          resolve(next === "untold" ? page : { ...page, next });
+          resolve(next === "absent" ? page : { ...page, next });
         } else if (answer.fails) reject(new Error("the server does not answer"));
         else resolve(null);
       };
       waiting.push({ request, answer });
     });
-  /** Answers the request that somebody still waits for. At most one is made at a time. Returns whether there is one. */
+  /** Responds to the open request, of which there is at most one. Returns whether there is one. */
   const answerCurrent = (answer: Answer): boolean => {
     const wanted = waiting.filter(({ request }) => !request.signal.aborted);
     expect(wanted.length).toBeLessThanOrEqual(1);
@@ -92,7 +92,7 @@ class Items {
   }
 }
 
-/** Lets all that follows from a step happen. The event loop has a turn between two pages. */
+/** Waits until everything that follows from a step has run. The event loop has a turn between two pages. */
 async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await settled();
 }

@@ -2,7 +2,7 @@
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 
-/** What getters, iterators and storages throw: things whose own text, class or properties cannot be read among them. */
+/** What getters, iterators and storages throw. The message, class or properties of some of it cannot be read. */
 const THROWN: Readonly<Record<string, () => unknown>> = {
   "an error": () => new Error("of the app"),
   "an error whose message is a symbol": () => Object.assign(new Error(), { message: Symbol("message") }),
@@ -13,7 +13,7 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
   nothing: () => undefined,
   null: () => null,
   "a symbol": () => Symbol("thrown"),
-  "an object without a text": () => Object.create(null) as unknown,
+  "an object without toString": () => Object.create(null) as unknown,
   "an object that looks like a refusal": () => ({ code: "bad-snapshot", message: Symbol("message") }),
 };
 
@@ -58,9 +58,9 @@ function throwing<T extends object>(target: T, error: unknown): T {
 const VALUES: Readonly<Record<string, () => unknown>> = {
   "half a surrogate pair": () => "\ud800",
   "the other half": () => "\udc00x",
-  "a text with a zero": () => "a\0b\u00e9",
-  "a long text": () => "\u{1f600}".repeat(40_000),
-  "a base64 text": () => "AAAA".repeat(30),
+  "a string with a zero": () => "a\0b\u00e9",
+  "a long string": () => "\u{1f600}".repeat(40_000),
+  "a base64 string": () => "AAAA".repeat(30),
   "minus zero": () => -0,
   "no number": () => NaN,
   infinity: () => Infinity,
@@ -75,7 +75,7 @@ const VALUES: Readonly<Record<string, () => unknown>> = {
   "a huge bigint": () => 2n ** 20_000n,
   "a negative bigint": () => -1n,
   "a symbol": () => Symbol.iterator,
-  "a boxed text": () => Object("boxed") as unknown,
+  "a boxed string": () => Object("boxed") as unknown,
   "a boxed symbol": () => Object(Symbol("boxed")) as unknown,
   "a boxed number": () => Object(7) as unknown,
   "an invalid date": () => new Date(NaN),
@@ -122,7 +122,7 @@ const VALUES: Readonly<Record<string, () => unknown>> = {
   "an element": () => ({ nodeType: 1 }),
 };
 
-/** A list's own methods, each of which gives what no list of ids holds. */
+/** Methods of a list, each of which returns what no list of ids contains. */
 function lies(): object {
   const lie = () => [Symbol("a lie")];
   return { filter: lie, map: lie, flatMap: lie, slice: lie, every: () => true, some: () => false, join: lie };
@@ -171,13 +171,13 @@ type Parts = Record<string, unknown>;
 /** A copy of a call's arguments with parts of them changed; without any, there is one. */
 export function changed(given: readonly unknown[], changes: readonly Change[]): unknown[] {
   const copy = given.map(copyOf);
-  const places = placesIn(copy);
-  for (const change of changes) makeChange(places[change.part % places.length] ?? firstIn(copy), change, copy);
+  const properties = propertiesIn(copy);
+  for (const change of changes) makeChange(properties[change.part % properties.length] ?? firstIn(copy), change, copy);
   return copy;
 }
 
-/** The list of arguments itself is nothing that a function could read: its elements are merely replaced. */
-function makeChange({ owner, name, present }: Place, { part, way, ...made }: Change, list: object): void {
+/** Changes one part. A function never reads the list of arguments itself, so that its elements are only replaced. */
+function makeChange({ owner, name, present }: Property, { part, way, ...made }: Change, list: object): void {
   const [value, error] = [made.value.make(), made.error.make()];
   const redefine = (get: () => unknown) => Object.defineProperty(owner, name, { get, configurable: true });
   let reads = 0;
@@ -202,16 +202,16 @@ function copyOf(data: unknown): unknown {
   return Object.fromEntries(Object.entries(data as Parts).map(([name, value]) => [name, copyOf(value)]));
 }
 
-interface Place {
+interface Property {
   readonly owner: Parts;
   readonly name: string;
   readonly present: unknown;
 }
 
-function placesIn(data: unknown): Place[] {
+function propertiesIn(data: unknown): Property[] {
   if (!isObject(data)) return [];
   const owner = data as Parts;
-  return Object.entries(owner).flatMap(([name, present]) => [{ owner, name, present }, ...placesIn(present)]);
+  return Object.entries(owner).flatMap(([name, present]) => [{ owner, name, present }, ...propertiesIn(present)]);
 }
 
-const firstIn = (list: object): Place => ({ owner: list as Parts, name: "0", present: undefined });
+const firstIn = (list: object): Property => ({ owner: list as Parts, name: "0", present: undefined });

@@ -8,7 +8,7 @@ import type { Written } from "./ledger.js";
 
 type Handler = ((event: object) => void) | null;
 
-/** An event target with handlers as properties, too. */
+/** An event target that also has handlers as properties. */
 class Target {
   [handler: `on${string}`]: Handler | undefined;
   private readonly handlers = new Map<string, Handler[]>();
@@ -94,7 +94,7 @@ export class FakeFactory {
   }
 }
 
-/** It has no stack, which takes long. */
+/** Makes an error without a stack, which would take long. */
 const errorOf = (name: string, message: string): object => ({ name, message });
 
 function fail(request: FakeRequest, error: unknown): void {
@@ -120,7 +120,7 @@ export class DatabaseConnection extends Target {
     this.document.connections.delete(this);
   }
 
-  /** The browser ends it: nothing says so but the next call, or an event. */
+  /** The browser closes it. The document notices by its next call, or by an event. */
   lose(): void {
     this.close();
     if (this.document.browser.random.next() < 0.5)
@@ -165,7 +165,7 @@ export class FakeTransaction extends Target {
     const { browser } = this;
     this.outcome = browser.draw();
     this.taskNumber = browser.taskNumber;
-    // What a page has committed may still be done when it is gone.
+    // A transaction that a page has committed may still be done when the page is gone.
     this.forget = document.onEnd(() => {
       if (!this.isOver && this.isCommitted && browser.survives()) this.apply();
     });
@@ -173,7 +173,7 @@ export class FakeTransaction extends Target {
     browser.after(outcome.way === "is late" ? outcome.ms : browser.random.below(3), document, () => this.end());
   }
 
-  /** It is committed, and reads or writes. */
+  /** Checks that it is committed, and either reads or writes. */
   private check(): void {
     if (!this.isCommitted) this.browser.ledger.violated("a transaction is not committed in its task");
     if (new Set(this.operations.map(({ kind }) => kind)).size > 1)
@@ -251,7 +251,7 @@ export class FakeTransaction extends Target {
     } else this.complete();
   }
 
-  /** What a transaction does in an answer's event is done next. */
+  /** Ends the requests so far. Those that their events make are done next. */
   private complete(): void {
     this.forget();
     const done = this.operations.splice(this.done);

@@ -1,16 +1,16 @@
-/** Items and lists of which it is known which ids they have, however strange they are. */
+/** Unusual items and lists whose ids are known. */
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import type { ItemId } from "seenguard";
 import type { Ids } from "./model.js";
 
-/** So few that programs meet them again and again. */
+/** Few ids, so that programs use each of them often. */
 export const POOL: readonly ItemId[] = [
   ...["a", "b", "c", "d", "e", "", "__proto__", "constructor", "a\0b", "\0", "\u00e9", "\u{1f600}"],
   ...[7, "7", 7n, -0, "0", Number.MAX_SAFE_INTEGER, 2n ** 64n, -1n, "x".repeat(1_024), "y".repeat(1_024)],
 ];
 
-/** An item, and which ids it has. */
+/** An item and its ids. */
 export interface KnownItem {
   readonly value: unknown;
   readonly ids: Ids;
@@ -34,7 +34,7 @@ const WITH_ID: Readonly<Record<string, (id: ItemId) => unknown>> = {
   "an object of another realm": (id) => Object.assign(runInNewContext("({})") as object, { id }),
   "a list with the property": (id) => Object.assign(["not an id"], { id }),
   "a date with the property": (id) => Object.assign(new Date(), { id }),
-  "a boxed text with the property": (id) => Object.assign(Object("not an id") as object, { id }),
+  "a boxed string with the property": (id) => Object.assign(Object("not an id") as object, { id }),
 };
 
 /** Kinds of items that have no usable id. */
@@ -51,10 +51,10 @@ const WITHOUT_ID: Readonly<Record<string, () => unknown>> = {
   "an empty object": () => ({}),
   "an object with null": () => ({ id: null }),
   "an object in an object": () => ({ id: { id: "a" } }),
-  "a boxed text": () => Object("a") as unknown,
-  "an object with a boxed text": () => ({ id: Object("a") as unknown }),
+  "a boxed string": () => Object("a") as unknown,
+  "an object with a boxed string": () => ({ id: Object("a") as unknown }),
   "an object with a symbol": () => ({ id: Symbol("id") }),
-  "an object whose text throws": () => ({ id: { toString: throws, valueOf: throws } }),
+  "an object whose toString throws": () => ({ id: { toString: throws, valueOf: throws } }),
   "a getter that throws": () => Object.defineProperty({}, "id", { get: throws }),
   "a proxy that throws": () => new Proxy({}, { get: throws, has: throws, getPrototypeOf: throws, ownKeys: throws }),
   "a revoked proxy": () => {
@@ -100,7 +100,7 @@ function description(...kinds: Readonly<Record<string, unknown>>[]): fc.Arbitrar
 export const singleItems = fc.array(description(WITH_ID, WITH_ID, WITHOUT_ID), { maxLength: 12 });
 export const anyItems = fc.array(description(WITH_ID, WITHOUT_ID, WITH_IDS, WITH_IDS), { maxLength: 12 });
 
-/** Ways to pass a list: each holds just these elements, in their order. */
+/** Ways to pass a list: each has exactly these elements, in their order. */
 const SHAPES: Readonly<Record<string, (list: unknown[]) => unknown>> = {
   "an array": (list) => list,
   "a frozen array": (list) => Object.freeze(list),

@@ -1,11 +1,11 @@
 /**
  * The oracle: a record of what the documents did and what the *storage* saw of it. It knows no rule of the package but
- * the names of its keys, and that a row has the texts of its undelivered ids.
+ * the names of its keys, and that a row contains the strings of its undelivered ids.
  *
  * The ids of a document are its own, so its changes of one id have an order. A row that storage has completed has, of
  * each id in it, the change that was the latest as it was written, or that its writer had read before.
  */
-/** What is looked at of a document. */
+/** The parts of a document that the oracle reads. */
 export interface Tab {
   readonly number: number;
   readonly engines: number;
@@ -29,10 +29,10 @@ interface Change {
 
 interface Clear {
   readonly order: number;
-  /** Infinity: no signal says it. */
+  /** Infinity: no signal reports it. */
   readonly generation: number;
   readonly document: Tab;
-  /** When it resolved; Infinity: it goes on, or it was not finished. */
+  /** When it resolved; Infinity: it continues, or it was not finished. */
   endOrder: number;
 }
 
@@ -55,9 +55,9 @@ const ID = /id-\d+-\d+\./g;
 export const generationOf = (key: string): number => parseInt(KEY.exec(key)?.[1] ?? "", 36) || 0;
 export const kindOf = (key: string): string | undefined => KEY.exec(key)?.[2];
 
-/** The ids whose texts are in a row: it is base64. */
-export function idsIn(text: string): string[] {
-  return Buffer.from(text, "base64").toString("latin1").match(ID) ?? [];
+/** The ids that a row in base64 contains as strings. */
+export function idsIn(encoded: string): string[] {
+  return Buffer.from(encoded, "base64").toString("latin1").match(ID) ?? [];
 }
 
 export class Ledger {
@@ -67,7 +67,7 @@ export class Ledger {
   readonly clears: Clear[] = [];
   /** Whether all tabs read one localStorage that nobody but the package has changed: it carries each clear. */
   hasSignals = true;
-  /** Whether a custom store has answered what it was not given: nothing is sure that is in it. */
+  /** Whether a custom store has returned a wrong value: none of its values is sure then. */
   hasLied = false;
   private areStashesSure = true;
   private order = 0;
@@ -132,7 +132,7 @@ export class Ledger {
 
   /**
    * A document reads a generation in localStorage, in the signal or a stash. Where an app has emptied it or it was full,
-   * this may be later than any listing, or come without one: nothing says whether what the document has is older than
+   * this may be later than any listing, or come without one: it is unknown whether what the document has is older than
    * the clear, so it is dropped.
    */
   private readGeneration(document: Tab, generation: number): void {
@@ -258,7 +258,7 @@ export class Ledger {
     for (const written of this.written) if (!written.isStash && written.isApplied) this.applied(written);
   }
 
-  /** A custom store lied: what it has is not sure. */
+  /** A custom store lied: its values are not sure from now on. */
   lied(): void {
     this.hasLied = true;
     this.durable.clear();
@@ -277,14 +277,14 @@ export class Ledger {
     }
   }
 
-  /** What a guard says is pending. */
+  /** Checks the ids that a guard returns as pending. */
   returned(ids: readonly string[]): void {
     for (const id of ids)
       if (this.hasSignals && this.wasCleared(id)) this.violated(`${id} was cleared, and is returned`);
   }
 
   /**
-   * The ids of a document whose latest change nobody has confirmed, and that it must not lose: no clear came since, and
+   * The ids of a document whose latest change is not confirmed, and that it must not lose: no clear came since, and
    * it knew of all clears when it made the change, and it has read no other one in localStorage. Without a signal, what
    * is changed while another document clears may be cleared, too.
    */

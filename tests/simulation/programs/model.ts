@@ -1,6 +1,6 @@
-/** What a guard and a feed must answer, as plainly as it can be written: the oracle of the programs. */
+/** A plain model of a guard and a feed: the oracle of the programs. */
 
-/** The ids of an item as texts, its own first. */
+/** The ids of an item as strings, its own first. */
 export type Ids = readonly string[];
 
 interface Recording {
@@ -17,7 +17,7 @@ export class GuardModel {
   private shards: ReadonlySet<string> = new Set();
   /** By id, in the order of recording. */
   private readonly table = new Map<string, Recording>();
-  /** What a report has yet to deliver. */
+  /** The changes that a report has yet to deliver. */
   private readonly undelivered = new Set<string>();
 
   constructor(nowMs: number) {
@@ -97,25 +97,25 @@ export class GuardModel {
     return this.undelivered.size;
   }
 
-  /** The places of the fresh items, and of the others once, those seen longest ago first. */
+  /** The indices of the fresh items, and of the others without repeats, those seen longest ago first. */
   split(items: readonly Ids[]): { fresh: number[]; seen: number[] } {
     const [kept, keptSeen] = [new Set<string>(), new Set<string>()];
     const [fresh, seen]: [number[], number[]] = [[], []];
-    items.forEach((ids, place) => {
+    items.forEach((ids, index) => {
       if (ids.length === 0) {
-        fresh.push(place);
+        fresh.push(index);
         return;
       }
       const isStopped = ids.some((id) => this.why(id) !== undefined);
       if (ids.some((id) => kept.has(id) || (isStopped && keptSeen.has(id)))) return;
       for (const id of ids) (isStopped ? keptSeen : kept).add(id);
-      (isStopped ? seen : fresh).push(place);
+      (isStopped ? seen : fresh).push(index);
     });
-    const lastSeen = (place: number) => Math.max(...(items[place] ?? []).map((id) => this.seenAt(id)));
+    const lastSeen = (index: number) => Math.max(...(items[index] ?? []).map((id) => this.seenAt(id)));
     return { fresh, seen: seen.sort((a, b) => lastSeen(a) - lastSeen(b) || a - b) };
   }
 
-  /** What the server alone knows is older than all that this device has shown. */
+  /** When an id was seen. An id that only the server knows counts as older than all that this device has shown. */
   private seenAt(id: string): number {
     const why = this.why(id);
     if (why === undefined) return -Infinity;
@@ -129,17 +129,17 @@ export class FeedModel {
   /** Whether each id was fresh when it was decided. */
   private readonly verdicts = new Map<string, boolean>();
   private readonly admitted = new Set<string>();
-  private latest: { readonly ids: readonly unknown[]; readonly places: readonly number[] } = { ids: [], places: [] };
+  private latest: { readonly ids: readonly unknown[]; readonly indices: readonly number[] } = { ids: [], indices: [] };
 
   constructor(guard: GuardModel) {
     this.guard = guard;
   }
 
-  /** The places of the items that are shown. */
+  /** The indices of the items that are shown. */
   filter(items: readonly Ids[], shown = new Set<string>()): number[] {
     for (const [id, isFresh] of this.verdicts) if (!isFresh && this.guard.isUnseen(id)) this.verdicts.delete(id);
-    const places: number[] = [];
-    items.forEach(([id], place) => {
+    const indices: number[] = [];
+    items.forEach(([id], index) => {
       if (id !== undefined) {
         if (shown.has(id)) return;
         const isFresh = this.verdicts.get(id) ?? this.guard.why(id) === undefined;
@@ -147,25 +147,25 @@ export class FeedModel {
         if (!isFresh) return;
         shown.add(id);
       }
-      places.push(place);
+      indices.push(index);
     });
-    return places;
+    return indices;
   }
 
-  /** The same for a page: less what earlier pages brought; one that begins as the latest did is that one again. */
+  /** The same for a page, without the ids of earlier pages. A page that begins as the latest did is that page again. */
   admit(items: readonly Ids[]): number[] {
     const ids = items.map(([id]) => id);
     const { latest } = this;
-    const isAgain = latest.ids.every((id, place) => place < ids.length && id === ids[place]);
+    const isAgain = latest.ids.every((id, index) => index < ids.length && id === ids[index]);
     const known = isAgain ? latest.ids.length : 0;
-    const added = this.filter(items.slice(known), this.admitted).map((place) => known + place);
-    const places = isAgain ? [...latest.places, ...added] : added;
-    this.latest = { ids, places };
-    return places;
+    const added = this.filter(items.slice(known), this.admitted).map((index) => known + index);
+    const indices = isAgain ? [...latest.indices, ...added] : added;
+    this.latest = { ids, indices };
+    return indices;
   }
 
   reset(): void {
-    this.latest = { ids: [], places: [] };
+    this.latest = { ids: [], indices: [] };
     this.verdicts.clear();
     this.admitted.clear();
   }

@@ -37,7 +37,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   "a signal starts no load": storage("if (!isHidden()) void this.loader.load();", ""),
-  "a row that is gone is not looked for": loader("return texts.every((text) => text !== undefined);", "return true;"),
+  "a row that is gone is not looked for": loader(
+    "return values.every((value) => value !== undefined);",
+    "return true;",
+  ),
   "what was read for another generation is merged": loader(
     "if (!context.isCurrent(generation)) return false;",
     "if (context.isEnded()) return false;",
@@ -49,8 +52,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
   "a row counts as saved before it is": saver(
-    "    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
-    "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, text]] }))) return;",
+    "    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;",
+    "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;",
   ),
   "no signal follows a save": saver("    context.writeSignal();", ""),
   "a row is written although its generation has ended": context(
@@ -61,9 +64,9 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "    this.readSignal();\n    keys.writeGeneration",
     "    keys.writeGeneration",
   ),
-  "a call of the store may be silent for ever": context(
-    "const cancel = this.timers.after(SILENCE_MS, () => reject(NO_ANSWER));",
-    "const cancel = () => void NO_ANSWER;",
+  "a call of the store may be silent forever": context(
+    "const cancel = this.timers.after(CALL_TIMEOUT_MS, () => reject(NO_RESPONSE));",
+    "const cancel = () => void NO_RESPONSE;",
   ),
   "the signal is not read once the database is open": context(
     "    this.readSignal();\n    if (!this.isCurrent(generation)) return false;\n    await this.call(this.store.write(change));",
@@ -76,7 +79,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   },
   "what failed is not repeated": {
     file: "storage/retry.ts",
-    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, LAST_MS), this.run);",
+    from: "this.cancel = this.timers.after(Math.min(FIRST_MS * 2 ** this.failures++, MAX_MS), this.run);",
     to: "this.failures++;",
   },
   "flush waits for the first load alone": storage(
@@ -135,7 +138,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "1 + Math.max(keys.localGeneration(name), open()?.generation ?? 0)",
     "0",
   ),
-  "a clear of a silent store does not end": clear('inTime(SILENCE_MS, "the storage", work)', "(void inTime, work)"),
+  "a clear of a silent store does not end": clear(
+    'rejectAfter(CALL_TIMEOUT_MS, "the storage", work)',
+    "(void rejectAfter, work)",
+  ),
   "an unfinished clear stays": clear("keys.namesUnder(keys.CLEAR).map(finish)", "[].map(finish)"),
   "pending ids are returned without reading the signal": {
     file: "guard/namespace.ts",
@@ -154,7 +160,7 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "",
   ),
   // The end.
-  "timers go on after close": context(
+  "timers continue after close": context(
     "    this.isStopped = true;\n    this.timers.stop();",
     "    this.isStopped = true;",
   ),

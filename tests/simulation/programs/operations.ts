@@ -1,4 +1,4 @@
-/** Calls on a guard and on the model of one, side by side: whatever they answer must be the same. */
+/** Makes the same calls on a guard and on its model, and compares the results. */
 import fc from "fast-check";
 import type { Feed, ItemId, SeenGuard, Snapshot } from "seenguard";
 import { expect } from "vitest";
@@ -27,15 +27,15 @@ export interface Scene {
   readonly feed: Feed;
   readonly feedModel: FeedModel;
   readonly snapshots: readonly KnownSnapshot[];
-  /** What the guard's `onLag` does. */
+  /** Runs in the guard's `onLag`. */
   onLag: (id: string) => void;
-  /** What the guard's `onError` does. */
+  /** Runs in the guard's `onError`. */
   onError: () => void;
-  /** Of checks in callbacks. */
+  /** Failures of checks in callbacks. */
   readonly failures: unknown[];
 }
 
-/** What is done in the midst of another call, when its callback is called for the n-th time. */
+/** Operations that are done inside another call, when its callback is called for the n-th time. */
 interface Interruption {
   readonly at: number;
   readonly operations: readonly Operation[];
@@ -55,7 +55,7 @@ export type Operation =
       readonly meanwhile: Interruption;
     }
   | { readonly do: "apply what is none"; readonly meanwhile: Interruption }
-  | { readonly do: "reset" | "look" }
+  | { readonly do: "reset" | "compare" }
   | { readonly do: "advance"; readonly ms: number };
 
 type ListMethod = "filter" | "split" | "Feed.filter" | "Feed.admit";
@@ -73,7 +73,7 @@ const plain: fc.Arbitrary<Operation> = fc.oneof(
   fc.record({ do: fc.constantFrom("record" as const, "unsee" as const), ids }),
   listMethod.chain((method) => fc.record({ do: fc.constant(method), list: listOperation(method) })),
   fc.record({ do: fc.constant("apply" as const), ...snapshot }),
-  fc.record({ do: fc.constantFrom("reset" as const, "look" as const) }),
+  fc.record({ do: fc.constantFrom("reset" as const, "compare" as const) }),
   fc.record({ do: fc.constant("advance" as const), ms: fc.nat({ max: 2000 }) }),
 );
 
@@ -92,7 +92,7 @@ const interrupted: fc.Arbitrary<Operation> = fc.oneof(
 
 export const operation: fc.Arbitrary<Operation> = fc.oneof(plain, interrupted);
 
-/** What is to be called again and again, and does the operations when it is called for the n-th time. */
+/** Returns a callback that does the operations when it is called for the n-th time. */
 export function interrupt(scene: Scene, { at, operations }: Interruption): () => void {
   let calls = 0;
   return () => {
@@ -100,7 +100,7 @@ export function interrupt(scene: Scene, { at, operations }: Interruption): () =>
   };
 }
 
-/** Runs a check in a callback of the package, which goes on whatever its callbacks throw. */
+/** Runs a check in a callback of the package, which continues whatever its callbacks throw. */
 export function noteFailure(scene: Scene, check: () => void): void {
   try {
     check();
@@ -109,7 +109,7 @@ export function noteFailure(scene: Scene, check: () => void): void {
   }
 }
 
-/** Performs an operation on both, and compares the answers. */
+/** Performs an operation on both, and compares the results. */
 export function perform(scene: Scene, operation: Operation): void {
   countCommands();
   const { guard, model } = scene;
@@ -135,8 +135,8 @@ export function perform(scene: Scene, operation: Operation): void {
       scene.feed.reset();
       scene.feedModel.reset();
       return;
-    case "look":
-      look(scene);
+    case "compare":
+      compareState(scene);
       return;
     case "advance":
       guard.advance(operation.ms);
@@ -173,7 +173,7 @@ function decide(scene: Scene, method: ListMethod, description: ListDescription, 
     : [list];
   const { guard, model, feed, feedModel } = scene;
   const { values, ids } = known;
-  const itemsAt = (places: readonly number[]) => places.map((place) => values[place]);
+  const itemsAt = (indices: readonly number[]) => indices.map((index) => values[index]);
   if (method === "split") {
     const actual = (guard.split as (...given: unknown[]) => { fresh: unknown[]; seen: unknown[] })(...given);
     const { fresh, seen } = model.split(ids);
@@ -197,19 +197,19 @@ function decide(scene: Scene, method: ListMethod, description: ListDescription, 
 
 /** Each item's ids in turn, with a call before each. */
 function calledIds({ raw }: KnownList, onCall: () => void): () => never {
-  let place = 0;
+  let index = 0;
   return () => {
-    const own = raw[place++] ?? [];
+    const own = raw[index++] ?? [];
     onCall();
     return (own.length === 1 ? own[0] : own) as never;
   };
 }
 
-/** The same objects: items may be what cannot be printed or compared otherwise. */
+/** Expects the same objects. Some items cannot be printed, or compared otherwise. */
 function assertSame(actual: readonly unknown[], expected: readonly unknown[]): void {
-  const places = (list: readonly unknown[]) =>
+  const indices = (list: readonly unknown[]) =>
     list.map((each) => expected.findIndex((other) => Object.is(each, other)));
-  expect(places(actual)).toEqual(places(expected));
+  expect(indices(actual)).toEqual(indices(expected));
 }
 
 /** A snapshot is applied. `onLag`, if it calls back, does so when the snapshot is in use. */
@@ -251,8 +251,8 @@ function applyNone(scene: Scene, onCall: () => void): void {
   scene.onError = onError;
 }
 
-/** All that a guard answers. */
-function look({ guard, model }: Scene): void {
+/** Compares everything that a guard reports. */
+function compareState({ guard, model }: Scene): void {
   for (const id of POOL) {
     const why = model.why(String(id));
     const explanation = guard.explain(id);

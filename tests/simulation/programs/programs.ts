@@ -1,4 +1,4 @@
-/** Runs programs for a share of the time, from one seed, and says what was run, so that a failure can be repeated. */
+/** Runs programs for a share of the time, from one seed, and prints what it ran, so that a failure can be repeated. */
 import fc from "fast-check";
 import { test } from "vitest";
 

@@ -18,15 +18,15 @@ const said = /^.*programs: (.+): seed \d+, (\d+) programs, (\d+) commands in ([\
 
 /**
  * The figures of all engines together.
- * @param {readonly string[]} texts what each has printed
+ * @param {readonly string[]} outputs what each has printed
  */
-function table(texts) {
-  const found = texts.flatMap((text) => [...text.matchAll(said)]);
+function table(outputs) {
+  const found = outputs.flatMap((output) => [...output.matchAll(said)]);
   const rows = [...new Set(found.map(([, name]) => name))].map((name) => {
-    const figures = (/** @type {number} */ place) =>
-      found.filter((match) => match[1] === name).map((match) => Number(match[place]));
-    const sum = (/** @type {number} */ place) =>
-      figures(place)
+    const figures = (/** @type {number} */ index) =>
+      found.filter((match) => match[1] === name).map((match) => Number(match[index]));
+    const sum = (/** @type {number} */ index) =>
+      figures(index)
         .reduce((total, figure) => total + figure, 0)
         .toLocaleString("en");
     const seconds = `${engines.length} × ${Math.max(...figures(4)).toFixed(0)}`;
@@ -45,8 +45,8 @@ await main(async () => {
   const seed = process.env.SEENGUARD_PROGRAMS_SEED ?? String(Date.now() % 2 ** 31);
   const env = { SEENGUARD_PROGRAMS_SECONDS: String(60 * Number(values.minutes)), SEENGUARD_PROGRAMS_SEED: seed };
   const vitest = [inProject("node_modules", "vitest", "vitest.mjs"), "run", "--project", "programs"];
-  const texts = await Promise.all(
+  const outputs = await Promise.all(
     engines.map((engine) => runAndRead(process.execPath, vitest, { env: { ...env, SEENGUARD_ENGINE: engine } })),
   );
-  await writeTables({ programs: table(texts) }, ["tests/simulation/programs/README.md"]);
+  await writeTables({ programs: table(outputs) }, ["tests/simulation/programs/README.md"]);
 });

@@ -1,6 +1,6 @@
 /**
- * What several tabs of one profile do over storage of every temper, at random, and what must be true of it whatever they
- * do: see ledger.ts.
+ * Random programs of several tabs of one profile over working, slow, failing and lying storage, and what must be true
+ * after each of them: see ledger.ts.
  */
 import fc from "fast-check";
 import type { SeenGuard } from "seenguard";
@@ -24,9 +24,9 @@ const SIGNAL = "seenguard-signal/home";
 const RETRIED_MS = 150_000;
 /** Quick enough for a load to end before `open` no longer waits for it. */
 const QUICK_MS = 100;
-/** By then a tab that has opened has done what need not be done at once. */
+/** By then a tab that has opened has done its maintenance. */
 const SETTLED_MS = 6_000;
-/** How often a visible tab loads, and some time. */
+/** By then a visible tab has loaded again. */
 const LOADED_MS = 15_000;
 
 type Step =
@@ -160,7 +160,7 @@ class Program {
     const { browser } = this;
     if (step.do === "wait") await browser.advance(step.ms);
     else await browser.task(() => this.act(step));
-    // Things that happen one after the other do not happen in the same millisecond.
+    // Steps that follow each other have different milliseconds.
     await browser.advance(1 + browser.random.below(3));
     this.check();
   }
@@ -250,7 +250,7 @@ class Program {
     });
   }
 
-  /** Where there is no signal, an engine learns by its first listing what was cleared. Returns whether a clear goes on. */
+  /** Where there is no signal, an engine learns by its first listing what was cleared. Returns whether a clear continues. */
   private begin(document: PageDocument): boolean {
     const isClearing = [...this.waiting].some(({ what }) => what === "clear");
     if (!this.ledger.hasSignals) this.ledger.begin(document, !isClearing && !this.hasClearFailed);
@@ -290,7 +290,7 @@ class Program {
     this.wait(document, "clear", clearing, () => {
       document.mayList = false;
       end();
-      // What a store that lies says to have done may not be done.
+      // A store that lies may not have done what it confirmed.
       if (this.lie || ledger.hasLied) this.hasClearFailed = true;
     });
   }
@@ -329,14 +329,14 @@ class Program {
   }
 
   private checkTimers(document: PageDocument): void {
-    if (this.browser.timersOf(document) > 0) this.ledger.violated("timers go on after close");
+    if (this.browser.timersOf(document) > 0) this.ledger.violated("timers continue after close");
   }
 
-  /** What holds at any time. */
+  /** Checks what must be true at any time. */
   private check(): void {
     const { ledger, browser } = this;
     for (const { what, sinceMs } of this.waiting)
-      if (sinceMs < browser.nowMs - PATIENCE_MS) ledger.violated(`${what} waits for ever`);
+      if (sinceMs < browser.nowMs - PATIENCE_MS) ledger.violated(`${what} waits forever`);
     const stashes = [...browser.local].filter(([key]) => kindOf(key) === "s");
     if (sizeOf(new Map(stashes)) > 220_000) ledger.violated("stashes grow without end");
     if (ledger.clears.length === 0) for (const tab of this.tabs) if (tab) this.checkOwn(tab);
@@ -347,7 +347,7 @@ class Program {
     ledger.assert();
   }
 
-  /** A tab knows what it did itself. */
+  /** Checks that a tab knows what it did itself. */
   private checkOwn({ document, guard, isClosing }: Tab): void {
     if (!guard || isClosing || guard.stats().engine === "none") return;
     for (const [id, changes] of this.ledger.changes) {
@@ -373,7 +373,7 @@ class Program {
     );
   }
 
-  /** A guard knows these changes or later ones. */
+  /** Checks that a guard knows these changes or later ones. */
   private checkVersions(guard: SeenGuard, versions: ReadonlyMap<string, number>, what: string): void {
     for (const [id, version] of versions) {
       const state = guard.filter([id]).length > 0 ? "unseen" : "seen";
@@ -381,7 +381,7 @@ class Program {
     }
   }
 
-  /** What storage has completed is known to a tab, and what was cleared is not. */
+  /** Checks that a tab knows what storage has completed, and nothing that was cleared. */
   private checkKnown(guard: SeenGuard, what: string): void {
     const { ledger, generation } = this;
     this.checkVersions(guard, ledger.durableIn(generation), what);
@@ -394,7 +394,7 @@ class Program {
     ledger.assert();
   }
 
-  /** Whatever was: once storage works again all is written, known everywhere, and little. */
+  /** Checks that once storage works again, every change is written, known in every tab, and little is stored. */
   async finish(): Promise<void> {
     const { browser, ledger } = this;
     await browser.task(() => {
@@ -403,7 +403,7 @@ class Program {
     await this.retry();
     await browser.advance(LOADED_MS);
     this.check();
-    if (this.waiting.size > 0) ledger.violated(`${[...this.waiting].map(({ what }) => what).join()} waits for ever`);
+    if (this.waiting.size > 0) ledger.violated(`${[...this.waiting].map(({ what }) => what).join()} waits forever`);
     await this.checkLive();
     await browser.task(() => this.tabs.forEach((tab, index) => tab && this.end(index, tab, "crash")));
     await this.checkNext();
@@ -442,7 +442,7 @@ class Program {
     ledger.assert();
   }
 
-  /** What a tab saves is soon known to the others, by its signal. */
+  /** Checks that the others soon know what a tab saves, by its signal. */
   private async checkSignal(first: Required<Tab>, others: readonly Required<Tab>[]): Promise<void> {
     await this.browser.task(() => first.guard.record("at the end"));
     await this.browser.advance(1_500);
@@ -458,7 +458,7 @@ class Program {
     await browser.task(() => this.open(0));
     await browser.advance(SETTLED_MS);
     const [tab] = this.tabs;
-    if (!tab?.guard) throw new Error("open waits for ever");
+    if (!tab?.guard) throw new Error("open waits forever");
     this.checkKnown(tab.guard, "the next visit");
     const keys = [...(world.isCustom ? browser.custom : browser.rows).keys()];
     const { generation } = this;

@@ -1,7 +1,7 @@
 /**
- * Tabs of one profile over storage of every temper: what storage has completed is known to every tab after its next
- * load, a page that hides saves all it has, nothing that was cleared is written, sent or returned, and nothing waits
- * or runs for ever. `SEENGUARD_MUTANTS=all` tries the mutants of mutants.ts instead, or one by its name.
+ * Tabs of one profile over working, slow, failing and lying storage: each tab knows after its next load what storage
+ * has completed, a page that hides saves all its changes, nothing that was cleared is written, sent or returned, and
+ * nothing waits or runs forever. `SEENGUARD_MUTANTS=all` tries the mutants of mutants.ts instead, or one by its name.
  */
 import fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";

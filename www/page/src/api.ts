@@ -1,4 +1,4 @@
-/** The demo's server, as the page talks to it: `www/server/handler.ts` lists the routes. */
+/** The page's client of the demo's server: `www/server/handler.ts` lists the routes. */
 import type { Snapshot } from "seenguard";
 
 export interface Item {
@@ -7,19 +7,19 @@ export interface Item {
   readonly url: string;
   /** Who published it, if that is not Wikipedia. */
   readonly publisher?: string;
-  /** Only of a copy: the first item of its group that the server got, and how it knows. */
+  /** Only of a copy: the first item of its group, and how the server found it. */
   readonly copyOf?: { readonly id: string; readonly title: string; readonly by: "address" | "text" };
 }
 
-/** All ids of an item: who has seen one of a group has seen the others. */
+/** All ids of an item: seeing one item of a group counts for the others. */
 export function idsOf({ id, copyOf }: Item): readonly string[] {
   return copyOf === undefined ? [id] : [id, copyOf.id];
 }
 
-/** One page of the feed, as a server makes it that knows the stream alone, and the state that it was filtered against. */
+/** One page of the feed, filtered by the server's chain alone, and the snapshot that it was filtered against. */
 export interface Page {
   readonly items: readonly Item[];
-  /** Ids of items that another device of this person has shown, and no stream has brought yet. */
+  /** Ids of items that another device of this person has shown, and that have not arrived through the stream yet. */
   readonly elsewhere: readonly string[];
   readonly snapshot: Snapshot;
 }
@@ -39,7 +39,7 @@ export interface StreamControl {
   readonly replicaLags: boolean;
 }
 
-/** What the server does not know of its stream is not there. */
+/** Fields that the server does not count are absent. */
 export interface Stream extends Partial<StreamControl> {
   readonly running: boolean;
   readonly accepted?: number;
@@ -60,7 +60,7 @@ export interface ServerStatus {
   readonly kind: "memory" | "redis" | "kafka" | "flink";
   /** Unsupported actions, each with the reason. */
   readonly cannot: Readonly<Partial<Record<Condition, string>>>;
-  /** Where Flink's own page is, if a job takes the impressions in. */
+  /** The address of Flink's own page, if a job ingests the impressions. */
   readonly dashboard?: string;
 }
 
@@ -70,11 +70,11 @@ export type Condition = keyof StreamControl | "flush";
 type Headers = Record<string, string>;
 
 const TIMEOUT_MS = 10_000;
-/** For a Flink job to end or to start. */
+/** The timeout until a Flink job has ended or started. */
 const CONTROL_TIMEOUT_MS = 120_000;
 
 export class Api {
-  /** Where impressions are delivered to. */
+  /** The URL that receives impressions. */
   readonly impressionsUrl: string;
   private readonly base: string;
 
@@ -83,7 +83,7 @@ export class Api {
     this.impressionsUrl = `${this.base}/impressions`;
   }
 
-  /** `headers` of these three: those of the guard. */
+  /** `headers`, here and below: those of the guard. */
   page(turn: number, size: number, headers: Headers): Promise<Page> {
     return this.ask(`feed?turn=${String(turn)}&size=${String(size)}`, { headers });
   }
@@ -100,12 +100,12 @@ export class Api {
     return this.ask("stream", { method: "PUT", signal: AbortSignal.timeout(CONTROL_TIMEOUT_MS), ...json(change) });
   }
 
-  /** The person wants to be forgotten: by the server now, by each device at its next answer. */
+  /** Deletes the person's history: on the server now, on each device with its next response. */
   async deleteHistory(): Promise<void> {
     await this.ask("history", { method: "DELETE" });
   }
 
-  /** The server's store loses what it knows of this reader. */
+  /** The server's store loses this reader's data. */
   async flush(): Promise<void> {
     await this.ask("flush", { method: "POST" });
   }
@@ -138,6 +138,6 @@ async function reasonOf(response: Response): Promise<string> {
     const { error } = (await response.json()) as { error: { message: string } };
     return error.message;
   } catch {
-    return `the server answered ${String(response.status)}`;
+    return `the server responded with status ${String(response.status)}`;
   }
 }

@@ -1,4 +1,4 @@
-/** An item's own page: `?item=ID`, and the reader's options, which the way back carries on. */
+/** An item's own page: `?item=ID`, and the reader's options, which the link back has, too. */
 import { fetchItem, type Item } from "./api.ts";
 import { one, pictureOf } from "./column.ts";
 
@@ -11,7 +11,7 @@ function wireBack(): void {
   back.href = feed.href;
   back.addEventListener("click", (event) => {
     if (!cameFromFeed || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    // The same entry of the history: there the list is as it was left.
+    // The same entry of the history, whose list is unchanged.
     event.preventDefault();
     history.back();
   });
@@ -26,7 +26,7 @@ async function showItem(): Promise<void> {
   title.before(pictureOf(item));
   one(document, "#article-note").textContent = noteOf(item);
   source.href = item.url;
-  // What other publishers have made of an article is made up for the demo.
+  // Copies by other publishers do not exist outside of the demo.
   source.hidden = new URL(item.url).hostname.endsWith(".example");
 }
 

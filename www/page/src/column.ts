@@ -2,21 +2,21 @@
 import type { Item } from "./api.ts";
 import type { Side } from "./experiment.ts";
 import { ago, plural } from "./format.ts";
-import type { ShownItem } from "./kept-list.ts";
+import type { ShownItem } from "./stored-list.ts";
 
 /** One page in a column. */
 export interface Block {
   readonly number: number;
   readonly shown: readonly ShownItem[];
-  /** How many of these, at their end, were seen before and are shown all the same. */
+  /** How many of these, at the end, were seen before and are shown nonetheless. */
   readonly repeated: number;
   readonly stopped: readonly ShownItem[];
 }
 
 export interface ColumnParts {
-  /** Says why an item was stopped, when somebody asks. */
+  /** Returns why an item was stopped. */
   readonly explain: (item: ShownItem) => string;
-  /** Shows a stopped item again; the list's answer is the item, or nothing where it cannot. */
+  /** Makes a stopped item unseen. Returns the item if the list shows it. */
   readonly showAgain: (item: ShownItem) => ShownItem | undefined;
   /** Called with each element that is shown. */
   readonly onShown: (element: HTMLElement) => void;
@@ -48,10 +48,10 @@ export class Column {
     this.score.textContent = String(repeats);
   }
 
-  /** Appends one page: what is shown of it, and what was stopped. */
+  /** Appends one page: its shown items, and its stopped ones. */
   append({ number, shown, repeated, stopped }: Block): void {
     const lastFresh = shown.length - repeated;
-    const elements = shown.map((item, place) => itemElement(item, place >= lastFresh));
+    const elements = shown.map((item, index) => itemElement(item, index >= lastFresh));
     const block = make("section", "block");
     const repeats = shown.slice(0, lastFresh).filter(({ seenAt }) => seenAt !== undefined).length;
     const heading = make("h3", repeats > 0 ? "block-title repeats" : "block-title", `Page ${String(number)}`);
@@ -78,26 +78,26 @@ export class Column {
     const entry = make("li", "stopped-item");
     const why = make("button", "why");
     const again = make("button", "again quiet", "Show again");
-    const answer = make("p", "reason");
+    const reason = make("p", "reason");
     why.type = again.type = "button";
     why.append(make("span", "", nameOf(item)), make("small", "", "Why?"));
     why.setAttribute("aria-expanded", "false");
     again.setAttribute("aria-label", `Show again: ${item.title}`);
-    answer.hidden = true;
+    reason.hidden = true;
     why.addEventListener("click", () => {
-      answer.hidden = !answer.hidden;
-      why.setAttribute("aria-expanded", String(!answer.hidden));
-      if (!answer.hidden) answer.textContent = this.parts.explain(item);
+      reason.hidden = !reason.hidden;
+      why.setAttribute("aria-expanded", String(!reason.hidden));
+      if (!reason.hidden) reason.textContent = this.parts.explain(item);
     });
     again.addEventListener("click", () => {
       const shown = this.parts.showAgain(item);
       if (shown === undefined) {
-        answer.hidden = false;
+        reason.hidden = false;
         why.setAttribute("aria-expanded", "true");
-        answer.textContent = this.parts.explain(item);
+        reason.textContent = this.parts.explain(item);
       } else this.move(entry, shown, block);
     });
-    entry.append(why, again, answer);
+    entry.append(why, again, reason);
     return entry;
   }
 

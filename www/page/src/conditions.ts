@@ -16,7 +16,7 @@ export interface ConditionsParts {
   readonly onTrouble: (error: unknown) => void;
 }
 
-const LOOK_EVERY_MS = 1000;
+const REFRESH_MS = 1000;
 
 export class Conditions {
   private readonly fill = one(document, "#fill-storage") as HTMLButtonElement;
@@ -30,13 +30,13 @@ export class Conditions {
     });
     this.fill.addEventListener("click", () => void this.withStorage(() => this.fillUp()));
     this.free.addEventListener("click", () => void this.withStorage(() => this.freeUp()));
-    setInterval(() => this.showStorage(), LOOK_EVERY_MS);
+    setInterval(() => this.showStorage(), REFRESH_MS);
   }
 
   private async flushStore(): Promise<void> {
     try {
       await this.parts.api.flush();
-      say("#flush-said", "Flushed: the server knows nothing any more.");
+      write("#flush-said", "Flushed: the server's store is empty for you.");
     } catch (error) {
       this.parts.onTrouble(error);
     }
@@ -44,7 +44,7 @@ export class Conditions {
 
   private async fillUp(): Promise<string> {
     const isLocal = new URL(location.href).searchParams.get("storage") === "local";
-    const outcome = await fillStorage(isLocal ? "local" : "indexeddb", (done) => say("#fill-said", done));
+    const outcome = await fillStorage(isLocal ? "local" : "indexeddb", (done) => write("#fill-said", done));
     const start = one(document, "#small-storage") as HTMLAnchorElement;
     start.hidden = outcome.filled;
     start.href = smallStorageAddress();
@@ -53,16 +53,16 @@ export class Conditions {
 
   private async freeUp(): Promise<string> {
     await freeStorage();
-    return "There is room again; what waited is written within seconds.";
+    return "There is space again; unsaved impressions are written within seconds.";
   }
 
   private async withStorage(change: () => Promise<string>): Promise<void> {
     this.fill.disabled = true;
     this.free.disabled = true;
     try {
-      say("#fill-said", await change());
+      write("#fill-said", await change());
     } catch (error) {
-      say("#fill-said", `That did not work: ${String(error)}`);
+      write("#fill-said", `That did not work: ${String(error)}`);
     } finally {
       this.fill.disabled = false;
       this.free.disabled = false;
@@ -71,13 +71,13 @@ export class Conditions {
 
   private showStorage(): void {
     const { storage } = this.parts.guard.stats();
-    say("#storage-state", storageState(storage));
-    // There is room again, and what waited is written.
+    write("#storage-state", storageState(storage));
+    // There is space again, and unsaved impressions are written.
     if (storage !== "full") clearNotice("guard storage");
   }
 }
 
-/** For another reader: what this one has seen is in the large storage. */
+/** The address for another reader, since this one's impressions are in the large storage. */
 function smallStorageAddress(): string {
   const address = new URL(location.href);
   address.searchParams.set("user", newReader());
@@ -85,7 +85,7 @@ function smallStorageAddress(): string {
   return address.href;
 }
 
-function say(selector: string, text: string): void {
+function write(selector: string, text: string): void {
   const element = one(document, selector);
   if (element.textContent !== text) element.textContent = text;
 }

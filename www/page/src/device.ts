@@ -1,6 +1,6 @@
 /**
- * Which of a person's devices this page is: `?device=phone` is the one that the page shows in a frame. A phone has a
- * storage of its own, as long as the tab; what is stored elsewhere has the device in its name, too.
+ * The device that this page represents: `?device=phone` is the one that the page shows in a frame. A phone has a storage
+ * of its own, which lasts as long as the tab; other stored names contain the device.
  */
 import type { SeenStorage } from "seenguard";
 
@@ -11,7 +11,7 @@ const PHONE_PREFIX = "demo-phone:";
 
 export const device: Device = new URL(location.href).searchParams.get("device") === "phone" ? "phone" : "desk";
 
-/** The same name for the same device alone. */
+/** A name that is separate for each device. */
 export function onDevice(name: string): string {
   return device === "desk" ? name : name + ON_PHONE;
 }
@@ -20,7 +20,7 @@ export function isOnPhone(name: string): boolean {
   return name.endsWith(ON_PHONE);
 }
 
-/** An object with four methods over localStorage, which every browser lets fill up. */
+/** A custom store over localStorage, which can be filled in every browser. */
 export const smallStorage: SeenStorage = {
   get: (key) => localStorage.getItem(key),
   set: (key, value) => localStorage.setItem(key, value),

@@ -1,7 +1,6 @@
 /**
- * What the page keeps of one reader's experiment, over reloads: who reads, how far the feed has come, the counts, and
- * an exact record of what this person has seen, the oracle for both feeds. The guard knows nothing of
- * it.
+ * The state of one reader's experiment, which survives reloads: the reader, the feed's turn, the counts, and an exact
+ * record of what this person has seen, the oracle for both feeds. It is independent of the guard.
  */
 import type { Snapshot } from "seenguard";
 import { isOnPhone, onDevice } from "./device.ts";
@@ -14,13 +13,13 @@ export interface Counts {
   impressions: number;
   repeatsUnguarded: number;
   repeatsGuarded: number;
-  /** Items that the feed offered again, and that were kept back. */
+  /** Items that the feed offered again, and that were stopped. */
   stopped: number;
-  /** Of these, what the server left out because another device had shown it. It knows before the record here does. */
+  /** Of these, the items that the server left out because another device had shown them. */
   elsewhere: number;
-  /** Items that the guard kept back though this person had never seen them: its false positives. */
+  /** Items that the guard stopped though this person had never seen them: its false positives. */
   mistaken: number;
-  /** States of the server that came after newer ones, and were refused. */
+  /** Snapshots that arrived after newer ones, and were refused. */
   olderStates: number;
 }
 
@@ -37,17 +36,17 @@ const NOTHING: Counts = {
 /** One tab's name, and what was counted in it. */
 type TabCounts = [tab: string, counts: Counts];
 
-interface Kept extends RecordEntries {
+interface StoredExperiment extends RecordEntries {
   readonly turn: number;
   readonly tabs: readonly TabCounts[];
 }
 
 /** A message to other tabs. */
-type News = Partial<Kept>;
+type Message = Partial<StoredExperiment>;
 
 /**
- * What another tab's guard has recorded reaches this one's within a second. The record of the page is later, on a busy
- * machine too, so that no repeat is put down to an item that was on two screens in the same moment.
+ * Impressions of another tab's guard reach this one's within a second. The page's record is later, also on a busy machine,
+ * so that an item that was on two screens at the same moment does not count as a repeat.
  */
 const OTHER_TAB_MARGIN_MS = 2000;
 
@@ -61,10 +60,10 @@ export class Experiment {
 
   constructor(user: string) {
     this.user = user;
-    const kept = readKept(this.key);
-    this.turn = kept?.turn ?? 0;
-    this.tabs = new Map(kept?.tabs);
-    this.record.merge(kept ?? {});
+    const stored = readStored(this.key);
+    this.turn = stored?.turn ?? 0;
+    this.tabs = new Map(stored?.tabs);
+    this.record.merge(stored ?? {});
     this.others = new BroadcastChannel(this.key);
   }
 
@@ -81,18 +80,18 @@ export class Experiment {
   add(change: Partial<Counts>): void {
     const own = combined(this.tabs.get(this.tab) ?? NOTHING, { ...NOTHING, ...change }, (a, b) => a + b);
     this.tabs.set(this.tab, own);
-    this.tell({ tabs: [[this.tab, own]] });
+    this.broadcast({ tabs: [[this.tab, own]] });
   }
 
   /** Each page of the feed is a turn of its own. */
   nextTurn(): number {
     this.turn += 1;
-    this.keep();
-    this.tell({ turn: this.turn });
+    this.save();
+    this.broadcast({ turn: this.turn });
     return this.turn;
   }
 
-  /** The person has looked at the item with these ids for long enough. */
+  /** The item with these ids was in view for long enough. */
   saw(ids: readonly string[]): void {
     const atMs = Date.now();
     this.note({ seen: ids.map((id) => [id, atMs]) });
@@ -104,26 +103,26 @@ export class Experiment {
     this.note({ unseen: ids.map((id) => [id, atMs]) });
   }
 
-  /** What other devices have made unseen or deleted comes with the server's state. */
+  /** Applies unseen ids and deletions of other devices, which a snapshot contains. */
   applied({ unseen = [], forgetBefore = 0 }: Snapshot): void {
     const forgottenAtMs = Math.min(forgetBefore * 1000, Date.now());
     this.record.merge({ unseen: unseen.map(({ id, at }) => [id, at]), forgottenAtMs });
   }
 
-  /** When the person saw the item last. */
+  /** The time at which the person saw the item last. */
   seenAt(ids: readonly string[]): number | undefined {
     return this.record.seenAt(ids);
   }
 
   private note(entries: Partial<RecordEntries>): void {
     this.record.merge(entries);
-    this.keep();
-    this.tell(entries);
+    this.save();
+    this.broadcast(entries);
   }
 
   /** `changed` is called whenever another tab of this reader has changed the counts. */
   onOtherTab(changed: () => void): void {
-    this.others.addEventListener("message", ({ data }: MessageEvent<News>) => {
+    this.others.addEventListener("message", ({ data }: MessageEvent<Message>) => {
       this.turn = Math.max(this.turn, data.turn ?? 0);
       for (const [tab, counts] of data.tabs ?? [])
         this.tabs.set(tab, combined(this.tabs.get(tab) ?? NOTHING, counts, Math.max));
@@ -133,13 +132,17 @@ export class Experiment {
     });
   }
 
-  /** Together with what other tabs have kept meanwhile. */
-  keep(): void {
-    const kept = readKept(this.key);
-    const tabs = new Map([...(kept?.tabs ?? []), ...this.tabs]);
+  /** Stores the experiment, merged with that of other tabs. */
+  save(): void {
+    const stored = readStored(this.key);
+    const tabs = new Map([...(stored?.tabs ?? []), ...this.tabs]);
     const record = new SeenRecord();
-    for (const entries of [kept ?? {}, this.record.entries()]) record.merge(entries);
-    const all: Kept = { turn: Math.max(this.turn, kept?.turn ?? 0), tabs: [...tabs], ...record.entries() };
+    for (const entries of [stored ?? {}, this.record.entries()]) record.merge(entries);
+    const all: StoredExperiment = {
+      turn: Math.max(this.turn, stored?.turn ?? 0),
+      tabs: [...tabs],
+      ...record.entries(),
+    };
     try {
       localStorage.setItem(this.key, JSON.stringify(all));
     } catch {
@@ -147,8 +150,8 @@ export class Experiment {
     }
   }
 
-  private tell(news: News): void {
-    this.others.postMessage(news);
+  private broadcast(message: Message): void {
+    this.others.postMessage(message);
   }
 
   private get key(): string {
@@ -166,7 +169,7 @@ function combined(one: Counts, other: Counts, combine: (a: number, b: number) =>
   return result;
 }
 
-/** The same after a reload. */
+/** This tab's name, which survives a reload. */
 function tabName(): string {
   const made = onDevice(String(crypto.getRandomValues(new Uint32Array(1))[0]));
   const key = onDevice("demo-tab");
@@ -179,17 +182,17 @@ function tabName(): string {
   }
 }
 
-function readKept(key: string): Kept | undefined {
+function readStored(key: string): StoredExperiment | undefined {
   try {
     const text = localStorage.getItem(key);
-    const kept = text === null ? undefined : (JSON.parse(text) as Partial<Kept>);
-    return kept?.tabs === undefined ? undefined : (kept as Kept);
+    const stored = text === null ? undefined : (JSON.parse(text) as Partial<StoredExperiment>);
+    return stored?.tabs === undefined ? undefined : (stored as StoredExperiment);
   } catch {
     return undefined;
   }
 }
 
-/** The reader that the address names; else the one of the last visit, else a new one; written into the address. */
+/** The reader in the address, else the one of the last visit, else a new one; writes it into the address. */
 export function currentReader(): string {
   const address = new URL(location.href);
   const named = address.searchParams.get("user");
@@ -203,7 +206,7 @@ export function currentReader(): string {
 const COLOURS = ["amber", "azure", "coral", "ivory", "jade", "olive", "pearl", "umber"];
 const ANIMALS = ["finch", "heron", "lynx", "marten", "otter", "raven", "tern", "vole"];
 
-/** Names like `amber-otter-4f2`: easy to tell apart, hard to meet twice. */
+/** Names like `amber-otter-4f2`: easy to distinguish, unlikely to repeat. */
 export function newReader(): string {
   const pick = (words: readonly string[]): string => words[Math.floor(Math.random() * words.length)] ?? "";
   const number = Math.floor(Math.random() * 46_656)

@@ -1,54 +1,54 @@
-/** The feed, twice: the same pages of the server into both columns, one as they come and one through the guard. */
+/** The feed, twice: the server's pages in both columns, in one unchanged and in the other filtered by the guard. */
 import type { Explanation, Feed, SeenGuard } from "seenguard";
 import { idsOf, type Api, type Item } from "./api.ts";
 import { Column, one } from "./column.ts";
 import type { Experiment, Side } from "./experiment.ts";
 import { onDevice } from "./device.ts";
 import { copyReason, elsewhereReason, plural, reason } from "./format.ts";
-import { withoutMarks, type KeptList, type KeptPage, type ShownItem } from "./kept-list.ts";
+import { withoutMarks, type StoredList, type StoredPage, type ShownItem } from "./stored-list.ts";
 import type { ViewabilityOracle } from "./viewability-oracle.ts";
 
 const PAGE_SIZE = 10;
-/** Pages that are fetched by themselves while the end of the list stays in view; then somebody has to ask. */
-const MOST_UNASKED = 3;
+/** The most pages that are loaded automatically while the end of the list stays in view. */
+const MAX_AUTOMATIC = 3;
 
 export interface FeedsParts {
   readonly api: Api;
   readonly guard: SeenGuard;
   readonly experiment: Experiment;
   readonly oracle: ViewabilityOracle;
-  readonly kept: KeptList;
+  readonly stored: StoredList;
   readonly onPage: () => void;
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** A page as it is to be shown: what the server sent, and what the guard lets through. */
-interface Arrival extends KeptPage {
+/** A page to show: the server's items, and those that pass the guard. */
+interface Arrival extends StoredPage {
   readonly admitted: readonly ShownItem[];
 }
 
 export class Feeds {
   private readonly columns: Record<Side, Column>;
-  /** From the whole catalogue: what was seen is left out. */
+  /** From the whole catalogue, without seen items. */
   private readonly feed: Feed;
-  /** From the small pool: where its next page begins, and what of it this list has shown. */
+  /** From the small pool: the cursor of its next page, and the ids that this list has shown. */
   private poolCursor = "";
   private readonly shownOfPool = new Set<string>();
   private readonly root = one(document, "#feeds");
   private readonly announcement = one(document, "#announcement");
-  /** What has been looked at in this list: an item that both columns show makes one impression. */
-  private readonly looked = new Set<string>();
+  /** The ids viewed in this list: an item that both columns show makes one impression. */
+  private readonly viewed = new Set<string>();
   private fromPool = false;
   private pages = 0;
-  /** Counts lists begun: what arrives for an earlier one is thrown away. */
+  /** The number of lists begun: pages that arrive for an earlier one are ignored. */
   private list = 0;
   private loading = false;
   private ended = false;
   private endInView = false;
-  private unasked = 0;
+  private automatic = 0;
 
   constructor(private readonly parts: FeedsParts) {
-    // By its key it keeps its verdicts over a way to an article and back.
+    // With a key its verdicts survive a visit to an article.
     this.feed = parts.guard.feed({ key: onDevice("catalogue") });
     const columnParts = {
       explain: (item: ShownItem) => this.explain(item),
@@ -64,41 +64,41 @@ export class Feeds {
     return this.fromPool;
   }
 
-  /** A new list begins; the old one stays until the first page is there. */
+  /** Begins a new list; the old one stays until the first page is loaded. */
   async refresh(fromPool = this.fromPool): Promise<void> {
     this.list += 1;
-    this.unasked = 0;
+    this.automatic = 0;
     this.fromPool = fromPool;
     await this.load(true);
   }
 
-  /** Shows the list that this page had before an article was opened. Whether there was one. */
+  /** Shows the list from before an article was opened. Returns whether there was one. */
   restore(): boolean {
-    const kept = this.parts.kept.restore();
-    if (kept === undefined) return false;
-    this.begin(kept.fromPool);
-    this.unasked = MOST_UNASKED;
-    for (const page of kept.pages) {
-      this.parts.kept.add(page);
-      this.show({ ...page, admitted: kept.fromPool ? page.offered : this.admit(page.offered) });
+    const stored = this.parts.stored.restore();
+    if (stored === undefined) return false;
+    this.begin(stored.fromPool);
+    this.automatic = MAX_AUTOMATIC;
+    for (const page of stored.pages) {
+      this.parts.stored.add(page);
+      this.show({ ...page, admitted: stored.fromPool ? page.offered : this.admit(page.offered) });
     }
-    scrollTo({ top: kept.scrollY, behavior: "instant" });
+    scrollTo({ top: stored.scrollY, behavior: "instant" });
     return true;
   }
 
-  /** The first page, if its request failed. */
+  /** Loads the first page, if its request has failed. */
   async startIfEmpty(): Promise<void> {
     if (this.pages === 0 && !this.loading) await this.refresh();
   }
 
-  /** The next page of the list. */
+  /** Loads the next page of the list. */
   async more(): Promise<void> {
     if (!this.loading && !this.ended) await this.load(false);
   }
 
-  /** Whether this is the first look at the item in this list. */
-  isFirstLook(id: string): boolean {
-    return this.looked.size < this.looked.add(id).size;
+  /** Whether this is the first view of the item in this list. */
+  isFirstView(id: string): boolean {
+    return this.viewed.size < this.viewed.add(id).size;
   }
 
   /** The number next to each column's title. */
@@ -118,14 +118,14 @@ export class Feeds {
       { rootMargin: "0px 0px 240px" },
     );
     observer.observe(one(document, "#end"));
-    addEventListener("scroll", () => (this.unasked = 0), { passive: true });
+    addEventListener("scroll", () => (this.automatic = 0), { passive: true });
   }
 
   private continueIfEndInView(): void {
-    if (!this.endInView || this.pages === 0 || this.unasked >= MOST_UNASKED) return;
-    // Who goes through the items by keyboard would never get past a list that grows on the way.
+    if (!this.endInView || this.pages === 0 || this.automatic >= MAX_AUTOMATIC) return;
+    // A keyboard user could never tab past a list that grows meanwhile.
     if (document.querySelector("#feeds .column :focus-visible") !== null) return;
-    this.unasked += 1;
+    this.automatic += 1;
     void this.more();
   }
 
@@ -140,7 +140,7 @@ export class Feeds {
       const scrolledInto = fresh && this.root.getBoundingClientRect().top < 0;
       if (fresh) this.begin(this.fromPool);
       this.count(arrival);
-      this.parts.kept.add({ arrived: arrival.arrived, offered: arrival.offered, repeated: arrival.repeated });
+      this.parts.stored.add({ arrived: arrival.arrived, offered: arrival.offered, repeated: arrival.repeated });
       this.show(arrival);
       if (scrolledInto) this.root.scrollIntoView({ block: "start", behavior: "instant" });
       onPage();
@@ -157,7 +157,7 @@ export class Feeds {
     requestAnimationFrame(() => requestAnimationFrame(() => this.continueIfEndInView()));
   }
 
-  /** Nothing if another list has begun meanwhile. */
+  /** Resolves to `undefined` if another list has begun meanwhile. */
   private async fetchPage(fresh: boolean, list: number): Promise<Arrival | undefined> {
     const { api, guard, experiment } = this.parts;
     const { items, elsewhere, snapshot } = await api.page(experiment.nextTurn(), PAGE_SIZE, guard.headers());
@@ -173,7 +173,7 @@ export class Feeds {
     return { arrived, offered: arrived, repeated: 0, admitted: this.admit(arrived) };
   }
 
-  /** What another device has shown is left out of the page; of the rest, the guard decides. */
+  /** Leaves out the items of another device; the guard decides on the others. */
   private admit(items: readonly ShownItem[]): ShownItem[] {
     return this.feed.admit(
       items.filter(({ isElsewhere }) => isElsewhere !== true),
@@ -181,7 +181,7 @@ export class Feeds {
     );
   }
 
-  /** The server puts what was seen at the pool's end, and the guard what only this device has shown at the page's. */
+  /** The server puts seen items at the pool's end, and the guard those that only this device has shown at the page's end. */
   private async fetchFromPool(fresh: boolean, list: number): Promise<Arrival | undefined> {
     const { api, guard, experiment } = this.parts;
     const { items, snapshot, next } = await api.pool(fresh ? "" : this.poolCursor, PAGE_SIZE, guard.headers());
@@ -198,13 +198,13 @@ export class Feeds {
     );
     const offered = [...parts.fresh, ...parts.seen];
     for (const { id } of offered) this.shownOfPool.add(id);
-    // What other devices have shown the server has put last, too; this guard knows nothing of it.
+    // The server has put items of other devices last, too, which this guard does not know.
     const firstFresh = parts.fresh.findLastIndex(({ seenAt }) => seenAt === undefined);
     const repeated = offered.length - firstFresh - 1;
     return { arrived, offered, repeated, admitted: offered };
   }
 
-  /** With the time at which each was seen before, by the exact record. */
+  /** Adds the time at which each item was seen before, by the exact record. */
   private withTimes(items: readonly ShownItem[]): ShownItem[] {
     return items.map(({ seenAt: _, ...item }) => {
       const seenAt = this.parts.experiment.seenAt(idsOf(item));
@@ -212,13 +212,13 @@ export class Feeds {
     });
   }
 
-  /** The list on the page is another now. */
+  /** Empties the page for another list. */
   private begin(fromPool: boolean): void {
     this.fromPool = fromPool;
     this.pages = 0;
     this.ended = false;
-    this.looked.clear();
-    this.parts.kept.begin(fromPool);
+    this.viewed.clear();
+    this.parts.stored.begin(fromPool);
     for (const column of Object.values(this.columns)) {
       this.parts.oracle.forget(column.items());
       column.clear();
@@ -227,8 +227,8 @@ export class Feeds {
 
   private show({ arrived, offered, repeated, admitted }: Arrival): void {
     this.pages += 1;
-    const letThrough = new Set(admitted);
-    const stopped = offered.filter((item) => !letThrough.has(item));
+    const passed = new Set(admitted);
+    const stopped = offered.filter((item) => !passed.has(item));
     const number = this.pages;
     this.columns.unguarded.append({ number, shown: arrived, repeated: 0, stopped: [] });
     this.columns.guarded.append({ number, shown: admitted, repeated, stopped });
@@ -243,10 +243,10 @@ export class Feeds {
     const repeatsGuarded = repeatsOf(admitted.slice(0, admitted.length - repeated));
     experiment.add({ repeatsUnguarded: repeatsOf(arrived), repeatsGuarded });
     for (const item of offered) if (!admitted.includes(item)) this.countStopped(item);
-    experiment.keep();
+    experiment.save();
   }
 
-  /** Was it right to stop this item? */
+  /** Counts a stopped item, as right or as a false positive. */
   private countStopped(item: ShownItem): void {
     const { experiment } = this.parts;
     if (item.isElsewhere === true) {
@@ -256,11 +256,11 @@ export class Feeds {
     const why = this.whyStopped(item);
     const wasSeen = experiment.seenAt(idsOf(item)) !== undefined || (why.seen && why.by === "pending");
     if (wasSeen) experiment.add({ stopped: 1 });
-    // An item that nothing stops is in the list already, and nobody has looked at it yet.
+    // An item that nothing stops is in the list already, and was not seen yet.
     else if (why.seen) experiment.add({ mistaken: 1 });
   }
 
-  /** What the guard says of the item's own id, or else of its group's. */
+  /** The guard's explanation of the item's own id, or else of its group's. */
   private whyStopped(item: Item): Explanation {
     const explanations = idsOf(item).map((id) => this.parts.guard.explain(id));
     return explanations.find(({ seen }) => seen) ?? { seen: false };
@@ -276,10 +276,10 @@ export class Feeds {
     return `${copyReason(item.copyOf)}${isByGroup ? ": stopped by that item's id" : ""}. ${text}`;
   }
 
-  /** These ids are unseen: the feed decides them again, and showing them is not a repeat. */
+  /** Notes unseen ids: the feed decides them again, and showing them is not a repeat. */
   noteUnseen(ids: readonly string[]): void {
     this.parts.experiment.unsee(ids);
-    for (const id of ids) this.parts.kept.unsee(id);
+    for (const id of ids) this.parts.stored.unsee(id);
   }
 
   /** Makes the item unseen, unless it is already, and adds it to the list; nothing if it is in the list already. */

@@ -15,7 +15,7 @@ export function plural(value: number, noun: string): string {
   return `${whole.format(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
-/** A probability: "1 in 25,000". Below 1 in 10¹² doubles cannot tell it from 0. */
+/** A probability: "1 in 25,000". Below 1 in 10¹² doubles cannot distinguish it from 0. */
 export function rate(value: number): string {
   if (value < 1e-12) return "under 1 in 10¹²";
   return `1 in ${value < 1e-6 ? short.format(1 / value) : whole.format(Math.round(1 / value))}`;
@@ -39,22 +39,22 @@ export function lag(seconds: number): string {
 export function storageState(state: GuardStats["storage"]): string {
   switch (state) {
     case "indexeddb":
-      return "Impressions are kept in IndexedDB.";
+      return "Impressions are stored in IndexedDB.";
     case "custom":
-      return "Impressions are kept in the demo's own storage.";
+      return "Impressions are stored in the demo's own storage.";
     case "full":
-      return "The storage is full: what is new is kept in this tab alone, until there is room.";
+      return "The storage is full: new impressions are in this tab's memory only, until there is space.";
     case "unavailable":
-      return "There is no storage: impressions are kept in this tab alone.";
+      return "There is no storage: impressions are in this tab's memory only.";
     default:
-      return `Impressions are kept in storage of the kind "${state}".`;
+      return `Impressions are stored in storage of the kind "${state}".`;
   }
 }
 
-/** Why the server has left an item out that this device knows nothing of. */
+/** Why the server has left out an item that this device has not shown. */
 export function elsewhereReason(seenAt: number | undefined): string {
   const when = seenAt === undefined ? "" : ` ${ago(seenAt)}`;
-  return `Left out by the server: another of your devices showed it${when}, and said so before any stream.`;
+  return `Left out by the server: another of your devices showed it${when}, and reported it before it arrived through the stream.`;
 }
 
 /** How long ago, roughly. */
@@ -64,7 +64,7 @@ export function ago(atMs: number): string {
   return seconds < 5400 ? `${String(Math.round(seconds / 60))} min ago` : `${String(Math.round(seconds / 3600))} h ago`;
 }
 
-/** What an item is a copy of, and how the server knows. */
+/** The original of a copy, and how the server found it. */
 export function copyReason({ title, by }: NonNullable<Item["copyOf"]>): string {
   return by === "address"
     ? `A repost of “${title}”, by its address`
@@ -82,9 +82,9 @@ export function reason(why: Explanation, seenAt: number | undefined, falsePositi
   const shown = `It was on this screen at ${clock.format(why.at)}`;
   switch (why.by) {
     case "pending":
-      return `Pending. ${shown}, and no state of the server contains it since.`;
+      return `Pending. ${shown}, and no snapshot of the server contains it yet.`;
     case "device":
-      return `Remembered by this device, whatever the server knows. ${shown}.`;
+      return `Remembered by this device, whether the server has it or not. ${shown}.`;
     case "server":
       return `Known to the server: a shard of its chain contains it. ${record}`;
   }

@@ -1,4 +1,4 @@
-/** The person's own hand on what the feed remembers: deleting the history, and reading on in a small pool. */
+/** The person's controls of the history: deleting it, and reading on in a small pool. */
 import type { Api } from "./api.ts";
 import { one } from "./column.ts";
 import type { Feeds } from "./feeds.ts";
@@ -18,13 +18,13 @@ export function wireHistory({ api, feeds, onTrouble }: HistoryParts): void {
 
   async function deleteHistory(): Promise<void> {
     await api.deleteHistory();
-    // The answer with the next page makes this device forget, too.
+    // The response with the next page deletes it on this device, too.
     await feeds.refresh();
     one(document, "#history-said").textContent = "Deleted: nothing counts as seen any more.";
   }
 }
 
-/** The switch says what the list is from, after a reload too. */
+/** Sets the switch to the list's source, also after a reload. */
 export function showPool(feeds: Feeds): void {
   (one(document, "#small-pool") as HTMLInputElement).checked = feeds.isFromPool;
 }

@@ -1,10 +1,10 @@
 /**
- * The demo's page: opens the guard for a reader, and brings feeds, stream and counters together.
+ * The demo's page: opens the guard for a reader, and connects feeds, stream and counters.
  *
- *     ?user=NAME   who reads; made up and kept if it is not given
- *     ?dwell=200   how long an item must be looked at to count, in milliseconds; 1000 if it is not given
- *     ?phone       has a second device next to this one; `?device=phone` is that device
- *     ?storage=local   keeps impressions in localStorage, which is small enough to be filled on every device
+ *     ?user=NAME   the reader; by default a random name, which is stored
+ *     ?dwell=200   the dwell time in milliseconds; default 1000
+ *     ?phone       shows a second device next to this one; `?device=phone` is that device
+ *     ?storage=local   stores impressions in localStorage, which is small enough to be filled on every device
  */
 import { SeenGuard, type SeenGuardError } from "seenguard";
 import "seenguard/devtools";
@@ -16,7 +16,7 @@ import { device, phoneStorage, smallStorage } from "./device.ts";
 import { Experiment, currentReader, newReader } from "./experiment.ts";
 import { Feeds } from "./feeds.ts";
 import { showPool, wireHistory } from "./history.ts";
-import { KeptList } from "./kept-list.ts";
+import { StoredList } from "./stored-list.ts";
 import { clearNotice, notify, notifyServerTrouble as onTrouble } from "./notices.ts";
 import { wirePhone } from "./phone.ts";
 import { StreamPanel } from "./stream.ts";
@@ -41,13 +41,13 @@ async function start(): Promise<void> {
     element.classList.add("looked-at");
   });
 
-  /** Whatever an answer of the server brought with it. */
-  const answered = (): void => {
+  /** Called after each response of the server. */
+  const responded = (): void => {
     clearNotice("server");
     writeCounters(guard, experiment);
   };
-  const kept = new KeptList(experiment.user);
-  const feeds = new Feeds({ api, guard, experiment, oracle, kept, onTrouble, onPage: answered });
+  const stored = new StoredList(experiment.user);
+  const feeds = new Feeds({ api, guard, experiment, oracle, stored, onTrouble, onPage: responded });
   observe(guard, feeds, experiment, dwellMs);
   guard.report({ url: api.impressionsUrl, intervalMs: REPORT_INTERVAL_MS });
   experiment.onOtherTab(() => {
@@ -61,7 +61,7 @@ async function start(): Promise<void> {
     onStatus: ({ snapshot }) => {
       const applied = snapshot === undefined || guard.apply(snapshot).applied;
       if (snapshot !== undefined && applied) experiment.applied(snapshot);
-      answered();
+      responded();
       void feeds.startIfEmpty();
       return applied;
     },
@@ -77,13 +77,13 @@ async function start(): Promise<void> {
   else await feeds.refresh();
 }
 
-/** The guard records everything that this device shows, whichever feed it is in. */
+/** The guard records all items that this device shows, in either feed. */
 function observe(guard: SeenGuard, feeds: Feeds, experiment: Experiment, dwellMs: number): void {
   guard.observe(one(document, "#feeds"), {
     dwellMs,
     idsOf: (_id, element) => idsOfElement(element),
     onImpression: (id) => {
-      if (!feeds.isFirstLook(id)) return;
+      if (!feeds.isFirstView(id)) return;
       experiment.add({ impressions: 1 });
       writeCounters(guard, experiment);
     },
@@ -95,7 +95,7 @@ function idsOfElement(element: Element): string[] {
   return ["data-seen-id", "data-group-id"].flatMap((name) => element.getAttribute(name) ?? []);
 }
 
-/** Impressions that cannot be delivered are the server's trouble, and cleared by its next answer. */
+/** A failed delivery is a problem of the server, whose next response clears the notice. */
 function notifyGuardTrouble(error: SeenGuardError): void {
   if (error.code === "delivery") onTrouble(new Error("Impressions cannot be delivered now"));
   else notify(`guard ${error.code}`, `Seenguard reports ${error.code}: ${error.message}`);
@@ -122,7 +122,7 @@ function wireFeedButtons(feeds: Feeds): void {
   }
 }
 
-/** What became unseen in the guard's panel is not a repeat when it comes again. */
+/** An item made unseen in the guard's panel is not a repeat when it is shown again. */
 function wirePanels(guard: SeenGuard, feeds: Feeds): void {
   const panel = document.querySelector("seenguard-panel");
   if (panel === null) throw new Error("the page has no panel of the guard");

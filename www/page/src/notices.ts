@@ -13,7 +13,7 @@ export function clearNotice(subject: string): void {
   noticeOf(subject)?.remove();
 }
 
-/** For every request to the server that failed; the next answer clears it. */
+/** Reports a failed request to the server; the next response clears the notice. */
 export function notifyServerTrouble(error: unknown): void {
   const reason = error instanceof Error ? error.message : String(error);
   notify("server", `${reason}. What you have seen stays on this device; the page keeps trying.`);

@@ -3,7 +3,7 @@ import { one } from "./column.ts";
 
 const PARAMETER = "phone";
 
-/** Whether it is there is in the address, so that a reload, or an article and the way back, change nothing. */
+/** The address has its state, so that it survives a reload, and a visit to an article. */
 export function wirePhone(): void {
   const toggle = one(document, "#with-phone") as HTMLInputElement;
   toggle.checked = new URL(location.href).searchParams.has(PARAMETER);

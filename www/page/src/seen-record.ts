@@ -2,7 +2,7 @@
 export interface RecordEntries {
   readonly seen: readonly (readonly [id: string, atMs: number])[];
   readonly unseen: readonly (readonly [id: string, atMs: number])[];
-  /** What was seen before does not count: the history was deleted. */
+  /** The time of the latest deletion of the history: earlier impressions do not count. */
   readonly forgottenAtMs: number;
 }
 

@@ -1,13 +1,13 @@
 /**
  * Uses up this origin's storage quota, and frees it again.
  *
- * localStorage holds 5 MB everywhere. What IndexedDB may hold depends on the disk; where that is more than a demo
- * should write, the data is removed again, and the page offers itself with localStorage instead.
+ * localStorage has 5 MB everywhere. The quota of IndexedDB depends on the disk; if it is more than a demo should write, the
+ * data is removed again, and the page offers localStorage instead.
  */
 import { bytes } from "./format.ts";
 
 /** Browsers report a quota that is not the real one: only writing shows it. */
-const MOST_TO_WRITE = 24_000_000;
+const MAX_TO_WRITE = 24_000_000;
 const DATABASE = "demo-quota";
 const PARTS = "parts";
 const LOCAL_KEY = "demo-quota:";
@@ -24,16 +24,16 @@ export interface Outcome {
   readonly message: string;
 }
 
-/** Fills localStorage, and the database too if that is where impressions are kept; `progress` reports how far it is. */
+/** Fills localStorage, and the database too if impressions are stored there; `progress` receives how much is filled. */
 export async function fillStorage(kind: "local" | "indexeddb", progress: (message: string) => void): Promise<Outcome> {
   let written = 0;
   if (kind === "indexeddb") {
     written = await fillDatabase((size) => progress(`Filling: ${bytes(size)} …`));
-    if (written >= MOST_TO_WRITE) {
+    if (written >= MAX_TO_WRITE) {
       await freeStorage();
       return {
         filled: false,
-        message: `This browser has room for more than ${bytes(MOST_TO_WRITE)}: too much to fill.`,
+        message: `This browser has space for more than ${bytes(MAX_TO_WRITE)}: too much to fill.`,
       };
     }
   }
@@ -69,7 +69,7 @@ async function fillDatabase(progress: (bytes: number) => void): Promise<number> 
   const database = await asPromise(opening);
   let written = 0;
   for (let size = LARGEST_DATABASE_PART; size >= SMALLEST_DATABASE_PART; size /= 2) {
-    while (written < MOST_TO_WRITE && (await fits(database, size))) {
+    while (written < MAX_TO_WRITE && (await fits(database, size))) {
       written += size;
       progress(written);
     }

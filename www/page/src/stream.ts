@@ -1,4 +1,4 @@
-/** The controls of the server: of its stream, and of what goes wrong with it; and what the server says of them. */
+/** The controls of the server's stream and its failures, and their state on the server. */
 import type { SeenGuard } from "seenguard";
 import { fetchServerStatus, type Api, type Condition, type Status, type Stream, type StreamControl } from "./api.ts";
 import { one } from "./column.ts";
@@ -17,8 +17,8 @@ const CONTROLS: Readonly<Record<Condition, string>> = {
 
 const THE_CONSUMER = "the consumer of seenguard-server ingests them: the switch ends it, and starts it again.";
 
-/** Which way reports go, where it is not in the memory of the demo's server. */
-const WAYS = {
+/** The pipeline of reports, if it is not the memory of the demo's server. */
+const PIPELINES = {
   redis: `Reports wait in a stream of Redis, and ${THE_CONSUMER}`,
   kafka: `Reports wait in Kafka, and ${THE_CONSUMER}`,
   flink: "Reports wait in Kafka, and a job of Apache Flink ingests them: the switch ends it, and starts it again.",
@@ -27,7 +27,7 @@ const WAYS = {
 export interface StreamParts {
   readonly api: Api;
   readonly guard: SeenGuard;
-  /** Whether the snapshot that the status brought, if any, could be used. */
+  /** Returns whether the status's snapshot, if any, could be applied. */
   readonly onStatus: (status: Status) => boolean;
   readonly onTrouble: (error: unknown) => void;
 }
@@ -38,9 +38,9 @@ export class StreamPanel {
   private readonly losesEvents = one(document, "#loses-events") as HTMLInputElement;
   private readonly replicaLags = one(document, "#replica-lags") as HTMLInputElement;
   private readonly pipeline = one(document, "#pipeline");
-  /** The server's snapshot that came last. */
+  /** The state of the latest applied snapshot. */
   private state: string | undefined;
-  /** While the person changes a control, what the server says of it is out of date. */
+  /** Counts the person's changes: a status requested before one is out of date. */
   private changing = 0;
 
   constructor(private readonly parts: StreamParts) {
@@ -62,7 +62,7 @@ export class StreamPanel {
       for (const [condition, reason] of Object.entries(cannot)) greyOut(CONTROLS[condition as Condition], reason);
       this.describe();
       if (kind === "memory") return;
-      one(document, "#way-text").textContent = WAYS[kind];
+      one(document, "#way-text").textContent = PIPELINES[kind];
       one(document, "#way").removeAttribute("hidden");
       if (dashboard === undefined) return;
       const link = one(document, "#flink-dashboard") as HTMLAnchorElement;
@@ -74,7 +74,7 @@ export class StreamPanel {
   }
 
   /**
-   * Every while, and with it the state of the server if it has changed: that is how the page learns what has arrived.
+   * Polls the status, and with it the snapshot if it has changed: so the page learns which impressions have arrived.
    */
   private async poll(): Promise<void> {
     if (document.visibilityState === "visible") await this.ask();
@@ -120,7 +120,7 @@ export class StreamPanel {
     this.pipeline.classList.toggle("stopped-stream", !running);
   }
 
-  /** What the server does not count, the guard does: what is pending is on the way. */
+  /** If the server does not count, the guard's numbers are used: pending impressions are on the way. */
   private showTraffic({ stream }: Status): void {
     const { pending, remembered } = this.parts.guard.stats();
     const { accepted = remembered, waiting = pending, lost = 0 } = stream;
@@ -133,11 +133,11 @@ export class StreamPanel {
 
 function greyOut(selector: string, reason: string): void {
   const control = one(document, selector) as HTMLInputElement | HTMLButtonElement;
-  const said = document.createElement("small");
-  said.className = "why-not";
-  said.id = `${control.id}-why-not`;
-  said.textContent = reason;
+  const note = document.createElement("small");
+  note.className = "why-not";
+  note.id = `${control.id}-why-not`;
+  note.textContent = reason;
   control.disabled = true;
-  control.setAttribute("aria-describedby", said.id);
-  (control.closest("label") ?? control).after(said);
+  control.setAttribute("aria-describedby", note.id);
+  (control.closest("label") ?? control).after(note);
 }

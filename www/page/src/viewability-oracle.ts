@@ -7,8 +7,8 @@
  */
 
 /**
- * The oracle decides later than the guard, by a few rounds of a short wait and a frame: what it calls seen has
- * reached the guard, however busy the browser is, and no repeat is due to two timers that fired in the other order.
+ * The oracle decides later than the guard, by a few rounds of a short wait and a frame: an item that it counts as seen has
+ * been recorded by the guard, however busy the browser is, and no repeat is due to the order of two timers.
  */
 const MARGIN_ROUNDS = 3;
 const MARGIN_MS = 20;
@@ -42,7 +42,7 @@ export class ViewabilityOracle {
     this.observer.observe(element);
   }
 
-  /** Elements that leave the page are forgotten. */
+  /** Stops watching elements that leave the page. */
   forget(elements: Iterable<Element>): void {
     for (const element of elements) {
       this.observer.unobserve(element);
@@ -79,7 +79,7 @@ export class ViewabilityOracle {
     this.checks.delete(element);
   }
 
-  /** Has the browser report, after a delay, where the element is in the next frame. */
+  /** After a delay, requests a new entry of the element for the next frame. */
   private checkAfter(element: Element, delayMs: number, roundsLeft: number): void {
     const timer = setTimeout(() => {
       this.checks.set(element, roundsLeft);

@@ -1,4 +1,4 @@
-/** The back end of real parts: pages come from seenguard-server, and the stream ends in its consumer or a Flink job. */
+/** The back end over real services: pages come from seenguard-server, and its consumer or a Flink job ingests the stream. */
 import { ShardChain, type Page, type PageOptions } from "seenguard/server";
 import type { BackEnd, StreamControl, StreamStatus } from "../back-end.ts";
 import { groupIdOf, type Item } from "../catalogue.ts";
@@ -9,7 +9,7 @@ import type { Pipeline } from "./pipeline.ts";
 export class ServiceBackEnd implements BackEnd {
   readonly cannot = {
     lagSeconds: "The pipeline has its own lag here: the guard's panel measures it.",
-    losesEvents: "What the service has acknowledged is not lost.",
+    losesEvents: "The service does not lose acknowledged reports.",
     replicaLags: "The service reads from one Redis.",
     flush: "The service has no route for it.",
   };
@@ -27,7 +27,7 @@ export class ServiceBackEnd implements BackEnd {
     return this.pipeline.dashboard;
   }
 
-  /** From what the service ships, so that the recommender filters as over memory. */
+  /** The chain of the service's snapshot, so that the recommender filters as over memory. */
   async read(user: string): Promise<ShardChain> {
     return ShardChain.from(await this.client.snapshot(user), CHAIN_OPTIONS);
   }
@@ -40,7 +40,7 @@ export class ServiceBackEnd implements BackEnd {
     return this.client.report(user, body);
   }
 
-  /** It is one stream for everybody. */
+  /** The one stream of all people. */
   stream(): Promise<StreamStatus> {
     return Promise.resolve({ running: this.pipeline.consumer.isWanted });
   }

@@ -1,9 +1,9 @@
-/** A client of `seenguard-server`, for a server in Node: docs/service.md has the routes. It needs `fetch` alone. */
+/** A client of `seenguard-server`, for a server in Node: docs/service.md has the routes. It needs only `fetch`. */
 import type { Page, PageOptions, Snapshot } from "seenguard/server";
 import { Refused } from "../back-end.ts";
 
-/** The service tries for five seconds to keep a report while Redis is away: too long for who waits. */
-const PATIENCE_MS = 3_000;
+/** The service tries for five seconds to store a report while Redis is down: too long for a page. */
+const TIMEOUT_MS = 3_000;
 
 export class ServiceClient {
   constructor(private readonly url: string) {}
@@ -12,7 +12,7 @@ export class ServiceClient {
     return this.ask(user, "GET", "snapshot");
   }
 
-  /** `degraded`, without a snapshot, where the service's store does not answer. */
+  /** Without a snapshot and `degraded` if the service's store does not respond. */
   async page<T>(
     user: string,
     ranked: readonly T[],
@@ -43,18 +43,18 @@ export class ServiceClient {
     body?: unknown,
     headers: readonly [name: string, value: string | null | undefined][] = [],
   ): Promise<T> {
-    const answer = await fetch(`${this.url}/v1/users/${encodeURIComponent(user)}/${what}`, {
+    const response = await fetch(`${this.url}/v1/users/${encodeURIComponent(user)}/${what}`, {
       method,
       headers: headers.flatMap(([name, value]): [string, string][] => (value ? [[name, value]] : [])),
       body: body === undefined ? null : JSON.stringify(body),
-      signal: AbortSignal.timeout(PATIENCE_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     }).catch((error: unknown) => {
       throw new Refused(503, "unavailable", `the service cannot be reached now (${String(error)}); try again`);
     });
-    if (answer.status === 204) return undefined as T;
-    const content: unknown = await answer.json();
-    if (answer.ok) return content as T;
+    if (response.status === 204) return undefined as T;
+    const content: unknown = await response.json();
+    if (response.ok) return content as T;
     const { code, detail } = content as { code: string; detail: string };
-    throw new Refused(answer.status, code, detail);
+    throw new Refused(response.status, code, detail);
   }
 }

@@ -1,4 +1,4 @@
-/** What takes reports in, in processes of its own: ended when the stream is stopped, and started again. */
+/** The process that ingests reports: ended when the stream is stopped, and started again. */
 
 export interface Process {
   stop(): Promise<void>;
@@ -12,7 +12,7 @@ export class Consumer {
 
   constructor(private readonly start: () => Promise<Process>) {}
 
-  /** Resolves when it runs, or has ended. Of calls at the same time the latest counts. */
+  /** Resolves when it runs, or has ended. Of concurrent calls the latest counts. */
   run(wanted: boolean): Promise<void> {
     this.isWanted = wanted;
     const changed = this.changing.then(() => this.change());

@@ -1,6 +1,6 @@
 /**
- * `seenguard-server` and what is around it, each in a process of its own: a Redis for the histories; a stream of Redis or
- * a Kafka broker for the reports; and what ingests them, the service's consumer or the job of examples/flink/.
+ * `seenguard-server` and its environment, each in a process of its own: a Redis for the histories; a stream of Redis or a
+ * Kafka broker for the reports; and the service's consumer or the job of examples/flink/, which ingests them.
  */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -20,12 +20,12 @@ const PARTITIONS = 4;
 
 export interface PipelineOptions {
   readonly kind: "redis" | "kafka" | "flink";
-  /** Of one's own Redis; otherwise one is started. */
+  /** The URL of an existing Redis; otherwise one is started. */
   readonly redisUrl: string;
-  /** Of one's own broker, host:port; otherwise one is started. */
+  /** An existing broker, host:port; otherwise one is started. */
   readonly broker: string;
-  readonly say: (line: string) => void;
-  /** Keeps what is to be done at the end, the last one first, also if not all could be started. */
+  readonly log: (line: string) => void;
+  /** Registers a function to call at the end, the last one first, also if not all could be started. */
   readonly atEnd: (stop: () => Promise<unknown>) => void;
 }
 
@@ -38,10 +38,10 @@ export interface Pipeline {
   readonly dashboard?: string | undefined;
 }
 
-/** Resolves when the service listens and what consumes runs. */
+/** Resolves when the service listens and the consumer runs. */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
-  const { kind, say, atEnd } = options;
-  say("compiling seenguard-server");
+  const { kind, log, atEnd } = options;
+  log("compiling seenguard-server");
   const program = await withProgress("cargo", () => buildService());
   const redisUrl = options.redisUrl === "" ? await startOwnRedis(atEnd) : options.redisUrl;
   const broker = kind === "redis" || options.broker !== "" ? options.broker : await startOwnBroker(options);
@@ -64,21 +64,21 @@ async function startOwnRedis(atEnd: PipelineOptions["atEnd"]): Promise<string> {
   return redis.url;
 }
 
-async function startOwnBroker({ say, atEnd }: PipelineOptions): Promise<string> {
-  say("starting a Kafka broker");
+async function startOwnBroker({ log, atEnd }: PipelineOptions): Promise<string> {
+  log("starting a Kafka broker");
   const kafka = await startKafka();
   atEnd(() => kafka.stop());
   await kafka.createTopic(STREAM, PARTITIONS);
   return kafka.address;
 }
 
-/** Each start is a new job, which goes on where the one before has committed its offsets: with a checkpoint. */
+/** Each start is a new job, which continues from the offsets that the former one committed with a checkpoint. */
 async function jobOver(
   broker: string,
   service: string,
-  { say, atEnd }: PipelineOptions,
+  { log, atEnd }: PipelineOptions,
 ): Promise<{ start: () => Promise<Process>; dashboard: string }> {
-  say("compiling Flink's job");
+  log("compiling Flink's job");
   const jar = await withProgress("mvn", buildJob);
   const directory = await mkdtemp(join(tmpdir(), "seenguard-flink-"));
   atEnd(() => rm(directory, { recursive: true, force: true }));

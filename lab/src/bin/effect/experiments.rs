@@ -1,4 +1,4 @@
-//! The experiments: all remedies under all conditions; a small pool; and what depends on each assumption.
+//! The experiments: all remedies under all conditions, a small pool, and the sensitivity to each assumption.
 
 use seenguard_lab::Result;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::remedies::Kind;
 use crate::stream::{CONDITIONS, Condition, LAG_10_MIN};
 use crate::world::{Cell, World};
 
-/// People of each experiment; of the assumptions, with each of them.
+/// The number of people of each experiment, and with each assumption.
 pub const PEOPLE: usize = 300;
 const PEOPLE_OF_A_SMALL_POOL: usize = 100;
 const PEOPLE_OF_AN_ASSUMPTION: usize = 40;
@@ -22,11 +22,11 @@ const PEOPLE_OF_THE_SAMPLE: usize = 5;
 pub enum Experiment {
     /// Cases are conditions.
     Conditions,
-    /// The same for few people, for `--check`.
+    /// The same with few people, for `--check`.
     Sample,
-    /// Cases are what becomes of a seen item, the lag being 10 minutes.
+    /// Cases are the treatments of a seen item, with a lag of 10 minutes.
     SmallPool,
-    /// Cases are an assumption and its value, the lag being 10 minutes.
+    /// Cases are an assumption and its value, with a lag of 10 minutes.
     Assumptions,
 }
 
@@ -50,12 +50,12 @@ pub struct Row {
     figures: Figures,
 }
 
-/// All that was measured.
+/// All results.
 pub struct Rows(pub Vec<Row>);
 
 impl Rows {
     /// # Panics
-    /// If there is no such row: the recorded results are those of another program.
+    /// If there is no such row, since the recorded results are of an older program.
     pub fn get(&self, experiment: Experiment, case: [&str; 2], remedy: Kind) -> &Figures {
         let row = self
             .0
@@ -72,7 +72,7 @@ impl Rows {
     }
 }
 
-/// Some people in a world, who live through several cases with each remedy.
+/// People in a world, simulated in several cases with each remedy.
 struct Trial {
     experiment: Experiment,
     people: usize,
@@ -102,13 +102,13 @@ impl Trial {
     }
 }
 
-/// Everything.
+/// Runs all experiments.
 pub fn all(seed: u64) -> Result<Vec<Row>> {
     let trials = [conditions(), sample(), small_pool()].into_iter();
     run(trials.chain(assumptions()), seed)
 }
 
-/// A few people under all conditions, and the unchanged assumptions: 2% of it.
+/// Runs a sample of 2%: a few people under all conditions, and the unchanged assumptions.
 pub fn sample_again(seed: u64) -> Result<Vec<Row>> {
     run([sample()].into_iter().chain(assumptions().into_iter().take(1)), seed)
 }
@@ -143,7 +143,7 @@ fn sample() -> Trial {
 pub const DROP: &str = "drop";
 pub const LAST: &str = "last";
 
-/// People see twice as many items as the pool gets new ones.
+/// A pool that gets half as many new items as people see.
 fn small_pool() -> Trial {
     let supply = Supply {
         new_per_day: 100.0,
@@ -175,7 +175,7 @@ fn assumptions() -> Vec<Trial> {
     worlds().into_iter().map(trial).collect()
 }
 
-/// Assumptions with the values that are tried, beginning with what is assumed.
+/// The assumptions with the values to try, the default first.
 pub fn assumed() -> Vec<[&'static str; 2]> {
     worlds().into_iter().map(|(case, _)| case).collect()
 }

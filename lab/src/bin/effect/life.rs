@@ -1,5 +1,5 @@
-//! A person's life: a month before that all remedies have in common, a day in which a remedy and a condition take
-//! effect, and the day that is measured.
+//! A person's simulated life: a month that all remedies share, a day in which a remedy and a condition take effect, and
+//! //! the measured day.
 
 use std::collections::HashSet;
 
@@ -8,29 +8,29 @@ use seenguard::{ShardChain, Time};
 use seenguard_lab::Result;
 
 use crate::measure::{Counts, Tally};
-use crate::page::{Ask, Page, Seen};
+use crate::page::{Page, Request, Seen};
 use crate::people::{DAY_MS, FIRST_DAY_MS, Habits, Person, Refresh};
 use crate::recall::{Catalogue, Supply, mix};
 use crate::remedies::{Kind, Past, Remedy, apply, deliver};
 use crate::stream::{Condition, Ids, NAMESPACE, Store, chain_options};
 
-/// Days before that are lived through, and days before these whose impressions are those of the week again, of items
-/// that are candidates no longer: together the window.
+/// Simulated days before, and earlier days whose impressions repeat those of the week with items that are no longer ///
+/// candidates: together the window.
 const WEEK: u64 = 7;
 const DAYS_BEFORE_THE_WEEK: u64 = 23;
 const WINDOW_DAYS: f64 = 30.0;
-/// A day in which remedy and condition take effect, and the measured one.
+/// The simulated days, with a day in which the remedy and the condition take effect, and the measured day.
 const DAYS: u64 = WEEK + 2;
-/// When the measured day begins.
+/// The start of the measured day.
 pub const MEASURED_FROM: u64 = FIRST_DAY_MS + (WEEK + 1) * DAY_MS;
 
-/// A person with all that does not depend on remedy and condition.
+/// The part of a person's life that does not depend on the remedy and the condition.
 pub struct Life {
     ids: Vec<String>,
     /// The refreshes after the week, with their candidates.
     refreshes: Vec<(Refresh, Vec<u32>)>,
     past: Past,
-    /// Of each item, bit d: device d has shown it; and when it was on a screen last.
+    /// For each item: bit d is set if device d has shown it; and the time when it was last on a screen.
     shown_on: Vec<u8>,
     shown_at: Vec<u64>,
 }
@@ -44,7 +44,7 @@ struct Impression {
 }
 
 impl Life {
-    /// The same seed gives the same life.
+    /// Simulates the time before the measured day. The same seed gives the same life.
     pub fn new(habits: &Habits, supply: &Supply, seed: u64) -> Result<Self> {
         let person = Person::new(habits, DAYS, mix(seed));
         let catalogue = Catalogue::new(supply, DAYS, mix(!seed));
@@ -79,10 +79,10 @@ impl Life {
             if store.advance(refresh.at)? {
                 remedy.flush();
             }
-            let ask = Ask { refresh, ranked, seen };
-            let page = remedy.page(&ask, &mut store)?;
+            let request = Request { refresh, ranked, seen };
+            let page = remedy.page(&request, &mut store)?;
             if refresh.at >= MEASURED_FROM {
-                tally.add_page(&ask, &page);
+                tally.add_page(&request, &page);
             }
             look_at(refresh, &page, &mut tally, remedy.as_mut(), &mut store)?;
         }
@@ -97,15 +97,15 @@ fn look_at(
     remedy: &mut dyn Remedy,
     store: &mut Store<'_>,
 ) -> Result<()> {
-    for (place, at) in refresh.impressions(page.shown.len()) {
-        let item = page.shown[place];
+    for (index, at) in refresh.impressions(page.shown.len()) {
+        let item = page.shown[index];
         tally.add_impression(item, refresh.device, at);
         remedy.record(item, refresh.device, at, store)?;
     }
     Ok(())
 }
 
-/// A week in which nothing that was seen comes again.
+/// Simulates a week in which no seen item is shown again.
 fn live_without_fault(week: &[Refresh], catalogue: &Catalogue) -> Vec<Impression> {
     let mut seen = HashSet::new();
     let mut impressions = Vec::new();
@@ -113,10 +113,10 @@ fn live_without_fault(week: &[Refresh], catalogue: &Catalogue) -> Vec<Impression
         let ranked = catalogue.rank(refresh);
         let fresh = ranked.into_iter().filter(|item| !seen.contains(item));
         let shown: Vec<u32> = fresh.take(refresh.size).collect();
-        for (place, at) in refresh.impressions(shown.len()) {
-            seen.insert(shown[place]);
+        for (index, at) in refresh.impressions(shown.len()) {
+            seen.insert(shown[index]);
             impressions.push(Impression {
-                item: shown[place],
+                item: shown[index],
                 device: refresh.device,
                 at,
             });
@@ -125,12 +125,12 @@ fn live_without_fault(week: &[Refresh], catalogue: &Catalogue) -> Vec<Impression
     impressions
 }
 
-/// The week again, day by day, on the days before; each impression of another item, numbered from `next_item` on.
+/// Repeats the week's impressions on the days before, each with another item, numbered from `next_item` on.
 fn with_month_before(week: &[Impression], next_item: u32) -> Vec<Impression> {
     let mut items = next_item..;
     let mut all = Vec::new();
     for days_ago in (1..=DAYS_BEFORE_THE_WEEK).rev() {
-        // The day of the week that was N days ago.
+        // The weekday N days ago.
         let like = (WEEK - days_ago % WEEK) % WEEK;
         let begins = FIRST_DAY_MS + like * DAY_MS;
         let of_that_day = week.iter().filter(|one| (begins..begins + DAY_MS).contains(&one.at));
@@ -175,7 +175,7 @@ impl Past {
     }
 }
 
-/// A guard whose facts an empty storage has received: from then on the device has a name.
+/// A guard whose facts are stored, so that the device has a name.
 fn named_guard(seed: u64) -> Result<Guard> {
     let mut guard = Guard::with_storage(NAMESPACE, seed, WINDOW_DAYS, DEFAULT_REMEMBER)?;
     guard.loaded();
@@ -186,7 +186,7 @@ fn named_guard(seed: u64) -> Result<Guard> {
     Ok(guard)
 }
 
-/// Each device delivers what it has shown, and takes what the server ships.
+/// Each device reports its impressions, and applies the server's snapshot.
 fn synchronise(guards: &mut [Guard], chain: &ShardChain, now: u64) -> Result<()> {
     guards.iter_mut().try_for_each(|guard| {
         deliver(guard, now, |_| ());
@@ -195,7 +195,7 @@ fn synchronise(guards: &mut [Guard], chain: &ShardChain, now: u64) -> Result<()>
     })
 }
 
-/// 19 digits, as X's ids have them.
+/// An id of 19 digits, like those of X.
 fn id_of(seed: u64, item: u64) -> String {
     const DIGITS_19: u64 = 1_000_000_000_000_000_000;
     (DIGITS_19 + mix(mix(seed) ^ item) % (9 * DIGITS_19)).to_string()
@@ -262,7 +262,7 @@ mod tests {
         assert!(others.sum::<f64>() > 10.0);
     }
 
-    /// In an order that stays, all that is on its way to the store comes again with the next page.
+    /// If the order does not change, all impressions in transit to the store are shown again on the next page.
     #[test]
     fn a_server_alone_repeats_what_was_seen_within_the_lag() {
         let supply = Supply {

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::page::{Ask, Page};
+use crate::page::{Page, Request};
 use crate::people::HOUR_MS;
 
-/// Of one item, on the measured day.
+/// Flags of an item on the measured day.
 const HELD_BACK: u8 = 1;
 const SHOWN_AFTERWARDS: u8 = 2;
 
@@ -14,24 +14,24 @@ const SHOWN_AFTERWARDS: u8 = 2;
 pub struct Counts {
     pub pages: f64,
     pub requests: f64,
-    /// Pages with as many items as were requested; pages with none.
+    /// Pages with as many items as requested; pages without items.
     pub filled: f64,
     pub empty: f64,
     pub shown: f64,
-    /// Items shown that this device had shown before, and that only the other one had: with an impression each.
+    /// Repeats: items that this device, or only the other one, had shown before, with an impression.
     pub same_device: f64,
     pub other_device: f64,
-    /// Repeats of what had an impression within the hour before.
+    /// Repeats of items with an impression in the hour before.
     pub recent: f64,
-    /// Items without an impression that were left out of a page on which they would have been.
+    /// Items without an impression that a page left out although they were within it.
     pub held_back: f64,
-    /// Those of them that were not shown on a later page.
+    /// Items held back that no later page showed.
     pub lost: f64,
     pub up: f64,
     pub down: f64,
 }
 
-/// Counts while they are made.
+/// Builds the counts of a person.
 pub struct Tally {
     shown_on: Vec<u8>,
     shown_at: Vec<u64>,
@@ -40,7 +40,8 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// `shown_on`: of each item, bit d says that device d has shown it; `shown_at`: when it was on a screen last.
+    /// `shown_on`: for each item, bit d is set if device d has shown it; `shown_at`: the time when it was last on a ///
+    /// screen.
     pub fn new(shown_on: &[u8], shown_at: &[u64]) -> Self {
         Tally {
             shown_on: shown_on.to_vec(),
@@ -55,11 +56,11 @@ impl Tally {
         self.shown_at[item as usize] = at;
     }
 
-    pub fn add_page(&mut self, ask: &Ask<'_>, page: &Page) {
+    pub fn add_page(&mut self, request: &Request<'_>, page: &Page) {
         let counts = &mut self.counts;
         counts.pages += 1.0;
         counts.requests += page.requests as f64;
-        counts.filled += f64::from(page.shown.len() >= ask.refresh.size);
+        counts.filled += f64::from(page.shown.len() >= request.refresh.size);
         counts.empty += f64::from(page.shown.is_empty());
         counts.shown += page.shown.len() as f64;
         counts.up += page.up as f64;
@@ -67,15 +68,15 @@ impl Tally {
         for &item in &page.shown {
             let item = item as usize;
             let shown_on = self.shown_on[item];
-            let is_same = shown_on >> ask.refresh.device & 1 == 1;
+            let is_same = shown_on >> request.refresh.device & 1 == 1;
             counts.same_device += f64::from(is_same);
             counts.other_device += f64::from(!is_same && shown_on != 0);
-            counts.recent += f64::from(shown_on != 0 && ask.refresh.at - self.shown_at[item] < HOUR_MS);
+            counts.recent += f64::from(shown_on != 0 && request.refresh.at - self.shown_at[item] < HOUR_MS);
             if self.fresh[item] & HELD_BACK != 0 {
                 self.fresh[item] |= SHOWN_AFTERWARDS;
             }
         }
-        for &item in &ask.ranked[..page.looked_at] {
+        for &item in &request.ranked[..page.looked_at] {
             if self.shown_on[item as usize] == 0 && !page.shown.contains(&item) {
                 self.fresh[item as usize] |= HELD_BACK;
             }
@@ -91,7 +92,7 @@ impl Tally {
     }
 }
 
-/// A figure of all people, and half the width of its interval of 95%.
+/// A statistic of all people, with half the width of its 95% confidence interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     pub value: f64,
@@ -119,7 +120,7 @@ impl Estimate {
         }
     }
 
-    /// With 6 significant digits.
+    /// Rounds to 6 significant digits.
     fn rounded(self) -> Self {
         let rounded = |value: f64| format!("{value:.5e}").parse().unwrap_or(value);
         Estimate {
@@ -133,20 +134,20 @@ impl Estimate {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
-    /// Of all people.
+    /// The number for all people.
     pub pages: f64,
     pub shown: f64,
-    /// Per 1,000 items shown.
+    /// Repeats per 1,000 items shown.
     pub same_device: Estimate,
     pub other_device: Estimate,
     pub repeats: Estimate,
     pub recent: Estimate,
     pub held_back: Estimate,
     pub lost: Estimate,
-    /// Bytes a refresh.
+    /// Bytes per refresh.
     pub up: Estimate,
     pub down: Estimate,
-    /// Requests a page, filled or not.
+    /// Requests per page, filled or not.
     pub requests: Estimate,
     /// Shares of the pages.
     pub filled: Estimate,
@@ -174,7 +175,7 @@ impl Figures {
         }
     }
 
-    /// As they are recorded.
+    /// Rounds all statistics for the recorded results.
     pub fn rounded(self) -> Self {
         Figures {
             pages: self.pages,
@@ -211,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Counts of one page of these items, 1 having been shown on the first device, and 2 on the second.
+    /// Counts of one page of these items, where item 1 was shown on the first device, and item 2 on the second.
     fn counts(shown: &[u32], looked_at: usize) -> Counts {
         let mut tally = Tally::new(&[0, 0b01, 0b10, 0, 0], &[0; 5]);
         tally.add_impression(1, 0, HOUR_MS + 1);
@@ -222,12 +223,12 @@ mod tests {
             ..Page::default()
         };
         let refresh = refresh(0);
-        let ask = Ask {
+        let request = Request {
             refresh: &refresh,
             ranked: &[0, 1, 2, 3, 4],
             seen: Seen::Drop,
         };
-        tally.add_page(&ask, &page);
+        tally.add_page(&request, &page);
         tally.counts()
     }
 
@@ -248,7 +249,7 @@ mod tests {
     fn what_was_held_back_and_comes_later_is_not_lost() {
         let mut tally = Tally::new(&[0, 0], &[0, 0]);
         let refresh = refresh(0);
-        let ask = Ask {
+        let request = Request {
             refresh: &refresh,
             ranked: &[0, 1],
             seen: Seen::Drop,
@@ -259,7 +260,7 @@ mod tests {
                 looked_at: 2,
                 ..Page::default()
             };
-            tally.add_page(&ask, &page);
+            tally.add_page(&request, &page);
         }
         let counts = tally.counts();
         assert_eq!((counts.held_back, counts.lost), (2.0, 1.0));

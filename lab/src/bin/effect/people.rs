@@ -1,4 +1,4 @@
-//! People: when they open the feed, on which device, how often they refresh, and what they look at.
+//! The simulated people: the times and devices of their sessions, their refreshes and impressions.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -14,19 +14,19 @@ pub const FIRST_DAY_MS: u64 = 20_000 * DAY_MS;
 
 /// Hours in which sessions begin.
 const WAKING_HOURS: std::ops::Range<u64> = 7..23;
-/// Spread of sessions a day between people, and of session lengths and of pauses, as σ of a lognormal distribution.
+/// The spread of sessions per day between people, and of session lengths and of pauses: σ of a lognormal distribution.
 const SPREAD_OF_SESSIONS: f64 = 0.5;
 const SPREAD_OF_MINUTES: f64 = 0.6;
 const SPREAD_OF_PAUSES: f64 = 0.9;
-/// Between the two halves of a session that changes the device.
+/// The pause between the two parts of a session that changes the device.
 const HAND_OVER_MS: u64 = 30 * SECOND_MS;
 
-/// What people do, on average. docs/effect.md names the source of each figure.
+/// The average behavior of people. lab/README.md has the source of each figure.
 #[derive(Debug, Clone, Copy)]
 pub struct Habits {
     pub sessions_per_day: f64,
     pub session_minutes: f64,
-    /// The median of the pauses between two refreshes; 10 s at least and 10 minutes at most.
+    /// The median of the pauses between two refreshes, which are 10 s to 10 minutes.
     pub refresh_seconds: f64,
     pub page_size: (usize, usize),
     /// The share of a page's items that become impressions.
@@ -35,7 +35,7 @@ pub struct Habits {
     pub noticed: f64,
     /// The share of people with two devices.
     pub two_devices: f64,
-    /// The share of their sessions that begin on the second.
+    /// The share of their sessions that begin on the second device.
     pub on_second: f64,
     /// The share of their sessions that begin on one device and end on the other.
     pub handed_over: f64,
@@ -63,20 +63,20 @@ pub struct Refresh {
     pub at: u64,
     pub device: usize,
     pub size: usize,
-    /// How far down the person scrolls, in items.
+    /// The number of items that the person scrolls through.
     pub depth: usize,
-    /// Bit i: the item at place i gets attention if it is within the depth.
+    /// Bit i is set if the item at index i gets attention when it is within the depth.
     pub attention: u64,
-    /// Until the person refreshes again or leaves.
+    /// The time until the person refreshes again or leaves.
     pub pause_ms: u64,
 }
 
 impl Refresh {
-    /// The places of a list of `shown` items that become impressions, and when.
+    /// The indices of the items that become impressions, out of a list of `shown` items, with their times.
     pub fn impressions(&self, shown: usize) -> impl Iterator<Item = (usize, u64)> {
         let depth = self.depth.min(shown) as u64;
-        let noticed = (0..depth).filter(|place| self.attention >> place & 1 == 1);
-        noticed.map(move |place| (place as usize, self.at + self.pause_ms * (place + 1) / (depth + 2)))
+        let noticed = (0..depth).filter(|index| self.attention >> index & 1 == 1);
+        noticed.map(move |index| (index as usize, self.at + self.pause_ms * (index + 1) / (depth + 2)))
     }
 }
 
@@ -88,7 +88,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// The same seed gives the same person.
+    /// Draws a person. The same seed gives the same one.
     pub fn new(habits: &Habits, days: u64, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let devices = if rng.random_bool(habits.two_devices) { 2 } else { 1 };
@@ -129,7 +129,7 @@ fn live_a_day(
     }
 }
 
-/// Refreshes at least once.
+/// Adds refreshes until a time, at least one.
 fn refresh_until(
     end: u64,
     mut at: u64,
@@ -158,7 +158,7 @@ fn refresh_until(
     }
 }
 
-/// Some look at the first items and some at all: a power of a uniform share, whose mean is `viewed / noticed`.
+/// Draws a scroll depth: a power of a uniform share of the list, with the mean `viewed / noticed`.
 fn depth(habits: &Habits, size: usize, rng: &mut StdRng) -> usize {
     let mean = (habits.viewed / habits.noticed).min(1.0);
     let share = rng.random::<f64>().powf(1.0 / mean - 1.0);
@@ -169,7 +169,7 @@ fn next_after(refresh: &Refresh) -> u64 {
     refresh.at + refresh.pause_ms
 }
 
-/// By its mean.
+/// The lognormal distribution with this mean.
 fn log_normal(mean: f64, spread: f64) -> LogNormal<f64> {
     let log_of_median = mean.ln() - spread * spread / 2.0;
     LogNormal::new(log_of_median, spread).expect("the spread is a constant")
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn people_open_the_feed_as_often_as_is_assumed() {
-        // A few sessions follow each other at once, and count as one.
+        // A few sessions follow each other without a pause, and count as one.
         let sessions = |person: &Person| {
             let pairs = person.refreshes.windows(2);
             1 + pairs

@@ -1,5 +1,4 @@
-//! Recall: which candidates a request ranks, the best first. It does not know what was seen, which is the remedies'
-//! part.
+//! Recall: the ranked candidates of a request, the best first. It ignores seen items, which the remedies handle.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -12,16 +11,16 @@ use crate::people::{DAY_MS, FIRST_DAY_MS, Refresh};
 pub struct Supply {
     /// New items a day for one person.
     pub new_per_day: f64,
-    /// The share of them from the popular pool. They are better by `POPULAR_BONUS` and age `POPULAR_SLOWNESS` times as
-    /// slowly.
+    /// The share of new items from the popular pool, which are better by `POPULAR_BONUS` and age `POPULAR_SLOWNESS`
+    /// times /// as slowly.
     pub popular: f64,
-    /// In how many days an item falls behind by one standard deviation of the items' quality.
+    /// The days in which an item loses one standard deviation of the items' quality.
     pub decay_days: f64,
-    /// Older items are not candidates.
+    /// The age from which items are no longer candidates.
     pub max_age_days: f64,
-    /// Candidates a request.
+    /// The number of candidates of a request.
     pub candidates: usize,
-    /// How much a score differs between two requests, in standard deviations of the items' quality.
+    /// The difference of a score between two requests, in standard deviations of the items' quality.
     pub noise: f64,
 }
 
@@ -49,11 +48,11 @@ impl Default for Supply {
 struct Item {
     arrived: u64,
     quality: f32,
-    /// Days to fall behind by one.
+    /// The days in which it loses one standard deviation.
     decay_days: f32,
 }
 
-/// One person's items in the order of their arrival; an item is known by its index.
+/// One person's items in the order of their arrival. An item is identified by its index.
 #[derive(Debug)]
 pub struct Catalogue {
     supply: Supply,
@@ -62,7 +61,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Items that arrive over N days, and those of `max_age_days` before.
+    /// Draws the items of `days` days, and of the `max_age_days` before.
     pub fn new(supply: &Supply, days: u64, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let before = (supply.max_age_days * DAY_MS as f64) as u64;
@@ -93,7 +92,7 @@ impl Catalogue {
         self.items.len()
     }
 
-    /// The candidates of a refresh, the best first.
+    /// Ranks the candidates of a refresh, the best first.
     pub fn rank(&self, refresh: &Refresh) -> Vec<u32> {
         let oldest = refresh.at - (self.supply.max_age_days * DAY_MS as f64) as u64;
         let from = self.items.partition_point(|item| item.arrived < oldest);
@@ -117,7 +116,8 @@ impl Catalogue {
     }
 }
 
-/// About normal with deviation 1: the sum of four uniform numbers, the same for the same arguments.
+/// Noise that is about normal with deviation 1: the sum of four uniform numbers. The same arguments give the same
+/// noise.
 fn noise_of(seed: u64, item: u64, at: u64) -> f32 {
     let bits = mix(seed ^ mix(item) ^ mix(at).rotate_left(32));
     let sum: u32 = (0..4).map(|part| (bits >> (16 * part)) as u32 & 0xFFFF).sum();
@@ -181,7 +181,7 @@ mod tests {
             .zip(after)
             .filter(|(before, after)| before != after)
             .count();
-        // Scores of four bytes make a tie now and then.
+        // Some 32-bit scores are equal.
         assert!(moved < 10, "{moved} of 500 moved");
     }
 

@@ -1,8 +1,8 @@
-//! The stream of impressions and the store that it fills: what the server knows of a person when a request comes.
+//! The stream of impressions and the store that it fills: the server's state for a person at the time of a request.
 
 use std::collections::VecDeque;
 
-use seenguard::{ChainOptions, PENDING_SECONDS, PendingToKeep, ShardChain, Time};
+use seenguard::{ChainOptions, PENDING_SECONDS, PendingUpdate, ShardChain, Time};
 use seenguard_lab::Result;
 
 use crate::people::{DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS};
@@ -11,19 +11,19 @@ use crate::recall::mix;
 /// The person's feed.
 pub const NAMESPACE: &str = "feed:reader";
 
-/// What happens on the way from an impression to the answer of a request.
+/// The faults between an impression and the answer of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Condition {
     pub name: &'static str,
-    /// From the impression to the store.
+    /// The time from the impression to the store.
     pub lag_ms: u64,
     /// The share of impressions that never arrive.
     pub loss: f64,
-    /// For the measured day nothing arrives.
-    pub stands_still: bool,
-    /// The store loses all it has at the beginning of the measured day.
+    /// Whether nothing arrives on the measured day.
+    pub is_stopped: bool,
+    /// Whether the store loses all data at the start of the measured day.
     pub is_flushed: bool,
-    /// Every other request, at random, is answered by a replica that is behind by this much.
+    /// The lag of a replica that answers half of the requests, at random.
     pub replica_behind_ms: Option<u64>,
 }
 
@@ -32,13 +32,13 @@ const fn lags(name: &'static str, lag_ms: u64) -> Condition {
         name,
         lag_ms,
         loss: 0.0,
-        stands_still: false,
+        is_stopped: false,
         is_flushed: false,
         replica_behind_ms: None,
     }
 }
 
-/// The lag of a stream that is healthy.
+/// The condition of a healthy stream.
 const HEALTHY: Condition = lags("10 s", 10 * SECOND_MS);
 
 /// Indices of some conditions.
@@ -54,7 +54,7 @@ pub const CONDITIONS: [Condition; 9] = [
     lags("1 h", HOUR_MS),
     Condition {
         name: "stands still for a day",
-        stands_still: true,
+        is_stopped: true,
         ..HEALTHY
     },
     Condition {
@@ -75,14 +75,14 @@ pub const CONDITIONS: [Condition; 9] = [
 ];
 
 impl Condition {
-    /// When an impression reaches the store; nothing if it is lost.
+    /// The time when an impression reaches the store; `None` if it is lost.
     fn arrival(&self, sent: u64, measured_from: u64, number: u64) -> Option<u64> {
         let is_lost = (mix(number ^ mix(sent)) as f64) < self.loss * u64::MAX as f64;
         let arrival = sent + self.lag_ms;
         let outage = measured_from..measured_from + DAY_MS;
         if is_lost {
             None
-        } else if self.stands_still && outage.contains(&arrival) {
+        } else if self.is_stopped && outage.contains(&arrival) {
             Some(outage.end)
         } else {
             Some(arrival)
@@ -104,22 +104,22 @@ impl<'a> Ids<'a> {
     }
 }
 
-/// An impression on its way.
+/// An impression in transit.
 #[derive(Debug, Clone)]
 struct Event {
     arrives: u64,
     id: String,
 }
 
-/// One person's chain, the stream that feeds it, and a replica that follows it.
+/// One person's chain, its stream, and a replica of it.
 pub struct Store<'a> {
     condition: Condition,
     measured_from: u64,
     ids: Ids<'a>,
     chain: ShardChain,
     replica: ShardChain,
-    /// What devices have pending, next to the chain.
-    kept: String,
+    /// The devices' pending impressions, next to the chain.
+    stored: String,
     on_the_way: VecDeque<Event>,
     to_the_replica: VecDeque<Event>,
     is_flushed: bool,
@@ -128,7 +128,7 @@ pub struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// Begins with what `chain` knows.
+    /// A store that starts with `chain`.
     pub fn new(condition: Condition, chain: &ShardChain, ids: Ids<'a>, measured_from: u64) -> Self {
         Store {
             condition,
@@ -136,7 +136,7 @@ impl<'a> Store<'a> {
             ids,
             chain: chain.clone(),
             replica: chain.clone(),
-            kept: String::new(),
+            stored: String::new(),
             on_the_way: VecDeque::new(),
             to_the_replica: VecDeque::new(),
             is_flushed: false,
@@ -149,7 +149,7 @@ impl<'a> Store<'a> {
         self.ids
     }
 
-    /// An impression sets out. Calls come in order of time.
+    /// Sends an impression. Calls are in order of time.
     pub fn send(&mut self, id: &str, at: u64) {
         self.sent += 1;
         if let Some(arrives) = self.condition.arrival(at, self.measured_from, self.sent) {
@@ -157,13 +157,13 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Whether what the server stores next to the chain is lost now, too. Ingests what has arrived by now.
+    /// Ingests the impressions that have arrived. Returns whether the store's other data is lost now, too.
     pub fn advance(&mut self, now: u64) -> Result<bool> {
         let is_flushed_now = self.condition.is_flushed && !self.is_flushed && now >= self.measured_from;
         if is_flushed_now {
             ingest_due(&mut self.chain, &mut self.on_the_way, self.measured_from, 0)?;
             self.chain = ShardChain::new(*self.chain.options())?;
-            self.kept.clear();
+            self.stored.clear();
             self.is_flushed = true;
         }
         if self.condition.replica_behind_ms.is_some() {
@@ -176,7 +176,7 @@ impl<'a> Store<'a> {
         Ok(is_flushed_now)
     }
 
-    /// The chain that answers the next request, if the server only reads.
+    /// The chain for the next request, if the server only reads.
     pub fn read(&mut self) -> &ShardChain {
         self.reads += 1;
         if self.condition.replica_behind_ms.is_some() && mix(self.reads).is_multiple_of(2) {
@@ -186,25 +186,26 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Keeps what the asking device has pending, and reads all that is kept of devices and the chain: in one script,
-    /// which writes, so no replica answers.
-    pub fn keep_and_read(&mut self, pending: &str, at: u64) -> Result<(&ShardChain, &str)> {
-        self.keep(pending, at)?;
-        Ok((&self.chain, &self.kept))
+    /// Stores the requesting device's pending impressions, then reads all devices' and the chain: in one script, which
+    /// /// writes, so that no replica answers.
+    pub fn store_and_read(&mut self, pending: &str, at: u64) -> Result<(&ShardChain, &str)> {
+        self.store_pending(pending, at)?;
+        Ok((&self.chain, &self.stored))
     }
 
-    /// Keeps what a device has pending. Calls come in order of time.
-    pub fn keep(&mut self, pending: &str, at: u64) -> Result<()> {
-        if let Some(pending) = PendingToKeep::of(pending, Some(NAMESPACE), Time::from_unix_ms(at), PENDING_SECONDS)
-            && let Some(kept) = pending.added_to(&self.kept)?
+    /// Stores a device's pending impressions. Calls are in order of time.
+    pub fn store_pending(&mut self, pending: &str, at: u64) -> Result<()> {
+        if let Some(pending) = PendingUpdate::of(pending, Some(NAMESPACE), Time::from_unix_ms(at), PENDING_SECONDS)
+            && let Some(stored) = pending.added_to(&self.stored)?
         {
-            self.kept = kept;
+            self.stored = stored;
         }
         Ok(())
     }
 }
 
-/// Records what arrived at least `behind` ago, as of its arrival: so a replica's shards are the primary's of that time.
+/// Records the impressions that arrived at least `behind` ago, as of their arrival, so that a replica's shards equal
+/// the /// primary's of that time.
 fn ingest_due(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, behind: u64) -> Result<()> {
     while events.front().is_some_and(|event| event.arrives + behind <= now)
         && let Some(Event { arrives, id }) = events.pop_front()
@@ -214,7 +215,8 @@ fn ingest_due(chain: &mut ShardChain, events: &mut VecDeque<Event>, now: u64, be
     Ok(())
 }
 
-/// One for all people: 28 shards of 250 items remember 6,750 impressions or more, 225 a day for 30 days.
+/// The options of all people's chains: 28 shards of 250 items remember 6,750 impressions or more, 225 a day for 30
+/// days.
 pub fn chain_options() -> ChainOptions {
     ChainOptions {
         capacity: 250,
@@ -236,8 +238,8 @@ mod tests {
         named.next().expect("a condition")
     }
 
-    /// A store that was sent "a" a minute before midnight, and what its chain answers so long after midnight.
-    fn knows_a(condition: Condition, after_ms: u64) -> bool {
+    /// Sends "a" to a store a minute before midnight. Returns whether its chain contains "a" this long after midnight.
+    fn contains_a(condition: Condition, after_ms: u64) -> bool {
         let chain = ShardChain::new(chain_options()).expect("options");
         let ids = ["a".to_string()];
         let mut store = Store::new(condition, &chain, Ids(&ids), MIDNIGHT);
@@ -249,15 +251,15 @@ mod tests {
 
     #[test]
     fn an_impression_arrives_after_the_lag() {
-        assert!(knows_a(condition("none"), 0));
-        assert!(!knows_a(condition("10 min"), 9 * MINUTE_MS - 1));
-        assert!(knows_a(condition("10 min"), 9 * MINUTE_MS));
+        assert!(contains_a(condition("none"), 0));
+        assert!(!contains_a(condition("10 min"), 9 * MINUTE_MS - 1));
+        assert!(contains_a(condition("10 min"), 9 * MINUTE_MS));
     }
 
     #[test]
     fn a_flushed_store_knows_nothing_of_before() {
-        assert!(knows_a(condition("10 s"), 0));
-        assert!(!knows_a(condition("store flushed"), 0));
+        assert!(contains_a(condition("10 s"), 0));
+        assert!(!contains_a(condition("store flushed"), 0));
     }
 
     #[test]
@@ -305,7 +307,7 @@ mod tests {
         store.send("a", MIDNIGHT);
         store.advance(MIDNIGHT + MINUTE_MS).expect("a time");
         for number in 0..100 {
-            let (chain, _) = store.keep_and_read("", MIDNIGHT + MINUTE_MS + number).expect("a text");
+            let (chain, _) = store.store_and_read("", MIDNIGHT + MINUTE_MS + number).expect("a text");
             assert_eq!(chain.shards().count(), 1);
         }
     }

@@ -8,7 +8,7 @@ use crate::people::Habits;
 use crate::remedies::Kind;
 use crate::stream::{CONDITIONS, LAG_10_MIN, LAG_10_S, STANDS_STILL};
 
-/// Conditions below each other, remedies side by side: on the same device and on the other one.
+/// The repeats on the same device and on the other one: a row for each condition, columns for the remedies.
 pub fn repeats(rows: &Rows) -> Table {
     let remedies = Kind::ALL.iter().map(|kind| Column::number(kind.name()));
     let mut table = Table::new([Column::text("lag or fault")].into_iter().chain(remedies));
@@ -22,7 +22,7 @@ pub fn repeats(rows: &Rows) -> Table {
     table
 }
 
-/// The costs of a remedy: fresh items, requests and bytes.
+/// The costs of each remedy: fresh items, requests and bytes.
 pub fn costs(rows: &Rows) -> Table {
     let mut table = Table::new([
         Column::text("remedy"),
@@ -49,7 +49,7 @@ pub fn costs(rows: &Rows) -> Table {
     table
 }
 
-/// What each remedy does where nearly all was seen.
+/// The effect of each remedy if nearly all items were seen.
 pub fn small_pool(rows: &Rows) -> Table {
     let mut table = Table::new([
         Column::text("remedy"),
@@ -72,7 +72,7 @@ pub fn small_pool(rows: &Rows) -> Table {
     table
 }
 
-/// Repeats of both devices, an assumption a row.
+/// The repeats on both devices, a row for each assumption.
 pub fn assumptions(rows: &Rows) -> Table {
     const COMPARED: [Kind; 4] = [Kind::ServerAlone, Kind::LastServed, Kind::IdsUp, Kind::Seenguard];
     let remedies = COMPARED.iter().map(|kind| Column::number(kind.name()));
@@ -92,7 +92,7 @@ pub fn assumptions(rows: &Rows) -> Table {
     table
 }
 
-/// Who was simulated, and how sure the figures are.
+/// A paragraph on the simulated people, and the confidence intervals.
 pub fn confidence(rows: &Rows) -> String {
     let server_alone = rows.under(LAG_10_MIN, Kind::ServerAlone);
     let ids_up = rows.under(LAG_10_MIN, Kind::IdsUp);
@@ -111,7 +111,7 @@ pub fn confidence(rows: &Rows) -> String {
     ))
 }
 
-/// For the README.
+/// The table in the README.
 pub fn summary(rows: &Rows) -> String {
     let conditions = [LAG_10_MIN, STANDS_STILL];
     let [lags, still] = conditions.map(|condition| rows.under(condition, Kind::ServerAlone).repeats);
@@ -127,7 +127,7 @@ pub fn summary(rows: &Rows) -> String {
     ))
 }
 
-/// Lines of at most 120 columns.
+/// Wraps at 120 columns.
 fn wrap(text: &str) -> String {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -148,7 +148,7 @@ fn interval(estimate: Estimate) -> String {
     format!("{} ± {}", rate(estimate), significant(estimate.margin, 2))
 }
 
-/// Per 1,000.
+/// A rate per 1,000.
 pub fn rate(Estimate { value, .. }: Estimate) -> String {
     match value {
         0.0 => "0".into(),

@@ -1,4 +1,4 @@
-//! Many lives at once, on all processors: each cell is one remedy under one condition.
+//! Runs many simulations on all processors: each cell is one remedy under one condition.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +22,7 @@ pub struct Cell {
     pub seen: Seen,
 }
 
-/// Who lives, and what there is for them.
+/// The people's habits and their supply of items.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct World {
     pub habits: Habits,
@@ -30,7 +30,7 @@ pub struct World {
 }
 
 impl World {
-    /// What each cell brings for this number of people. All cells have the same people with the same days.
+    /// Measures each cell with this number of people. All cells have the same people with the same days.
     pub fn measure(&self, cells: &[Cell], people: usize, seed: u64) -> Result<Vec<Figures>> {
         let next = AtomicUsize::new(0);
         let live = || -> Result<Vec<(usize, Vec<Counts>)>> {

@@ -1,4 +1,4 @@
-/** What the documentation says of new posts, and of another order. */
+/** The documentation's examples of new posts and of another order. */
 import { useTimeline } from "documented-timeline";
 import { StrictMode, useState } from "react";
 import { createRoot } from "react-dom/client";

@@ -1,4 +1,4 @@
-/** The list of the documentation whose pages TanStack Query keeps. */
+/** The documentation's list whose pages TanStack Query caches. */
 import { QueryClient, QueryClientProvider, useQueryClient } from "@tanstack/react-query";
 import { useFeedQuery } from "documented-query";
 import { StrictMode } from "react";

@@ -1,5 +1,5 @@
 /**
- * What an app's TypeScript sees of the package; compiled by each way that TypeScript has of finding it, and never run.
+ * An app's use of the package's types; compiled with each module resolution of TypeScript, and never run.
  */
 import { SeenGuard, SeenGuardError, type Feed, type GuardOptions, type Snapshot } from "seenguard";
 import type { SeenGuardPanel } from "seenguard/devtools";
@@ -48,7 +48,7 @@ export const show = (panel: SeenGuardPanel, guard: SeenGuard): void => {
   panel.guard = guard;
 };
 
-// @ts-expect-error a namespace there must be; had the package no types, this would be no error
+// @ts-expect-error a namespace is required; without the package's types this would not be an error
 void SeenGuard.open({});
 // @ts-expect-error and the same for the other entries
 void FormatsGuard.open({});

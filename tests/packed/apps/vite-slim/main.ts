@@ -1,6 +1,6 @@
 /**
- * A page with the Wasm module as a file of its own, which the bundler places and names. With ?guava it is the module
- * that knows other formats.
+ * A page with the Wasm module as a file of its own, which the bundler emits. With ?guava it is the module with other
+ * formats.
  */
 import * as seenguard from "seenguard/slim";
 import formatsWasm from "seenguard/formats.wasm?url";

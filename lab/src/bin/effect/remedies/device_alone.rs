@@ -1,4 +1,4 @@
-//! A filter on the device alone, over a server that knows nothing of what was seen: Primal's remedy.
+//! A filter on the device only, with a server that stores no impressions: Primal's remedy.
 
 use seenguard::Time;
 use seenguard::device::Guard;
@@ -6,11 +6,11 @@ use seenguard_lab::Result;
 
 use super::{Past, Remedy};
 use crate::fill::Fill;
-use crate::page::{Answer, Ask, Page};
+use crate::page::{Answer, Page, Request};
 use crate::stream::Store;
 
 pub struct DeviceAlone {
-    /// Without snapshots a guard is its impression table.
+    /// Guards without snapshots: only their impression tables.
     devices: Vec<Guard>,
 }
 
@@ -23,13 +23,13 @@ impl DeviceAlone {
 }
 
 impl Remedy for DeviceAlone {
-    fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page> {
-        let mut fill = Fill::new(ask, store.ids());
-        let guard = &mut self.devices[ask.refresh.device];
+    fn page(&mut self, request: &Request<'_>, store: &mut Store<'_>) -> Result<Page> {
+        let mut fill = Fill::new(request, store.ids());
+        let guard = &mut self.devices[request.refresh.device];
         let mut cursor = 0;
         while fill.wants_more() {
-            fill.take(Answer::of_all(ask.ranked, cursor, ask.refresh.size), guard)?;
-            cursor += ask.refresh.size;
+            fill.take(Answer::of_all(request.ranked, cursor, request.refresh.size), guard)?;
+            cursor += request.refresh.size;
         }
         fill.finish(guard)
     }

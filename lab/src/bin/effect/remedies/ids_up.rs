@@ -1,22 +1,22 @@
-//! The device sends what it has shown with each request, and the server leaves it out with what the stream has
-//! brought: X's remedy.
+//! The device sends its shown ids with each request, and the server leaves them out together with those of the stream:
+//! //! X's remedy.
 
 use std::collections::{HashSet, VecDeque};
 
 use seenguard_lab::Result;
 
 use super::{Past, Remedy};
-use crate::page::{Ask, Page, page_of_server};
+use crate::page::{Page, Request, page_of_server};
 use crate::stream::Store;
 
-/// Most ids of a request.
+/// The most ids of a request.
 const MOST: usize = 10_000;
 
 pub struct IdsUp {
     devices: Vec<Shown>,
 }
 
-/// What a device has shown, each item once, the one shown longest ago first.
+/// The items that a device has shown, each once, the one shown longest ago first.
 #[derive(Default)]
 struct Shown {
     order: VecDeque<u32>,
@@ -51,9 +51,9 @@ impl IdsUp {
 }
 
 impl Remedy for IdsUp {
-    fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page> {
-        let shown = &self.devices[ask.refresh.device];
-        let page = page_of_server(ask, store, &|item| shown.items.contains(&item))?;
+    fn page(&mut self, request: &Request<'_>, store: &mut Store<'_>) -> Result<Page> {
+        let shown = &self.devices[request.refresh.device];
+        let page = page_of_server(request, store, &|item| shown.items.contains(&item))?;
         let ids = store.ids();
         Ok(Page {
             up: json_bytes(shown.order.iter().map(|&item| ids.of(item))),

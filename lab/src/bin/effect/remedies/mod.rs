@@ -1,4 +1,4 @@
-//! The remedies: what a server and a device do so that nothing comes twice.
+//! The remedies: behavior of the server and the device against repeats.
 
 mod device_alone;
 mod ids_up;
@@ -12,33 +12,33 @@ use serde::{Deserialize, Serialize};
 
 pub use self::seenguard::{apply, deliver};
 
-use crate::page::{Ask, Page};
+use crate::page::{Page, Request};
 use crate::stream::Store;
 
-/// What a person's past has left behind: where each remedy begins.
+/// The state after a person's past, with which each remedy starts.
 pub struct Past {
     pub chain: ShardChain,
-    /// Of each device: what it showed, as a guard that never applied a snapshot.
+    /// For each device, a guard with its impressions that never applied a snapshot.
     pub tables: Vec<Guard>,
-    /// The same with a name and the server's shards; all is delivered and covered.
+    /// For each device, a guard with a name and the server's shards; all impressions are delivered and covered.
     pub guards: Vec<Guard>,
-    /// What each device showed, oldest first.
+    /// For each device, the items that it showed, oldest first.
     pub seen: Vec<Vec<u32>>,
 }
 
 /// A remedy in use by one person.
 pub trait Remedy {
     /// Fills a page.
-    fn page(&mut self, ask: &Ask<'_>, store: &mut Store<'_>) -> Result<Page>;
+    fn page(&mut self, request: &Request<'_>, store: &mut Store<'_>) -> Result<Page>;
 
-    /// An item was on the screen of a device long enough.
+    /// Records an impression on a device.
     fn record(&mut self, item: u32, device: usize, at: u64, store: &mut Store<'_>) -> Result<()>;
 
-    /// The store was flushed, and what the server keeps in it for this remedy.
+    /// Deletes the remedy's own data in the store, when the store is flushed.
     fn flush(&mut self) {}
 }
 
-/// The remedies that are compared.
+/// The compared remedies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -68,7 +68,7 @@ impl Kind {
         }
     }
 
-    /// The remedy for one person, after the past.
+    /// Starts the remedy for one person, after the past.
     pub fn start(self, past: &Past) -> Box<dyn Remedy> {
         match self {
             Kind::ServerAlone => Box::new(server::ServerAlone),

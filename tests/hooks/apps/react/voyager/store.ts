@@ -1,6 +1,6 @@
 /**
  * The app's own state, as in a client that has Redux: outside of components, with accounts, a session that ends outside
- * of components, and a pager that knows nothing of what was seen.
+ * of components, and a pager that does not use Seenguard.
  */
 export interface Post {
   readonly id: string;

@@ -14,7 +14,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 
-/** Writes records that the service refuses into a topic: as they were, with where they were and why. */
+/** Writes records that the service refuses into a topic, unchanged, with their origin and the code as headers. */
 final class DeadLetters {
     private final String topic;
     private final KafkaProducer<byte[], byte[]> producer;
@@ -44,12 +44,12 @@ final class DeadLetters {
         try {
             for (Future<?> letter : unacknowledged) letter.get();
         } catch (ExecutionException failed) {
-            throw new IOException("the topic " + topic + " does not take a dead letter", failed.getCause());
+            throw new IOException("cannot write a dead letter to the topic " + topic, failed.getCause());
         }
         unacknowledged.clear();
     }
 
-    /** What is not acknowledged by now is read, and refused, again. */
+    /** Drops what is not acknowledged yet: it is read, and refused, again. */
     void close() {
         producer.close(Duration.ZERO);
     }

@@ -12,7 +12,7 @@ import org.apache.flink.connector.kafka.source.reader.deserializer.KafkaRecordDe
 import org.apache.flink.util.Collector;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 
-/** A record of the topic. The job copies it: whether it is a report of its user, the service says. */
+/** A record of the topic. The job copies it; the service checks whether it is a report of its user. */
 public record Report(
         byte[] key,
         byte[] value,
@@ -22,15 +22,15 @@ public record Report(
         long offset,
         long timestamp) {
 
-    /** The key as text; where it is none, "", which the service refuses. */
+    /** The key as a string; "" where it is not UTF-8, which the service refuses. */
     public String user() {
         String user = key == null ? "" : new String(key, UTF_8);
         return Arrays.equals(user.getBytes(UTF_8), key) ? user : "";
     }
 
     /**
-     * A line of the bulk route. Without the header a device has posted the value. All fields are there: what a value
-     * adds behind its end would be one for the second time, which the service refuses.
+     * Returns the record as a line of the bulk route. A value without the header was posted by a device. Each field is
+     * written, so that a field which a value injects is a duplicate, which the service refuses.
      */
     byte[] line() {
         ByteArrayOutputStream line = new ByteArrayOutputStream();
@@ -43,7 +43,7 @@ public record Report(
         line.writeBytes(bytesOrNull(value));
         line.writeBytes("}\n".getBytes(UTF_8));
         byte[] bytes = line.toByteArray();
-        // Within a line, JSON has a line's end between its tokens alone, where a space is as good.
+        // JSON has line feeds only between its tokens, where a space means the same.
         for (int index = 0; index < bytes.length - 1; index++) if (bytes[index] == '\n') bytes[index] = ' ';
         return bytes;
     }

@@ -21,7 +21,7 @@ import org.apache.kafka.clients.consumer.OffsetResetStrategy;
 public final class SeenJob {
     private SeenJob() {}
 
-    @SuppressWarnings("deprecation") // OffsetResetStrategy, which the connector still takes.
+    @SuppressWarnings("deprecation") // OffsetResetStrategy, which the connector still requires.
     public static void main(String[] args) throws Exception {
         ParameterTool arguments = ParameterTool.fromArgs(args);
         Properties kafka = new Properties();
@@ -55,14 +55,14 @@ public final class SeenJob {
         environment.execute("Seenguard");
     }
 
-    /** A checkpoint waits until the service has what was read before it: in an outage it fails, and nothing else. */
+    /** A checkpoint waits until the service has all records before it. In an outage only the checkpoint fails. */
     private static Configuration checkpoints(ParameterTool arguments) {
         Duration interval = Duration.ofMillis(arguments.getLong("checkpoint-ms", 10_000));
         return new Configuration()
                 .set(CheckpointingOptions.CHECKPOINTING_INTERVAL, interval)
                 .set(CheckpointingOptions.CHECKPOINTING_TIMEOUT, Duration.ofMinutes(10))
                 .set(CheckpointingOptions.TOLERABLE_FAILURE_NUMBER, Integer.MAX_VALUE)
-                // What is read again changes nothing, so no barrier waits for another.
+                // Records that are read again change nothing, so barriers need no alignment.
                 .set(CheckpointingOptions.CHECKPOINTING_CONSISTENCY_MODE, CheckpointingMode.AT_LEAST_ONCE)
                 .set(
                         CheckpointingOptions.EXTERNALIZED_CHECKPOINT_RETENTION,

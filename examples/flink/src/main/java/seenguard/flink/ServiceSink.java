@@ -31,29 +31,29 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Gives reports to the service's bulk route. What was read before a checkpoint is with the service when it completes;
- * what is read again after a failure changes nothing there.
+ * Posts reports to the service's bulk route. The service has all records before a checkpoint when it completes.
+ * Records that are read again after a failure change nothing there.
  */
 final class ServiceSink implements Sink<Report> {
     private static final long serialVersionUID = 1;
     private static final Logger LOG = LoggerFactory.getLogger(ServiceSink.class);
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    /** A request ends with whichever comes first. */
+    /** A batch is sent at whichever limit it reaches first. */
     private static final long DELAY_MS = 200;
-    private static final int MOST_USERS = 500;
-    private static final int MOST_BYTES = 1_000_000;
+    private static final int MAX_USERS = 500;
+    private static final int MAX_BYTES = 1_000_000;
 
     private static final long TIMEOUT_MS = 30_000;
-    private static final long SHORTEST_PAUSE_MS = 100;
-    private static final long LONGEST_PAUSE_MS = 5_000;
+    private static final long MIN_PAUSE_MS = 100;
+    private static final long MAX_PAUSE_MS = 5_000;
 
     private final URI route;
     private final String token;
     private final Properties kafka;
     private final String deadLetters;
 
-    /** {@code token} and {@code deadLetters}, a topic, may be null: refused records are counted and left out then. */
+    /** {@code token} and the topic {@code deadLetters} may be null. Without a topic refused records are counted and dropped. */
     ServiceSink(URI route, String token, Properties kafka, String deadLetters) {
         this.route = route;
         this.token = token;
@@ -66,13 +66,13 @@ final class ServiceSink implements Sink<Report> {
         return new Writer(context.getProcessingTimeService(), context.metricGroup());
     }
 
-    private record Line(Report report, byte[] text) {}
+    private record Line(Report report, byte[] json) {}
 
     private final class Writer implements SinkWriter<Report> {
         private final HttpClient client =
                 HttpClient.newBuilder()
                         .version(HttpClient.Version.HTTP_1_1)
-                        .connectTimeout(Duration.ofMillis(LONGEST_PAUSE_MS))
+                        .connectTimeout(Duration.ofMillis(MAX_PAUSE_MS))
                         .build();
         private final DeadLetters letters = deadLetters == null ? null : new DeadLetters(kafka, deadLetters);
         private final ProcessingTimeService time;
@@ -91,10 +91,10 @@ final class ServiceSink implements Sink<Report> {
         public void write(Report report, Context context) throws IOException, InterruptedException {
             Line line = new Line(report, report.line());
             boolean isOneMore = !users.contains(report.user());
-            if (bytes + line.text.length > MOST_BYTES || isOneMore && users.size() == MOST_USERS) flush(false);
+            if (bytes + line.json.length > MAX_BYTES || isOneMore && users.size() == MAX_USERS) flush(false);
             lines.add(line);
             users.add(report.user());
-            bytes += line.text.length;
+            bytes += line.json.length;
             if (isDue) return;
             isDue = true;
             time.registerTimer(
@@ -115,7 +115,7 @@ final class ServiceSink implements Sink<Report> {
             bytes = 0;
         }
 
-        /** In halves where the service refuses that number of ids, one after the other: a user's order stays. */
+        /** Posts a batch, or its halves one after the other where the service refuses its size, so that each user's order stays. */
         private void post(List<Line> batch) throws IOException, InterruptedException {
             if (batch.isEmpty()) return;
             HttpResponse<byte[]> response = send(batch);
@@ -129,10 +129,10 @@ final class ServiceSink implements Sink<Report> {
                 }
                 return;
             }
-            JsonNode answer = JSON.readTree(response.body());
-            for (JsonNode line : answer.required("refused"))
+            JsonNode result = JSON.readTree(response.body());
+            for (JsonNode line : result.required("refused"))
                 refuse(batch.get(line.required("line").intValue()), line.required("code").textValue());
-            metrics.getNumRecordsSendCounter().inc(answer.required("taken").intValue());
+            metrics.getNumRecordsSendCounter().inc(result.required("taken").intValue());
         }
 
         private void refuse(Line line, String code) {
@@ -142,34 +142,34 @@ final class ServiceSink implements Sink<Report> {
             if (letters != null) letters.write(report, code);
         }
 
-        /** Stands still until the service answers for the lines: nothing behind them is read meanwhile. */
+        /** Blocks until the service has responded to the lines, so that no later records are read in the meantime. */
         private HttpResponse<byte[]> send(List<Line> batch) throws IOException, InterruptedException {
             ByteArrayOutputStream body = new ByteArrayOutputStream();
-            batch.forEach(line -> body.writeBytes(line.text));
+            batch.forEach(line -> body.writeBytes(line.json));
             HttpRequest.Builder request =
                     HttpRequest.newBuilder(route)
                             .timeout(Duration.ofMillis(TIMEOUT_MS))
                             .header("content-type", "application/x-ndjson")
                             .POST(BodyPublishers.ofByteArray(body.toByteArray()));
             if (token != null) request.header("authorization", "Bearer " + token);
-            for (long pauseMs = SHORTEST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+            for (long pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
                 String problem;
                 CompletableFuture<HttpResponse<byte[]>> exchange =
                         client.sendAsync(request.build(), BodyHandlers.ofByteArray());
                 try {
-                    // The request's own timeout ends with the answer's headers.
+                    // The request's own timeout ends with the response's headers.
                     HttpResponse<byte[]> response = exchange.get(TIMEOUT_MS, TimeUnit.MILLISECONDS);
                     int status = response.statusCode();
                     if (status == 200 || status == 413) return response;
                     problem = status + " " + new String(response.body(), UTF_8);
-                    // What is wrong with the address or the token does not go away by waiting.
+                    // A wrong address or token stays wrong: do not retry.
                     if (status < 500 && status != 429) throw new IOException(route + ": " + problem);
                 } catch (ExecutionException | TimeoutException failed) {
                     problem = failed.toString();
                 } finally {
                     exchange.cancel(true);
                 }
-                LOG.warn("the service takes nothing, the next try is in {} ms: {}", pauseMs, problem);
+                LOG.warn("the service does not accept reports, next attempt in {} ms: {}", pauseMs, problem);
                 Thread.sleep(pauseMs);
             }
         }

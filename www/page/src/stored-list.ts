@@ -1,6 +1,6 @@
 /**
- * The list that is on the page, as an app keeps its items: on the way back from an article the same items are shown in
- * the same place. The guard keeps its verdicts on them by the feed's key.
+ * Stores the list on the page, as an app stores its items: after back navigation from an article the same items are shown
+ * at the same scroll position. The guard stores their verdicts under the feed's key.
  */
 import type { Item } from "./api.ts";
 import { onDevice } from "./device.ts";
@@ -12,24 +12,24 @@ export interface ShownItem extends Item {
   readonly isElsewhere?: true;
 }
 
-export interface KeptPage {
-  /** As it came from the server. */
+export interface StoredPage {
+  /** The items as received from the server. */
   readonly arrived: readonly ShownItem[];
-  /** What the guarded feed was given. */
+  /** The items passed to the guarded feed. */
   readonly offered: readonly ShownItem[];
-  /** How many of these, at the end, were seen before and are shown all the same. */
+  /** How many of these, at the end, were seen before and are shown nonetheless. */
   readonly repeated: number;
 }
 
-interface Kept {
+interface StoredState {
   readonly fromPool: boolean;
-  readonly pages: KeptPage[];
+  readonly pages: StoredPage[];
   readonly scrollY: number;
 }
 
-export class KeptList {
+export class StoredList {
   private fromPool = false;
-  private pages: KeptPage[] = [];
+  private pages: StoredPage[] = [];
 
   constructor(private readonly user: string) {
     history.scrollRestoration = "manual";
@@ -42,7 +42,7 @@ export class KeptList {
     this.pages = [];
   }
 
-  add(page: KeptPage): void {
+  add(page: StoredPage): void {
     this.pages.push(page);
     this.save();
   }
@@ -55,23 +55,23 @@ export class KeptList {
     this.save();
   }
 
-  /** What an earlier document of this tab has kept, if this one takes its place. */
-  restore(): Kept | undefined {
+  /** What an earlier document of this tab has stored, if this one replaces it. */
+  restore(): StoredState | undefined {
     if (!isReturn()) return undefined;
     try {
-      const kept = JSON.parse(sessionStorage.getItem(this.key) ?? "") as Partial<Kept>;
-      return kept.pages === undefined || kept.pages.length === 0 ? undefined : (kept as Kept);
+      const stored = JSON.parse(sessionStorage.getItem(this.key) ?? "") as Partial<StoredState>;
+      return stored.pages === undefined || stored.pages.length === 0 ? undefined : (stored as StoredState);
     } catch {
       return undefined;
     }
   }
 
   private save(): void {
-    const kept: Kept = { fromPool: this.fromPool, pages: this.pages, scrollY };
+    const stored: StoredState = { fromPool: this.fromPool, pages: this.pages, scrollY };
     try {
-      sessionStorage.setItem(this.key, JSON.stringify(kept));
+      sessionStorage.setItem(this.key, JSON.stringify(stored));
     } catch {
-      // Without room for it, the way back brings a new list.
+      // If it does not fit, back navigation begins a new list.
     }
   }
 
@@ -80,12 +80,12 @@ export class KeptList {
   }
 }
 
-/** As it is to be shown again. */
+/** The item as it is shown again. */
 export function withoutMarks({ seenAt: _seenAt, isElsewhere: _isElsewhere, ...item }: ShownItem): ShownItem {
   return item;
 }
 
-/** A way back in the history: a reload begins a new list. */
+/** Whether this document is shown by back navigation; a reload begins a new list. */
 function isReturn(): boolean {
   const [navigation] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
   return navigation?.type === "back_forward";
