@@ -17,6 +17,7 @@ export default defineConfig({
   title: "Seenguard",
   description: "A feed never shows the same item twice.",
   transformHead: ({ siteData }) => [["link", { rel: "icon", href: `${siteData.base}favicon.svg` }]],
+  transformHtml: stylesAfterScripts,
   markdown: {
     theme: { light: "github-light-high-contrast", dark: "github-dark-high-contrast" },
     anchor: { slugify: slugOf },
@@ -57,11 +58,17 @@ function referenceItem(): DefaultTheme.SidebarItem {
   return { text: "Reference", items };
 }
 
-/** A page's title, without what would be markup in it. */
+/** A script waits for the styles before it, and with it the first page's demo below: the styles come last in the head. */
+function stylesAfterScripts(html: string): string {
+  const styles = /<link rel="preload stylesheet"[^>]*>\s*/g;
+  return html.replace(styles, "").replace("</head>", `${(html.match(styles) ?? []).join("")}</head>`);
+}
+
+/** A page's title, without what would be markup in it, and without its anchor. */
 function headingOf(name: string): string {
   const [, heading] = /^# (.+)$/m.exec(readFileSync(`${gathered}/${name}.md`, "utf8")) ?? [];
   if (heading === undefined) throw new Error(`${sourceOf(name)} has no heading`);
-  return heading.replaceAll("`", "");
+  return heading.replaceAll("`", "").replace(/ \{#.*\}$/, "");
 }
 
 /** As on GitHub, where the same links work: https://github.com/Flet/github-slugger. */

@@ -115,9 +115,9 @@ test("an unknown path gets an error as JSON, too", async () => {
   expect(await answer.json()).toMatchObject({ error: { code: "not-found" } });
 });
 
-test("the catalogue has a few thousand titles, each with a different short id", () => {
-  expect(catalogue.length).toBe(6000);
-  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(6000);
+test("the catalogue has more than a thousand titles, each with a different short id", () => {
+  expect(catalogue.length).toBe(1500);
+  expect(new Set(catalogue.map(({ id }) => id)).size).toBe(1500);
   for (const { id, title, url } of catalogue) {
     expect(id).toMatch(/^[\w-]{8}$/);
     expect(title).not.toMatch(/[_%]/);
@@ -126,15 +126,15 @@ test("the catalogue has a few thousand titles, each with a different short id", 
 });
 
 test("every repost is found by its address, nearly every edited copy by its text, and no article is mistaken for a copy", () => {
-  const articles = catalogue.slice(0, 4000);
-  const [reposts, edited] = [catalogue.slice(4000, 5000), catalogue.slice(5000)];
+  const articles = catalogue.slice(0, 1000);
+  const [reposts, edited] = [catalogue.slice(1000, 1250), catalogue.slice(1250)];
   expect(catalogue.filter(({ publisher }) => publisher === undefined)).toEqual(articles);
   const originalsOf = (items: readonly Item[]) => items.map(({ copyOf }) => copyOf?.id);
   expect(new Set(originalsOf(articles))).toEqual(new Set([undefined]));
   expect(originalsOf(reposts)).toEqual(articles.filter((_, index) => index % 4 === 0).map(({ id }) => id));
   expect(new Set(reposts.map(({ copyOf }) => copyOf?.by))).toEqual(new Set(["address"]));
   const found = edited.filter(({ copyOf }) => copyOf !== undefined);
-  expect(found.length).toBeGreaterThan(900);
+  expect(found.length).toBeGreaterThan(225);
   for (const { title, copyOf } of found) {
     expect(title).toContain(copyOf?.title);
     expect(copyOf?.by).toBe("text");

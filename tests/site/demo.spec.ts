@@ -87,13 +87,13 @@ test.describe("the demo in the first page", () => {
     await expect.poll(() => scrolled(page)).toBe(whenUsed - 100);
   });
 
-  test("its server starts while the page's own script is still loading", async ({ page }) => {
-    await page.route("**/demo/assets/index-*.js", async (route) => {
+  test("its server starts before styles and the page's own script are there", async ({ page }) => {
+    await page.route(/\.css$|\/demo\/assets\/index-/, async (route) => {
       await expect.poll(() => page.workers().length).toBe(1);
       await route.continue();
     });
-    await page.goto(`${site().url}demo/index.html`);
-    await expect(page.locator("#guarded .item").first()).toBeVisible();
+    await page.goto(site().url);
+    await expect(page.frameLocator("iframe").locator("#guarded .item").first()).toBeVisible();
     expect(page.workers()).toHaveLength(1);
   });
 });

@@ -104,5 +104,6 @@ test.describe("on the built site", () => {
         .sort(),
     );
     await expect(page.locator(".VPSidebarItem.level-0 > .item .text").first()).toHaveText("Use it");
+    await expect(page.locator(".VPSidebar")).not.toContainText("{#"); // an anchor of a heading
   });
 });

@@ -16,10 +16,11 @@ if (!isInPage) {
   addEventListener("message", ({ data, origin, ports: [port] }: MessageEvent<unknown>) => {
     if (data === JOIN && origin === location.origin && port !== undefined) join(port);
   });
-  describeServer();
-  scrollOnlyInUse();
-  // The worker starts while the page's own script is still loading.
+  // The worker starts while the page and its own script are still loading.
   fetch("./api/status").catch(() => undefined);
+  scrollOnlyInUse();
+  if (document.readyState !== "loading") describeServer();
+  else document.addEventListener("DOMContentLoaded", describeServer);
 }
 
 /** Starts the worker, or replaces one that has died. */

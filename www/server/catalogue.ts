@@ -1,5 +1,5 @@
 /**
- * The items of the demo: a few thousand real article titles, out of the addresses in `www/data/wiki-urls-10000`, and
+ * The items of the demo: a thousand real article titles, out of the addresses in `www/data/wiki-urls-10000`, and
  * copies of some of them: reposts, and copies that another publisher has edited.
  *
  * An item's id is a hash of its address, so it does not depend on the rest of the catalogue. The server finds copies as they
@@ -29,7 +29,7 @@ interface ArrivingItem extends Item {
   readonly text: string;
 }
 
-const ARTICLES = 4000;
+const ARTICLES = 1000;
 const ONE_COPIED_IN = 4;
 const PUBLISHERS = ["The Morning Heron", "Otter Weekly", "Notes of a Vole"];
 const EDITED_TITLES = [
