@@ -22,14 +22,14 @@ export function bytesOf(wasm: string | Uint8Array<ArrayBuffer>): Uint8Array<Arra
   const table = new Uint8Array(CODES * (LAST_LEAD + 1));
   let from = 0;
   for (let byte = 0; byte < BYTES; byte++, from++) {
-    const code = codes[from] as number;
-    table[code <= LAST_LEAD ? CODES * code + (codes[++from] as number) : code] = byte;
+    const code = codes[from] ?? 0;
+    table[code <= LAST_LEAD ? CODES * code + (codes[++from] ?? 0) : code] = byte;
   }
   // A code takes at least one character, so the bytes can overwrite the string's.
   let count = 0;
   for (; from < length; from++) {
-    const code = codes[from] as number;
-    codes[count++] = table[code <= LAST_LEAD ? CODES * code + (codes[++from] as number) : code] as number;
+    const code = codes[from] ?? 0;
+    codes[count++] = table[code <= LAST_LEAD ? CODES * code + (codes[++from] ?? 0) : code] ?? 0;
   }
   return codes.subarray(0, count);
 }
