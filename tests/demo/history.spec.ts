@@ -30,7 +30,8 @@ function firstStopped({ page }: Reader): Locator {
 
 /** The id of the item that has this name, wherever the server offers it. */
 async function stoppedTitle(reader: Reader): Promise<string> {
-  return (await firstStopped(reader).locator(".why span").textContent()) ?? "";
+  const name = (await firstStopped(reader).locator(".why span").textContent()) ?? "";
+  return name.replace(/^(Repost|Edited copy): /, "");
 }
 
 test("a stopped item that is made unseen is in its list again, on the server and in other lists, too", async ({
