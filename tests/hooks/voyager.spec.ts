@@ -39,7 +39,7 @@ test("a refresh and more pages leave out seen items, and do not change the items
   const seen = await reader.seen(idsOfPages(0, 1));
   await reader.press("Refresh");
   await expect(reader.items.first()).not.toHaveText("item-0");
-  await expect(reader.items.last()).toHaveText("item-9");
+  await expect(reader.items.last()).toHaveText(idsOfPages(0).findLast((id) => !seen.includes(id)) ?? "");
   expect((await reader.ids()).filter((id) => seen.includes(id))).toEqual([]);
   expect(reader.complaints).toEqual([]);
 });

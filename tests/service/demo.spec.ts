@@ -57,7 +57,7 @@ async function keepsItsPromise(reader: Reader, demo: RunningDemo, way: string, c
     await page.getByText("Make it go wrong").click();
     for (const [control, reason] of [
       [page.getByRole("slider", { name: "Lag" }), "The pipeline has its own lag here"],
-      [page.getByLabel("Lose 10% of events"), "What the service has acknowledged is not lost"],
+      [page.getByLabel("Lose 10% of events"), "The service does not lose acknowledged reports"],
       [page.getByLabel("Serve from a lagging replica"), "The service reads from one Redis"],
       [page.getByRole("button", { name: "Flush the server's store" }), "The service has no route for it"],
     ] as const) {
