@@ -12,6 +12,8 @@ use crate::waiting::eventually;
 
 const SLOTS: usize = 16_384;
 const NODES: usize = 3;
+/// The most attempts to start a server on free ports.
+const MAX_STARTS: usize = 5;
 
 /// Returns a free port.
 fn free_port() -> u16 {
@@ -30,18 +32,25 @@ pub struct RedisServer {
 impl RedisServer {
     /// Starts a server with additional settings, such as `["--maxmemory", "2mb"]`.
     pub fn start(settings: &[&str]) -> Self {
-        let port = free_port();
-        let directory = std::env::temp_dir().join(format!("seenguard-redis-{}-{port}", std::process::id()));
-        std::fs::create_dir_all(&directory).expect("a directory for temporary files");
-        let settings = settings.iter().map(|&setting| setting.to_owned()).collect();
-        let server = RedisServer {
-            process: launch(port, &settings, &directory),
-            port,
-            settings,
-            directory,
-        };
-        server.wait();
-        server
+        Self::start_with(|| settings.iter().map(|&setting| setting.to_owned()).collect())
+    }
+
+    /// Starts a server, again with other ports if another process has taken one meanwhile.
+    fn start_with(settings: impl Fn() -> Vec<String>) -> Self {
+        let started = (0..MAX_STARTS).find_map(|_| {
+            let port = free_port();
+            let directory = std::env::temp_dir().join(format!("seenguard-redis-{}-{port}", std::process::id()));
+            std::fs::create_dir_all(&directory).expect("a directory for temporary files");
+            let settings = settings();
+            let mut server = RedisServer {
+                process: launch(port, &settings, &directory),
+                port,
+                settings,
+                directory,
+            };
+            server.responds().then_some(server)
+        });
+        started.expect("Redis starts")
     }
 
     /// Makes the server accept connections over TLS, too, with a client certificate if `asks_clients`. Returns the URL
@@ -111,15 +120,19 @@ impl RedisServer {
     /// Starts the server again on its port, empty.
     pub fn restart(&mut self) {
         self.process = launch(self.port, &self.settings, &self.directory);
-        self.wait();
+        assert!(self.responds(), "Redis has ended");
     }
 
-    fn wait(&self) {
+    /// Waits until it responds. Returns false if it has ended.
+    fn responds(&mut self) -> bool {
         eventually("Redis responds", || {
+            if self.process.try_wait().expect("it is our process").is_some() {
+                return Some(false);
+            }
             let client = Client::open(self.url()).ok()?;
             let mut connection = client.get_connection_with_timeout(Duration::from_secs(1)).ok()?;
-            connection.ping::<String>().ok()
-        });
+            connection.ping::<String>().ok().map(|_| true)
+        })
     }
 }
 
@@ -192,13 +205,16 @@ impl Servers {
 }
 
 fn start_node() -> RedisServer {
-    let bus = free_port().to_string();
-    RedisServer::start(&[
-        "--cluster-enabled",
-        "yes",
-        "--cluster-node-timeout",
-        "5000",
-        "--cluster-port",
-        &bus,
-    ])
+    RedisServer::start_with(|| {
+        let bus = free_port().to_string();
+        let settings = [
+            "--cluster-enabled",
+            "yes",
+            "--cluster-node-timeout",
+            "5000",
+            "--cluster-port",
+            &bus,
+        ];
+        settings.map(str::to_owned).to_vec()
+    })
 }
