@@ -1,7 +1,7 @@
 //! Hash schemes: from an item id to its hash and its bit positions, natively and as in other libraries.
 //!
 //! An id's UTF-8 bytes are hashed once, and its k positions are drawn from that hash. The native scheme is in
-//! `native.rs`, each of the others in a file that is named after it, and [`HashScheme`] lists them.
+//! `native.rs`, each of the others in a file that is named after it, and `HashScheme` lists them.
 
 mod native;
 
