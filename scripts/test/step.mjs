@@ -2,7 +2,6 @@
  * One of the chosen steps of `npm test`, in a process of its own: `node scripts/test/step.mjs NAME CHOSEN,CHOSEN`. The
  * last line that it prints says how long it has used a processor, where the system tells.
  */
-import { writeFileSync } from "node:fs";
 import { constants, setPriority } from "node:os";
 import { statOf } from "../lib/processes.mjs";
 import { programs } from "../lib/programs.mjs";
@@ -21,26 +20,14 @@ process.env.SEENGUARD_PROGRAMS = Object.entries(programs)
   .map(([name]) => name)
   .join(",");
 for (const { name, gives } of others) if (step.needs?.includes(name)) Object.assign(process.env, gives);
-if (step.low) lowerPriority();
+// What it starts inherits it.
+if (step.low) setPriority(constants.priority.PRIORITY_LOW);
 try {
   await step.run();
 } catch (error) {
   if (!(error instanceof CommandFailed)) console.error(error);
   console.error(`failed: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
-}
-
-/**
- * Gives this process, and what it starts, the lowest priority. Where Linux groups processes by sessions (sched(7), "The
- * autogroup feature") it compares priorities within a session alone, and each step is a session.
- */
-function lowerPriority() {
-  setPriority(constants.priority.PRIORITY_LOW);
-  try {
-    writeFileSync("/proc/self/autogroup", String(constants.priority.PRIORITY_LOW));
-  } catch {
-    // There are no such groups here, or another step was lowered within this tenth of a second.
-  }
 }
 
 const used = statOf("self")?.seconds;
