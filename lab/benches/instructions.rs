@@ -1,4 +1,4 @@
-//! The native hot path, whose instructions callgrind counts: `node scripts/test/instructions.mjs` runs this under //!
+//! The native hot path, whose instructions callgrind counts: `node scripts/test/instructions.mjs` runs this under
 //! valgrind and compares the counts with the recorded ones. Unlike times, they do not differ from run to run.
 //!
 //! Only instructions inside the two functions below are counted; callgrind identifies them by their names.

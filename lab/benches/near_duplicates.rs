@@ -1,6 +1,6 @@
 //! Compares `NearDuplicates` with brute force: the fingerprints within 3 bits of one, among ten thousand to a million.
 //!
-//! Each has short alternating turns, as in `fastbloom.rs`. Half of the queries differ in up to 3 bits from a stored //!
+//! Each has short alternating turns, as in `fastbloom.rs`. Half of the queries differ in up to 3 bits from a stored
 //! fingerprint.
 
 use std::hint::black_box;

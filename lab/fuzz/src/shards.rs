@@ -1,4 +1,4 @@
-//! Shards of a hostile server: made of arbitrary parameters and ids, or of arbitrary bytes, then damaged, with a //!
+//! Shards of a hostile server: made of arbitrary parameters and ids, or of arbitrary bytes, then damaged, with a
 //! recomputed checksum; or any string.
 
 use std::collections::BTreeSet;

@@ -136,7 +136,7 @@ fn check_against_reference(text: &[u8], result: &Result<Inspection, Error>) {
     }
 }
 
-/// Checks that a snapshot is applied exactly if each shard can be read and all are within the limits, and otherwise ///
+/// Checks that a snapshot is applied exactly if each shard can be read and all are within the limits, and otherwise
 /// changes nothing.
 fn check_guard(format: Format, elements: &[&Element], input: &Input<'_>) {
     let recorded = &input.recorded.0;
@@ -187,7 +187,7 @@ fn apply<S: AsRef<[u8]>>(guard: &mut Guard, format: Format, shards: &[S]) -> Res
     guard.apply(snapshot, NOW)
 }
 
-/// Applies a snapshot, and checks that it uses no more than a few times the memory of the strings and the bits, ///
+/// Applies a snapshot, and checks that it uses no more than a few times the memory of the strings and the bits,
 /// regardless of headers.
 fn apply_within_memory(guard: &mut Guard, format: Format, shards: &[&[u8]], elements: &[&Element]) -> bool {
     let mut result = None;

@@ -112,7 +112,7 @@ mod tests {
     use crate::people::{Refresh, SECOND_MS};
     use seenguard::device::DEFAULT_REMEMBER;
 
-    /// The page of a device that has shown the first N of 40 candidates, oldest first, from a server that does not ///
+    /// The page of a device that has shown the first N of 40 candidates, oldest first, from a server that does not
     /// filter.
     fn page(shown_before: usize, seen: Seen) -> Page {
         let ids: Vec<String> = (0..40).map(|number| format!("article-{number}")).collect();

@@ -14,7 +14,7 @@ use crate::recall::{Catalogue, Supply, mix};
 use crate::remedies::{Kind, Past, Remedy, apply, deliver};
 use crate::stream::{Condition, Ids, NAMESPACE, Store, chain_options};
 
-/// Simulated days before, and earlier days whose impressions repeat those of the week with items that are no longer ///
+/// Simulated days before, and earlier days whose impressions repeat those of the week with items that are no longer
 /// candidates: together the window.
 const WEEK: u64 = 7;
 const DAYS_BEFORE_THE_WEEK: u64 = 23;

@@ -40,7 +40,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// `shown_on`: for each item, bit d is set if device d has shown it; `shown_at`: the time when it was last on a ///
+    /// `shown_on`: for each item, bit d is set if device d has shown it; `shown_at`: the time when it was last on a
     /// screen.
     pub fn new(shown_on: &[u8], shown_at: &[u64]) -> Self {
         Tally {
