@@ -243,7 +243,7 @@ class Program {
     const [stored, outcomes, clears] = [ledger.durableIn(generation), browser.outcomes, ledger.clears.length];
     this.wait(document, "open", document.openGuard(storage), (guard) => {
       tab.guard = guard;
-      document.mayList = false;
+      this.updateMayList(document);
       const isQuick = outcomes.every((one) => one.way === "works" || (one.way === "is late" && one.ms <= QUICK_MS));
       const isSame = browser.outcomes === outcomes && ledger.clears.length === clears && !ledger.hasLied;
       if (isQuick && isSame && !isClearing) this.checkVersions(guard, stored, "a tab that has opened");
@@ -288,7 +288,7 @@ class Program {
     const end = ledger.clear(document, signal() > before ? signal() : Infinity);
     document.mayList = true;
     this.wait(document, "clear", clearing, () => {
-      document.mayList = false;
+      this.updateMayList(document);
       end();
       // A store that lies may not have done what it confirmed.
       if (this.lie || ledger.hasLied) this.hasClearFailed = true;
@@ -323,8 +323,15 @@ class Program {
         if (!this.waiting.delete(waiting)) return;
         if (what === "clear") this.hasClearFailed = true;
         else this.ledger.violated(`${what} rejects: ${String(error)}`);
-        document.mayList = false;
+        this.updateMayList(document);
       },
+    );
+  }
+
+  /** Two clears may overlap: the end of the first does not end the second's listing. */
+  private updateMayList(document: PageDocument): void {
+    document.mayList = [...this.waiting].some(
+      (one) => one.document === document && (one.what === "open" || one.what === "clear"),
     );
   }
 
