@@ -123,29 +123,31 @@ export class EngineGuard {
   }
 
   /**
-   * Applies a snapshot; `isStored`: one of an earlier visit. Throws `bad-snapshot` for an invalid one.
+   * Applies a snapshot; `isStored`: one of an earlier visit. `withLags`: returns the lags, of which there may be
+   * thousands. Throws `bad-snapshot` for an invalid one.
    */
   apply(
     { format, shards, version, nowMs, unseen, forgetBefore }: SnapshotArguments,
     isStored: boolean,
+    withLags: boolean,
   ): ApplyOutcome | undefined {
     const unseenAt = Float64Array.from(unseen, ({ at }) => at);
     const { ApplyStatus } = this.classes;
     const result = this.callWith([...shards, ...unseen.map(({ id }) => id)], (guard, wallMs) => {
-      const status = guard.apply(...format, version, nowMs, unseenAt, forgetBefore, isStored, wallMs);
+      const status = guard.apply(...format, version, nowMs, unseenAt, forgetBefore, isStored, withLags, wallMs);
       return { status, numbers: guard.numbers(), text: status === ApplyStatus.Applied ? guard.text() : "" };
     });
     if (!this.isAlive) return undefined;
-    const { status = ApplyStatus.OutOfMemory, numbers = [], text = "" } = result ?? {};
-    const [first, saturated, ...lags] = numbers;
+    const { status = ApplyStatus.OutOfMemory, numbers = new Float64Array(0), text = "" } = result ?? {};
+    const [first, saturated] = numbers;
     switch (status) {
       case ApplyStatus.OlderVersion:
         return { reason: "older-version" };
       case ApplyStatus.MissingShard:
         return { reason: "missing-shard" };
       case ApplyStatus.Applied: {
-        const covered = idsOf(lags, text).map(({ id, at }) => ({ id, lagMs: at }));
-        return { covered: first ?? 0, isSaturated: saturated === 1, lags: covered };
+        const lags = idsOf(numbers.subarray(2), text).map(({ id, at }) => ({ id, lagMs: at }));
+        return { covered: first ?? 0, isSaturated: saturated === 1, lags };
       }
       default: {
         // The reasons of the format's description: "bad-base64".
@@ -232,8 +234,9 @@ export class EngineGuard {
     return this.call((guard, wallMs) => {
       const batch = guard.beginBatch(maxImpressions, maxBytes, this.classes.Scope[scope], wallMs);
       if (batch === 0) return undefined;
-      const [impressions, ...numbers] = guard.numbers();
-      const all = idsOf(numbers, guard.text());
+      const numbers = guard.numbers();
+      const [impressions] = numbers;
+      const all = idsOf(numbers.subarray(1), guard.text());
       return { batch, impressions: all.slice(0, impressions), unseen: all.slice(impressions) };
     });
   }

@@ -133,7 +133,9 @@ export class Namespace implements OpenNamespace {
     try {
       const { guard } = this;
       const checked = guard && checkSnapshot(snapshot, this.engines.readShards);
-      const outcome = checked && guard.apply(checked, false);
+      const listeners = [...this.holders].flatMap(({ onLag }) => onLag ?? []);
+      const withLags = listeners.length > 0 || this.tools.areListening;
+      const outcome = checked && guard.apply(checked, false, withLags);
       if (!outcome) return refused("no-engine");
       if (outcome.reason) return refused(outcome.reason);
       this.snapshot?.note(checked, this.clock.wallMs());
@@ -143,7 +145,7 @@ export class Namespace implements OpenNamespace {
         this.reportTooLarge(
           "the server's shards are too full and stop most fresh items: make larger ones, or send none",
         );
-      for (const { id, lagMs } of outcome.lags) for (const { onLag } of this.holders) callBack(onLag, lagMs, id);
+      for (const { id, lagMs } of outcome.lags) for (const onLag of listeners) callBack(onLag, lagMs, id);
       this.noteChanges();
       this.tools.applied({ shards: checked.shards, lagsMs: outcome.lags.map(({ lagMs }) => lagMs) });
       return { applied: true, covered: outcome.covered };

@@ -72,7 +72,7 @@ export class Tools {
     this.dispatch((tool) => tool.applied(snapshot));
   }
 
-  private get areListening(): boolean {
+  get areListening(): boolean {
     return this.tools.size > 0 && !isDispatching;
   }
 

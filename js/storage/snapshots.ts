@@ -52,7 +52,7 @@ export class LatestSnapshot {
       const ageMs = (engine.call((_, wallMs) => wallMs) ?? appliedAt) - appliedAt;
       const numberOf = (value: number | null) => value ?? NaN;
       const times = { nowMs: numberOf(nowMs) + ageMs, forgetBefore: numberOf(forgetBefore) };
-      engine.apply({ format, shards, unseen, version: NaN, ...times }, true);
+      engine.apply({ format, shards, unseen, version: NaN, ...times }, true, false);
     } catch {
       // It is of a later version, or of a format that this entry cannot read.
     }

@@ -47,6 +47,16 @@ impl Guard {
     /// that is wrong. A snapshot that is older than the one in use, or refers to a shard that the device lacks, is not
     /// an error: [`Applied::reason`] has the reason.
     pub fn apply<L: IdList + ?Sized>(&mut self, snapshot: Snapshot<'_, L>, now: Time) -> Result<Applied, Error> {
+        self.apply_with(snapshot, true, now)
+    }
+
+    /// [`Guard::apply`]. Without `with_lags` it returns none, which is faster.
+    pub(crate) fn apply_with<L: IdList + ?Sized>(
+        &mut self,
+        snapshot: Snapshot<'_, L>,
+        with_lags: bool,
+        now: Time,
+    ) -> Result<Applied, Error> {
         let forget_before = snapshot.forget_before.unwrap_or(0);
         let is_older = match (snapshot.version, self.version) {
             (Some(version), Some(current)) => (forget_before, version) < (self.forget_before, current),
@@ -70,7 +80,7 @@ impl Guard {
             });
         }
         let mut applied = self.applied(None, now);
-        self.cover(&mut applied, now);
+        self.cover(&mut applied, with_lags, now);
         Ok(applied)
     }
 
@@ -84,7 +94,7 @@ impl Guard {
         let mut applied = self.applied(None, now);
         if !self.has_applied && snapshot.forget_before.unwrap_or(0) >= self.latest_deletion() {
             self.replace(&snapshot, now)?;
-            self.cover(&mut applied, now);
+            self.cover(&mut applied, false, now);
         }
         Ok(applied)
     }
@@ -129,7 +139,10 @@ impl Guard {
     }
 
     /// Marks the pending impressions that the snapshot in use covers.
-    fn cover(&mut self, applied: &mut Applied, now: Time) {
+    fn cover(&mut self, applied: &mut Applied, with_lags: bool, now: Time) {
+        if self.server.is_empty() {
+            return;
+        }
         let live = self.server.live(self.server_seconds(now));
         let mut covered = Vec::new();
         for (hash, recording, undelivered) in self.table.pending(now.unix_ms()) {
@@ -138,11 +151,10 @@ impl Guard {
                 continue;
             }
             covered.push(hash);
-            let lag_ms = now.unix_ms().saturating_sub(recording.at);
-            if undelivered.origin != Origin::Other {
+            if with_lags && undelivered.origin != Origin::Other {
                 applied.lags.push(CoveredImpression {
                     id: String::from(&*undelivered.id),
-                    lag_ms,
+                    lag_ms: now.unix_ms().saturating_sub(recording.at),
                 });
             }
         }

@@ -197,7 +197,7 @@ impl Guard {
     /// `is_stored`: it is of an earlier visit.
     ///
     /// If it was applied, leaves the number of impressions that it covers, 1 if its shards stop most fresh items, and
-    /// the covered ids with their lags. For an invalid shard, leaves the shard's index.
+    /// `with_lags` the covered ids with their lags. For an invalid shard, leaves the shard's index.
     #[allow(clippy::too_many_arguments)]
     pub fn apply(
         &mut self,
@@ -209,6 +209,7 @@ impl Guard {
         unseen_at: &[f64],
         forget_before: f64,
         is_stored: bool,
+        with_lags: bool,
         wall_ms: f64,
     ) -> ApplyStatus {
         self.clear_answer();
@@ -229,7 +230,7 @@ impl Guard {
             };
             match is_stored {
                 true => self.guard.restore(snapshot, now(wall_ms)).map(|_| None),
-                false => self.guard.apply(snapshot, now(wall_ms)).map(Some),
+                false => self.guard.apply_with(snapshot, with_lags, now(wall_ms)).map(Some),
             }
         });
         match applied {
