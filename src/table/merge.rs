@@ -81,24 +81,29 @@ impl Table {
         if let Some(undelivered) = &mut recording.undelivered {
             undelivered.origin = if is_found { Origin::Found } else { Origin::Other };
         }
-        let known = self.take(hash);
-        let (mut known_state, mut known_unseen) = (None, None);
-        if let Some(known) = known {
-            known_state = Some(known.state());
-            known_unseen = known.is_unseen().then(|| known.rank(hash));
-            // If this tab has to deliver an impression of the id, it delivers the newer one.
-            if let (Some(known), Some(undelivered)) = (&known.undelivered, &mut recording.undelivered) {
-                undelivered.origin = undelivered.origin.max(known.origin);
+        let known = self.recordings.get_mut(&hash);
+        let known_unseen = known.as_deref().and_then(|known| known.unseen_rank(hash));
+        let known_state = known.as_deref().map(Recording::state);
+        match known {
+            Some(known) => {
+                // If this tab has to deliver an impression of the id, it delivers the newer one.
+                if let (Some(known), Some(undelivered)) = (&known.undelivered, &mut recording.undelivered) {
+                    undelivered.origin = undelivered.origin.max(known.origin);
+                }
+                (recording.change, recording.can_wait) = (known.change, known.can_wait);
+                self.tally.remove(known);
+                known.merge(recording);
+                known.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
+                self.tally.add(known);
             }
-            let (change, can_wait) = (known.change, known.can_wait);
-            recording = known.merge(recording);
-            (recording.change, recording.can_wait) = (change, can_wait);
+            None => self.insert(hash, recording),
         }
+        let merged = self.get(hash);
         // Also if the id was unseen before, since that recording may have expired.
-        let is_news = recording.is_unseen() && known_unseen != Some(recording.rank(hash));
-        self.unseen_revision += u64::from(is_news);
-        self.insert(hash, recording);
-        if source == Source::Stash && self.get(hash).map(Recording::state) != known_state {
+        let unseen = merged.and_then(|merged| merged.unseen_rank(hash));
+        let is_changed = merged.map(Recording::state) != known_state;
+        self.unseen_revision += u64::from(unseen.is_some() && unseen != known_unseen);
+        if source == Source::Stash && is_changed {
             self.change_unsaved(hash, false, &|_| {});
         }
         // During the first load a later row may still replace recordings of an earlier one.

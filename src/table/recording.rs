@@ -98,6 +98,11 @@ impl Recording {
         self.kind == Kind::Unseen
     }
 
+    /// Its rank, if it is unseen.
+    pub(crate) fn unseen_rank(&self, hash: u64) -> Option<Rank> {
+        self.is_unseen().then(|| self.rank(hash))
+    }
+
     /// Whether this tab has yet to deliver it, and it is in no batch.
     pub(crate) fn is_undelivered(&self) -> bool {
         self.deliveries == 0
@@ -138,29 +143,24 @@ impl Recording {
         (self.seq, self.at, self.kind, self.covered, self.deliveries, has_text)
     }
 
-    /// Merges two recordings of the same id: the higher one, with the state of both if they are equal.
-    pub(crate) fn merge(self, other: Recording) -> Recording {
+    /// Merges another recording of the same id: the higher one stays, with the state of both if they are equal.
+    pub(crate) fn merge(&mut self, other: Recording) {
         match self.order().cmp(&other.order()) {
-            Ordering::Greater => self,
-            Ordering::Less => other,
-            Ordering::Equal => Recording {
-                covered: self.covered || other.covered,
-                deliveries: self.deliveries.max(other.deliveries),
-                undelivered: merge_undelivered(self.undelivered, other.undelivered),
-                ..self
-            },
+            Ordering::Greater => {}
+            Ordering::Less => *self = other,
+            Ordering::Equal => {
+                self.covered |= other.covered;
+                self.deliveries = self.deliveries.max(other.deliveries);
+                match (&mut self.undelivered, other.undelivered) {
+                    (Some(mine), Some(other)) => {
+                        mine.delivered_at = mine.delivered_at.max(other.delivered_at);
+                        mine.origin = mine.origin.max(other.origin);
+                        mine.batch = mine.batch.max(other.batch);
+                    }
+                    (mine @ None, other) => *mine = other,
+                    (Some(_), None) => {}
+                }
+            }
         }
-    }
-}
-
-fn merge_undelivered(mine: Option<Box<Undelivered>>, other: Option<Box<Undelivered>>) -> Option<Box<Undelivered>> {
-    match (mine, other) {
-        (Some(mut mine), Some(other)) => {
-            mine.delivered_at = mine.delivered_at.max(other.delivered_at);
-            mine.origin = mine.origin.max(other.origin);
-            mine.batch = mine.batch.max(other.batch);
-            Some(mine)
-        }
-        (mine, other) => mine.or(other),
     }
 }
