@@ -2,7 +2,7 @@
  * Loads: merges the rows that others have written, in any order, any number of times. The stashes are read before the
  * store, because a row is removed from a stash only when it is in the store.
  */
-import { isHidden, yielding } from "../platform/host.js";
+import { isHidden, nextTask, yielding } from "../platform/host.js";
 import type { StorageContext } from "./context.js";
 import { highestGeneration, parseKeys, prefixOf, removeLocal, type ParsedKey } from "./keys.js";
 import type { Retry } from "./retry.js";
@@ -66,7 +66,8 @@ export class Loader {
       this.mergeFirstStashes();
       context.hasLoaded = true;
       context.engine?.call((guard) => guard.loaded());
-      this.saver.changed();
+      // What was recorded meanwhile is saved after `open` has resolved.
+      void nextTask().then(() => this.saver.changed());
     }
     context.listeners.onRead();
   }
@@ -108,14 +109,18 @@ export class Loader {
   ): Promise<boolean> {
     const { context } = this;
     const yieldIfLong = yielding(context.clock);
+    let snapshot: string | undefined;
     for (const [index, { key, kind }] of unread.entries()) {
       if (!context.isCurrent(generation)) return false;
       const value = values[index];
-      if (value !== undefined && kind === "h") this.snapshots.latest?.restore(value);
+      if (kind === "h") snapshot = value;
       else if (value !== undefined) this.mergeRow(key, value);
       await yieldIfLong();
     }
-    return context.isCurrent(generation);
+    if (!context.isCurrent(generation)) return false;
+    // Last, since it covers impressions of the rows.
+    if (snapshot !== undefined) this.snapshots.latest?.restore(snapshot);
+    return true;
   }
 
   private noteListing(listed: readonly ParsedKey[], known: readonly string[]): void {

@@ -238,6 +238,7 @@ describe("a slow storage", () => {
   test("that never responds to one call has failed after ten seconds, and is called again", async () => {
     const [storage, namespace] = [new MapStorage(), uniqueNamespace()];
     const { guard, codes } = await openGuard({ storage, namespace });
+    await settled();
     fakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     vi.spyOn<SeenStorage, "set">(storage, "set").mockReturnValueOnce(never());
     guard.record("a");
