@@ -86,13 +86,16 @@ export class Saver {
     return row && { ...row, generation };
   }
 
-  /** Writes a row. With an open connection the request is made before this returns. */
-  private async put({ generation, encoded, mark, count }: Row): Promise<void> {
+  /** Writes rows of one generation. With an open connection the request is made before this returns. */
+  private async put(rows: readonly [Row, ...Row[]]): Promise<void> {
     const { context } = this;
-    const key = context.newKey();
-    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;
-    context.engine?.call((guard) => guard.saved(mark));
-    context.rows.set(key, count);
+    const keyed = rows.map((row) => ({ ...row, key: context.newKey() }));
+    const set = keyed.map(({ key, encoded }) => [key, encoded] as const);
+    if (!(await context.write(rows[0].generation, { set }))) return;
+    for (const { key, mark, count } of keyed) {
+      context.engine?.call((guard) => guard.saved(mark));
+      context.rows.set(key, count);
+    }
     context.writeSignal();
   }
 
@@ -102,7 +105,7 @@ export class Saver {
     const opening = context.opening();
     if (opening) await opening;
     const row = context.mayWrite() ? this.unsaved(0, due) : undefined;
-    if (row) await this.put(row);
+    if (row) await this.put([row]);
     return row !== undefined;
   }
 
@@ -144,12 +147,13 @@ export class Saver {
   /** Writes unsaved changes, except those that were written since the page hid. Resolves to the number of rows. */
   private async writeNew(): Promise<number> {
     let after = this.hiddenMark ?? 0;
-    const writes: Promise<void>[] = [];
-    for (let row; (row = this.unsaved(after, "All")); after = row.mark) writes.push(this.put(row));
+    const rows: Row[] = [];
+    for (let row; (row = this.unsaved(after, "All")); after = row.mark) rows.push(row);
     // If the page was shown meanwhile, the next `hide` starts over.
     if (this.hiddenMark !== undefined) this.hiddenMark = after;
-    await Promise.all(writes);
-    return writes.length;
+    const [first, ...others] = rows;
+    if (first) await this.put([first, ...others]);
+    return rows.length;
   }
 
   show(): void {
