@@ -6,7 +6,8 @@ import { EngineGuard, type Recording } from "../engine/engine-guard.js";
 import type { Engine } from "../engine/engine.js";
 import type { Engines } from "../engine/load.js";
 import type { ErrorListener, SeenGuardError } from "../errors.js";
-import { listen, retryDelayMs, type Clock } from "../platform/host.js";
+import { listen, nextTask, retryDelayMs, type Clock } from "../platform/host.js";
+import type { Store } from "../storage/port.js";
 import type { ItemId } from "../types/seenguard.js";
 import type { OpenOptions } from "./options.js";
 
@@ -21,7 +22,7 @@ interface Owner {
   readonly engines: Engines;
   readonly clock: Clock;
   /** Undefined: nothing is stored. */
-  readonly store: object | undefined;
+  readonly store: Store | undefined;
   /** Starts loading the stored data. */
   openStorage(): void;
   /** Called when the engine is loaded. */
@@ -65,9 +66,9 @@ export class EngineLife {
   private async load(options: OpenOptions): Promise<void> {
     const { owner } = this;
     this.cancelRetry();
-    // The engine and the stored data load at the same time, unless the engine has failed before.
-    if (!this.failure) owner.openStorage();
     try {
+      // The engine and the stored data load at the same time, unless the engine has failed before.
+      if (!this.failure) await this.openStorage();
       const engine = await owner.engines.load(options);
       if (this.isOpen) this.begin(engine);
     } catch (cause) {
@@ -86,6 +87,16 @@ export class EngineLife {
       owner.recorded();
     }
     await owner.whenLoaded();
+  }
+
+  /** Starts loading the stored data. */
+  private async openStorage(): Promise<void> {
+    const { owner } = this;
+    const opening = owner.store?.opening();
+    // A browser begins to open a database after the current task, so the work until then takes several short ones.
+    if (opening) await nextTask();
+    if (this.isOpen) owner.openStorage();
+    if (opening) await nextTask();
   }
 
   private begin(engine: Engine): void {

@@ -40,8 +40,6 @@ export class NamespaceStorage {
 
   /** Starts the first load. */
   constructor(store: Store, name: string, clock: Clock, listeners: Listeners) {
-    // It opens while localStorage is read, which blocks the page the first time.
-    store.opening()?.catch(() => {});
     const context = new StorageContext(store, name, clock, listeners);
     this.context = context;
     this.compaction = new Compaction(context);
