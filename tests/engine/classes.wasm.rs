@@ -132,7 +132,7 @@ fn fresh(guard: &mut Guard, ids: &[&str]) -> usize {
 }
 
 fn apply(guard: &mut Guard, shards: &[&str], version: f64) {
-    write_separated(guard, shards).apply(0, 0, 0.0, version, NONE, &[], NONE, false, WALL);
+    write_separated(guard, shards).apply(0, 0, 0.0, version, NONE, &[], NONE, false, true, WALL);
 }
 
 #[wasm_bindgen_test]

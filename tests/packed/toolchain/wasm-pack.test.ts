@@ -32,7 +32,7 @@ test("the generated classes filter a page", { timeout: 900_000 }, async () => {
   };
   const { shards } = await shippedSnapshot(idsOf("seen", 100));
   write(shards);
-  guard.apply(0, 0, 0, NaN, NaN, new Float64Array(), NaN, false, NOW * 1000);
+  guard.apply(0, 0, 0, NaN, NaN, new Float64Array(), NaN, false, true, NOW * 1000);
   write(idsOf("shown", 10));
   guard.record(RecordKind.Seen, NOW * 1000);
   const page = [...idsOf("seen", 100), ...idsOf("shown", 10), "fresh"];
