@@ -85,7 +85,8 @@ export class Namespace implements OpenNamespace {
     const { store, clock, report } = this;
     const listeners = { report, onRead: this.noteChanges, onReset: this.reset };
     const name = nameOf(this.options.namespace);
-    this.storage ??= store && new NamespaceStorage(store, name, clock, listeners);
+    // Without the signal, the clears of an earlier storage would look like clears of what is recorded from now on.
+    this.storage ??= store && new NamespaceStorage(store, name, this.clearedAt, clock, listeners);
   }
 
   stopStorage(): void {

@@ -47,12 +47,13 @@ export class StorageContext {
   constructor(
     readonly store: Store,
     readonly name: string,
+    generation: number,
     readonly clock: Clock,
     readonly listeners: Listeners,
   ) {
     this.stash = store.kind === "indexeddb" ? new Stash(name, this.keyMaker) : undefined;
     this.timers = new VisibleTimers(clock);
-    this.generation = keys.localGeneration(name);
+    this.generation = Math.max(generation, keys.localGeneration(name));
     this.isAttached = new Promise((resolve) => (this.attached = resolve));
   }
 

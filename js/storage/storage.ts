@@ -38,9 +38,9 @@ export class NamespaceStorage {
   /** Whether impressions of earlier visits may be delivered. */
   private isFoundDue = false;
 
-  /** Starts the first load. */
-  constructor(store: Store, name: string, clock: Clock, listeners: Listeners) {
-    const context = new StorageContext(store, name, clock, listeners);
+  /** Starts the first load. `generation`: that of the latest clear that the document knows. */
+  constructor(store: Store, name: string, generation: number, clock: Clock, listeners: Listeners) {
+    const context = new StorageContext(store, name, generation, clock, listeners);
     this.context = context;
     this.compaction = new Compaction(context);
     this.snapshots = new Snapshots(context);

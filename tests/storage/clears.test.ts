@@ -288,6 +288,26 @@ for (const [localStorage, change] of [
       expect(guard.filter(["a", "b"])).toEqual(["b"]);
     });
 
+test("after a trap another tab's signal of an earlier clear does not delete what was recorded since", async () => {
+  const browser = await newBrowser({ isCustom: true });
+  const document = browser.open();
+  const guard = await until(browser, document.openGuard({}));
+  await until(browser, document.seenguard.SeenGuard.clear("home"));
+  browser.local.clear();
+  browser.outcomes = [{ way: "is silent", isDone: false }];
+  await browser.task(() => {
+    document.traps = true;
+    guard.filter(["a"]);
+  });
+  await browser.task(() => guard.record("since"));
+  browser.outcomes = [];
+  const other = await until(browser, browser.open().openGuard({}));
+  await browser.task(() => other.record("there"));
+  await browser.advance(60_000);
+  expect(guard.filter(["since", "there"])).toEqual([]);
+  expect(other.filter(["since", "there"])).toEqual([]);
+});
+
 test("i6: a tab never replaces a newer signal with an older one", async () => {
   const { browser, signal } = await clearedBrowser();
   const document = browser.open();
