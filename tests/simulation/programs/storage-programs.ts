@@ -245,7 +245,9 @@ class Program {
       tab.guard = guard;
       this.updateMayList(document);
       const isQuick = outcomes.every((one) => one.way === "works" || (one.way === "is late" && one.ms <= QUICK_MS));
-      const isSame = browser.outcomes === outcomes && ledger.clears.length === clears && !ledger.hasLied;
+      // A failed clear takes effect with the first row of its generation.
+      const isCleared = ledger.clears.length > clears || this.generation !== generation;
+      const isSame = browser.outcomes === outcomes && !isCleared && !ledger.hasLied;
       if (isQuick && isSame && !isClearing) this.checkVersions(guard, stored, "a tab that has opened");
     });
   }
