@@ -46,8 +46,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "return true;",
   ),
   "what was read for another generation is merged": loader(
-    "if (!context.isCurrent(generation)) return false;",
-    "if (context.isEnded()) return false;",
+    "      if (!context.isCurrent(generation)) return false;",
+    "      if (context.isEnded()) return false;",
   ),
   "a stash of an older generation is merged": loader(
     "      if (generation < context.generation) removeLocal([key]);\n      else {",
@@ -56,8 +56,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
   "a row counts as saved before it is": saver(
-    "    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;",
-    "    context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(generation, { set: [[key, encoded]] }))) return;",
+    "    if (!(await context.write(rows[0].generation, { set }))) return;",
+    "    for (const { mark } of rows) context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(rows[0].generation, { set }))) return;",
   ),
   "no signal follows a save": saver("    context.writeSignal();", ""),
   "a row is written although its generation has ended": context(
@@ -91,10 +91,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "this.loader.first.then(() => void this.saver.flush())",
   ),
   // Hide.
-  "a page that hides does not save": saver("writes.push(this.put(row));", "void row;"),
+  "a page that hides does not save": saver("if (first) await this.put([first, ...others]);", "void [first, others];"),
   "a page that hides saves a moment later": saver(
-    "writes.push(this.put(row));",
-    "writes.push(Promise.resolve(row).then((later) => this.put(later)));",
+    "if (first) await this.put([first, ...others]);",
+    "await Promise.resolve();\n    if (first) await this.put([first, ...others]);",
   ),
   "a page that hides writes no stash": saver(
     "if (opening || before === undefined || this.hiddenMark !== before) this.writeStash(true);",
@@ -102,8 +102,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   ),
   // Stashes.
   "a stash is removed as a save begins": saver(
-    "    const key = context.newKey();",
-    "    context.stash?.remove();\n    const key = context.newKey();",
+    "    const keyed = rows.map(",
+    "    context.stash?.remove();\n    const keyed = rows.map(",
   ),
   "a stash stays when all is saved": saver("    context.stash?.remove();", ""),
   "stashes of others stay": stash(
