@@ -46,9 +46,7 @@ impl Table {
         }
         // Only now is it known whether impressions are delivered.
         for recording in self.recordings.values_mut() {
-            self.tally.remove(recording);
-            recording.drop_unneeded_id_string(self.facts.reported);
-            self.tally.add(recording);
+            self.tally.change(recording, self.facts.reported, |_| {});
         }
         self.drop_id_strings();
         self.evict();
@@ -81,6 +79,7 @@ impl Table {
         if let Some(undelivered) = &mut recording.undelivered {
             undelivered.origin = if is_found { Origin::Found } else { Origin::Other };
         }
+        let may_report = self.may_report();
         let known = self.recordings.get_mut(&hash);
         let known_unseen = known.as_deref().and_then(|known| known.unseen_rank(hash));
         let known_state = known.as_deref().map(Recording::state);
@@ -91,10 +90,7 @@ impl Table {
                     undelivered.origin = undelivered.origin.max(known.origin);
                 }
                 (recording.change, recording.can_wait) = (known.change, known.can_wait);
-                self.tally.remove(known);
-                known.merge(recording);
-                known.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
-                self.tally.add(known);
+                self.tally.change(known, may_report, |known| known.merge(recording));
             }
             None => self.insert(hash, recording),
         }

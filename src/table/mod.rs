@@ -104,6 +104,14 @@ impl Tally {
         self.unseen -= usize::from(recording.is_unseen());
         self.unsaved -= usize::from(recording.must_be_saved());
     }
+
+    /// Applies a change to a recording of the table, and drops its id's string if that is not needed any more.
+    fn change(&mut self, recording: &mut Recording, reported: bool, change: impl FnOnce(&mut Recording)) {
+        self.remove(recording);
+        change(recording);
+        recording.drop_unneeded_id_string(reported);
+        self.add(recording);
+    }
 }
 
 impl Table {
@@ -252,13 +260,15 @@ impl Table {
     /// Applies `change` to a recording; it must not change the id. Before the rows are loaded it is not known whether
     /// impressions are delivered, so no id is reduced to its hash.
     fn change(&mut self, hash: u64, change: &dyn Fn(&mut Recording)) {
-        let Some(recording) = self.recordings.get_mut(&hash) else {
-            return;
-        };
-        self.tally.remove(recording);
-        change(recording);
-        recording.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
-        self.tally.add(recording);
+        let may_report = self.may_report();
+        if let Some(recording) = self.recordings.get_mut(&hash) {
+            self.tally.change(recording, may_report, change);
+        }
+    }
+
+    /// Whether impressions are delivered, or that is not known yet.
+    fn may_report(&self) -> bool {
+        self.facts.reported || !self.has_loaded
     }
 
     /// [`Table::change`] for a change that must be saved; see [`Recording::can_wait`].
@@ -316,7 +326,7 @@ impl Table {
 
     /// Inserts the recording of an id that has none.
     fn insert(&mut self, hash: u64, mut recording: Recording) {
-        recording.drop_unneeded_id_string(self.facts.reported || !self.has_loaded);
+        recording.drop_unneeded_id_string(self.may_report());
         self.tally.add(&recording);
         self.recordings.insert(hash, recording);
     }
