@@ -93,7 +93,7 @@ export class EngineLife {
   private async openStorage(): Promise<void> {
     const { owner } = this;
     const opening = owner.store?.opening();
-    // A browser begins to open a database after the current task, so the work until then takes several short ones.
+    // Browsers begin to open a database after the current task, so the rest runs in later tasks.
     if (opening) await nextTask();
     if (this.isOpen) owner.openStorage();
     if (opening) await nextTask();

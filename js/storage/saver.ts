@@ -12,11 +12,6 @@ const STASH_MS = 1_000;
 
 type DueKind = keyof typeof Due;
 
-/** An unsaved row, and the generation in which it was made. */
-interface Row extends UnsavedRow {
-  readonly generation: number;
-}
-
 export class Saver {
   readonly retry: Retry;
   /** The end of the queue of saves. */
@@ -80,18 +75,12 @@ export class Saver {
     this.compaction.runLater();
   }
 
-  private unsaved(after: number, due: DueKind): Row | undefined {
-    const { generation, engine } = this.context;
-    const row = engine?.unsaved(after, due);
-    return row && { ...row, generation };
-  }
-
-  /** Writes rows of one generation. With an open connection the request is made before this returns. */
-  private async put(rows: readonly [Row, ...Row[]]): Promise<void> {
+  /** Writes rows that were made in this task. With an open connection the request is made before this returns. */
+  private async put(rows: readonly UnsavedRow[]): Promise<void> {
     const { context } = this;
     const keyed = rows.map((row) => ({ ...row, key: context.newKey() }));
     const set = keyed.map(({ key, encoded }) => [key, encoded] as const);
-    if (!(await context.write(rows[0].generation, { set }))) return;
+    if (!(await context.write(context.generation, { set }))) return;
     for (const { key, mark, count } of keyed) {
       context.engine?.call((guard) => guard.saved(mark));
       context.rows.set(key, count);
@@ -104,7 +93,7 @@ export class Saver {
     const { context } = this;
     const opening = context.opening();
     if (opening) await opening;
-    const row = context.mayWrite() ? this.unsaved(0, due) : undefined;
+    const row = context.mayWrite() ? context.engine?.unsaved(0, due) : undefined;
     if (row) await this.put([row]);
     return row !== undefined;
   }
@@ -147,12 +136,11 @@ export class Saver {
   /** Writes unsaved changes, except those that were written since the page hid. Resolves to the number of rows. */
   private async writeNew(): Promise<number> {
     let after = this.hiddenMark ?? 0;
-    const rows: Row[] = [];
-    for (let row; (row = this.unsaved(after, "All")); after = row.mark) rows.push(row);
+    const rows: UnsavedRow[] = [];
+    for (let row; (row = this.context.engine?.unsaved(after, "All")); after = row.mark) rows.push(row);
     // If the page was shown meanwhile, the next `hide` starts over.
     if (this.hiddenMark !== undefined) this.hiddenMark = after;
-    const [first, ...others] = rows;
-    if (first) await this.put([first, ...others]);
+    if (rows.length > 0) await this.put(rows);
     return rows.length;
   }
 

@@ -56,8 +56,8 @@ export const mutants: Readonly<Record<string, Mutant>> = {
   "stashes are not read": stash("unread(): OtherStash[] {", "unread(): OtherStash[] {\n    return [];"),
   // Save.
   "a row counts as saved before it is": saver(
-    "    if (!(await context.write(rows[0].generation, { set }))) return;",
-    "    for (const { mark } of rows) context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(rows[0].generation, { set }))) return;",
+    "    if (!(await context.write(context.generation, { set }))) return;",
+    "    for (const { mark } of rows) context.engine?.call((guard) => guard.saved(mark));\n    if (!(await context.write(context.generation, { set }))) return;",
   ),
   "no signal follows a save": saver("    context.writeSignal();", ""),
   "a row is written although its generation has ended": context(
@@ -91,10 +91,10 @@ export const mutants: Readonly<Record<string, Mutant>> = {
     "this.loader.first.then(() => void this.saver.flush())",
   ),
   // Hide.
-  "a page that hides does not save": saver("if (first) await this.put([first, ...others]);", "void [first, others];"),
+  "a page that hides does not save": saver("if (rows.length > 0) await this.put(rows);", ""),
   "a page that hides saves a moment later": saver(
-    "if (first) await this.put([first, ...others]);",
-    "await Promise.resolve();\n    if (first) await this.put([first, ...others]);",
+    "if (rows.length > 0) await this.put(rows);",
+    "await Promise.resolve();\n    if (rows.length > 0) await this.put(rows);",
   ),
   "a page that hides writes no stash": saver(
     "if (opening || before === undefined || this.hiddenMark !== before) this.writeStash(true);",
